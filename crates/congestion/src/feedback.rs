@@ -1,0 +1,151 @@
+//! What a controller hears.
+
+use fairlane_units::{Bytes, Duration, Rate, Time};
+
+/// One acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack<'a> {
+    /// Position of the byte after the last one acknowledged, in the sender's stream.
+    pub acknowledged: Bytes,
+    /// Position of the next byte that has never been sent or is about to be sent again.
+    pub next_to_send: Bytes,
+    /// Whether the acknowledgement carries a congestion notification (a CNP, or its flag).
+    pub congestion_notified: bool,
+    /// From the sending of the packet that is acknowledged to now, where the driver measures it.
+    pub round_trip: Option<Duration>,
+    /// In-band telemetry that the packet collected on its way, hop by hop.
+    pub telemetry: Option<&'a Telemetry>,
+}
+
+/// The state of one egress port when a packet left it (HPCC section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hop {
+    /// When the packet left, in units of [`TelemetryFormat::time_unit`].
+    pub time: u64,
+    /// Bytes the port has sent, in units of [`TelemetryFormat::byte_unit`].
+    pub sent: u64,
+    /// Bytes waiting at the port, in units of [`TelemetryFormat::queue_unit`].
+    pub queue: u32,
+    /// Rate of the port in Mb/s, rounded down.
+    pub rate_mbps: u32,
+}
+
+impl Hop {
+    /// The rate of the port.
+    pub const fn rate(&self) -> Rate {
+        Rate::from_mbps(self.rate_mbps as u64)
+    }
+}
+
+/// The hops that one packet passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    hops: [Hop; Self::MAX_HOPS],
+    count: u8,
+    path: u32,
+}
+
+impl Telemetry {
+    /// How many hops fit: those of a three-tier fat-tree, as in HPCC's 42-byte header.
+    pub const MAX_HOPS: usize = 5;
+
+    /// Nothing collected.
+    pub const EMPTY: Self =
+        Self { hops: [Hop { time: 0, sent: 0, queue: 0, rate_mbps: 0 }; Self::MAX_HOPS], count: 0, path: 0 };
+
+    /// Adds the hop at port number `port`; one that doesn't fit is dropped.
+    #[inline]
+    pub fn push(&mut self, port: u32, hop: Hop) {
+        self.path = self.path.rotate_left(5) ^ port;
+        if let Some(slot) = self.hops.get_mut(usize::from(self.count)) {
+            *slot = hop;
+            self.count += 1;
+        }
+    }
+
+    /// Whether both passed the same ports (HPCC section 4.1: pathID).
+    #[inline]
+    pub const fn same_path(&self, other: &Self) -> bool {
+        self.path == other.path && self.count == other.count
+    }
+
+    /// The hops, first one first.
+    #[inline]
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops[..usize::from(self.count)]
+    }
+}
+
+/// How telemetry is rounded and how many bits its fields have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TelemetryFormat {
+    /// Picoseconds per unit of time.
+    pub time_unit: u64,
+    /// Bytes per unit of the sent counter.
+    pub byte_unit: u64,
+    /// Bytes per unit of the queue length.
+    pub queue_unit: u64,
+    /// The largest time value; larger ones wrap.
+    pub time_mask: u64,
+    /// The largest counter value; larger ones wrap.
+    pub byte_mask: u64,
+    /// The largest queue value; larger ones wrap.
+    pub queue_mask: u32,
+}
+
+impl TelemetryFormat {
+    /// Picoseconds and bytes that don't wrap.
+    pub const EXACT: Self = Self {
+        time_unit: 1,
+        byte_unit: 1,
+        queue_unit: 1,
+        time_mask: u64::MAX,
+        byte_mask: u64::MAX,
+        queue_mask: u32::MAX,
+    };
+
+    /// HPCC's header: 24-bit nanoseconds, 20-bit counter of 128 B x `multiplier`, 17-bit queue of
+    /// 80 B x `multiplier`.
+    pub const fn hpcc_header(multiplier: u64) -> Self {
+        Self {
+            time_unit: 1000,
+            byte_unit: 128 * multiplier,
+            queue_unit: 80 * multiplier,
+            time_mask: (1 << 24) - 1,
+            byte_mask: (1 << 20) - 1,
+            queue_mask: (1 << 17) - 1,
+        }
+    }
+
+    /// Rounds a port's state to this format.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the fields wrap by definition")]
+    pub fn hop(&self, now: Time, sent: Bytes, queue: Bytes, rate: Rate) -> Hop {
+        Hop {
+            time: (now.as_ps() / self.time_unit) & self.time_mask,
+            sent: (sent.get() / self.byte_unit) & self.byte_mask,
+            queue: (queue.get() / self.queue_unit) as u32 & self.queue_mask,
+            rate_mbps: (rate.as_bps() / 1_000_000) as u32,
+        }
+    }
+
+    /// Time from `earlier` to `later`, over at most one wrap.
+    #[inline]
+    pub fn time_between(&self, earlier: &Hop, later: &Hop) -> Duration {
+        let units = later.time.wrapping_sub(earlier.time) & self.time_mask;
+        Duration::from_ps(units * self.time_unit)
+    }
+
+    /// Bytes sent between `earlier` and `later`, over at most one wrap.
+    #[inline]
+    pub fn sent_between(&self, earlier: &Hop, later: &Hop) -> Bytes {
+        let units = later.sent.wrapping_sub(earlier.sent) & self.byte_mask;
+        Bytes::new(units * self.byte_unit)
+    }
+
+    /// The queue length of a hop in bytes.
+    #[inline]
+    pub fn queue(&self, hop: &Hop) -> Bytes {
+        Bytes::new(u64::from(hop.queue) * self.queue_unit)
+    }
+}

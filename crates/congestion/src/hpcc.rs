@@ -1,0 +1,193 @@
+//! HPCC: rate from the measured utilisation of every hop.
+//!
+//! Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 and
+//! algorithm 1, in the rate-based form of its artefact.
+//!
+//! ```text
+//! per hop j    u_j = txRate_j / B_j + min(q_j, q_j') B_line / B_j / W          (eq. 2, lines 4 to 8)
+//! U            = max u_j, tau = its time span, at most T
+//! u            <- u (1 - tau / T) + U tau / T                                   (line 10)
+//! u / eta >= 1 or stage >= maxStage:  rate = current / (u / eta) + AI, stage = 0 (eq. 4, line 14)
+//! otherwise:                          rate = current + AI, stage + 1             (line 16)
+//! ```
+//!
+//! `current` and the stage are committed once per round trip, when an acknowledgement passes the
+//! last byte that was sent at the previous commit; between commits the rate reacts to every
+//! acknowledgement from the same `current` if [`Config::fast_react`] is set (section 3.2).
+//!
+//! Deviations from the paper: the rate is computed and the window follows it
+//! ([`WindowMode::Scaled`](crate::WindowMode)), instead of the other way round; the telemetry of the
+//! previous acknowledgement is replaced on every acknowledgement.
+
+use alloc::sync::Arc;
+
+use fairlane_units::{Bytes, Duration, Rate};
+
+use crate::{Ack, Environment, Telemetry, TelemetryFormat};
+
+/// Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
+pub struct Config {
+    /// Eta: the utilisation to aim at, above 0 and at most 1.
+    pub target_utilization: f64,
+    /// Rounds of additive increase before a multiplicative adjustment; 0 always adjusts.
+    pub max_stage: u32,
+    /// W_AI as a rate: the additive increase per adjustment.
+    pub additive_increase: Rate,
+    /// The rate never falls below this.
+    pub min_rate: Rate,
+    /// Whether every acknowledgement adjusts the rate, not only one per round trip.
+    pub fast_react: bool,
+    /// Multiplies the units of the 42-byte telemetry header (profile `hpcc-ns3` only).
+    pub telemetry_multiplier: u64,
+    /// Set by the profile: how telemetry is rounded.
+    #[cfg_attr(feature = "serde", serde(skip, default = "exact"))]
+    pub telemetry: TelemetryFormat,
+}
+
+#[cfg(feature = "serde")]
+const fn exact() -> TelemetryFormat {
+    TelemetryFormat::EXACT
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            target_utilization: 0.95,
+            max_stage: 5,
+            additive_increase: Rate::from_mbps(50),
+            min_rate: Rate::from_mbps(1000),
+            fast_react: true,
+            telemetry_multiplier: 1,
+            telemetry: TelemetryFormat::EXACT,
+        }
+    }
+}
+
+/// The state of one HPCC sender.
+#[derive(Clone, Debug)]
+pub struct Hpcc {
+    config: Arc<Config>,
+    line_rate: Rate,
+    /// T of the paper in nanoseconds.
+    base_rtt_ns: f64,
+    /// W of the paper in bytes: the window at line rate.
+    window: f64,
+    /// The rate in use.
+    rate: Rate,
+    /// The rate committed at the last full update.
+    current_rate: Rate,
+    utilization: f64,
+    stage: u32,
+    /// Position of the next byte to send at the last full update; zero before the first one.
+    last_update: Bytes,
+    previous: Telemetry,
+}
+
+impl Hpcc {
+    /// A sender at line rate.
+    pub fn new(config: Arc<Config>, environment: &Environment) -> Self {
+        Self {
+            config,
+            line_rate: environment.line_rate,
+            base_rtt_ns: nanoseconds(environment.base_rtt),
+            window: environment.bdp.as_f64(),
+            rate: environment.line_rate,
+            current_rate: environment.line_rate,
+            utilization: 1.0,
+            stage: 0,
+            last_update: Bytes::ZERO,
+            previous: Telemetry::EMPTY,
+        }
+    }
+
+    /// The sending rate.
+    #[inline]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The smoothed utilisation of the busiest hop.
+    pub const fn utilization(&self) -> f64 {
+        self.utilization
+    }
+
+    /// Hears an acknowledgement with its telemetry; one without is ignored.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) {
+        let Some(telemetry) = ack.telemetry else { return };
+        if self.last_update.is_zero() {
+            self.last_update = ack.next_to_send;
+            self.previous = *telemetry;
+            return;
+        }
+        if !telemetry.same_path(&self.previous) {
+            // Counters of different ports can't be compared: start over on the new path.
+            self.previous = *telemetry;
+            return;
+        }
+        let full_round = ack.acknowledged > self.last_update;
+        if !full_round && !self.config.fast_react {
+            return;
+        }
+        self.measure(telemetry);
+        let (rate, stage) = self.adjust();
+        self.rate = rate;
+        if full_round {
+            self.current_rate = rate;
+            self.stage = stage;
+            self.last_update = self.last_update.max(ack.next_to_send);
+        }
+    }
+
+    /// Folds the busiest hop since the previous acknowledgement into the utilisation.
+    fn measure(&mut self, telemetry: &Telemetry) {
+        let format = &self.config.telemetry;
+        let (mut busiest, mut span_ns) = (0.0, 0.0);
+        for (hop, before) in telemetry.hops().iter().zip(self.previous.hops()) {
+            let tau_ns = nanoseconds(format.time_between(before, hop));
+            let sent_bits = (format.sent_between(before, hop) * 8).as_f64();
+            let rate = hop.rate().as_f64();
+            let queue = format.queue(hop).min(format.queue(before)).as_f64();
+            let seconds = tau_ns * 1e-9;
+            // The order of these operations decides the last bit; profile `hpcc-ns3` depends on it.
+            let utilization =
+                sent_bits / seconds / rate + queue * self.line_rate.as_f64() / rate / self.window;
+            if utilization > busiest {
+                busiest = utilization;
+                span_ns = tau_ns;
+            }
+        }
+        self.previous = *telemetry;
+        let (rtt, tau) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
+        self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
+    }
+
+    fn adjust(&self) -> (Rate, u32) {
+        let overload = self.utilization / self.config.target_utilization;
+        let step = self.config.additive_increase;
+        let (rate, stage) = if overload >= 1.0 || self.stage >= self.config.max_stage {
+            (divide(self.current_rate, overload) + step, 0)
+        } else {
+            (self.current_rate + step, self.stage + 1)
+        };
+        (rate.max(self.config.min_rate).min(self.line_rate), stage)
+    }
+}
+
+/// `rate / divisor`, truncated; a divisor of zero gives a rate above every limit.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates and the caller clamps to the line rate"
+)]
+fn divide(rate: Rate, divisor: f64) -> Rate {
+    Rate::from_bps((rate.as_f64() / divisor).min(1e18) as u64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "spans below 2^53 ps are exact")]
+fn nanoseconds(span: Duration) -> f64 {
+    span.as_ps() as f64 / 1000.0
+}

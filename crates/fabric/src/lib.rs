@@ -1,0 +1,1 @@
+mod results; mod spec; pub use results::*; pub use spec::*;

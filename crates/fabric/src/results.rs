@@ -1,0 +1,291 @@
+//! What a run leaves behind.
+
+use std::collections::BTreeMap;
+
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use serde::Serialize;
+
+/// Everything measured in one run.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// Messages: completed ones in order of completion, then unfinished ones in order of start.
+    pub messages: Vec<MessageRecord>,
+    /// The ports of the fabric, by [`PortId`].
+    pub ports: Vec<PortInfo>,
+    /// Time series of the ports.
+    pub series: PortSeries,
+    /// What the network said.
+    pub signals: Signals,
+    /// How the run ended and what it cost in simulated terms.
+    pub totals: Totals,
+    /// Packets at traced nodes.
+    pub trace: Vec<TraceRecord>,
+    /// Pause frames in order of arrival.
+    pub pauses: Vec<PauseRecord>,
+}
+
+/// One message: a WRITE posted on a queue pair of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRecord {
+    /// Number of the message, in order of start.
+    pub id: u32,
+    /// Index of its workload in the scenario.
+    pub workload: u32,
+    /// Sender.
+    pub source: NodeId,
+    /// Receiver.
+    pub destination: NodeId,
+    /// UDP source port: the entropy that ECMP hashes.
+    pub source_port: u16,
+    /// Destination port: a label.
+    pub destination_port: u16,
+    /// Traffic class.
+    pub class: u8,
+    /// Payload.
+    pub size: Bytes,
+    /// When it was posted.
+    pub start: Time,
+    /// When the sender had the last acknowledgement.
+    pub finish: Option<Time>,
+    /// Completion time alone on the fabric: store-and-forward on its path, headers and the last
+    /// acknowledgement included. No message finishes faster.
+    pub ideal: Duration,
+    /// The standalone time of HPCC's text format, which isn't a strict lower bound.
+    pub standalone: Duration,
+    /// Packets sent more than once.
+    pub retransmitted: u32,
+    /// Why it failed, if it did.
+    pub outcome: Outcome,
+}
+
+impl MessageRecord {
+    /// Completion time over ideal time, at least 1 for a completed message.
+    pub fn slowdown(&self) -> Option<f64> {
+        let span = self.finish? - self.start;
+        Some(span.as_secs_f64() / self.ideal.as_secs_f64())
+    }
+}
+
+/// How a message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Acknowledged to the last byte.
+    Completed,
+    /// Not complete when the run ended.
+    Unfinished,
+    /// The retry limit was reached.
+    RetryExceeded,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortInfo {
+    /// The node that owns it.
+    pub node: NodeId,
+    /// Whether that node is a switch.
+    pub on_switch: bool,
+    /// Number of the port at its node, from 1, in the order of the topology's links.
+    pub number: u32,
+    /// The port at the other end.
+    pub peer: PortId,
+    /// The node at the other end.
+    pub peer_node: NodeId,
+    /// Rate.
+    pub rate: Rate,
+}
+
+/// Samples of every port at regular intervals: row `i * ports + p` is port `p` in interval `i`.
+#[derive(Clone, Debug, Default)]
+pub struct PortSeries {
+    /// Number of ports.
+    pub ports: usize,
+    /// Start of the first interval.
+    pub start: Time,
+    /// Length of an interval.
+    pub interval: Duration,
+    /// Bytes sent in the interval, without gaps.
+    pub sent: Vec<u32>,
+    /// Bytes waiting at the end of the interval.
+    pub queue: Vec<u32>,
+    /// Most bytes waiting at any time in the interval.
+    pub queue_max: Vec<u32>,
+    /// Packets marked in the interval.
+    pub marked: Vec<u32>,
+    /// Nanoseconds in which any class of the port was paused, in the interval.
+    pub paused_ns: Vec<u32>,
+}
+
+/// What the network said, and where it was silent, why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Signals {
+    /// Packets marked by switches.
+    pub ecn_marks: Signal,
+    /// Congestion notifications that reached senders.
+    pub cnps: Signal,
+    /// Pause frames received.
+    pub pauses: Signal,
+    /// Total time that ports spent paused, in nanoseconds, summed over ports.
+    pub paused_ns: Signal,
+    /// Packets lost, by reason: `buffer-full`, `link-error`, `link-down`, `no-route`.
+    pub drops: BTreeMap<&'static str, Signal>,
+    /// Packets sent more than once.
+    pub retransmissions: Signal,
+    /// Negative acknowledgements that reached senders.
+    pub naks: Signal,
+    /// Acknowledgement timeouts.
+    pub timeouts: Signal,
+}
+
+/// A count, and if it is zero the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Signal {
+    /// How often.
+    pub count: u64,
+    /// Why never, if never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_zero: Option<String>,
+}
+
+/// How the run ended and what it cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Totals {
+    /// Whether the run reached its natural end.
+    pub ending: Ending,
+    /// Simulated time at the end.
+    pub end: Time,
+    /// Simulated time of the first message.
+    pub first_start: Time,
+    /// Packets put on links: data, acknowledgements and pause frames, once per hop.
+    pub transmissions: u64,
+    /// Those of them that were data or acknowledgements.
+    pub message_transmissions: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Data packets that left their sender, retransmissions included.
+    pub data_packets: u64,
+    /// Packets that entered the fabric at a host.
+    pub injected: Flux,
+    /// Packets that left the fabric at a host.
+    pub delivered: Flux,
+    /// Packets lost.
+    pub dropped: Flux,
+    /// Packets still on links and in queues at the end.
+    pub in_flight: Flux,
+    /// Deepest queue seen at any switch port.
+    pub queue_max: Bytes,
+    /// Round-trip time without queues, the largest of all host pairs.
+    pub base_rtt: Duration,
+    /// Bandwidth-delay product, the largest of all host pairs.
+    pub bdp: Bytes,
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Flux {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+/// Why the run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// Every message completed.
+    Complete,
+    /// The scenario's `stop` came first.
+    Stopped,
+    /// Nothing can happen any more although messages are unfinished, or nothing has progressed for
+    /// a long time.
+    Stalled(Stall),
+    /// Some queue pairs gave up.
+    Failed,
+}
+
+/// A run that can't end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stall {
+    /// When it was noticed.
+    pub at: Time,
+    /// Ports that wait for each other in a circle of pauses, empty if there is none.
+    pub pause_cycle: Vec<PortId>,
+    /// Messages that are unfinished.
+    pub unfinished: u32,
+    /// What happened, in words.
+    pub reason: String,
+}
+
+/// One thing that happened to a packet at a traced node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub node: NodeId,
+    /// Port number at the node, from 1.
+    pub port: u32,
+    /// Traffic class of the queue.
+    pub class: u8,
+    /// Bytes waiting in that queue afterwards.
+    pub queue: Bytes,
+    /// What.
+    pub event: TraceEvent,
+    /// Which kind of packet.
+    pub packet: TracedPacket,
+    /// Sender of the packet.
+    pub source: NodeId,
+    /// Receiver of the packet.
+    pub destination: NodeId,
+    /// UDP source port of the packet.
+    pub source_port: u16,
+    /// UDP destination port of the packet.
+    pub destination_port: u16,
+    /// Position in the stream: of the first payload byte, or the next one expected.
+    pub sequence: u64,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// Payload.
+    pub payload: u32,
+    /// Whether it is marked, or echoes a mark.
+    pub marked: bool,
+}
+
+/// What happened to a traced packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceEvent {
+    /// It arrived.
+    Received,
+    /// It joined a queue.
+    Enqueued,
+    /// It left a queue and its transmission began.
+    Dequeued,
+    /// It was lost.
+    Dropped,
+}
+
+/// The kind of a traced packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracedPacket {
+    /// Payload.
+    Data,
+    /// Acknowledgement.
+    Ack,
+    /// Negative acknowledgement.
+    Nak,
+    /// Pause or resume.
+    Pause,
+}
+
+/// A pause frame that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// When.
+    pub time: Time,
+    /// The port that received it and stops sending.
+    pub port: PortId,
+    /// The class that it pauses.
+    pub class: u8,
+    /// Whether it pauses, or ends a pause.
+    pub pause: bool,
+}

@@ -1,0 +1,24 @@
+//! The traffic of a run, as the simulator consumes it.
+
+use fairlane_units::{Bytes, NodeId, Time};
+
+/// One message to be posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSpec {
+    /// Index of its workload in the scenario.
+    pub workload: u32,
+    /// Sender: a host.
+    pub source: NodeId,
+    /// Receiver: another host.
+    pub destination: NodeId,
+    /// Payload, at least one byte.
+    pub size: Bytes,
+    /// When it is posted; for a message with a predecessor, the earliest time.
+    pub start: Time,
+    /// Traffic class, 1 to 7.
+    pub class: u8,
+    /// Destination port: a label.
+    pub destination_port: u16,
+    /// Index of a message that must have been received completely before this one is posted.
+    pub after: Option<u32>,
+}

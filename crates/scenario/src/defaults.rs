@@ -1,0 +1,163 @@
+//! What a scenario means where it is silent, by profile, with the source of each figure.
+
+use fairlane_congestion::{Algorithm, Scope, WindowMode, dcqcn, fixed, hpcc};
+use fairlane_units::{Bytes, Duration, Rate};
+
+use crate::types::{
+    AckPause, BaseRtt, Congestion, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Scenario,
+    Switch, Topology, Transport,
+};
+
+impl Scenario {
+    /// The scenario of an empty file under `profile`.
+    pub fn defaults(profile: Profile) -> Self {
+        match profile {
+            Profile::Exact => Self::default(),
+            Profile::HpccNs3 => Self {
+                profile,
+                packet: Packet::hpcc_ns3(),
+                switch: Switch { pfc: Pfc::hpcc_ns3(), ..Switch::default() },
+                nic: Nic { ack_pause: AckPause::Class3 },
+                transport: Transport::hpcc_ns3(),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { sample_interval: Duration::from_us(50), trace_nodes: Vec::new() }
+    }
+}
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self {
+            mtu: Bytes::new(1024),
+            header: Bytes::new(14 + 20 + 8 + 12 + 4 + 4),
+            first_header: Bytes::new(16),
+            ack: Bytes::new(14 + 20 + 8 + 12 + 4 + 4 + 4),
+            // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
+            telemetry: Bytes::new(42),
+            pause: Bytes::new(64),
+            gap: Bytes::new(20),
+        }
+    }
+}
+
+impl Packet {
+    /// PPP 14, IPv4 20, UDP 8 and 6 bytes of sequence number; acknowledgements padded to 60.
+    fn hpcc_ns3() -> Self {
+        Self {
+            mtu: Bytes::new(1000),
+            header: Bytes::new(48),
+            first_header: Bytes::ZERO,
+            ack: Bytes::new(60),
+            telemetry: Bytes::new(42),
+            pause: Bytes::new(43),
+            gap: Bytes::ZERO,
+        }
+    }
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        // HPCC, section 5.1: 32 MB of buffer.
+        Self { buffer: Bytes::new(32 << 20), pfc: Pfc::default(), ecn: Ecn::default() }
+    }
+}
+
+impl Default for Pfc {
+    fn default() -> Self {
+        // HPCC, section 5.1: the threshold is a share of the free buffer. The rest as its artefact.
+        Self {
+            enabled: true,
+            reserve: Bytes::new(4 << 10),
+            resume_offset: Bytes::new(3 << 10),
+            threshold_shift: 3,
+            headroom_delays: None,
+        }
+    }
+}
+
+impl Pfc {
+    fn hpcc_ns3() -> Self {
+        Self { headroom_delays: Some(3), ..Self::default() }
+    }
+}
+
+impl Default for Ecn {
+    fn default() -> Self {
+        // HPCC, section 5.1: Kmin 100 KB and Kmax 400 KB at 25 Gb/s, in proportion to the rate.
+        Self {
+            enabled: true,
+            kmin_per_gbps: Bytes::new(4000),
+            kmax_per_gbps: Bytes::new(16_000),
+            pmax: 0.2,
+            threshold: Vec::new(),
+        }
+    }
+}
+
+impl Default for Nic {
+    fn default() -> Self {
+        Self { ack_pause: AckPause::OwnClass }
+    }
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            // IBTA 11.6.2 local ACK timeout: 4.096 us x 2^14, as perftest and NCCL's defaults use.
+            ack_timeout: Some(Duration::from_ns(4096 << 14)),
+            retry_limit: 7,
+            nak_interval: Duration::from_us(500),
+            ack_duplicates: true,
+            ack_control_class: false,
+        }
+    }
+}
+
+impl Transport {
+    fn hpcc_ns3() -> Self {
+        Self { ack_timeout: None, ack_duplicates: false, ..Self::default() }
+    }
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::Dcqcn,
+            scope: Scope::Qp,
+            window: None,
+            base_rtt: BaseRtt::Global,
+            paced: true,
+            fixed: fixed::Config::default(),
+            dcqcn: dcqcn::Config::default(),
+            hpcc: hpcc::Config::default(),
+        }
+    }
+}
+
+impl Congestion {
+    /// The window mode in force: what is stated, else what the algorithm was published with.
+    pub fn window_mode(&self) -> WindowMode {
+        self.window.unwrap_or(match self.algorithm {
+            Algorithm::Hpcc => WindowMode::Scaled,
+            Algorithm::Fixed | Algorithm::Dcqcn => WindowMode::None,
+        })
+    }
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self::Star { hosts: 2, host_link: LinkSpec::default() }
+    }
+}
+
+impl Default for LinkSpec {
+    fn default() -> Self {
+        Self { rate: Rate::from_gbps(100), delay: Duration::from_us(1) }
+    }
+}

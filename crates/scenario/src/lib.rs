@@ -1,0 +1,4 @@
+//! The scenario file.
+mod defaults;
+mod types;
+pub use types::*;

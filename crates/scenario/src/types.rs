@@ -1,0 +1,522 @@
+//! The types of a scenario, section by section, each default with its source.
+
+use std::path::PathBuf;
+
+use fairlane_congestion::{Algorithm, Scope, WindowMode, dcqcn, fixed, hpcc};
+use fairlane_units::{Bytes, Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One fabric, its traffic and the policies that it runs under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// A name for tables and reports.
+    pub name: String,
+    /// Every random stream derives from this number.
+    pub seed: u64,
+    /// The rounding, ordering and formulas of the simulated fabric.
+    pub profile: Profile,
+    /// Simulated time at which the run ends even if messages are unfinished; left out, it ends when
+    /// all messages are complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// What is recorded.
+    pub output: Output,
+    /// Sizes on the wire.
+    pub packet: Packet,
+    /// Buffers, pauses and marks of switches.
+    pub switch: Switch,
+    /// Network cards of hosts.
+    pub nic: Nic,
+    /// The queue-pair protocol.
+    pub transport: Transport,
+    /// Congestion control and its scope.
+    pub congestion: Congestion,
+    /// Hosts, switches and links.
+    pub topology: Topology,
+    /// Loss, and links that go down and come back.
+    pub faults: Faults,
+    /// What the hosts send.
+    pub workload: Vec<Workload>,
+}
+
+/// The rounding, ordering and formulas of the simulated fabric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Exact picoseconds; simultaneous events in the order of the components that they wake.
+    #[default]
+    Exact,
+    /// The nanosecond rounding, hashing and insertion order of HPCC's ns-3 simulator.
+    HpccNs3,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// Interval of the per-port time series.
+    pub sample_interval: Duration,
+    /// Nodes whose packets are recorded one by one in `packets.csv`.
+    pub trace_nodes: Vec<u32>,
+}
+
+/// Sizes on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Packet {
+    /// Largest payload of one packet.
+    pub mtu: Bytes,
+    /// Headers and trailer of every data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
+    pub header: Bytes,
+    /// Further header on the first packet of a WRITE message: RETH 16.
+    pub first_header: Bytes,
+    /// An acknowledgement: the headers above with AETH 4, at least 64.
+    pub ack: Bytes,
+    /// In-band telemetry on data packets and acknowledgements, if the congestion control needs it.
+    pub telemetry: Bytes,
+    /// A pause frame.
+    pub pause: Bytes,
+    /// Idle bytes after every packet: preamble 8 and inter-packet gap 12.
+    pub gap: Bytes,
+}
+
+/// Buffers, pauses and marks of switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switch {
+    /// Shared packet buffer of one switch.
+    pub buffer: Bytes,
+    /// Priority flow control.
+    pub pfc: Pfc,
+    /// Marking.
+    pub ecn: Ecn,
+}
+
+/// Priority flow control.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pfc {
+    /// Whether switches pause their neighbours; without, a full buffer drops.
+    pub enabled: bool,
+    /// Buffer reserved for each ingress port and class.
+    pub reserve: Bytes,
+    /// A pause ends when the use of shared buffer is this far below the threshold.
+    pub resume_offset: Bytes,
+    /// The pause threshold is the free shared buffer / 2^shift, for ports at host speed; the shift
+    /// is one less for each doubling of the port's rate above it.
+    pub threshold_shift: u32,
+    /// Headroom of an ingress port in multiples of rate x link delay; left out, just enough that
+    /// nothing is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom_delays: Option<u64>,
+}
+
+/// RED-style marking at egress.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ecn {
+    /// Whether switches mark.
+    pub enabled: bool,
+    /// No marks below this queue length, per Gb/s of the port.
+    pub kmin_per_gbps: Bytes,
+    /// Every packet is marked above this queue length, per Gb/s of the port.
+    pub kmax_per_gbps: Bytes,
+    /// Probability of a mark just below kmax, rising linearly from 0 at kmin.
+    pub pmax: f64,
+    /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threshold: Vec<EcnThreshold>,
+}
+
+/// Marking thresholds of the ports of one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnThreshold {
+    /// The port's rate.
+    pub rate: Rate,
+    /// No marks at or below this queue length.
+    pub kmin: Bytes,
+    /// Every packet is marked above this queue length.
+    pub kmax: Bytes,
+    /// Probability of a mark at kmax.
+    pub pmax: f64,
+}
+
+/// Network cards of hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Nic {
+    /// Which pauses hold back acknowledgements at the host.
+    pub ack_pause: AckPause,
+}
+
+/// Which pauses hold back acknowledgements at the host that sends them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckPause {
+    /// Those of the acknowledgement's own class.
+    #[default]
+    OwnClass,
+    /// Those of class 3, whatever the acknowledgement's class.
+    Class3,
+    /// None.
+    Never,
+}
+
+/// The queue-pair protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transport {
+    /// Time without progress after which the oldest unacknowledged packet is sent again (IBTA local
+    /// ACK timeout; 4.096 us x 2^14 is what perftest sets); left out, never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_timeout: Option<Duration>,
+    /// Timeouts without progress after which the queue pair fails.
+    pub retry_limit: u32,
+    /// Shortest time between two NAKs for the same packet.
+    pub nak_interval: Duration,
+    /// Whether a duplicate packet is acknowledged again (IBTA 9.7.5.1.4) or ignored.
+    pub ack_duplicates: bool,
+    /// Whether acknowledgements travel in the control queue of switches, ahead of data, instead of
+    /// in the class of the data that they acknowledge.
+    pub ack_control_class: bool,
+}
+
+/// Congestion control and its scope.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Congestion {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Which traffic shares one controller.
+    pub scope: Scope,
+    /// Limit on bytes in flight beside the rate; left out, `scaled` for HPCC and `none` otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowMode>,
+    /// Whose base round-trip time and bandwidth-delay product a controller uses.
+    pub base_rtt: BaseRtt,
+    /// Whether the rate paces packets; without, only the window limits.
+    pub paced: bool,
+    /// Parameters of `fixed`.
+    pub fixed: fixed::Config,
+    /// Parameters of `dcqcn`.
+    pub dcqcn: dcqcn::Config,
+    /// Parameters of `hpcc`.
+    pub hpcc: hpcc::Config,
+}
+
+/// Whose base round-trip time and bandwidth-delay product a controller uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaseRtt {
+    /// The largest of all host pairs.
+    #[default]
+    Global,
+    /// That of the two hosts.
+    Pair,
+}
+
+/// Rate and delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// Bits per second, each way.
+    pub rate: Rate,
+    /// Propagation delay, each way.
+    pub delay: Duration,
+}
+
+/// Hosts, switches and links. Hosts are numbered first, then switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Topology {
+    /// Two switches, hosts on either side, one link between.
+    Dumbbell {
+        /// Hosts on the first switch.
+        left: u32,
+        /// Hosts on the second switch.
+        right: u32,
+        /// Links of hosts.
+        host_link: LinkSpec,
+        /// The link between the switches.
+        core_link: LinkSpec,
+    },
+    /// One switch.
+    Star {
+        /// Hosts.
+        hosts: u32,
+        /// Links of hosts.
+        host_link: LinkSpec,
+    },
+    /// Every leaf is linked to every spine.
+    LeafSpine {
+        /// Leaf switches.
+        leaves: u32,
+        /// Spine switches.
+        spines: u32,
+        /// Hosts on each leaf.
+        hosts_per_leaf: u32,
+        /// Links of hosts.
+        host_link: LinkSpec,
+        /// Links between leaves and spines.
+        fabric_link: LinkSpec,
+    },
+    /// Every switch is linked to every other.
+    Mesh {
+        /// Switches.
+        switches: u32,
+        /// Hosts on each switch.
+        hosts_per_switch: u32,
+        /// Links of hosts.
+        host_link: LinkSpec,
+        /// Links between switches.
+        fabric_link: LinkSpec,
+    },
+    /// Three tiers: in each pod every ToR is linked to every aggregation switch; aggregation switch
+    /// `a` of every pod is linked to the a-th group of cores.
+    FatTree {
+        /// Pods.
+        pods: u32,
+        /// Top-of-rack switches in each pod.
+        tors_per_pod: u32,
+        /// Aggregation switches in each pod.
+        aggregations_per_pod: u32,
+        /// Core switches; a multiple of the aggregation switches in a pod.
+        cores: u32,
+        /// Hosts on each ToR.
+        hosts_per_tor: u32,
+        /// Links of hosts.
+        host_link: LinkSpec,
+        /// Links between switches.
+        fabric_link: LinkSpec,
+    },
+    /// From a file in the topology text of HPCC's simulator.
+    File {
+        /// The file, relative to the scenario.
+        path: PathBuf,
+    },
+}
+
+/// Loss, and links that go down and come back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// Probability that a link loses a packet, for links that state none themselves.
+    pub loss_rate: f64,
+    /// Links that change at given times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<LinkFault>,
+}
+
+/// A link goes down and maybe comes back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkFault {
+    /// The nodes at its ends.
+    pub between: [u32; 2],
+    /// When it goes down; what it carries and what waits for it is lost.
+    pub down: Duration,
+    /// When it comes back; left out, never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Duration>,
+}
+
+/// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// Messages arrive at every source as a Poisson process and go to a uniformly random other host.
+    Poisson {
+        /// Sizes: a built-in distribution (`websearch`, `hadoop`, `storage`, `rpc`) or a file.
+        sizes: Sizes,
+        /// Mean use of a source's link by payload, above 0 and at most 1.
+        load: f64,
+        /// First possible arrival.
+        #[serde(default)]
+        start: Duration,
+        /// Arrivals happen in `start .. start + duration`.
+        duration: Duration,
+        /// The hosts that send.
+        #[serde(default)]
+        sources: HostSet,
+        /// The hosts that receive.
+        #[serde(default)]
+        destinations: HostSet,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+    },
+    /// Several hosts send to one at the same time, again and again.
+    Incast {
+        /// Senders in each round, chosen at random.
+        degree: u32,
+        /// Size of each message.
+        size: Bytes,
+        /// The receiver; left out, another random host each round.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receiver: Option<u32>,
+        /// First round.
+        #[serde(default)]
+        start: Duration,
+        /// Time between rounds.
+        #[serde(default = "default_period")]
+        period: Duration,
+        /// Rounds.
+        #[serde(default = "one")]
+        rounds: u32,
+        /// Each sender starts up to this much later, uniformly.
+        #[serde(default)]
+        jitter: Duration,
+        /// The hosts that may take part.
+        #[serde(default)]
+        hosts: HostSet,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+    },
+    /// Every host sends one message to another, and receives one.
+    Permutation {
+        /// Size of each message.
+        size: Bytes,
+        /// When all start.
+        #[serde(default)]
+        start: Duration,
+        /// The hosts that take part.
+        #[serde(default)]
+        hosts: HostSet,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+    },
+    /// Every host sends one message to every other.
+    AllToAll {
+        /// Size of each message.
+        size: Bytes,
+        /// When all start.
+        #[serde(default)]
+        start: Duration,
+        /// The hosts that take part.
+        #[serde(default)]
+        hosts: HostSet,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+    },
+    /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
+    /// once it has received the previous step from its predecessor.
+    RingAllReduce {
+        /// Size of the vector that is reduced.
+        size: Bytes,
+        /// When the first collective starts.
+        #[serde(default)]
+        start: Duration,
+        /// Collectives, one after the other.
+        #[serde(default = "one")]
+        rounds: u32,
+        /// The hosts of the ring, in ascending order.
+        #[serde(default)]
+        hosts: HostSet,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+    },
+    /// Messages listed in the scenario or in a file.
+    Flows {
+        /// A file in the flow text of HPCC's simulator, relative to the scenario.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<PathBuf>,
+        /// Messages, in order of start.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flow: Vec<Flow>,
+    },
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Node number of the sender.
+    pub source: u32,
+    /// Node number of the receiver.
+    pub destination: u32,
+    /// Bytes of payload.
+    pub size: Bytes,
+    /// When it is posted.
+    #[serde(default)]
+    pub start: Duration,
+    /// Traffic class, 1 to 7.
+    #[serde(default = "default_class")]
+    pub class: u8,
+    /// Destination port: a label that stays with the message (100 and 200 are usual).
+    #[serde(default = "default_port")]
+    pub destination_port: u16,
+}
+
+/// A set of hosts by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct HostSet(pub String);
+
+/// A distribution of message sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Sizes {
+    /// A built-in distribution by name, or a file (anything that contains `/` or `.`).
+    Named(String),
+    /// Points of the distribution function in the scenario itself.
+    Points(Vec<SizePoint>),
+}
+
+/// A point of a distribution function: `percent` of messages are at most `size`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizePoint {
+    /// Message size.
+    pub size: Bytes,
+    /// Cumulative percent, 0 to 100.
+    pub percent: f64,
+}
+
+fn default_class() -> u8 {
+    3
+}
+
+fn default_port() -> u16 {
+    100
+}
+
+fn default_period() -> Duration {
+    Duration::from_ms(1)
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for HostSet {
+    fn default() -> Self {
+        Self("all".into())
+    }
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            name: "unnamed".into(),
+            seed: 1,
+            profile: Profile::Exact,
+            stop: None,
+            output: Output::default(),
+            packet: Packet::default(),
+            switch: Switch::default(),
+            nic: Nic::default(),
+            transport: Transport::default(),
+            congestion: Congestion::default(),
+            topology: Topology::default(),
+            faults: Faults::default(),
+            workload: Vec::new(),
+        }
+    }
+}

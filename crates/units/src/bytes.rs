@@ -1,0 +1,138 @@
+//! Sizes in bytes.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use core::str::FromStr;
+
+use crate::parse::{self, ParseError, Scale};
+use crate::{Duration, Rate};
+
+const UNITS: &[Scale] = &[
+    Scale::new("GiB", 1 << 30),
+    Scale::new("MiB", 1 << 20),
+    Scale::new("KiB", 1 << 10),
+    Scale::new("GB", 1_000_000_000),
+    Scale::new("MB", 1_000_000),
+    Scale::new("kB", 1_000),
+    Scale::new("KB", 1_000),
+    Scale::new("B", 1),
+];
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// A size of `bytes` bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// The number of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number of bytes as a float, for statistics.
+    #[expect(clippy::cast_precision_loss, reason = "sizes below 2^53 bytes are exact")]
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// Whether the size is zero.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The time these bytes take at `rate`, rounded up to a whole picosecond.
+    ///
+    /// # Panics
+    /// If `rate` is zero.
+    #[inline]
+    pub const fn serialization(self, rate: Rate) -> Duration {
+        const PS_BITS: u64 = 8_000_000_000_000;
+        match self.0.checked_mul(PS_BITS) {
+            Some(scaled) => Duration::from_ps(scaled.div_ceil(rate.as_bps())),
+            None => {
+                let scaled = self.0 as u128 * PS_BITS as u128;
+                Duration::from_ps(scaled.div_ceil(rate.as_bps() as u128) as u64)
+            }
+        }
+    }
+
+    /// `self - other`, zero if `other` is larger.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0 * factor)
+    }
+}
+
+impl Div<u64> for Bytes {
+    type Output = Self;
+    /// Rounds down to a whole byte.
+    fn div(self, divisor: u64) -> Self {
+        Self(self.0 / divisor)
+    }
+}
+
+impl core::iter::Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// A whole number in the largest unit that divides it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = UNITS.iter().find(|unit| self.0 != 0 && self.0.is_multiple_of(unit.factor));
+        let unit = whole.unwrap_or(&UNITS[UNITS.len() - 1]);
+        write!(f, "{}{}", self.0 / unit.factor, unit.name)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = ParseError;
+    /// Reads `"32MiB"`, `"256 kB"`, `"1000B"` or a bare number of bytes.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let expected = "a size such as \"32MiB\", \"256kB\" or \"1000B\"";
+        if let Ok(bytes) = text.trim().parse::<u64>() {
+            return Ok(Self(bytes));
+        }
+        parse::read_scaled(text, UNITS, expected).map(Self)
+    }
+}

@@ -1,0 +1,101 @@
+//! The operators are physics: checked against exact tables and 128-bit arithmetic.
+
+use fairlane_units::{Bytes, Duration, Psn, Rate, Time};
+use proptest::prelude::*;
+
+#[test]
+fn common_link_speeds_are_exact() {
+    let table = [(10, 800), (25, 320), (40, 200), (50, 160), (100, 80), (200, 40), (400, 20), (800, 10)];
+    for (gbps, ps) in table {
+        let rate = Rate::from_gbps(gbps);
+        assert_eq!(rate.exact_ps_per_byte(), Some(ps));
+        assert_eq!(Bytes::new(1).serialization(rate), Duration::from_ps(ps));
+        assert_eq!(Bytes::new(9000).serialization(rate), Duration::from_ps(9000 * ps));
+    }
+    assert_eq!(Rate::from_gbps(56).exact_ps_per_byte(), None);
+}
+
+#[test]
+fn text_is_exact_and_canonical() {
+    for (text, ps) in [("1us", 1_000_000), ("0.001ms", 1_000_000), ("83.84ns", 83_840), ("7 ps", 7)] {
+        assert_eq!(text.parse::<Duration>(), Ok(Duration::from_ps(ps)));
+    }
+    assert_eq!(Duration::from_ps(67_108_864_000).to_string(), "67.108864ms");
+    assert_eq!(Rate::from_mbps(2500).to_string(), "2.5Gbps");
+    assert_eq!(Bytes::new(32 << 20).to_string(), "32MiB");
+    assert_eq!(Bytes::new(153_000).to_string(), "153kB");
+    assert_eq!(Duration::ZERO.to_string(), "0ps");
+}
+
+#[test]
+fn bad_text_is_refused_with_the_reason() {
+    for (text, reason) in [
+        ("1", "no unit"),
+        ("us", "no number"),
+        ("1parsec", "unknown unit"),
+        ("1.2.3us", "two decimal points"),
+        ("0.5ps", "finer than"),
+        ("99999999999999999999s", "too large"),
+        ("", "no unit"),
+        ("-1us", "unit"),
+    ] {
+        let error = text.parse::<Duration>().expect_err(text).to_string();
+        assert!(error.contains(reason), "{text}: {error}");
+    }
+    assert!("100Gbs".parse::<Rate>().is_err());
+    assert!("1e9B".parse::<Bytes>().is_err());
+}
+
+proptest! {
+    #[test]
+    fn serialization_rounds_up(bytes in 0u64..1 << 40, bps in 1u64..2_000_000_000_000) {
+        let exact = u128::from(bytes) * 8_000_000_000_000;
+        let time = u128::from(Bytes::new(bytes).serialization(Rate::from_bps(bps)).as_ps());
+        prop_assume!(exact.div_ceil(u128::from(bps)) <= u128::from(u64::MAX));
+        prop_assert!(time * u128::from(bps) >= exact);
+        prop_assert!(time == 0 || (time - 1) * u128::from(bps) < exact);
+    }
+
+    #[test]
+    fn bytes_in_undoes_serialization(bytes in 0u64..1 << 30, bps in 1_000_000u64..1_000_000_000_000) {
+        let rate = Rate::from_bps(bps);
+        let back = rate.bytes_in(Bytes::new(bytes).serialization(rate));
+        prop_assert_eq!(back.get(), bytes);
+    }
+
+    #[test]
+    fn times_and_spans_agree(start in 0u64..1 << 62, span in 0u64..1 << 62) {
+        let (start, span) = (Time::from_ps(start), Duration::from_ps(span));
+        prop_assert_eq!((start + span) - start, span);
+        prop_assert_eq!((start + span) - span, start);
+        prop_assert_eq!(start.saturating_since(start + span), Duration::ZERO);
+    }
+
+    #[test]
+    fn text_round_trips(value in any::<u64>()) {
+        let span = Duration::from_ps(value);
+        prop_assert_eq!(span.to_string().parse::<Duration>(), Ok(span));
+        let rate = Rate::from_bps(value);
+        prop_assert_eq!(rate.to_string().parse::<Rate>(), Ok(rate));
+        let size = Bytes::new(value);
+        prop_assert_eq!(size.to_string().parse::<Bytes>(), Ok(size));
+    }
+
+    #[test]
+    fn any_text_parses_or_explains(text in "\\PC{0,12}") {
+        if let Err(error) = text.parse::<Duration>() {
+            prop_assert!(error.to_string().contains("expected"));
+        }
+        let _ = text.parse::<Rate>();
+        let _ = text.parse::<Bytes>();
+    }
+
+    #[test]
+    fn psn_wraps_on_a_circle(start in 0u32..1 << 24, count in 0u32..1 << 23) {
+        let first = Psn::new(start);
+        let later = first.advance(count);
+        prop_assert_eq!(later.distance(first), i32::try_from(count).expect("below 2^23"));
+        prop_assert_eq!(first.is_before(later), count != 0);
+        prop_assert!(later.get() < 1 << 24);
+    }
+}
