@@ -1,1 +1,8 @@
-fn main(){}
+//! The `fairlane` command.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fairlane_cli::main()
+}

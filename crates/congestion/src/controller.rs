@@ -52,12 +52,16 @@ impl Controller {
         }
     }
 
-    /// Hears an acknowledgement.
+    /// Hears an acknowledgement; returns whether the time of a packet that is already paced must
+    /// follow the new rate (see [`Pacer::on_rate_change`](crate::Pacer::on_rate_change)).
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>) -> bool {
         match self {
-            Self::Fixed(_) => {}
-            Self::Dcqcn(state) => state.on_ack(now, ack),
+            Self::Fixed(_) => false,
+            Self::Dcqcn(state) => {
+                state.on_ack(now, ack);
+                false
+            }
             Self::Hpcc(state) => state.on_ack(ack),
         }
     }
@@ -90,12 +94,5 @@ impl Controller {
             Self::Fixed(_) | Self::Hpcc(_) => 0,
             Self::Dcqcn(state) => state.take_changed_timers(),
         }
-    }
-
-    /// Whether a change of rate also moves the time at which the next packet may leave.
-    ///
-    /// HPCC's artefact does so; DCQCN's doesn't.
-    pub const fn shifts_pending(&self) -> bool {
-        matches!(self, Self::Hpcc(_))
     }
 }

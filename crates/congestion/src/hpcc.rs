@@ -115,22 +115,23 @@ impl Hpcc {
         self.utilization
     }
 
-    /// Hears an acknowledgement with its telemetry; one without is ignored.
-    pub fn on_ack(&mut self, ack: &Ack<'_>) {
-        let Some(telemetry) = ack.telemetry else { return };
+    /// Hears an acknowledgement with its telemetry; one without is ignored. Returns whether the rate
+    /// was computed anew.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
+        let Some(telemetry) = ack.telemetry else { return false };
         if self.last_update.is_zero() {
             self.last_update = ack.next_to_send;
             self.previous = *telemetry;
-            return;
+            return false;
         }
         if !telemetry.same_path(&self.previous) {
             // Counters of different ports can't be compared: start over on the new path.
             self.previous = *telemetry;
-            return;
+            return false;
         }
         let full_round = ack.acknowledged > self.last_update;
         if !full_round && !self.config.fast_react {
-            return;
+            return false;
         }
         self.measure(telemetry);
         let (rate, stage) = self.adjust();
@@ -140,6 +141,7 @@ impl Hpcc {
             self.stage = stage;
             self.last_update = self.last_update.max(ack.next_to_send);
         }
+        true
     }
 
     /// Folds the busiest hop since the previous acknowledgement into the utilisation.

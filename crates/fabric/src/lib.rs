@@ -1,1 +1,49 @@
-mod results; mod spec; pub use results::*; pub use spec::*;
+//! The simulated fabric: links, switches, network cards, topologies, workloads, metrics.
+//!
+//! [`Simulation::new`] builds the fabric and the traffic of a [scenario](fairlane_scenario);
+//! [`Simulation::run`] runs it packet by packet and returns [`Results`]; [`metrics`] turns those into
+//! figures. Hosts drive the queue pairs of `fairlane-transport` and the controllers of
+//! `fairlane-congestion`; this crate contains no rule of either.
+//!
+//! What this crate refuses: to contain a protocol rule, to read a real clock, to allocate, hash or
+//! dispatch dynamically on the way of a packet, to hold state outside of [`Simulation`].
+//!
+//! Parts: ports and links (`port`, `link`), switches (`switch`, `buffer`), network cards (`host`,
+//! `nic`), shortest paths (`routing`), what an empty fabric does (`baseline`), the run as a whole
+//! (`schedule`, `faults`, `sampler`, `watch`, `trace`).
+#![forbid(unsafe_code)]
+
+mod baseline;
+mod buffer;
+mod connection;
+mod counters;
+mod faults;
+mod host;
+mod link;
+pub mod metrics;
+mod nic;
+mod packet;
+mod paths;
+mod port;
+mod results;
+mod routing;
+mod rules;
+mod sampler;
+mod schedule;
+mod signals;
+mod simulation;
+mod spec;
+mod switch;
+pub mod topology;
+mod trace;
+mod watch;
+pub mod workload;
+mod world;
+
+pub use paths::{PathPreview, paths};
+pub use results::{
+    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
+    Signals, Stall, Totals, TraceEvent, TraceRecord, TracedPacket,
+};
+pub use simulation::{Control, Progress, Simulation};
+pub use spec::MessageSpec;

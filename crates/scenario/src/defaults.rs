@@ -16,8 +16,13 @@ impl Scenario {
             Profile::HpccNs3 => Self {
                 profile,
                 packet: Packet::hpcc_ns3(),
-                switch: Switch { pfc: Pfc::hpcc_ns3(), ..Switch::default() },
-                nic: Nic { ack_pause: AckPause::Class3 },
+                switch: Switch {
+                    pfc: Pfc::hpcc_ns3(),
+                    ..Switch::default()
+                },
+                nic: Nic {
+                    ack_pause: AckPause::Class3,
+                },
                 transport: Transport::hpcc_ns3(),
                 ..Self::default()
             },
@@ -27,7 +32,10 @@ impl Scenario {
 
 impl Default for Output {
     fn default() -> Self {
-        Self { sample_interval: Duration::from_us(50), trace_nodes: Vec::new() }
+        Self {
+            sample_interval: Duration::from_us(50),
+            trace_nodes: Vec::new(),
+        }
     }
 }
 
@@ -38,6 +46,7 @@ impl Default for Packet {
             header: Bytes::new(14 + 20 + 8 + 12 + 4 + 4),
             first_header: Bytes::new(16),
             ack: Bytes::new(14 + 20 + 8 + 12 + 4 + 4 + 4),
+            ack_min: Bytes::new(64),
             // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
             telemetry: Bytes::new(42),
             pause: Bytes::new(64),
@@ -53,7 +62,8 @@ impl Packet {
             mtu: Bytes::new(1000),
             header: Bytes::new(48),
             first_header: Bytes::ZERO,
-            ack: Bytes::new(60),
+            ack: Bytes::new(14 + 20 + 12),
+            ack_min: Bytes::new(60),
             telemetry: Bytes::new(42),
             pause: Bytes::new(43),
             gap: Bytes::ZERO,
@@ -64,7 +74,11 @@ impl Packet {
 impl Default for Switch {
     fn default() -> Self {
         // HPCC, section 5.1: 32 MB of buffer.
-        Self { buffer: Bytes::new(32 << 20), pfc: Pfc::default(), ecn: Ecn::default() }
+        Self {
+            buffer: Bytes::new(32 << 20),
+            pfc: Pfc::default(),
+            ecn: Ecn::default(),
+        }
     }
 }
 
@@ -83,7 +97,10 @@ impl Default for Pfc {
 
 impl Pfc {
     fn hpcc_ns3() -> Self {
-        Self { headroom_delays: Some(3), ..Self::default() }
+        Self {
+            headroom_delays: Some(3),
+            ..Self::default()
+        }
     }
 }
 
@@ -102,7 +119,9 @@ impl Default for Ecn {
 
 impl Default for Nic {
     fn default() -> Self {
-        Self { ack_pause: AckPause::OwnClass }
+        Self {
+            ack_pause: AckPause::OwnClass,
+        }
     }
 }
 
@@ -121,7 +140,11 @@ impl Default for Transport {
 
 impl Transport {
     fn hpcc_ns3() -> Self {
-        Self { ack_timeout: None, ack_duplicates: false, ..Self::default() }
+        Self {
+            ack_timeout: None,
+            ack_duplicates: false,
+            ..Self::default()
+        }
     }
 }
 
@@ -152,12 +175,18 @@ impl Congestion {
 
 impl Default for Topology {
     fn default() -> Self {
-        Self::Star { hosts: 2, host_link: LinkSpec::default() }
+        Self::Star {
+            hosts: 2,
+            host_link: LinkSpec::default(),
+        }
     }
 }
 
 impl Default for LinkSpec {
     fn default() -> Self {
-        Self { rate: Rate::from_gbps(100), delay: Duration::from_us(1) }
+        Self {
+            rate: Rate::from_gbps(100),
+            delay: Duration::from_us(1),
+        }
     }
 }

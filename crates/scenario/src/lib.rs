@@ -1,4 +1,67 @@
-//! The scenario file.
+//! The scenario file: one fabric, its traffic and the policies that it runs under.
+//!
+//! A scenario is a TOML text. [`load`] reads it, fills in every default of its profile, reads the
+//! files that it names and checks all of it; what it returns can be simulated. Every mistake is an
+//! [`Error`] that says where it is, what was expected and what to do.
+//!
+//! What this crate refuses: to run anything, to guess what an unknown key means, to panic on any
+//! input.
+//!
+//! Side files are those of HPCC's ns-3 simulator (topology, messages) and two-column distribution
+//! tables; [`hpcc`] imports whole cases of that simulator.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! let text = r#"
+//!     [topology]
+//!     kind = "star"
+//!     hosts = 4
+//!     host_link = { rate = "100Gbps", delay = "1us" }
+//!
+//!     [[workload]]
+//!     kind = "incast"
+//!     degree = 3
+//!     size = "256kB"
+//! "#;
+//! let loaded = fairlane_scenario::parse(text, "incast.toml", Path::new("."), &[], None)?;
+//! assert_eq!(fairlane_scenario::hosts(&loaded.scenario, &loaded.inputs).len(), 4);
+//!
+//! let mistake = text.replace("degree = 3", "degree = 4");
+//! let error = fairlane_scenario::parse(&mistake, "incast.toml", Path::new("."), &[], None);
+//! assert_eq!(error.map_err(|error| error.place).err(), Some("incast.toml:9:5".into()));
+//! # Ok::<(), fairlane_scenario::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod blame;
 mod defaults;
+mod document;
+mod error;
+mod files;
+pub mod flow_text;
+mod host_set;
+pub mod hpcc;
+mod inputs;
+mod keypath;
+mod layout;
+mod lines;
+mod load;
+mod ns3;
+mod optional;
+mod overrides;
+mod schema;
+mod sizes;
+mod topology_text;
 mod types;
+mod validate;
+
+pub use error::Error;
+pub use inputs::{Inputs, SideFile};
+pub use layout::{hosts, layout};
+pub use load::{Loaded, load, parse};
+pub use schema::schema;
+pub use sizes::{BuiltIn, SizeDistribution};
+pub use topology_text::{LinkText, TopologyText};
 pub use types::*;
+pub use validate::validate;

@@ -17,9 +17,10 @@ pub struct Scenario {
     pub seed: u64,
     /// The rounding, ordering and formulas of the simulated fabric.
     pub profile: Profile,
-    /// Simulated time at which the run ends even if messages are unfinished; left out, it ends when
+    /// Simulated time at which the run ends even if messages are unfinished; `"never"`: it ends when
     /// all messages are complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::optional::never")]
+    #[schemars(schema_with = "crate::optional::never::schema")]
     pub stop: Option<Duration>,
     /// What is recorded.
     pub output: Output,
@@ -72,8 +73,10 @@ pub struct Packet {
     pub header: Bytes,
     /// Further header on the first packet of a WRITE message: RETH 16.
     pub first_header: Bytes,
-    /// An acknowledgement: the headers above with AETH 4, at least 64.
+    /// An acknowledgement without telemetry: the headers above with AETH 4.
     pub ack: Bytes,
+    /// Shorter acknowledgements are padded to this.
+    pub ack_min: Bytes,
     /// In-band telemetry on data packets and acknowledgements, if the congestion control needs it.
     pub telemetry: Bytes,
     /// A pause frame.
@@ -107,9 +110,10 @@ pub struct Pfc {
     /// The pause threshold is the free shared buffer / 2^shift, for ports at host speed; the shift
     /// is one less for each doubling of the port's rate above it.
     pub threshold_shift: u32,
-    /// Headroom of an ingress port in multiples of rate x link delay; left out, just enough that
-    /// nothing is lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Headroom of an ingress port in multiples of rate x link delay; `"lossless"`: just enough
+    /// that nothing is lost.
+    #[serde(with = "crate::optional::lossless")]
+    #[schemars(schema_with = "crate::optional::lossless::schema")]
     pub headroom_delays: Option<u64>,
 }
 
@@ -170,8 +174,9 @@ pub enum AckPause {
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {
     /// Time without progress after which the oldest unacknowledged packet is sent again (IBTA local
-    /// ACK timeout; 4.096 us x 2^14 is what perftest sets); left out, never.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// ACK timeout; 4.096 us x 2^14 is what perftest sets); `"never"`: not at all.
+    #[serde(with = "crate::optional::never")]
+    #[schemars(schema_with = "crate::optional::never::schema")]
     pub ack_timeout: Option<Duration>,
     /// Timeouts without progress after which the queue pair fails.
     pub retry_limit: u32,
@@ -461,7 +466,10 @@ pub struct HostSet(pub String);
 
 /// A distribution of message sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "the name of a distribution, a file, or points such as [{ size = \"1kB\", percent = 0 }, ...]"
+)]
 pub enum Sizes {
     /// A built-in distribution by name, or a file (anything that contains `/` or `.`).
     Named(String),

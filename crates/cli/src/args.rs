@@ -1,0 +1,192 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// RDMA traffic management for shared data centres: packet-level simulation.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fairlane",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit status: 0 success, 1 negative result (the run stalled or queue pairs failed), 2 error."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario, packet by packet
+    Run(Run),
+    /// Turn another simulator's files into a scenario
+    #[command(subcommand, arg_required_else_help = true)]
+    Import(Import),
+    /// Turn results into another simulator's format
+    #[command(subcommand, arg_required_else_help = true)]
+    Export(Export),
+    /// Describe the fabric that a scenario builds
+    Topology(Topology),
+    /// Show which source port takes which path
+    Paths(Paths),
+    /// Put the results of several runs side by side
+    Compare(Compare),
+    /// Print the JSON Schema of the scenario
+    Schema,
+}
+
+/// Which scenario, with which changes.
+#[derive(Args, Debug)]
+pub(crate) struct Scenario {
+    /// Scenario file
+    #[arg(value_name = "SCENARIO.toml")]
+    pub(crate) scenario: PathBuf,
+    /// Seed of every random stream, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Change one setting, such as congestion.algorithm=hpcc; may be repeated
+    #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    /// Directory for the results; appears when they are complete
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Form of the summary on standard output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Replace the results that DIR holds; other files in it stay
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Formats that can be read.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Import {
+    /// Config, topology, flow and trace text of HPCC's ns-3 simulator
+    Hpcc(ImportHpcc),
+}
+
+/// Arguments of `import hpcc`.
+#[derive(Args, Debug)]
+pub(crate) struct ImportHpcc {
+    /// Config file of the simulator
+    #[arg(value_name = "CONFIG.txt")]
+    pub(crate) config: PathBuf,
+    /// Scenario to write; its side files go beside it
+    #[arg(short, long, value_name = "CASE.toml")]
+    pub(crate) output: PathBuf,
+}
+
+/// Formats that can be written.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Export {
+    /// Completion times in the text format of HPCC's ns-3 simulator, in completion order
+    HpccFct(ExportHpccFct),
+}
+
+/// Arguments of `export hpcc-fct`.
+#[derive(Args, Debug)]
+pub(crate) struct ExportHpccFct {
+    /// Directory that `run` has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// File to write
+    #[arg(short, long, value_name = "FCT.txt")]
+    pub(crate) output: PathBuf,
+}
+
+/// Arguments of `topology`.
+#[derive(Args, Debug)]
+pub(crate) struct Topology {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// Arguments of `paths`.
+#[derive(Args, Debug)]
+pub(crate) struct Paths {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    /// Node number of the sender
+    #[arg(value_name = "SRC")]
+    pub(crate) source: u32,
+    /// Node number of the receiver
+    #[arg(value_name = "DST")]
+    pub(crate) destination: u32,
+    /// Source ports to try, inclusive
+    #[arg(long, value_name = "A-B", default_value = "10000-10031", value_parser = ports)]
+    pub(crate) ports: Ports,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// Directories that `run` has written
+    #[arg(value_name = "DIR", num_args = 2.., required = true)]
+    pub(crate) results: Vec<PathBuf>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+}
+
+/// Form of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for people
+    Text,
+    /// JSON
+    Json,
+}
+
+/// Form of an output that is a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Tables for people
+    Text,
+    /// JSON
+    Json,
+    /// Comma-separated values with a header
+    Csv,
+}
+
+/// An inclusive range of ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ports {
+    /// First.
+    pub(crate) first: u16,
+    /// Last, not below the first.
+    pub(crate) last: u16,
+}
+
+/// Reads `A-B` or a single port.
+fn ports(text: &str) -> Result<Ports, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let port = |text: &str| {
+        text.trim().parse::<u16>().map_err(|_| {
+            format!("expected ports from 0 to 65535 such as 10000-10031, not \"{text}\"")
+        })
+    };
+    let (first, last) = (port(first)?, port(last)?);
+    if last < first {
+        return Err(format!("the range is empty: {last} is below {first}"));
+    }
+    Ok(Ports { first, last })
+}

@@ -1,0 +1,160 @@
+//! The only module that calls the simulator, its metrics and the scenario's loader.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use fairlane_fabric::topology::{self, Facts, Topology};
+use fairlane_fabric::{Results, metrics};
+use fairlane_scenario::hpcc;
+use fairlane_units::{NodeId, Time};
+use serde::Serialize;
+
+pub(crate) use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
+pub(crate) use fairlane_scenario::{Loaded, schema};
+
+use crate::args;
+use crate::failure::Failure;
+use crate::report;
+
+/// Bins of the slowdown: 5 % of the messages in each, as HPCC's `fct_analysis.py` has it.
+const BINS: usize = 20;
+/// Points of a distribution function in the report.
+const POINTS: usize = 200;
+
+impl From<fairlane_scenario::Error> for Failure {
+    fn from(error: fairlane_scenario::Error) -> Self {
+        let failure = Self::new(format!("{}: {}", error.place, error.message));
+        if error.hint.is_empty() { failure } else { failure.hint(error.hint) }
+    }
+}
+
+/// Reads and checks a scenario with the changes of the command line.
+///
+/// # Errors
+/// If it is wrong, with the place.
+pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
+    Ok(fairlane_scenario::load(&arguments.scenario, &arguments.overrides, arguments.seed)?)
+}
+
+/// What a run amounts to.
+pub(crate) struct Figures {
+    /// In a few figures.
+    pub(crate) summary: Summary,
+    /// Slowdown by message size.
+    pub(crate) bins: Vec<SlowdownBin>,
+    /// The same against the standalone time of HPCC's text format.
+    pub(crate) standalone_bins: Vec<SlowdownBin>,
+    /// For the report: key figures.
+    pub(crate) report: report::Figures,
+    /// For the report: completion times.
+    pub(crate) completion: report::Distribution,
+    /// For the report: queue lengths.
+    pub(crate) queue: report::Distribution,
+}
+
+/// Measures what a run amounts to.
+pub(crate) fn figures(results: &Results) -> Figures {
+    let summary = Summary::of(results);
+    let percentile = |pick: fn(&Spread) -> f64| summary.slowdown.as_ref().map(pick);
+    let report = report::Figures {
+        goodput_bps: Some(summary.goodput_gbps * 1e9),
+        slowdown_p50: percentile(|spread| spread.p50),
+        slowdown_p99: percentile(|spread| spread.p99),
+        slowdown_p999: percentile(|spread| spread.p999),
+        events_per_second: None,
+    };
+    let switch_ports = results.ports.iter().filter(|port| port.on_switch).count();
+    let intervals = results.series.sent.len().checked_div(results.series.ports).unwrap_or(0);
+    Figures {
+        bins: metrics::slowdown_bins(&results.messages, BINS),
+        standalone_bins: metrics::standalone_bins(&results.messages, BINS),
+        completion: distribution(
+            &metrics::completion_cdf(&results.messages, POINTS),
+            summary.completed,
+        ),
+        queue: distribution(&metrics::queue_cdf(results, POINTS), switch_ports * intervals),
+        report,
+        summary,
+    }
+}
+
+/// A distribution function of `count` values as the report draws it: zeros apart, since its axis is
+/// logarithmic.
+fn distribution(points: &[metrics::CdfPoint], count: usize) -> report::Distribution {
+    let (zeros, rest) = points.split_at(points.partition_point(|point| point.value <= 0.0));
+    report::Distribution {
+        value: rest.iter().map(|point| point.value).collect(),
+        share: rest.iter().map(|point| point.share).collect(),
+        zero: zeros.last().map_or(0.0, |point| point.share),
+        count: count as u64,
+    }
+}
+
+/// Slowdown bins as the report draws them.
+pub(crate) fn report_bins(bins: &[SlowdownBin]) -> Vec<report::SlowdownBin> {
+    let bin = |bin: &SlowdownBin| report::SlowdownBin {
+        size: bin.upto_bytes,
+        count: bin.count as u64,
+        p50: bin.p50,
+        p95: bin.p95,
+        p99: bin.p99,
+        p999: bin.p999,
+    };
+    bins.iter().map(bin).collect()
+}
+
+/// Ways in which results contradict themselves.
+pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
+    metrics::check(results, loaded.scenario.switch.pfc.enabled)
+}
+
+/// Use of every port in an interval of the time series, 0 to 1.
+pub(crate) fn utilization(results: &Results, interval: usize) -> Vec<f64> {
+    metrics::interval_utilisation(results, interval)
+}
+
+/// Reads a case of HPCC's simulator, writes it as a scenario and returns what a reader should know.
+///
+/// # Errors
+/// If a file is missing, unreadable or says something that can't be honoured.
+pub(crate) fn import_hpcc(config: &Path, output: &Path) -> Result<Vec<String>, Failure> {
+    let imported = hpcc::import(config)?;
+    imported.write(output)?;
+    Ok(imported.notes)
+}
+
+/// What a fabric amounts to.
+#[derive(Debug, Serialize)]
+pub(crate) struct TopologyReport {
+    /// What its links and nodes amount to.
+    #[serde(flatten)]
+    pub(crate) facts: Facts,
+    /// Round-trip time without queues, the largest of all host pairs.
+    pub(crate) base_rtt_ns: f64,
+    /// Bandwidth-delay product, the largest of all host pairs.
+    pub(crate) bdp_bytes: u64,
+}
+
+/// Builds the fabric of a scenario and describes it.
+///
+/// # Errors
+/// If the fabric can't be built.
+pub(crate) fn topology(loaded: &Loaded) -> Result<TopologyReport, Failure> {
+    let scenario = &loaded.scenario;
+    let fabric = Topology::build(
+        &scenario.topology,
+        loaded.inputs.topology.as_ref(),
+        scenario.faults.loss_rate,
+    )
+    .map_err(|error| Failure::new(error.to_string()))?;
+    Ok(TopologyReport { facts: topology::facts(&fabric), base_rtt_ns: 0.0, bdp_bytes: 0 })
+}
+
+// The simulator's side, until it exists.
+
+#[derive(Clone, Copy)]
+pub(crate) struct Progress { pub(crate) now: Time, pub(crate) transmissions: u64, pub(crate) events: u64, pub(crate) messages_done: u32, pub(crate) messages: u32, pub(crate) last_start: Time }
+pub(crate) enum Control { Continue, Interrupt }
+pub(crate) struct PathPreview { pub(crate) source_port: u16, pub(crate) forward: Vec<NodeId>, pub(crate) reverse: Vec<NodeId> }
+pub(crate) fn simulate(_: &Loaded, _: &mut dyn FnMut(&Progress) -> Control) -> Result<Results, Failure> { Err(Failure::new("not yet")) }
+pub(crate) fn paths(_: &Loaded, _: NodeId, _: NodeId, _: RangeInclusive<u16>) -> Result<Vec<PathPreview>, Failure> { Err(Failure::new("not yet")) }

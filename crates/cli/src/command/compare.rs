@@ -1,0 +1,169 @@
+//! `fairlane compare`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::{Compare, TableFormat};
+use crate::command::flatten::{self, Leaves};
+use crate::failure::Failure;
+use crate::{print, read, table};
+
+/// Several runs side by side.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    /// The directories.
+    runs: Vec<String>,
+    /// Settings of the scenarios that aren't the same in all runs.
+    settings: Vec<Row>,
+    /// Figures of the summaries.
+    figures: Vec<Row>,
+}
+
+/// One setting or figure in all runs.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// Key path in `scenario.toml` or `summary.json`.
+    name: String,
+    /// By run; `null` where a run doesn't have it.
+    values: Vec<Value>,
+}
+
+/// What a run has left of itself.
+struct Run {
+    settings: Leaves,
+    figures: Leaves,
+}
+
+/// Prints the summaries of several runs side by side, with the settings that differ.
+///
+/// # Errors
+/// If a directory doesn't hold the results of a run.
+pub(crate) fn compare(arguments: &Compare) -> Result<ExitCode, Failure> {
+    let runs = arguments.results.iter().map(|path| Run::read(path));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let names = arguments
+        .results
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let comparison = Comparison::new(names, &runs);
+    match arguments.format {
+        TableFormat::Text => print::text(&comparison.text())?,
+        TableFormat::Json => print::json(&comparison)?,
+        TableFormat::Csv => print::text(&comparison.csv()?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Run {
+    fn read(directory: &Path) -> Result<Self, Failure> {
+        let (path, text) = read::text(directory, "scenario.toml")?;
+        let settings: Value =
+            toml::from_str(&text).map_err(|error| Failure::at(&path, error.message()))?;
+        let (path, text) = read::text(directory, "summary.json")?;
+        let figures: Value =
+            serde_json::from_str(&text).map_err(|error| Failure::at(&path, error))?;
+        Ok(Self {
+            settings: flatten::leaves(&settings),
+            figures: flatten::leaves(&figures),
+        })
+    }
+}
+
+impl Comparison {
+    fn new(names: Vec<String>, runs: &[Run]) -> Self {
+        let settings: Vec<_> = runs.iter().map(|run| &run.settings).collect();
+        let figures: Vec<_> = runs.iter().map(|run| &run.figures).collect();
+        let mut settings = rows(&settings);
+        settings.retain(|row| row.values.iter().any(|value| *value != row.values[0]));
+        Self {
+            runs: names,
+            settings,
+            figures: rows(&figures),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut header = vec!["settings that differ"];
+        header.extend(self.runs.iter().map(String::as_str));
+        let settings = match self.settings.is_empty() {
+            true => "The settings are the same.".to_owned(),
+            false => table::grid(&header, &cells(&self.settings)),
+        };
+        header[0] = "figure";
+        format!(
+            "{settings}\n\n{}",
+            table::grid(&header, &cells(&self.figures))
+        )
+    }
+
+    fn csv(&self) -> Result<String, Failure> {
+        let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut header = vec!["name".to_owned()];
+        header.extend(self.runs.iter().cloned());
+        let all = [&self.settings, &self.figures].into_iter().flatten();
+        for line in std::iter::once(header).chain(all.map(Row::exact)) {
+            writer.write_record(line).map_err(|error| broken(&error))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| broken(&error))?;
+        String::from_utf8(bytes).map_err(|error| broken(&error))
+    }
+}
+
+/// One row for each name that any of the runs has, in the order of the runs.
+fn rows(runs: &[&Leaves]) -> Vec<Row> {
+    let mut seen = BTreeSet::new();
+    let names = runs
+        .iter()
+        .flat_map(|leaves| leaves.iter().map(|(name, _)| name));
+    let names = names.filter(|name| seen.insert(name.as_str()));
+    let row = |name: &String| Row {
+        name: name.clone(),
+        values: runs
+            .iter()
+            .map(|leaves| flatten::get(leaves, name))
+            .collect(),
+    };
+    names.collect::<Vec<_>>().into_iter().map(row).collect()
+}
+
+fn cells(rows: &[Row]) -> Vec<Vec<String>> {
+    let cells = |row: &Row| {
+        let mut cells = vec![row.name.clone()];
+        cells.extend(row.values.iter().map(rounded));
+        cells
+    };
+    rows.iter().map(cells).collect()
+}
+
+impl Row {
+    /// The cells without rounding.
+    fn exact(&self) -> Vec<String> {
+        let mut cells = vec![self.name.clone()];
+        cells.extend(self.values.iter().map(|value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }));
+        cells
+    }
+}
+
+/// A value for people: fractions to four digits, large counts with commas.
+fn rounded(value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(count), _) => table::count(count),
+            (None, Some(fraction)) if fraction >= 0.0 => table::digits(fraction),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

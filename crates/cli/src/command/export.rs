@@ -1,0 +1,99 @@
+//! `fairlane export hpcc-fct`.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::args::ExportHpccFct;
+use crate::failure::Failure;
+use crate::read::{self, FlowRow};
+
+/// Writes the completed messages in the completion-time text of HPCC's simulator.
+///
+/// # Errors
+/// If the results can't be read or the file can't be written; then a file of that name is as it was.
+pub(crate) fn hpcc_fct(arguments: &ExportHpccFct) -> Result<ExitCode, Failure> {
+    replace(&arguments.output, &mut |out| {
+        let cannot = |error: std::io::Error| Failure::at(&arguments.output, error);
+        read::flows(&arguments.results, &mut |flow| match line(&flow)? {
+            Some(line) => out.write_all(line.as_bytes()).map_err(cannot),
+            None => Ok(()),
+        })
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The line of a message: addresses in hexadecimal, ports, bytes, then start, completion time and
+/// standalone time in nanoseconds. `None` if it didn't complete.
+fn line(flow: &FlowRow) -> Result<Option<String>, Failure> {
+    let Some(completion) = flow.completion_ps else {
+        return Ok(None);
+    };
+    Ok(Some(format!(
+        "{:08x} {:08x} {} {} {} {} {} {}\n",
+        address(flow.source)?,
+        address(flow.destination)?,
+        flow.source_port,
+        flow.destination_port,
+        flow.size_bytes,
+        flow.start_ps / PS_PER_NS,
+        completion / PS_PER_NS,
+        flow.standalone_ns,
+    )))
+}
+
+const PS_PER_NS: u64 = 1000;
+
+/// The IPv4 address that the format gives to a node: 11.x.y.1 with the node's number in x and y.
+fn address(node: u32) -> Result<u32, Failure> {
+    if node > 0xffff {
+        return Err(
+            Failure::new(format!("node {node}: this format has 65536 nodes at most"))
+                .hint("flows.csv and flows.parquet have no such limit"),
+        );
+    }
+    Ok(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
+}
+
+/// Writes a file through a temporary one beside it, so that it appears complete or not at all.
+fn replace(
+    path: &Path,
+    fill: &mut dyn FnMut(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let partial = partial_name(path)?;
+    let file = File::create(&partial).map_err(|error| Failure::at(path, error))?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    let done = fill(&mut out)
+        .and_then(|()| out.flush().map_err(|error| Failure::at(path, error)))
+        .and_then(|()| fs::rename(&partial, path).map_err(|error| Failure::at(path, error)));
+    if done.is_err() {
+        // The failure that is already on its way says more than one about the temporary file.
+        let _ = fs::remove_file(&partial);
+    }
+    done
+}
+
+fn partial_name(path: &Path) -> Result<PathBuf, Failure> {
+    if path.is_dir() {
+        return Err(Failure::at(path, "is a directory").hint("-o names a file"));
+    }
+    let name = path
+        .file_name()
+        .ok_or_else(|| Failure::at(path, "not a name for a file"))?;
+    let name = format!(".{}.partial-{}", name.to_string_lossy(), std::process::id());
+    Ok(path.with_file_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_of_the_format() {
+        assert_eq!(address(3).unwrap(), 0x0b00_0301);
+        assert_eq!(address(256).unwrap(), 0x0b01_0001);
+        assert_eq!(address(0x1234).unwrap(), 0x0b12_3401);
+        assert!(address(0x1_0000).is_err());
+    }
+}

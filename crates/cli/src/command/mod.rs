@@ -1,0 +1,33 @@
+//! What the command can do, one file each.
+
+mod compare;
+mod export;
+mod flatten;
+mod heading;
+mod import;
+mod paths;
+mod run;
+mod schema;
+mod summary;
+mod topology;
+
+use std::process::ExitCode;
+
+use crate::args::{Command, Export, Import};
+use crate::failure::Failure;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Whatever is wrong outside of this program.
+pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Import(Import::Hpcc(arguments)) => import::hpcc(&arguments),
+        Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
+        Command::Topology(arguments) => topology::topology(&arguments),
+        Command::Paths(arguments) => paths::paths(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Schema => schema::schema(),
+    }
+}

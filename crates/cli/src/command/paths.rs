@@ -1,0 +1,265 @@
+//! `fairlane paths`.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use fairlane_units::NodeId;
+use serde::Serialize;
+
+use crate::args::{Paths, TableFormat};
+use crate::backend::{self, Loaded, PathPreview};
+use crate::failure::Failure;
+use crate::{print, table};
+
+/// Which source port takes which path.
+#[derive(Debug, Serialize)]
+struct Preview {
+    source: u32,
+    destination: u32,
+    /// Different pairs of a path there and a path back.
+    distinct_pairs: usize,
+    /// Different paths that data takes.
+    forward_paths: Vec<Shared>,
+    /// Different paths that acknowledgements take.
+    reverse_paths: Vec<Shared>,
+    ports: Vec<Row>,
+}
+
+/// A path and the source ports that share it.
+#[derive(Debug, Serialize)]
+struct Shared {
+    /// Its number, in order of appearance.
+    path: usize,
+    /// Nodes that it passes, both ends included.
+    nodes: Vec<u32>,
+    source_ports: Vec<u16>,
+}
+
+/// The paths of one source port.
+#[derive(Debug, Serialize)]
+struct Row {
+    source_port: u16,
+    /// Number of the path of data.
+    forward_path: usize,
+    /// Number of the path of acknowledgements.
+    reverse_path: usize,
+    /// Nodes that data passes, both ends included.
+    forward: Vec<u32>,
+    /// Nodes that acknowledgements pass, both ends included.
+    reverse: Vec<u32>,
+}
+
+/// Prints the paths of a range of source ports.
+///
+/// # Errors
+/// If the scenario is wrong, or a node isn't a host of it.
+pub(crate) fn paths(arguments: &Paths) -> Result<ExitCode, Failure> {
+    let loaded = backend::load(&arguments.scenario)?;
+    let ends = (
+        NodeId::new(arguments.source),
+        NodeId::new(arguments.destination),
+    );
+    refuse_no_hosts(&loaded, ends.0, ends.1)?;
+    let range = arguments.ports.first..=arguments.ports.last;
+    let previews = backend::paths(&loaded, ends.0, ends.1, range)?;
+    let preview = Preview::new(arguments.source, arguments.destination, &previews);
+    match arguments.format {
+        TableFormat::Text => print::text(&preview.text())?,
+        TableFormat::Json => print::json(&preview)?,
+        TableFormat::Csv => print::text(&preview.csv())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Preview {
+    fn new(source: u32, destination: u32, previews: &[PathPreview]) -> Self {
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        let row = |preview: &PathPreview| Row {
+            source_port: preview.source_port,
+            forward_path: share(&mut forward, preview.source_port, &preview.forward),
+            reverse_path: share(&mut reverse, preview.source_port, &preview.reverse),
+            forward: numbers(&preview.forward),
+            reverse: numbers(&preview.reverse),
+        };
+        let ports: Vec<Row> = previews.iter().map(row).collect();
+        let pairs: BTreeSet<_> = ports
+            .iter()
+            .map(|row| (row.forward_path, row.reverse_path))
+            .collect();
+        Self {
+            source,
+            destination,
+            distinct_pairs: pairs.len(),
+            forward_paths: forward,
+            reverse_paths: reverse,
+            ports,
+        }
+    }
+
+    fn text(&self) -> String {
+        let header = [
+            "port",
+            "path",
+            "data takes",
+            "back",
+            "acknowledgements take",
+        ];
+        let rows: Vec<_> = self.ports.iter().map(Row::text).collect();
+        let mut text = table::columns(&header, &rows);
+        text.push('\n');
+        for shared in &self.forward_paths {
+            text.push_str(&format!(
+                "\npath {}: ports {}",
+                shared.path,
+                ranges(&shared.source_ports)
+            ));
+        }
+        text.push_str(&format!(
+            "\n\n{} source ports from {} to {}: {} different paths of data, {} of acknowledgements, {} pairs",
+            self.ports.len(),
+            self.source,
+            self.destination,
+            self.forward_paths.len(),
+            self.reverse_paths.len(),
+            self.distinct_pairs,
+        ));
+        text
+    }
+
+    fn csv(&self) -> String {
+        let mut text = String::from("source_port,forward_path,reverse_path,forward,reverse\n");
+        for row in &self.ports {
+            text.push_str(&format!(
+                "{},{},{},{},{}\n",
+                row.source_port,
+                row.forward_path,
+                row.reverse_path,
+                chain(&row.forward, " "),
+                chain(&row.reverse, " "),
+            ));
+        }
+        text
+    }
+}
+
+impl Row {
+    fn text(&self) -> Vec<String> {
+        vec![
+            self.source_port.to_string(),
+            self.forward_path.to_string(),
+            chain(&self.forward, " > "),
+            self.reverse_path.to_string(),
+            chain(&self.reverse, " > "),
+        ]
+    }
+}
+
+/// The number of a path among those seen so far, to which it is added if it is new.
+fn share(seen: &mut Vec<Shared>, port: u16, path: &[NodeId]) -> usize {
+    let nodes = numbers(path);
+    let known = seen.iter().position(|shared| shared.nodes == nodes);
+    let number = known.unwrap_or(seen.len());
+    if known.is_none() {
+        seen.push(Shared {
+            path: number,
+            nodes,
+            source_ports: Vec::new(),
+        });
+    }
+    seen[number].source_ports.push(port);
+    number
+}
+
+fn numbers(path: &[NodeId]) -> Vec<u32> {
+    path.iter().map(|node| node.get()).collect()
+}
+
+fn chain(nodes: &[u32], between: &str) -> String {
+    nodes
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
+}
+
+/// Ascending numbers with runs of three or more joined: `10000, 10004-10007`.
+fn ranges<T: Copy + Into<u32> + Display>(numbers: &[T]) -> String {
+    let runs = numbers.chunk_by(|a, b| (*a).into() + 1 == (*b).into());
+    let words = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first}-{last}")],
+        short => short.iter().map(T::to_string).collect(),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses ends between which there is no path.
+fn refuse_no_hosts(loaded: &Loaded, source: NodeId, destination: NodeId) -> Result<(), Failure> {
+    let hosts = fairlane_scenario::hosts(&loaded.scenario, &loaded.inputs);
+    if let Some(node) = [source, destination].into_iter().find(|node| !hosts.contains(node)) {
+        return Err(Failure::new(format!("node {node} isn't a host of this fabric"))
+            .hint(format!("its hosts are {}", ranges(&numbers(&hosts)))));
+    }
+    if source == destination {
+        return Err(Failure::new(format!("source and destination are the same: node {source}"))
+            .hint("name two different hosts"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preview(port: u16, forward: &[u32], reverse: &[u32]) -> PathPreview {
+        let nodes = |path: &[u32]| path.iter().copied().map(NodeId::new).collect();
+        PathPreview {
+            source_port: port,
+            forward: nodes(forward),
+            reverse: nodes(reverse),
+        }
+    }
+
+    fn sample() -> Preview {
+        let previews = [
+            preview(10000, &[0, 8, 10, 9, 4], &[4, 9, 10, 8, 0]),
+            preview(10001, &[0, 8, 11, 9, 4], &[4, 9, 10, 8, 0]),
+            preview(10002, &[0, 8, 10, 9, 4], &[4, 9, 11, 8, 0]),
+            preview(10003, &[0, 8, 10, 9, 4], &[4, 9, 11, 8, 0]),
+        ];
+        Preview::new(0, 4, &previews)
+    }
+
+    #[test]
+    fn ports_on_one_path_are_grouped() {
+        insta::assert_snapshot!(sample().text(), @r"
+        port   path  data takes          back  acknowledgements take
+        10000  0     0 > 8 > 10 > 9 > 4  0     4 > 9 > 10 > 8 > 0
+        10001  1     0 > 8 > 11 > 9 > 4  0     4 > 9 > 10 > 8 > 0
+        10002  0     0 > 8 > 10 > 9 > 4  1     4 > 9 > 11 > 8 > 0
+        10003  0     0 > 8 > 10 > 9 > 4  1     4 > 9 > 11 > 8 > 0
+
+        path 0: ports 10000, 10002, 10003
+        path 1: ports 10001
+
+        4 source ports from 0 to 4: 2 different paths of data, 2 of acknowledgements, 3 pairs
+        ");
+    }
+
+    #[test]
+    fn csv_has_one_line_for_each_port() {
+        insta::assert_snapshot!(sample().csv(), @r"
+        source_port,forward_path,reverse_path,forward,reverse
+        10000,0,0,0 8 10 9 4,4 9 10 8 0
+        10001,1,0,0 8 11 9 4,4 9 10 8 0
+        10002,0,1,0 8 10 9 4,4 9 11 8 0
+        10003,0,1,0 8 10 9 4,4 9 11 8 0
+        ");
+    }
+
+    #[test]
+    fn runs_of_ports_are_joined() {
+        assert_eq!(ranges(&[1u16, 2, 4, 5, 6, 9]), "1, 2, 4-6, 9");
+        assert_eq!(ranges(&[65534u16, 65535]), "65534, 65535");
+    }
+}

@@ -1,0 +1,133 @@
+//! `fairlane run`.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use fairlane_fabric::{Ending, Results};
+
+use crate::args::{Format, Run};
+use crate::backend::{self, Control, Figures, Loaded};
+use crate::command::{heading, summary};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::meter::{Host, Usage, Work};
+use crate::progress::Reporter;
+use crate::report::{self, ReportInput};
+use crate::staging::Staging;
+use crate::{print, write};
+
+/// Runs a scenario and writes its results.
+///
+/// # Errors
+/// If the scenario is wrong, the directory can't be written, a signal arrives, or the results
+/// contradict themselves. Then there is no directory.
+pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let loaded = backend::load(&arguments.scenario)?;
+    let staging = Staging::begin(&arguments.out, arguments.force)?;
+    let (results, host) = simulate(&loaded, arguments.quiet, &interrupt)?;
+    refuse_contradictions(&loaded, &results)?;
+    let figures = backend::figures(&results);
+    let file = summary::File::new(&loaded.scenario, &figures, &host);
+    let json = print::to_json(&file)?;
+    let (scenario, inputs) = loaded.portable()?;
+    let content = write::Content {
+        scenario: &scenario,
+        inputs: &inputs,
+        results: &results,
+        summary: &json,
+        report: &report(&loaded, &scenario, &results, &figures),
+        traced: !loaded.scenario.output.trace_nodes.is_empty(),
+    };
+    write::all(staging.path(), &content, &interrupt)?;
+    let directory = staging.publish(write::NAMES)?;
+    print::say(format_args!("results in {}", directory.display()));
+    say_ending(&results);
+    match arguments.format {
+        Format::Text => print::text(&file.text(&results))?,
+        Format::Json => print::text(&json)?,
+    }
+    Ok(exit_code(&results.totals.ending))
+}
+
+/// The simulation itself, with its cost on this machine.
+fn simulate(
+    loaded: &Loaded,
+    quiet: bool,
+    interrupt: &Interrupt,
+) -> Result<(Results, Host), Failure> {
+    let (begun, before) = (Instant::now(), Usage::now());
+    let mut reporter = Reporter::begin(quiet);
+    let results = backend::simulate(loaded, &mut |progress| {
+        reporter.update(progress);
+        if interrupt.arrived() {
+            Control::Interrupt
+        } else {
+            Control::Continue
+        }
+    })?;
+    drop(reporter);
+    interrupt.check()?;
+    let totals = &results.totals;
+    let work = Work {
+        transmissions: totals.message_transmissions,
+        events: totals.events,
+    };
+    let host = Host::between(before, Usage::now(), begun.elapsed().as_secs_f64(), work);
+    Ok((results, host))
+}
+
+/// A run whose books don't balance is a mistake of this program, and no result.
+fn refuse_contradictions(loaded: &Loaded, results: &Results) -> Result<(), Failure> {
+    let violations = backend::violations(loaded, results);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let list = violations.join("\n  ");
+    Err(Failure::new(format!(
+        "the results contradict themselves, which is a bug in fairlane:\n  {list}"
+    ))
+    .hint("nothing was written; please report this with the scenario and its side files"))
+}
+
+/// The text of `report.html`.
+fn report(loaded: &Loaded, scenario: &str, results: &Results, figures: &Figures) -> String {
+    let words = heading::Words::of(&loaded.scenario);
+    report::render(&ReportInput {
+        heading: words.heading(&loaded.scenario),
+        results,
+        figures: figures.report,
+        slowdown: &backend::report_bins(&figures.bins),
+        completion: &figures.completion,
+        queue: &figures.queue,
+        scenario,
+    })
+}
+
+/// Says why the result is a negative one, if it is.
+fn say_ending(results: &Results) {
+    match &results.totals.ending {
+        Ending::Complete | Ending::Stopped => {}
+        Ending::Failed => print::say("the run failed: queue pairs reached their retry limit"),
+        Ending::Stalled(stall) => {
+            print::say(format_args!(
+                "the run stalled at {}: {}",
+                stall.at, stall.reason
+            ));
+            for port in &stall.pause_cycle {
+                let port = &results.ports[port.index()];
+                print::say(format_args!(
+                    "  node {} port {} waits for node {}",
+                    port.node, port.number, port.peer_node
+                ));
+            }
+        }
+    }
+}
+
+fn exit_code(ending: &Ending) -> ExitCode {
+    match ending {
+        Ending::Complete | Ending::Stopped => ExitCode::SUCCESS,
+        Ending::Stalled(_) | Ending::Failed => ExitCode::from(1),
+    }
+}

@@ -1,0 +1,171 @@
+//! `summary.json`, and the tables that say the same on standard output.
+
+use fairlane_fabric::{Results, Signal, Signals};
+use fairlane_scenario::{Profile, Scenario};
+use serde::Serialize;
+
+use crate::backend::{Figures, SlowdownBin, Spread, Summary};
+use crate::command::heading;
+use crate::meter::Host;
+use crate::table;
+
+/// Content of `summary.json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct File<'a> {
+    name: &'a str,
+    profile: &'static str,
+    congestion: &'static str,
+    seed: u64,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Slowdown by message size, against the ideal time.
+    slowdown_bins: &'a [SlowdownBin],
+    /// Slowdown by message size, against the standalone time of HPCC's text format.
+    standalone_bins: &'a [SlowdownBin],
+    /// What differs from run to run.
+    host: &'a Host,
+    #[serde(skip)]
+    scenario: &'a Scenario,
+}
+
+impl<'a> File<'a> {
+    /// The summary of a run.
+    pub(crate) fn new(scenario: &'a Scenario, figures: &'a Figures, host: &'a Host) -> Self {
+        Self {
+            name: &scenario.name,
+            profile: heading::profile(scenario.profile),
+            congestion: heading::algorithm(scenario.congestion.algorithm),
+            seed: scenario.seed,
+            summary: &figures.summary,
+            slowdown_bins: &figures.bins,
+            standalone_bins: &figures.standalone_bins,
+            host,
+            scenario,
+        }
+    }
+
+    /// The summary as tables.
+    pub(crate) fn text(&self, results: &Results) -> String {
+        let title = format!(
+            "{}: {}, profile {}, seed {}",
+            self.name, self.congestion, self.profile, self.seed
+        );
+        let mut parts = vec![title, self.overview(), self.spreads()];
+        parts.extend(self.bins());
+        parts.push(signals(&results.signals));
+        parts.push(self.speed());
+        parts.join("\n\n")
+    }
+
+    fn overview(&self) -> String {
+        let summary = self.summary;
+        table::list(&[
+            ("ending", summary.ending.to_owned()),
+            ("messages", messages(summary)),
+            ("payload", table::bytes(summary.completed_bytes as f64)),
+            ("simulated", table::seconds((summary.end_ns - summary.first_start_ns) / 1e9)),
+            ("goodput", format!("{} Gb/s", table::digits(summary.goodput_gbps))),
+            ("deepest queue", table::bytes(summary.queue_max_bytes as f64)),
+            ("base round trip", table::seconds(summary.base_rtt_ns / 1e9)),
+            ("transmissions", table::count(summary.transmissions)),
+            ("events", table::count(summary.events)),
+        ])
+    }
+
+    fn spreads(&self) -> String {
+        let summary = self.summary;
+        let ratio = |value: f64| table::digits(value);
+        let time = |value: f64| table::seconds(value / 1e9);
+        let mut rows = vec![
+            row("completion time", summary.completion_ns.as_ref(), &time),
+            row("slowdown", summary.slowdown.as_ref(), &ratio),
+        ];
+        if self.scenario.profile == Profile::HpccNs3 {
+            rows.push(row("over standalone", summary.standalone_slowdown.as_ref(), &ratio));
+        }
+        table::grid(&["", "mean", "p50", "p95", "p99", "p99.9", "max"], &rows)
+    }
+
+    /// Slowdown by size, if anything completed; of the profile that has its own baseline, by that.
+    fn bins(&self) -> Option<String> {
+        let (baseline, bins) = match self.scenario.profile {
+            Profile::Exact => ("slowdown", self.slowdown_bins),
+            Profile::HpccNs3 => ("over standalone", self.standalone_bins),
+        };
+        let header = [baseline, "messages", "p50", "p95", "p99", "p99.9", "max"];
+        let rows: Vec<_> = bins.iter().map(bin).collect();
+        (!rows.is_empty()).then(|| table::grid(&header, &rows))
+    }
+
+    fn speed(&self) -> String {
+        let host = self.host;
+        let rate = |rate: Option<f64>| rate.map_or("-".into(), table::magnitude);
+        format!(
+            "speed: {} packet transmissions and {} events per second of processor time, {} s, {} MiB",
+            rate(host.transmissions_per_user_second),
+            rate(host.events_per_user_second),
+            table::digits(host.user_cpu_s),
+            host.max_rss_bytes >> 20,
+        )
+    }
+}
+
+fn messages(summary: &Summary) -> String {
+    let mut text = format!(
+        "{} of {} complete",
+        table::count(summary.completed as u64),
+        table::count(summary.messages as u64)
+    );
+    for (number, what) in [(summary.unfinished, "unfinished"), (summary.failed, "failed")] {
+        if number > 0 {
+            text.push_str(&format!(", {} {what}", table::count(number as u64)));
+        }
+    }
+    text
+}
+
+fn row(name: &str, spread: Option<&Spread>, show: &dyn Fn(f64) -> String) -> Vec<String> {
+    let values = spread.map(|s| [s.mean, s.p50, s.p95, s.p99, s.p999, s.max]);
+    let cells = values.map_or_else(|| vec!["-".into(); 6], |values| values.map(show).to_vec());
+    std::iter::once(name.to_owned()).chain(cells).collect()
+}
+
+fn bin(bin: &SlowdownBin) -> Vec<String> {
+    let mut cells = vec![
+        format!("up to {}", table::bytes(bin.upto_bytes as f64)),
+        table::count(bin.count as u64),
+    ];
+    cells.extend([bin.p50, bin.p95, bin.p99, bin.p999, bin.max].map(table::digits));
+    cells
+}
+
+/// Which signals the run saw, and why it didn't see the others.
+fn signals(signals: &Signals) -> String {
+    let named = [
+        ("marks", &signals.ecn_marks),
+        ("CNPs", &signals.cnps),
+        ("pauses", &signals.pauses),
+        ("retransmissions", &signals.retransmissions),
+        ("NAKs", &signals.naks),
+        ("timeouts", &signals.timeouts),
+    ];
+    let named = named.map(|(name, signal)| (name.to_owned(), signal));
+    let drops = signals.drops.iter();
+    let drops = drops.map(|(reason, signal)| (format!("drops ({reason})"), signal));
+    let (seen, silent): (Vec<_>, Vec<_>) =
+        named.into_iter().chain(drops).partition(|(_, signal)| signal.count > 0);
+    let seen: Vec<_> =
+        seen.iter().map(|(name, signal)| format!("{} {name}", table::count(signal.count))).collect();
+    let mut text = match seen.is_empty() {
+        true => "signals seen: none".to_owned(),
+        false => format!("signals seen: {}", seen.join(", ")),
+    };
+    for (name, signal) in silent {
+        text.push_str(&format!("\n  no {name}: {}", why(signal)));
+    }
+    text
+}
+
+fn why(signal: &Signal) -> &str {
+    signal.why_zero.as_deref().unwrap_or("nothing caused any")
+}

@@ -1,0 +1,99 @@
+//! What went wrong, in words for a person, with the remedy if one is known.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// An error that ends the command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something is wrong outside of this program.
+    Error {
+        /// What, where, and what was expected.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// The reader of standard output went away: it has what it wanted.
+    BrokenPipe,
+    /// The user or the system asked the process to end.
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+    },
+}
+
+impl Failure {
+    /// An error without a known remedy.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Error {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error with a remedy; one that it already has is kept.
+    #[must_use]
+    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
+        if let Self::Error {
+            hint: hint @ None, ..
+        } = &mut self
+        {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// An error at a file.
+    pub(crate) fn at(path: &Path, error: impl Display) -> Self {
+        Self::new(format!("{}: {error}", path.display()))
+    }
+
+    /// Says what went wrong on standard error.
+    pub(crate) fn report(&self) {
+        let mut stderr = io::stderr().lock();
+        // Nobody is left to tell when standard error is closed.
+        let _ = match self {
+            Self::Error {
+                message,
+                hint: Some(hint),
+            } => {
+                writeln!(stderr, "error: {message}\nhint: {hint}")
+            }
+            Self::Error {
+                message,
+                hint: None,
+            } => writeln!(stderr, "error: {message}"),
+            Self::BrokenPipe => Ok(()),
+            Self::Interrupted { .. } => writeln!(stderr, "interrupted: nothing was written"),
+        };
+    }
+
+    /// The exit status; for an interruption this doesn't return but dies of the signal, so that a
+    /// shell loop around the command ends too.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::BrokenPipe => ExitCode::SUCCESS,
+            Self::Error { .. } => ExitCode::from(2),
+            Self::Interrupted { signal } => {
+                let _ = signal_hook::low_level::emulate_default_handler(*signal);
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+/// A broken invariant of this program, described by the message of the panic before.
+pub(crate) fn bug() -> Failure {
+    Failure::new("this is a bug in fairlane, and nothing was written")
+        .hint("please report it with the message above, the scenario and its side files")
+}
+
+/// Writing to standard output failed.
+pub(crate) fn from_stdout(error: &io::Error) -> Failure {
+    if error.kind() == ErrorKind::BrokenPipe {
+        return Failure::BrokenPipe;
+    }
+    Failure::new(format!("standard output: {error}"))
+}

@@ -1,0 +1,60 @@
+//! The `fairlane` command: arguments, progress, tables, result files, report.
+//!
+//! Data goes to standard output, talk to standard error. The exit status is 0 for success, 1 for a
+//! negative result (the run stalled, queue pairs failed) and 2 for an error; an interrupted run
+//! cleans up and dies of the signal that interrupted it. Every error that has a known remedy ends
+//! with a line `hint:`.
+//!
+//! What this crate refuses: to compute a result. Every number that it prints or writes comes from
+//! `fairlane-fabric`; what is computed here concerns this machine (processor time, progress), not
+//! the simulated fabric. `backend` is the only module that calls the simulator.
+//!
+//! What the result files contain is written down in `docs/results.md`.
+#![forbid(unsafe_code)]
+
+mod args;
+mod backend;
+mod command;
+mod failure;
+mod interrupt;
+mod meter;
+mod print;
+mod progress;
+mod read;
+mod report;
+mod staging;
+mod table;
+mod write;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Reads the command line, does what it says and returns the exit status.
+pub fn main() -> ExitCode {
+    let arguments = match args::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    // Nothing that a panic leaves half done is used afterwards.
+    let done = catch_unwind(AssertUnwindSafe(|| command::dispatch(arguments.command)));
+    match done.unwrap_or_else(|_| Err(failure::bug())) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Prints help, version or a usage error.
+fn usage(error: &clap::Error) -> ExitCode {
+    // A reader that went away, as in `fairlane --help | head -1`, is no failure.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,41 @@
+//! Data to standard output, talk to standard error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::{self, Failure};
+
+/// Writes text to standard output, ending it with a line break.
+///
+/// # Errors
+/// If standard output can't be written; [`Failure::BrokenPipe`] if its reader went away.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", text.trim_end_matches('\n'))
+        .and_then(|()| stdout.flush())
+        .map_err(|error| failure::from_stdout(&error))
+}
+
+/// Writes a value to standard output as indented JSON.
+///
+/// # Errors
+/// As [`text`].
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
+    text(&to_json(value)?)
+}
+
+/// A value as indented JSON.
+///
+/// # Errors
+/// If the value has no JSON form.
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value).map_err(|error| Failure::new(format!("JSON: {error}")))
+}
+
+/// Says something on standard error.
+pub(crate) fn say(words: impl Display) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{words}");
+}

@@ -1,0 +1,138 @@
+//! How far a run has come, on standard error: a bar on a terminal, a line every few seconds
+//! elsewhere.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration as Wall, Instant};
+
+use fairlane_units::Time;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::backend::Progress;
+use crate::print;
+use crate::table;
+
+/// Time between two updates of the bar.
+const BAR_INTERVAL: Wall = Wall::from_millis(100);
+/// Time between two lines.
+const LINE_INTERVAL: Wall = Wall::from_secs(5);
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+/// Shows progress, until dropped.
+pub(crate) struct Reporter {
+    shape: Shape,
+    begun: Instant,
+    shown: Instant,
+    /// Transmissions when progress was last shown.
+    transmissions: u64,
+    /// Simulated time when progress was first reported.
+    origin: Option<Time>,
+}
+
+enum Shape {
+    Bar(ProgressBar),
+    Lines,
+    Quiet,
+}
+
+impl Reporter {
+    /// Begins to measure; shows nothing at all if `quiet`.
+    pub(crate) fn begin(quiet: bool) -> Self {
+        let begun = Instant::now();
+        let shape = match (quiet, stderr().is_terminal()) {
+            (true, _) => Shape::Quiet,
+            (false, true) => Shape::Bar(bar()),
+            (false, false) => Shape::Lines,
+        };
+        Self {
+            shape,
+            begun,
+            shown: begun,
+            transmissions: 0,
+            origin: None,
+        }
+    }
+
+    /// Takes note of progress and shows it if it is time to.
+    pub(crate) fn update(&mut self, progress: &Progress) {
+        let origin = *self.origin.get_or_insert(progress.now);
+        let interval = match self.shape {
+            Shape::Bar(_) => BAR_INTERVAL,
+            Shape::Lines => LINE_INTERVAL,
+            Shape::Quiet => return,
+        };
+        let since = self.shown.elapsed();
+        if since < interval {
+            return;
+        }
+        let fraction = fraction(origin, progress);
+        let words = self.words(progress, fraction, since);
+        match &self.shape {
+            Shape::Bar(bar) => {
+                bar.set_position(steps(fraction));
+                bar.set_message(words);
+            }
+            Shape::Lines => print::say(format_args!("{:>3.0} %  {words}", fraction * 100.0)),
+            Shape::Quiet => {}
+        }
+        self.shown = Instant::now();
+        self.transmissions = progress.transmissions;
+    }
+
+    fn words(&self, progress: &Progress, fraction: f64, since: Wall) -> String {
+        let sent = progress.transmissions.saturating_sub(self.transmissions);
+        let rate = crate::meter::per_second(sent, since.as_secs_f64()).unwrap_or(0.0);
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        let left = match fraction > 0.0 {
+            true => table::wall(elapsed * (1.0 - fraction) / fraction),
+            false => "?".into(),
+        };
+        format!(
+            "{} simulated, {}/{} messages, {} transmissions/s, {left} left",
+            table::seconds(progress.now.as_secs_f64()),
+            progress.messages_done,
+            progress.messages,
+            table::magnitude(rate),
+        )
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        if let Shape::Bar(bar) = &self.shape {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {wide_msg}");
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+    match style {
+        Ok(style) => bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ ")),
+        Err(_) => bar,
+    }
+}
+
+/// The part of the run that lies behind: of the arrivals or of the messages, whichever is behind.
+fn fraction(origin: Time, progress: &Progress) -> f64 {
+    let span = progress.last_start.saturating_since(origin).as_secs_f64();
+    let past = progress.now.saturating_since(origin).as_secs_f64();
+    let arrivals = if span > 0.0 {
+        (past / span).min(1.0)
+    } else {
+        1.0
+    };
+    let messages = f64::from(progress.messages_done) / f64::from(progress.messages.max(1));
+    arrivals.min(messages)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a fraction of a small number of steps"
+)]
+fn steps(fraction: f64) -> u64 {
+    (fraction * STEPS as f64) as u64
+}

@@ -1,0 +1,177 @@
+//! What the page receives, field by field: the contract with `report/*.js`.
+
+use serde::Serialize;
+
+/// All data of the page.
+#[derive(Debug, Serialize)]
+pub(super) struct ReportData {
+    pub(super) heading: HeadingData,
+    pub(super) ending: EndingData,
+    pub(super) tiles: Vec<Tile>,
+    pub(super) slowdown: Vec<SlowdownBin>,
+    pub(super) completion: Distribution,
+    pub(super) queue: Distribution,
+    pub(super) series: SeriesData,
+    pub(super) signals: Vec<SignalRow>,
+    pub(super) map: MapData,
+    pub(super) scenario: String,
+}
+
+/// The head of the page.
+#[derive(Debug, Serialize)]
+pub(super) struct HeadingData {
+    pub(super) name: String,
+    /// Label and text, in the order of display.
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) version: String,
+}
+
+/// How the run ended.
+#[derive(Debug, Serialize)]
+pub(super) struct EndingData {
+    pub(super) kind: EndingKind,
+    /// A word or two.
+    pub(super) label: &'static str,
+    /// A sentence; empty if there is nothing to explain.
+    pub(super) reason: String,
+    /// The ports of a circle of pauses.
+    pub(super) details: Vec<String>,
+}
+
+/// Decides the colour of the ending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EndingKind {
+    Complete,
+    Stopped,
+    Stalled,
+    Failed,
+}
+
+/// One key figure.
+#[derive(Debug, Serialize)]
+pub(super) struct Tile {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    pub(super) unit: String,
+    /// Small print below.
+    pub(super) note: String,
+    /// Whether it is a reason for concern.
+    pub(super) bad: bool,
+}
+
+/// Slowdown percentiles of the messages of one bin of sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct SlowdownBin {
+    /// Largest size in the bin, in bytes.
+    pub(crate) size: u64,
+    /// Messages in the bin.
+    pub(crate) count: u64,
+    /// Median.
+    pub(crate) p50: f64,
+    /// 95th percentile.
+    pub(crate) p95: f64,
+    /// 99th percentile.
+    pub(crate) p99: f64,
+    /// 99.9th percentile.
+    pub(crate) p999: f64,
+}
+
+/// A distribution function: `share[i]` of the values are at most `value[i]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Distribution {
+    /// Values in ascending order, above 0.
+    pub(crate) value: Vec<f64>,
+    /// Shares from 0 to 1, not descending.
+    pub(crate) share: Vec<f64>,
+    /// The share of values that are 0.
+    pub(crate) zero: f64,
+    /// The number of values.
+    pub(crate) count: u64,
+}
+
+/// What happened over time, all of equal length.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct SeriesData {
+    /// Start of the first interval in nanoseconds.
+    pub(super) start_ns: f64,
+    /// Length of an interval in nanoseconds.
+    pub(super) step_ns: f64,
+    /// Bits per second that switches sent to hosts, headers included.
+    pub(super) delivered_bps: Vec<f64>,
+    /// Packets marked.
+    pub(super) marks: Vec<u64>,
+    /// Pause frames received.
+    pub(super) pauses: Vec<u64>,
+    /// Share of port time spent paused, 0 to 1.
+    pub(super) paused_share: Vec<f64>,
+    /// Most bytes waiting at any switch port.
+    pub(super) queue_max: Vec<u64>,
+}
+
+/// A line of the signals table.
+#[derive(Debug, Serialize)]
+pub(super) struct SignalRow {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// What it counts, or why it is zero.
+    pub(super) note: String,
+    pub(super) zero: bool,
+}
+
+/// The fabric and its states.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct MapData {
+    pub(super) nodes: NodesData,
+    pub(super) ports: PortsData,
+    pub(super) frames: FramesData,
+}
+
+/// Nodes, by node number.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct NodesData {
+    /// Tier, 0 for hosts.
+    pub(super) tier: Vec<u8>,
+    /// 0 (left) to 1.
+    pub(super) x: Vec<f32>,
+    /// 0 (top) to 1.
+    pub(super) y: Vec<f32>,
+    /// Name of one node of each tier.
+    pub(super) tier_names: Vec<String>,
+}
+
+/// Ports, by port number; each is one direction of a link.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct PortsData {
+    /// The node that sends.
+    pub(super) node: Vec<u32>,
+    /// The node that receives.
+    pub(super) peer_node: Vec<u32>,
+    /// The port of the other direction.
+    pub(super) peer: Vec<u32>,
+    /// Number of the port at its node.
+    pub(super) number: Vec<u32>,
+    /// Rate in bits per second.
+    pub(super) rate: Vec<u64>,
+}
+
+/// States of the ports: byte `frame * ports + port` of each array, in base64.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct FramesData {
+    pub(super) count: usize,
+    /// Start of the first frame in nanoseconds.
+    pub(super) start_ns: f64,
+    /// Length of a frame in nanoseconds.
+    pub(super) step_ns: f64,
+    /// Bytes sent over bytes that fit: 0 to 255 for 0 to 1.
+    pub(super) utilisation: String,
+    /// Deepest queue of the frame: 0 for 0, then 1 to 255 for `queue_min` to `queue_max` on a
+    /// logarithmic scale.
+    pub(super) queue: String,
+    /// Share of the frame in which the port was paused: 0 to 255 for 0 to 1, at least 1 if ever.
+    pub(super) paused: String,
+    /// Bytes that code 1 of `queue` stands for.
+    pub(super) queue_min: f64,
+    /// Bytes that code 255 of `queue` stands for.
+    pub(super) queue_max: f64,
+}

@@ -1,0 +1,405 @@
+//! Results that look like a run of Hadoop messages on a fat-tree, made without a simulator.
+
+use std::collections::BTreeMap;
+
+use fairlane_fabric::{
+    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
+    Signals, Stall, Totals,
+};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+
+use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin};
+
+const INTERVAL_US: u64 = 50;
+
+/// A report's input with the storage that it borrows.
+pub(super) struct Sample {
+    pub(super) results: Results,
+    pub(super) slowdown: Vec<SlowdownBin>,
+    pub(super) completion: Distribution,
+    pub(super) queue: Distribution,
+    pub(super) name: String,
+    pub(super) scenario: String,
+}
+
+impl Sample {
+    /// A fat-tree of `pods` pods with 4 ToR and 4 aggregation switches each, 16 hosts on each ToR
+    /// and 16 cores, over `intervals` intervals; 5 pods make 320 hosts.
+    pub(super) fn fat_tree(pods: u32, intervals: usize) -> Self {
+        Self::on(fat_tree_ports(pods), pods * 64, intervals)
+    }
+
+    /// Switches that are all linked to each other, with two hosts each.
+    pub(super) fn mesh(switches: u32) -> Self {
+        Self::on(mesh_ports(switches), switches * 2, 20)
+    }
+
+    fn on(ports: Vec<PortInfo>, hosts: u32, intervals: usize) -> Self {
+        let mut dice = Dice(7);
+        let series = series(&ports, intervals, &mut dice);
+        let messages = messages(hosts, 4000, &mut dice);
+        let pauses = pauses(&ports, &series);
+        let results = Results {
+            signals: signals(&series, pauses.len() as u64),
+            totals: totals(&series),
+            messages,
+            ports,
+            series,
+            trace: Vec::new(),
+            pauses,
+        };
+        Self {
+            slowdown: slowdown_bins(),
+            completion: completion(),
+            queue: queue(),
+            name: "Hadoop at 50 % on a fat-tree".into(),
+            scenario: "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20),
+            results,
+        }
+    }
+
+    /// A run that recorded nothing and ended in a circle of pauses.
+    pub(super) fn stalled_star() -> Self {
+        let mut sample = Self::fat_tree(1, 4);
+        sample.results.messages.truncate(2);
+        for message in &mut sample.results.messages {
+            message.finish = None;
+            message.outcome = Outcome::Unfinished;
+        }
+        sample.results.ports = star_ports(8);
+        sample.results.series = PortSeries {
+            ports: 16,
+            ..PortSeries::default()
+        };
+        sample.results.pauses.clear();
+        sample.results.signals = silent_signals();
+        sample.results.totals.ending = Ending::Stalled(Stall {
+            at: Time::from_ns(1_250_000),
+            pause_cycle: vec![PortId::new(1), PortId::new(3), PortId::new(5)],
+            unfinished: 2,
+            reason: "Three ports wait for each other in a circle of pauses.".into(),
+        });
+        sample.slowdown.clear();
+        sample.completion = Distribution::default();
+        sample.queue = Distribution {
+            zero: 1.0,
+            count: 64,
+            ..Distribution::default()
+        };
+        sample
+    }
+
+    pub(super) fn input(&self) -> ReportInput<'_> {
+        ReportInput {
+            heading: Heading {
+                name: &self.name,
+                profile: "exact",
+                congestion: "DCQCN, scope qp",
+                topology: "fat-tree: 320 hosts at 100 Gb/s, 16 core, 20 aggregation, 20 ToR",
+                workload: "Poisson, hadoop sizes at 50 % load for 5 ms",
+                seed: 1,
+                version: "0.1.0",
+            },
+            results: &self.results,
+            figures: Figures {
+                goodput_bps: Some(14.87e12),
+                slowdown_p50: Some(1.21),
+                slowdown_p99: Some(7.84),
+                slowdown_p999: Some(31.6),
+                events_per_second: Some(12.4e6),
+            },
+            slowdown: &self.slowdown,
+            completion: &self.completion,
+            queue: &self.queue,
+            scenario: &self.scenario,
+        }
+    }
+}
+
+/// Repeatable noise (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    /// From 0 to 1.
+    fn roll(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+struct Fabric {
+    hosts: u32,
+    ports: Vec<PortInfo>,
+    next: Vec<u32>,
+}
+
+impl Fabric {
+    fn new(hosts: u32, nodes: u32) -> Self {
+        Self {
+            hosts,
+            ports: Vec::new(),
+            next: vec![1; nodes as usize],
+        }
+    }
+
+    fn link(&mut self, a: u32, b: u32, gbps: u64) {
+        let first = self.ports.len() as u32;
+        for (node, peer_node, peer) in [(a, b, first + 1), (b, a, first)] {
+            self.ports.push(PortInfo {
+                node: NodeId::new(node),
+                on_switch: node >= self.hosts,
+                number: self.next[node as usize],
+                peer: PortId::new(peer),
+                peer_node: NodeId::new(peer_node),
+                rate: Rate::from_gbps(gbps),
+            });
+            self.next[node as usize] += 1;
+        }
+    }
+}
+
+fn fat_tree_ports(pods: u32) -> Vec<PortInfo> {
+    let (tors, hosts) = (pods * 4, pods * 64);
+    let mut fabric = Fabric::new(hosts, hosts + 2 * tors + 16);
+    for host in 0..hosts {
+        fabric.link(host, hosts + host / 16, 100);
+    }
+    for tor in 0..tors {
+        for aggregation in 0..4 {
+            fabric.link(hosts + tor, hosts + tors + tor / 4 * 4 + aggregation, 400);
+        }
+    }
+    for aggregation in 0..tors {
+        for core in 0..4 {
+            let core = hosts + 2 * tors + aggregation % 4 * 4 + core;
+            fabric.link(hosts + tors + aggregation, core, 400);
+        }
+    }
+    fabric.ports
+}
+
+fn mesh_ports(switches: u32) -> Vec<PortInfo> {
+    let hosts = switches * 2;
+    let mut fabric = Fabric::new(hosts, hosts + switches);
+    for host in 0..hosts {
+        fabric.link(host, hosts + host / 2, 100);
+    }
+    for a in 0..switches {
+        for b in a + 1..switches {
+            fabric.link(hosts + a, hosts + b, 100);
+        }
+    }
+    fabric.ports
+}
+
+fn star_ports(hosts: u32) -> Vec<PortInfo> {
+    let mut fabric = Fabric::new(hosts, hosts + 1);
+    for host in 0..hosts {
+        fabric.link(host, hosts, 100);
+    }
+    fabric.ports
+}
+
+fn series(ports: &[PortInfo], intervals: usize, dice: &mut Dice) -> PortSeries {
+    let mut series = PortSeries {
+        ports: ports.len(),
+        interval: Duration::from_us(INTERVAL_US),
+        ..PortSeries::default()
+    };
+    let taste: Vec<f64> = ports.iter().map(|_| dice.roll()).collect();
+    for interval in 0..intervals {
+        let time = interval as f64 / intervals as f64;
+        let load = if time < 0.5 {
+            0.5
+        } else {
+            0.5 * (-(time - 0.5) * 9.0).exp()
+        };
+        for (port, taste) in ports.iter().zip(&taste) {
+            let burst = dice.roll().powi(3) * (0.6 + taste);
+            let used = (load * (0.5 + burst * 1.6)).min(0.98);
+            let room = port.rate.as_f64() / 8.0 * INTERVAL_US as f64 / 1e6;
+            let deep = if used > 0.6 {
+                (used - 0.6) * burst * 1.2e6
+            } else {
+                used * 3000.0
+            };
+            let paused = if deep > 340e3 {
+                (deep / 900e3).min(0.5) * 50_000.0
+            } else {
+                0.0
+            };
+            series.sent.push((used * room) as u32);
+            series.queue.push((deep * 0.4) as u32);
+            series.queue_max.push(deep as u32);
+            series
+                .marked
+                .push((deep / 20_000.0) as u32 * u32::from(port.on_switch));
+            series.paused_ns.push(paused as u32);
+        }
+    }
+    series
+}
+
+fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
+    let record = |id: u32| {
+        let source = (dice.roll() * f64::from(hosts)) as u32 % hosts;
+        let start = Time::from_ns(u64::from(id) * 1250);
+        let ideal = Duration::from_ns(9000 + (dice.roll() * 9e4) as u64);
+        MessageRecord {
+            id,
+            workload: 0,
+            source: NodeId::new(source),
+            destination: NodeId::new((source + 1) % hosts),
+            source_port: 10_000,
+            destination_port: 100,
+            class: 3,
+            size: Bytes::new(1000 + u64::from(id)),
+            start,
+            finish: Some(start + ideal * 2),
+            ideal,
+            standalone: ideal,
+            retransmitted: 0,
+            outcome: Outcome::Completed,
+        }
+    };
+    (0..count).map(record).collect()
+}
+
+fn pauses(ports: &[PortInfo], series: &PortSeries) -> Vec<PauseRecord> {
+    let paused = series
+        .paused_ns
+        .iter()
+        .enumerate()
+        .filter(|(_, ns)| **ns > 0);
+    let frames = paused.flat_map(|(cell, _)| {
+        let time = Time::from_ns((cell / ports.len()) as u64 * INTERVAL_US * 1000 + 7);
+        let port = PortId::new((cell % ports.len()) as u32);
+        [true, false].map(|pause| PauseRecord {
+            time,
+            port,
+            class: 3,
+            pause,
+        })
+    });
+    frames.collect()
+}
+
+fn signal(count: u64, why: &str) -> Signal {
+    Signal {
+        count,
+        why_zero: (count == 0).then(|| why.to_string()),
+    }
+}
+
+fn signals(series: &PortSeries, pauses: u64) -> Signals {
+    let total = |values: &[u32]| values.iter().map(|&value| u64::from(value)).sum::<u64>();
+    let lossless = "Pauses are on and headroom holds what is on its way.";
+    Signals {
+        ecn_marks: signal(total(&series.marked), ""),
+        cnps: signal(total(&series.marked) / 3, ""),
+        pauses: signal(pauses, ""),
+        paused_ns: signal(total(&series.paused_ns), ""),
+        drops: BTreeMap::from([
+            ("buffer-full", signal(0, lossless)),
+            ("link-down", signal(0, "The scenario takes no link down.")),
+            ("link-error", signal(0, "faults.loss_rate is 0.")),
+            (
+                "no-route",
+                signal(0, "Every pair of hosts has a path all the time."),
+            ),
+        ]),
+        retransmissions: signal(0, "Nothing was lost and nothing arrived out of order."),
+        naks: signal(0, "Nothing was lost and nothing arrived out of order."),
+        timeouts: signal(0, "No packet waited 67.1 ms for its acknowledgement."),
+    }
+}
+
+fn silent_signals() -> Signals {
+    let none = || signal(0, "Nothing was sent.");
+    Signals {
+        ecn_marks: none(),
+        cnps: none(),
+        pauses: none(),
+        paused_ns: none(),
+        drops: BTreeMap::from([("buffer-full", signal(12, ""))]),
+        retransmissions: none(),
+        naks: none(),
+        timeouts: none(),
+    }
+}
+
+fn totals(series: &PortSeries) -> Totals {
+    let end = Time::ZERO + series.interval * (series.sent.len() / series.ports) as u64;
+    let flux = Flux {
+        packets: 11_204_113,
+        bytes: 12_101_998_102,
+    };
+    Totals {
+        ending: Ending::Complete,
+        end,
+        first_start: Time::ZERO,
+        transmissions: 78_431_877,
+        message_transmissions: 78_431_000,
+        events: 161_003_112,
+        data_packets: 9_804_112,
+        injected: flux,
+        delivered: flux,
+        dropped: Flux::default(),
+        in_flight: Flux::default(),
+        queue_max: Bytes::new(u64::from(
+            series.queue_max.iter().copied().max().unwrap_or(0),
+        )),
+        base_rtt: Duration::from_ns(12_800),
+        bdp: Bytes::new(160_000),
+    }
+}
+
+/// 20 bins; the sizes are those of a Hadoop cluster as the field publishes them.
+fn slowdown_bins() -> Vec<SlowdownBin> {
+    let sizes = [
+        180, 216, 250, 290, 324, 380, 430, 500, 560, 640, 730, 900, 1100, 1500, 2400, 6000, 35_000,
+        110_000, 410_000, 9_800_000,
+    ];
+    let bin = |(place, &size): (usize, &u64)| {
+        let x = place as f64 / 19.0;
+        SlowdownBin {
+            size,
+            count: 4013,
+            p50: 1.02 + x * x * 1.1,
+            p95: 1.5 + x * 2.6 + (place % 3) as f64 * 0.08,
+            p99: 2.6 + x * 7.0 + (place % 4) as f64 * 0.2,
+            p999: 7.0 + x * 24.0 + (place % 5) as f64 * 1.1,
+        }
+    };
+    sizes.iter().enumerate().map(bin).collect()
+}
+
+fn completion() -> Distribution {
+    let points = 200;
+    let at = |place: i32| f64::from(place) / f64::from(points);
+    Distribution {
+        value: (0..=points)
+            .map(|place| 4.1e3 * (at(place).powi(4) * 7.4).exp())
+            .collect(),
+        share: (0..=points).map(at).collect(),
+        zero: 0.0,
+        count: 80_260,
+    }
+}
+
+fn queue() -> Distribution {
+    let points = 120;
+    let at = |place: i32| f64::from(place) / f64::from(points);
+    Distribution {
+        value: (0..=points)
+            .map(|place| 84.0 * (at(place) * 8.9).exp())
+            .collect(),
+        share: (0..=points)
+            .map(|place| 1.0 - 0.66 * (1.0 - at(place)).powi(2))
+            .collect(),
+        zero: 0.34,
+        count: 131_200,
+    }
+}

@@ -1,0 +1,143 @@
+//! `ports.parquet`: the time series of every port.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use fairlane_fabric::{PortInfo, Results};
+use fairlane_units::Time;
+
+use crate::backend;
+use crate::failure::Failure;
+use crate::write::column::{Column, Kind, Table};
+use crate::write::parquet;
+
+/// One port in one interval.
+struct Row<'a> {
+    results: &'a Results,
+    /// Index into the series.
+    sample: usize,
+    interval: usize,
+    /// Start of the interval.
+    time: Time,
+    port: usize,
+    uses: &'a RefCell<Uses>,
+}
+
+impl Row<'_> {
+    fn info(&self) -> &PortInfo {
+        &self.results.ports[self.port]
+    }
+}
+
+/// The columns; `docs/results.md` explains them.
+fn columns<'a>() -> [Column<Row<'a>>; 14] {
+    [
+        Column {
+            name: "time_ps",
+            kind: Kind::Integer(64),
+            value: |r| r.time.as_ps().into(),
+        },
+        Column {
+            name: "port_id",
+            kind: Kind::Integer(32),
+            value: |r| (r.port as u64).into(),
+        },
+        Column {
+            name: "node",
+            kind: Kind::Integer(32),
+            value: |r| r.info().node.get().into(),
+        },
+        Column {
+            name: "on_switch",
+            kind: Kind::Flag,
+            value: |r| r.info().on_switch.into(),
+        },
+        Column {
+            name: "port",
+            kind: Kind::Integer(32),
+            value: |r| r.info().number.into(),
+        },
+        Column {
+            name: "peer_port_id",
+            kind: Kind::Integer(32),
+            value: |r| r.info().peer.get().into(),
+        },
+        Column {
+            name: "peer_node",
+            kind: Kind::Integer(32),
+            value: |r| r.info().peer_node.get().into(),
+        },
+        Column {
+            name: "rate_bps",
+            kind: Kind::Integer(64),
+            value: |r| r.info().rate.as_bps().into(),
+        },
+        Column {
+            name: "sent_bytes",
+            kind: Kind::Integer(32),
+            value: |r| r.results.series.sent[r.sample].into(),
+        },
+        Column {
+            name: "utilization",
+            kind: Kind::Real,
+            value: |r| r.utilization().into(),
+        },
+        Column {
+            name: "queue_bytes",
+            kind: Kind::Integer(32),
+            value: |r| r.results.series.queue[r.sample].into(),
+        },
+        Column {
+            name: "queue_max_bytes",
+            kind: Kind::Integer(32),
+            value: |r| r.results.series.queue_max[r.sample].into(),
+        },
+        Column {
+            name: "marked_packets",
+            kind: Kind::Integer(32),
+            value: |r| r.results.series.marked[r.sample].into(),
+        },
+        Column {
+            name: "paused_ns",
+            kind: Kind::Integer(32),
+            value: |r| r.results.series.paused_ns[r.sample].into(),
+        },
+    ]
+}
+
+/// Use of the ports in one interval: asked for column by column, row by row.
+struct Uses {
+    interval: usize,
+    /// By port; empty before the first interval.
+    by_port: Vec<f64>,
+}
+
+impl Row<'_> {
+    fn utilization(&self) -> f64 {
+        let mut uses = self.uses.borrow_mut();
+        if uses.by_port.is_empty() || uses.interval != self.interval {
+            *uses = Uses {
+                interval: self.interval,
+                by_port: backend::utilization(self.results, self.interval),
+            };
+        }
+        uses.by_port.get(self.port).copied().unwrap_or(0.0)
+    }
+}
+
+/// Writes the series of all ports, interval by interval.
+///
+/// # Errors
+/// If the file can't be written.
+pub(crate) fn write(path: &Path, results: &Results) -> Result<(), Failure> {
+    let series = &results.series;
+    let ports = series.ports.max(1);
+    let uses = RefCell::new(Uses { interval: 0, by_port: Vec::new() });
+    let row = |sample: usize| {
+        let interval = sample / ports;
+        let past = series.interval.saturating_mul(interval as u64);
+        let time = series.start.saturating_add(past);
+        Row { results, sample, interval, time, port: sample % ports, uses: &uses }
+    };
+    parquet::write(path, &Table { columns: &columns(), rows: series.sent.len(), row: &row })
+}

@@ -1,0 +1,172 @@
+//! Every message a person may see: help, usage errors, refusals, with the exit status.
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+
+use support::{Case, LEAF_SPINE, STAR};
+
+fn snapshot(name: &str, text: &str) {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn help() {
+    let case = Case::new();
+    snapshot("help", &case.transcript("--help"));
+    for command in
+        ["run", "import hpcc", "export hpcc-fct", "topology", "paths", "compare", "schema"]
+    {
+        let name = format!("help_{}", command.replace([' ', '-'], "_"));
+        snapshot(&name, &case.transcript(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let case = Case::with("s.toml", STAR);
+    let mut all = String::new();
+    for arguments in [
+        "",
+        "frobnicate",
+        "run s.toml",
+        "run s.toml --out d --seed x",
+        "run s.toml --out d --format csv",
+        "compare one",
+        "paths s.toml 0 1 --ports 5-4",
+        "paths s.toml 0 1 --ports 1-70000",
+        "export hpcc-fct d",
+        "import hpcc config.txt",
+    ] {
+        let text = case.transcript(arguments);
+        assert!(text.ends_with("--- exit 2\n"), "{text}");
+        all.push_str(&text);
+    }
+    snapshot("usage_errors", &all);
+}
+
+#[test]
+fn scenario_errors_name_the_place_and_the_remedy() {
+    let case = Case::with("broken.toml", "[topology]\nkind = \"star\"\nhosst = 3\n");
+    snapshot("scenario_missing", &case.transcript("run missing.toml --out d"));
+    snapshot("scenario_broken", &case.transcript("run broken.toml --out d"));
+    assert_eq!(case.list(), ["broken.toml"]);
+}
+
+#[test]
+fn a_set_that_names_no_key_is_refused() {
+    let case = Case::with("s.toml", STAR);
+    let text = case.transcript("run s.toml --out d --set congestion.algorithn=hpcc");
+    assert!(text.ends_with("--- exit 2\n"), "{text}");
+    assert!(text.contains("\nhint: "), "{text}");
+    assert_eq!(case.list(), ["s.toml"]);
+}
+
+#[test]
+fn a_directory_that_holds_something_is_refused() {
+    let case = Case::with("s.toml", STAR).and("full/notes.txt", "mine").and("file", "");
+    let mut all = String::new();
+    for out in ["full", "file", ".", "/"] {
+        all.push_str(&case.transcript(&format!("run s.toml --out {out}")));
+    }
+    all.push_str(&case.transcript("run s.toml --out . --force"));
+    snapshot("directory_refused", &all);
+    assert_eq!(case.text("full/notes.txt"), "mine");
+    assert_eq!(case.list(), ["file", "full", "s.toml"]);
+}
+
+#[test]
+fn results_that_are_none_are_refused() {
+    let case = Case::with("s.toml", STAR).and("empty/notes.txt", "");
+    let mut all = String::new();
+    for arguments in [
+        "compare empty missing",
+        "compare s.toml s.toml",
+        "export hpcc-fct empty -o fct.txt",
+        "export hpcc-fct missing -o fct.txt",
+        "export hpcc-fct empty -o empty",
+    ] {
+        all.push_str(&case.transcript(arguments));
+    }
+    snapshot("results_refused", &all);
+    assert_eq!(case.list(), ["empty", "s.toml"]);
+}
+
+#[test]
+fn broken_flow_files_are_refused() {
+    let header = "source,destination,source_port,destination_port,size_bytes,start_ps,completion_ps,standalone_ns";
+    let case = Case::with("short/flows.csv", &format!("{header}\n1,2,10000\n"))
+        .and("word/flows.csv", &format!("{header}\n1,2,10000,100,x,0,0,0\n"))
+        .and("big/flows.csv", &format!("{header}\n1,2,99999,100,1,0,0,0\n"))
+        .and("column/flows.csv", "source,destination\n1,2\n")
+        .and("parquet/flows.parquet", "PAR1 this is no Parquet file PAR1");
+    let mut all = String::new();
+    for directory in ["short", "word", "big", "column", "parquet"] {
+        all.push_str(&case.transcript(&format!("export hpcc-fct {directory} -o fct.txt")));
+    }
+    snapshot("flow_files_refused", &all);
+    assert!(!case.path("fct.txt").exists());
+}
+
+#[test]
+fn export_writes_the_format_of_the_reference() {
+    let header = "id,source,destination,source_port,destination_port,size_bytes,start_ps,completion_ps,standalone_ns";
+    let rows = "3,3,7,10000,100,2000000,2000000000000,1079141000,173920\n4,300,7,10001,200,1,5999,,1\n";
+    let case = Case::with("d/flows.csv", &format!("{header}\n{rows}"));
+    let output = case.run("export hpcc-fct d -o fct.txt");
+    assert!(output.status.success());
+    assert_eq!(
+        case.text("fct.txt"),
+        "0b000301 0b000701 10000 100 2000000 2000000000 1079141 173920\n"
+    );
+    assert_eq!(case.list(), ["d", "fct.txt"]);
+}
+
+#[test]
+fn a_failed_export_leaves_the_former_file() {
+    let case = Case::with("d/flows.csv", "no,columns\n").and("fct.txt", "former");
+    assert_eq!(case.run("export hpcc-fct d -o fct.txt").status.code(), Some(2));
+    assert_eq!(case.text("fct.txt"), "former");
+    assert_eq!(case.list(), ["d", "fct.txt"]);
+}
+
+#[test]
+fn the_schema_is_one() {
+    let output = Case::new().run("schema");
+    assert!(output.status.success());
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(schema["type"], "object");
+    assert!(schema["properties"]["topology"].is_object());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let case = Case::with("s.toml", LEAF_SPINE);
+    for arguments in ["schema", "paths s.toml 0 2 --ports 0-65535 --format csv"] {
+        let mut child = case.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments}");
+    }
+}
+
+#[test]
+fn topology_and_paths() {
+    let case = Case::with("s.toml", LEAF_SPINE);
+    snapshot("topology", &case.transcript("topology s.toml"));
+    snapshot("topology_json", &case.transcript("topology s.toml --format json"));
+    snapshot("paths", &case.transcript("paths s.toml 0 2 --ports 10000-10007"));
+    snapshot("paths_csv", &case.transcript("paths s.toml 0 2 --ports 10000-10003 --format csv"));
+    snapshot("paths_json", &case.transcript("paths s.toml 0 2 --ports 10000-10001 --format json"));
+    snapshot("paths_not_hosts", &(case.transcript("paths s.toml 0 0") + &case.transcript("paths s.toml 0 9")));
+}
+
+#[test]
+fn an_unwritable_place_is_found_before_the_run() {
+    let case = Case::with("s.toml", STAR).and("file", "");
+    let text = case.transcript("run s.toml --out file/below/d");
+    assert!(text.ends_with("--- exit 2\n"), "{text}");
+    assert!(fs::metadata(case.path("file")).unwrap().is_file());
+}

@@ -1,0 +1,135 @@
+//! Runs the command in a directory of its own.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory that goes away with the test.
+pub(crate) struct Case {
+    directory: tempfile::TempDir,
+}
+
+/// Two hosts on one switch, three messages.
+pub(crate) const STAR: &str = r#"
+name = "star"
+[topology]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+[[workload]]
+kind = "flows"
+[[workload.flow]]
+source = 0
+destination = 2
+size = "1MB"
+[[workload.flow]]
+source = 1
+destination = 2
+size = "200kB"
+start = "1us"
+[[workload.flow]]
+source = 2
+destination = 0
+size = "1B"
+start = "2us"
+"#;
+
+/// A message so large that a run of it doesn't end during a test.
+pub(crate) const ENDLESS: &str = r#"
+[topology]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[output]
+sample_interval = "1s"
+[[workload]]
+kind = "flows"
+[[workload.flow]]
+source = 0
+destination = 1
+size = "1000GB"
+"#;
+
+/// Four hosts under two switches with two spines.
+pub(crate) const LEAF_SPINE: &str = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+fabric_link = { rate = "400Gbps", delay = "1us" }
+[[workload]]
+kind = "permutation"
+size = "10kB"
+"#;
+
+impl Case {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// A directory that holds one file.
+    pub(crate) fn with(name: &str, text: &str) -> Self {
+        Self::new().and(name, text)
+    }
+
+    /// Adds a file.
+    pub(crate) fn and(self, name: &str, text: &str) -> Self {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command, ready to be started in the directory.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairlane"));
+        command.current_dir(self.root()).env("COLUMNS", "100").args(arguments.split_whitespace());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What the command says, and its exit status, as a text for a snapshot.
+    pub(crate) fn transcript(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        let words = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        format!(
+            "$ fairlane {arguments}\n{}--- stderr\n{}--- exit {}\n",
+            words(&output.stdout),
+            words(&output.stderr),
+            output.status.code().unwrap(),
+        )
+        .replace(&self.root().canonicalize().unwrap().display().to_string(), "HERE")
+    }
+
+    /// Everything in the directory, in order.
+    pub(crate) fn list(&self) -> Vec<String> {
+        list(self.root())
+    }
+}
+
+/// Everything in a directory, in order.
+pub(crate) fn list(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,177 @@
+//! A calendar queue: a wheel of short time slots for the near future, a heap for the rest.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use fairlane_units::{Duration, Time};
+
+use crate::event::{Event, Key};
+
+const SLOTS: u64 = 1 << 14;
+const NONE: u32 = u32::MAX;
+
+/// A priority queue of events that pops them in ascending order.
+///
+/// Pushing and popping take O(1) on average for events within the span given at construction,
+/// O(log n) beyond it. The order of equal events is that of their keys, whatever the order of
+/// insertion, so every correct queue pops the same sequence.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    /// log2 of the picoseconds in a slot.
+    shift: u32,
+    /// Number of the slot being emptied, counted from time zero.
+    cursor: u64,
+    /// Events of the slot being emptied and of earlier ones, last one first.
+    current: Vec<Event>,
+    /// First node of the list of each slot in `cursor + 1 .. cursor + SLOTS`.
+    heads: Vec<u32>,
+    /// One bit for each slot that has a list.
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    free: u32,
+    /// Events in lists.
+    listed: usize,
+    /// Events at or beyond slot `cursor + SLOTS`.
+    far: BinaryHeap<Reverse<Event>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    event: Event,
+    next: u32,
+}
+
+impl Calendar {
+    /// An empty queue that is fastest for events up to `span` ahead.
+    pub fn new(span: Duration) -> Self {
+        let slot = span.as_ps().div_ceil(SLOTS).max(1);
+        Self {
+            shift: slot.next_power_of_two().trailing_zeros(),
+            cursor: 0,
+            current: Vec::new(),
+            heads: vec![NONE; SLOTS as usize],
+            occupied: vec![0; SLOTS as usize / 64],
+            nodes: Vec::new(),
+            free: NONE,
+            listed: 0,
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// How many events wait.
+    pub fn len(&self) -> usize {
+        self.current.len() + self.listed + self.far.len()
+    }
+
+    /// Whether no event waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an event; one in the past is popped next.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        let slot = event.time.as_ps() >> self.shift;
+        if slot <= self.cursor {
+            self.insert_current(event);
+        } else if slot - self.cursor < SLOTS {
+            self.list(slot, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
+    }
+
+    /// Removes the first event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        if self.current.is_empty() {
+            self.advance()?;
+        }
+        self.current.pop()
+    }
+
+    fn insert_current(&mut self, event: Event) {
+        let mut at = self.current.len();
+        while at > 0 && self.current[at - 1] < event {
+            at -= 1;
+        }
+        self.current.insert(at, event);
+    }
+
+    #[inline]
+    fn list(&mut self, slot: u64, event: Event) {
+        let index = (slot % SLOTS) as usize;
+        let node = Node { event, next: self.heads[index] };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events")
+        } else {
+            let at = self.free;
+            let reused = &mut self.nodes[at as usize];
+            self.free = reused.next;
+            *reused = node;
+            at
+        };
+        self.heads[index] = at;
+        self.occupied[index / 64] |= 1 << (index % 64);
+        self.listed += 1;
+    }
+
+    /// Moves to the next slot that has events and sorts them into `current`.
+    fn advance(&mut self) -> Option<()> {
+        self.cursor = if self.listed > 0 {
+            self.next_occupied()
+        } else {
+            self.far.peek()?.0.time.as_ps() >> self.shift
+        };
+        self.open_slot();
+        while let Some(Reverse(event)) = self.far.peek().copied() {
+            let slot = event.time.as_ps() >> self.shift;
+            if slot - self.cursor >= SLOTS {
+                break;
+            }
+            self.far.pop();
+            self.push(event);
+        }
+        Some(())
+    }
+
+    fn next_occupied(&self) -> u64 {
+        let start = self.cursor + 1;
+        let index = (start % SLOTS) as usize;
+        let (first, bit) = (index / 64, index % 64);
+        let words = self.occupied.len();
+        let mut word = self.occupied[first] & (!0 << bit);
+        let mut at = first;
+        // The first word is looked at twice: its low bits are the farthest slots.
+        for _ in 0..=words {
+            if word != 0 {
+                let found = (at * 64) as u64 + u64::from(word.trailing_zeros());
+                return start + (found + SLOTS - index as u64) % SLOTS;
+            }
+            at = (at + 1) % words;
+            word = self.occupied[at];
+        }
+        unreachable!("a listed event has its slot marked")
+    }
+
+    fn open_slot(&mut self) {
+        let index = (self.cursor % SLOTS) as usize;
+        let mut at = core::mem::replace(&mut self.heads[index], NONE);
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        while at != NONE {
+            let node = &mut self.nodes[at as usize];
+            self.current.push(node.event);
+            let next = core::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            at = next;
+            self.listed -= 1;
+        }
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+    }
+}
+
+/// An event later than all others.
+pub(crate) const NEVER: Event = Event { time: Time::MAX, key: Key::MAX };

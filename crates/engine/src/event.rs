@@ -1,0 +1,73 @@
+//! Events and their order.
+
+use fairlane_units::Time;
+
+const COMPONENT_BITS: u32 = 26;
+
+/// The part of a simulation that an event wakes: a number below 2^26.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Component(u32);
+
+impl Component {
+    /// How many components there can be.
+    pub const LIMIT: u32 = 1 << COMPONENT_BITS;
+
+    /// The component with this number.
+    ///
+    /// # Panics
+    /// If the number is [`Component::LIMIT`] or more.
+    #[inline]
+    pub const fn new(number: u32) -> Self {
+        assert!(number < Self::LIMIT, "component number beyond 2^26");
+        Self(number)
+    }
+
+    /// The number.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// What decides between simultaneous events (an order number of 38 bits), and the component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(u64);
+
+impl Key {
+    /// The largest order number.
+    pub const ORDER_MAX: u64 = (1 << (64 - COMPONENT_BITS)) - 1;
+    /// Comes after every key in use.
+    pub const MAX: Self = Self(u64::MAX);
+
+    #[inline]
+    pub(crate) const fn new(order: u64, component: Component) -> Self {
+        debug_assert!(order <= Self::ORDER_MAX);
+        Self(order << COMPONENT_BITS | component.0 as u64)
+    }
+
+    /// The component.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "masked to 26 bits")]
+    pub const fn component(self) -> Component {
+        Component(self.0 as u32 & (Component::LIMIT - 1))
+    }
+}
+
+/// A component is woken at a time. Events are ordered by time, then key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// In which order among simultaneous events, and whom.
+    pub key: Key,
+}
+
+const _: () = assert!(size_of::<Event>() == 16);
+
+impl Event {
+    /// The component that is woken.
+    #[inline]
+    pub const fn component(&self) -> Component {
+        self.key.component()
+    }
+}

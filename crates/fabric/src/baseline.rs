@@ -1,0 +1,228 @@
+//! What the fabric does without queues: base round-trip times, and ideal completion times.
+
+use fairlane_scenario::BaseRtt;
+use fairlane_units::{Bytes, Duration, NodeId, Rate};
+
+use crate::routing::{FiveTuple, Graph, PathSums, Routes, Search};
+use crate::rules::Rules;
+
+const PS_PER_NS: u64 = 1000;
+
+/// Round-trip time and bandwidth-delay product of a pair of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoundTrip {
+    pub(crate) rtt: Duration,
+    pub(crate) bdp: Bytes,
+    pub(crate) rate: Rate,
+}
+
+/// Round-trip times of all pairs, by the switches that hosts hang on.
+#[derive(Clone, Debug)]
+pub(crate) struct Baseline {
+    nanoseconds: bool,
+    /// Row of each node among switches that have hosts.
+    row: Vec<u32>,
+    rows: usize,
+    /// Sums over the first-found shortest path between two such switches.
+    between: Vec<PathSums>,
+    /// The largest of all pairs, each figure by itself.
+    pub(crate) largest: RoundTrip,
+    sizes: [u32; 2],
+}
+
+impl Baseline {
+    /// Searches from every switch that has hosts.
+    pub(crate) fn new(graph: &Graph, hosts: &[NodeId], rules: &Rules) -> Self {
+        let nodes = graph.edges.len();
+        let mut row = vec![u32::MAX; nodes];
+        let mut edges: Vec<u32> = hosts.iter().map(|&host| graph.host_edge(host).to).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        for (number, &node) in (0..).zip(&edges) {
+            row[node as usize] = number;
+        }
+        // HPCC's simulator counts payload one way; exactly, it is a full packet there and an
+        // acknowledgement back.
+        let sizes =
+            if rules.hpcc_ns3 { [rules.mtu, 0] } else { [rules.data_wire(rules.mtu, true), rules.ack] };
+        let mut baseline = Self {
+            nanoseconds: rules.hpcc_ns3,
+            row,
+            rows: edges.len(),
+            between: Vec::with_capacity(edges.len() * edges.len()),
+            largest: RoundTrip::default(),
+            sizes,
+        };
+        for &edge in &edges {
+            let search = Search::from(graph, edge, |rate| baseline.serialization(rate));
+            baseline.between.extend(edges.iter().map(|&other| search.sums[other as usize]));
+        }
+        baseline.largest = baseline.find_largest(graph, hosts);
+        baseline
+    }
+
+    fn serialization(&self, rate: Rate) -> u64 {
+        if self.nanoseconds {
+            let bits = u64::from(self.sizes[0]) * 8;
+            return bits * 1_000_000_000 / rate.as_bps() * PS_PER_NS;
+        }
+        self.sizes.iter().map(|&s| Bytes::new(u64::from(s)).serialization(rate).as_ps()).sum()
+    }
+
+    fn find_largest(&self, graph: &Graph, hosts: &[NodeId]) -> RoundTrip {
+        // Hosts with the same switch and the same kind of link are interchangeable; two of each are
+        // enough to have every kind of pair.
+        let key = |host: &NodeId| {
+            let edge = graph.host_edge(*host);
+            let link = edge.port as usize / 2;
+            (edge.to, graph.rates[link], graph.delays[link])
+        };
+        let mut sorted: Vec<NodeId> = hosts.to_vec();
+        sorted.sort_by_key(key);
+        let mut kept: Vec<NodeId> = Vec::new();
+        for host in sorted {
+            let same = kept.iter().rev().take(2).filter(|k| key(k) == key(&host)).count();
+            if same < 2 {
+                kept.push(host);
+            }
+        }
+        let mut largest = RoundTrip::default();
+        for &a in &kept {
+            for &b in kept.iter().filter(|&&b| b != a) {
+                let pair = self.pair(graph, a, b);
+                largest.rtt = largest.rtt.max(pair.rtt);
+                largest.bdp = largest.bdp.max(pair.bdp);
+                largest.rate = largest.rate.max(pair.rate);
+            }
+        }
+        largest
+    }
+
+    /// The round trip from `a` to `b`.
+    pub(crate) fn pair(&self, graph: &Graph, a: NodeId, b: NodeId) -> RoundTrip {
+        let (first, last) = (graph.host_edge(a), graph.host_edge(b));
+        let mut links = vec![first.port / 2];
+        let mut sums = PathSums { delay: 0, serialization: 0, rate: Rate::from_bps(u64::MAX) };
+        if first.to != b.get() {
+            links.push(last.port / 2);
+            let (from, to) = (self.row[last.to as usize], self.row[first.to as usize]);
+            sums = self.between[from as usize * self.rows + to as usize];
+        }
+        for link in links {
+            let rate = graph.rates[link as usize];
+            sums.delay += graph.delays[link as usize];
+            sums.serialization += self.serialization(rate);
+            sums.rate = sums.rate.min(rate);
+        }
+        let rtt = Duration::from_ps(sums.delay * 2 + sums.serialization);
+        let bdp = if self.nanoseconds {
+            Bytes::new(rtt.as_ns() * sums.rate.as_bps() / 1_000_000_000 / 8)
+        } else {
+            sums.rate.bytes_in(rtt)
+        };
+        RoundTrip { rtt, bdp, rate: sums.rate }
+    }
+
+    /// What a controller of messages from `a` to `b` is told.
+    pub(crate) fn for_controller(
+        &self,
+        graph: &Graph,
+        mode: BaseRtt,
+        (a, b): (NodeId, NodeId),
+    ) -> RoundTrip {
+        match mode {
+            BaseRtt::Global => self.largest,
+            BaseRtt::Pair => self.pair(graph, a, b),
+        }
+    }
+}
+
+/// The standalone time of HPCC's text format: a base round trip and all bytes at the slowest link,
+/// with 48-byte headers and never telemetry. It isn't a strict lower bound.
+pub(crate) fn standalone(pair: RoundTrip, size: Bytes, mtu: u32) -> Duration {
+    let packets = (size.get() - 1) / u64::from(mtu) + 1;
+    // The format sums in 32 bits.
+    let total = (size.get() + packets * 48) as u32;
+    let nanoseconds = u128::from(total) * 8_000_000_000 / u128::from(pair.rate.as_bps());
+    Duration::from_ns(pair.rtt.as_ns() + nanoseconds as u64)
+}
+
+/// Completion time of a message alone on the fabric: each packet is stored and forwarded at every
+/// switch, the sender sends at line rate, and the acknowledgement of the last packet comes back.
+///
+/// Departures form a max-plus recursion: packet i leaves hop j when it has arrived there and packet
+/// i-1 has left with its gap.
+pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules) -> Duration {
+    let mtu = u64::from(rules.mtu);
+    let packets = size.get().div_ceil(mtu).max(1);
+    let mut free = vec![0u64; forward.len()];
+    let mut arrived = 0;
+    let mut number = 0;
+    while number < packets {
+        let payload = (size.get() - number * mtu).min(mtu) as u32;
+        let (first, last) = (number == 0, number + 1 == packets);
+        let wire = rules.data_wire(payload, first);
+        let before = free.clone();
+        arrived = pass(forward, wire, rules, &mut free);
+        number += 1;
+        // Once a packet of full size shifts every hop by the same span, so does each one after it.
+        let shift = free[0] - before[0];
+        let steady = free.iter().zip(&before).all(|(now, then)| now - then == shift);
+        if steady && !first && !last && number + 1 < packets {
+            let skipped = packets - 1 - number;
+            free.iter_mut().for_each(|at| *at += skipped * shift);
+            number += skipped;
+        }
+    }
+    let answer = back.iter().map(|link| link.pass(rules.ack, rules)).sum::<u64>();
+    Duration::from_ps(arrived + answer)
+}
+
+/// Sends one packet over all hops; `free` is when each transmitter is free. Returns its arrival.
+fn pass(links: &[Link], wire: u32, rules: &Rules, free: &mut [u64]) -> u64 {
+    let mut at = 0;
+    for (link, free) in links.iter().zip(free) {
+        let start = at.max(*free);
+        *free = start + rules.serialization(wire + rules.gap, link.rate).as_ps();
+        at = start + link.pass(wire, rules);
+    }
+    at
+}
+
+/// Rate and delay of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) rate: Rate,
+    pub(crate) delay: u64,
+}
+
+impl Link {
+    fn pass(&self, wire: u32, rules: &Rules) -> u64 {
+        rules.serialization(wire, self.rate).as_ps() + self.delay
+    }
+}
+
+/// The hops from `tuple`'s source, given the egress ports at switches.
+pub(crate) fn hops(graph: &Graph, tuple: &FiveTuple, way: &[u32]) -> Vec<Link> {
+    let ports = std::iter::once(graph.host_edge(tuple.source).port).chain(way.iter().copied());
+    ports
+        .map(|port| port as usize / 2)
+        .map(|link| Link { rate: graph.rates[link], delay: graph.delays[link] })
+        .collect()
+}
+
+/// A way there and a way back, for `fairlane paths` and for messages.
+pub(crate) fn both_ways(
+    graph: &Graph,
+    routes: &Routes,
+    tuple: &FiveTuple,
+    rules: &Rules,
+) -> Option<[Vec<u32>; 2]> {
+    let trace = |tuple: &FiveTuple| {
+        let mut way = vec![0; routes.longest];
+        let length = routes.trace(graph, tuple, rules.seeds, &mut way)?;
+        way.truncate(length);
+        Some(way)
+    };
+    Some([trace(tuple)?, trace(&tuple.reversed())?])
+}

@@ -1,0 +1,96 @@
+//! The shared buffer of a switch: admission, pause thresholds, release.
+//!
+//! Every packet is charged to the port and class by which it came in: first to a small reserve, then
+//! to shared buffer as long as that port and class stays below a threshold, then to headroom. The
+//! threshold is a share of the shared buffer that is still free. Use of headroom, or of shared
+//! buffer up to the threshold, pauses the peer. Formulas: the model that HPCC's simulator made
+//! common.
+
+use crate::port::{Ingress, Port};
+
+/// The buffer of one switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedBuffer {
+    /// Total less headroom and reserve of all ports; in the wrapping model it may be "negative".
+    pub(crate) shareable: u32,
+    pub(crate) shared_used: u32,
+    pub(crate) reserve: u32,
+    pub(crate) resume_offset: u32,
+    /// Whether too small a buffer wraps to a huge one, as 32-bit arithmetic in HPCC's simulator does.
+    pub(crate) wraps: bool,
+    /// Whether it pauses neighbours.
+    pub(crate) pfc: bool,
+}
+
+impl SharedBuffer {
+    #[inline]
+    fn threshold(&self, port: &Port) -> u32 {
+        let free = if self.wraps {
+            self.shareable.wrapping_sub(self.shared_used)
+        } else {
+            self.shareable.saturating_sub(self.shared_used)
+        };
+        free >> port.threshold_shift
+    }
+
+    #[inline]
+    const fn shared(&self, ingress: &Ingress) -> u32 {
+        ingress.bytes.saturating_sub(self.reserve)
+    }
+
+    /// Charges `wire` bytes that came in by `port`; `false` if they must be dropped.
+    #[inline]
+    pub(crate) fn admit(&mut self, port: &mut Port, class: u8, wire: u32) -> bool {
+        let threshold = self.threshold(port);
+        let headroom_limit = port.headroom_limit;
+        let ingress = &mut port.ingress[usize::from(class)];
+        let over_headroom = wire + ingress.headroom > headroom_limit;
+        if over_headroom && wire.wrapping_add(self.shared(ingress)) > threshold {
+            return false;
+        }
+        let total = ingress.bytes + wire;
+        if total <= self.reserve {
+            ingress.bytes = total;
+        } else if total - self.reserve > threshold {
+            ingress.headroom += wire;
+        } else {
+            ingress.bytes = total;
+            self.shared_used += wire.min(total - self.reserve);
+        }
+        true
+    }
+
+    /// Whether `port` should pause its peer now.
+    #[inline]
+    pub(crate) fn should_pause(&self, port: &Port, class: u8) -> bool {
+        if !self.pfc || port.pausing & 1 << class != 0 {
+            return false;
+        }
+        let ingress = &port.ingress[usize::from(class)];
+        ingress.headroom > 0 || self.shared(ingress) >= self.threshold(port)
+    }
+
+    /// Whether `port` should end its peer's pause now.
+    #[inline]
+    pub(crate) fn should_resume(&self, port: &Port, class: u8) -> bool {
+        if port.pausing & 1 << class == 0 {
+            return false;
+        }
+        let ingress = &port.ingress[usize::from(class)];
+        let shared = self.shared(ingress);
+        ingress.headroom == 0
+            && (shared == 0 || shared.wrapping_add(self.resume_offset) <= self.threshold(port))
+    }
+
+    /// Gives back `wire` bytes that had come in by `port`: headroom first, then shared, then reserve.
+    #[inline]
+    pub(crate) fn release(&mut self, port: &mut Port, class: u8, wire: u32) {
+        let ingress = &mut port.ingress[usize::from(class)];
+        let from_headroom = ingress.headroom.min(wire);
+        let rest = wire - from_headroom;
+        let from_shared = rest.min(self.shared(ingress));
+        ingress.headroom -= from_headroom;
+        ingress.bytes -= rest;
+        self.shared_used -= from_shared;
+    }
+}

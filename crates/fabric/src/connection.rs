@@ -1,0 +1,111 @@
+//! Connections: the two ends of a queue pair, the controller of its rate, its way through the fabric.
+
+use fairlane_congestion::{Controller, Pacer, Window};
+use fairlane_engine::Wake;
+use fairlane_transport::{Requester, Responder};
+use fairlane_units::{Bytes, Duration, Time};
+
+/// Deadlines of a connection: those of its controller, then the acknowledgement timeout.
+pub(crate) const WAKES: usize = fairlane_congestion::TIMERS + 1;
+/// Index of the acknowledgement timeout.
+pub(crate) const ACK_TIMEOUT: usize = fairlane_congestion::TIMERS;
+
+/// One message on a queue pair of its own, and both its ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) requester: Requester,
+    pub(crate) controller: Controller,
+    pub(crate) pacer: Pacer,
+    pub(crate) window: Window,
+    /// The window at the current rate.
+    pub(crate) window_limit: Bytes,
+    pub(crate) responder: Responder,
+    /// Position among the turns of its host.
+    pub(crate) position: u32,
+    /// The message that it carries.
+    pub(crate) message: u32,
+    pub(crate) generation: u32,
+    /// Sending and receiving host.
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) class: u8,
+    pub(crate) live: bool,
+    /// Lengths of the two ways in `ways`.
+    pub(crate) start: Time,
+    pub(crate) ideal: Duration,
+}
+
+/// All connections, by slot; a slot is used again after its message has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    pub(crate) slots: Vec<Connection>,
+    /// Deadlines outlive the use of a slot, so that an old event is recognised.
+    pub(crate) wakes: Vec<[Wake; WAKES]>,
+    /// Egress ports at the switches on the way there and the way back, `stride` each.
+    ways: Vec<u32>,
+    stride: usize,
+    free: Vec<u32>,
+}
+
+impl Connections {
+    /// `stride` is the number of switches on the longest shortest path.
+    pub(crate) fn new(stride: usize) -> Self {
+        Self { stride, ..Self::default() }
+    }
+
+    /// Takes a slot; `make` gets the generation of this use.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u32) -> Connection) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            let generation = self.slots[slot as usize].generation.wrapping_add(1);
+            self.slots[slot as usize] = make(generation);
+            return slot;
+        }
+        self.slots.push(make(0));
+        self.wakes.push(Default::default());
+        self.ways.resize(self.slots.len() * 2 * self.stride, 0);
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Ends the use of a slot.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        self.slots[slot as usize].live = false;
+        for wake in &mut self.wakes[slot as usize] {
+            wake.cancel();
+        }
+        self.free.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> &Connection {
+        &self.slots[slot as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Connection {
+        &mut self.slots[slot as usize]
+    }
+
+    /// The connection of a packet, unless that use of the slot has ended.
+    #[inline]
+    pub(crate) fn of_packet(&mut self, slot: u32, generation: u32) -> Option<&mut Connection> {
+        let connection = &mut self.slots[slot as usize];
+        (connection.live && connection.generation == generation).then_some(connection)
+    }
+
+    /// Egress ports at the switches on one of the two ways.
+    pub(crate) fn way_mut(&mut self, slot: u32, back: bool) -> &mut [u32] {
+        let start = (slot as usize * 2 + usize::from(back)) * self.stride;
+        &mut self.ways[start..start + self.stride]
+    }
+
+    /// Egress port at the `hop`-th switch.
+    #[inline]
+    pub(crate) fn egress(&self, slot: u32, back: bool, hop: u8) -> u32 {
+        self.ways[(slot as usize * 2 + usize::from(back)) * self.stride + usize::from(hop)]
+    }
+
+    /// Slots in use.
+    pub(crate) fn live(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.slots).filter(|(_, connection)| connection.live).map(|(slot, _)| slot)
+    }
+}

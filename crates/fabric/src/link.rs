@@ -1,0 +1,157 @@
+//! Packets on links: transmission, arrival, loss.
+
+use fairlane_engine::Event;
+use fairlane_units::Time;
+
+use crate::counters::Drop;
+use crate::packet::{Kind, NONE, Packet};
+use crate::world::{Waking, World};
+use crate::{PauseRecord, TraceEvent};
+
+impl World {
+    /// Whether the transmitter of `port` is sending.
+    #[inline]
+    pub(crate) fn is_busy(&self, port: u32) -> bool {
+        let port = &self.ports[port as usize];
+        self.engine.is_ahead(port.free_at, port.free_key)
+    }
+
+    /// Puts a packet on the link of `port`, whose transmitter must be free.
+    ///
+    /// The event at which the transmitter becomes free gets its place now but is scheduled only if
+    /// somebody waits for it: see [`World::await_port`].
+    #[inline]
+    pub(crate) fn transmit(&mut self, number: u32, at: u32) {
+        let now = self.engine.now();
+        let port = &mut self.ports[number as usize];
+        let packet = self.packets.get_mut(at);
+        let wire = packet.wire;
+        let busy = port.serialization(wire);
+        let gap = self.rules.gap;
+        port.free_at = now + if gap == 0 { busy } else { port.serialization(wire + gap) };
+        let index = u64::from(number);
+        port.free_key = self
+            .engine
+            .reserve(Waking::PortFree.rank(index), Waking::PortFree.component(number));
+        packet.arrival = now + busy + port.delay;
+        packet.arrival_key =
+            self.engine.reserve(Waking::Arrival.rank(index), Waking::Arrival.component(number));
+        port.sent_bytes += u64::from(wire);
+        self.counters.transmissions += 1;
+        if port.flight.is_empty() {
+            self.engine.schedule(packet.arrival, packet.arrival_key);
+        }
+        port.flight.push(&mut self.packets, at);
+    }
+
+    /// Asks to be told when the transmitter of `port` becomes free.
+    #[inline]
+    pub(crate) fn await_port(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        if !port.free_armed {
+            port.free_armed = true;
+            self.engine.schedule(port.free_at, port.free_key);
+        }
+    }
+
+    pub(crate) fn on_port_free(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        port.free_armed = false;
+        self.send_from(number);
+    }
+
+    /// Sends the next packet of a port if it may.
+    #[inline]
+    pub(crate) fn send_from(&mut self, number: u32) {
+        let port = &self.ports[number as usize];
+        if port.on_switch {
+            self.send_from_switch(number);
+        } else {
+            let host = port.owner;
+            self.send_from_host(host);
+        }
+    }
+
+    /// The first packet on the link of `sender` arrives at the other end.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) {
+        let link = &mut self.ports[sender as usize];
+        let at = link.flight.head;
+        // A link that went down has dropped the packet that this event was for.
+        if at == NONE || self.packets.get(at).arrival != event.time {
+            return;
+        }
+        link.flight.pop(&self.packets);
+        if !link.flight.is_empty() {
+            let behind = self.packets.get(link.flight.head);
+            self.engine.schedule(behind.arrival, behind.arrival_key);
+        }
+        let (receiver, to_switch) = (link.peer, link.peer_on_switch);
+        if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
+            self.drop_packet(at, receiver, Drop::LinkError);
+            return;
+        }
+        if let Kind::Pause { pause } = self.packets.get(at).kind {
+            self.on_pause(receiver, at, pause);
+        } else if to_switch {
+            self.forward(receiver, at);
+        } else {
+            self.on_host_arrival(receiver, at);
+        }
+    }
+
+    fn on_pause(&mut self, receiver: u32, at: u32, pause: bool) {
+        let now = self.now();
+        if self.tracer.is_on() {
+            self.trace(receiver, at, TraceEvent::Received);
+        }
+        let class = self.packets.get(at).class;
+        self.packets.release(at);
+        self.counters.pauses += u64::from(pause);
+        let port = fairlane_units::PortId::new(receiver);
+        self.pauses.push(PauseRecord { time: now, port, class, pause });
+        let port = &mut self.ports[receiver as usize];
+        port.set_paused(now, class, pause);
+        let (on_switch, owner) = (port.on_switch, port.owner);
+        if !on_switch {
+            self.on_host_pause(owner);
+        }
+        if !pause {
+            self.send_from(receiver);
+        }
+    }
+
+    /// Loses a packet at `port`.
+    pub(crate) fn drop_packet(&mut self, at: u32, port: u32, reason: Drop) {
+        if self.tracer.is_on() {
+            self.trace(port, at, TraceEvent::Dropped);
+        }
+        let packet = self.packets.get(at);
+        self.counters.drops[reason as usize] += 1;
+        if !matches!(packet.kind, Kind::Pause { .. }) {
+            self.counters.dropped.add(packet.wire);
+        }
+        self.packets.release(at);
+    }
+
+    /// A packet that hasn't been anywhere yet.
+    pub(crate) const fn blank(kind: Kind, class: u8, wire: u32) -> Packet {
+        Packet {
+            arrival: Time::ZERO,
+            arrival_key: fairlane_engine::Key::MAX,
+            next: NONE,
+            connection: 0,
+            generation: 0,
+            psn: 0,
+            wire,
+            payload: 0,
+            telemetry: NONE,
+            ingress: 0,
+            epoch: 0,
+            hop: 0,
+            class,
+            kind,
+            marked: false,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Figures from the results of a run: pure functions that change nothing and clamp nothing.
+//!
+//! [`check`] states what must hold of every result; a caller treats each sentence as an error.
+
+mod check;
+mod series;
+mod slowdown;
+mod statistics;
+mod summary;
+
+pub use check::check;
+pub use series::{
+    TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, throughput, utilisation,
+};
+pub use slowdown::{SlowdownBin, slowdown_bins, standalone_bins};
+pub use statistics::{CdfPoint, Spread, cdf, completion_cdf, fairness, jain, percentile};
+pub use summary::{Summary, WorkloadSummary, goodput_gbps};

@@ -1,0 +1,199 @@
+//! One run in a few figures.
+
+use fairlane_units::{Bytes, Time};
+use serde::Serialize;
+
+use super::slowdown::slowdown;
+use super::statistics::{Spread, completion, nanoseconds};
+use crate::{Ending, Flux, MessageRecord, Outcome, Results};
+
+/// What a run amounts to. Everything here is simulated, so that equal runs have equal summaries.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// `complete`, `stopped`, `stalled` or `failed`.
+    pub ending: &'static str,
+    /// Why the run stalled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall: Option<String>,
+    /// Simulated time of the first message.
+    pub first_start_ns: f64,
+    /// Simulated time at the end.
+    pub end_ns: f64,
+    /// Messages.
+    pub messages: usize,
+    /// Messages acknowledged to the last byte.
+    pub completed: usize,
+    /// Messages that were under way at the end.
+    pub unfinished: usize,
+    /// Messages whose queue pair gave up.
+    pub failed: usize,
+    /// Payload of all messages.
+    pub bytes: u64,
+    /// Payload of completed messages.
+    pub completed_bytes: u64,
+    /// Payload of completed messages over the time from the first start to the end of the run.
+    pub goodput_gbps: f64,
+    /// Data packets that left their sender, retransmissions included.
+    pub data_packets: u64,
+    /// Packets put on links, once per hop, pause frames included.
+    pub transmissions: u64,
+    /// Data packets and acknowledgements put on links, once per hop.
+    pub message_transmissions: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Completion time over ideal time, of completed messages.
+    pub slowdown: Option<Spread>,
+    /// Completion time over the standalone time of HPCC's text format, of completed messages.
+    pub standalone_slowdown: Option<Spread>,
+    /// Completion times of completed messages.
+    pub completion_ns: Option<Spread>,
+    /// Deepest queue of any switch port at any time.
+    pub queue_max_bytes: u64,
+    /// Round-trip time without queues, the largest of all host pairs.
+    pub base_rtt_ns: f64,
+    /// Bandwidth-delay product, the largest of all host pairs.
+    pub bdp_bytes: u64,
+    /// What entered the fabric at hosts.
+    pub injected: Flux,
+    /// What left the fabric at hosts.
+    pub delivered: Flux,
+    /// What was lost.
+    pub dropped: Flux,
+    /// What was still under way at the end.
+    pub in_flight: Flux,
+    /// The messages of each workload that has any.
+    pub workloads: Vec<WorkloadSummary>,
+}
+
+/// The messages of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadSummary {
+    /// Index of the workload in the scenario.
+    pub workload: u32,
+    /// Messages.
+    pub messages: usize,
+    /// Messages acknowledged to the last byte.
+    pub completed: usize,
+    /// Payload of all messages.
+    pub bytes: u64,
+    /// Completion time over ideal time, of completed messages.
+    pub slowdown: Option<Spread>,
+    /// Completion times of completed messages.
+    pub completion_ns: Option<Spread>,
+}
+
+impl Summary {
+    /// Sums up a run.
+    pub fn of(results: &Results) -> Self {
+        let messages: Vec<&MessageRecord> = results.messages.iter().collect();
+        let totals = &results.totals;
+        let stall = match &totals.ending {
+            Ending::Stalled(stall) => Some(stall.reason.clone()),
+            Ending::Complete | Ending::Stopped | Ending::Failed => None,
+        };
+        Self {
+            ending: ending(&totals.ending),
+            stall,
+            first_start_ns: nanoseconds(totals.first_start - Time::ZERO),
+            end_ns: nanoseconds(totals.end - Time::ZERO),
+            messages: messages.len(),
+            completed: count(&messages, Outcome::Completed),
+            unfinished: count(&messages, Outcome::Unfinished),
+            failed: count(&messages, Outcome::RetryExceeded),
+            bytes: payload(&messages).get(),
+            completed_bytes: completed_payload(results).get(),
+            goodput_gbps: goodput_gbps(results),
+            data_packets: totals.data_packets,
+            transmissions: totals.transmissions,
+            message_transmissions: totals.message_transmissions,
+            events: totals.events,
+            slowdown: spread(&messages, |message| slowdown(message, message.ideal)),
+            standalone_slowdown: spread(&messages, |message| slowdown(message, message.standalone)),
+            completion_ns: spread(&messages, |message| completion(message).map(nanoseconds)),
+            queue_max_bytes: totals.queue_max.get(),
+            base_rtt_ns: nanoseconds(totals.base_rtt),
+            bdp_bytes: totals.bdp.get(),
+            injected: totals.injected,
+            delivered: totals.delivered,
+            dropped: totals.dropped,
+            in_flight: totals.in_flight,
+            workloads: workloads(messages),
+        }
+    }
+}
+
+/// Payload of completed messages over the time from the first start to the end of the run, in Gb/s;
+/// 0 for no time at all.
+pub fn goodput_gbps(results: &Results) -> f64 {
+    let span = nanoseconds(
+        results
+            .totals
+            .end
+            .saturating_since(results.totals.first_start),
+    );
+    if span > 0.0 {
+        8.0 * completed_payload(results).as_f64() / span
+    } else {
+        0.0
+    }
+}
+
+fn ending(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Complete => "complete",
+        Ending::Stopped => "stopped",
+        Ending::Stalled(_) => "stalled",
+        Ending::Failed => "failed",
+    }
+}
+
+fn workloads(mut messages: Vec<&MessageRecord>) -> Vec<WorkloadSummary> {
+    messages.sort_by_key(|message| message.workload);
+    messages
+        .chunk_by(|a, b| a.workload == b.workload)
+        .map(workload)
+        .collect()
+}
+
+/// Sums up the messages of one workload, of which there is at least one.
+fn workload(messages: &[&MessageRecord]) -> WorkloadSummary {
+    WorkloadSummary {
+        workload: messages[0].workload,
+        messages: messages.len(),
+        completed: count(messages, Outcome::Completed),
+        bytes: payload(messages).get(),
+        slowdown: spread(messages, |message| slowdown(message, message.ideal)),
+        completion_ns: spread(messages, |message| completion(message).map(nanoseconds)),
+    }
+}
+
+fn count(messages: &[&MessageRecord], outcome: Outcome) -> usize {
+    messages
+        .iter()
+        .filter(|message| message.outcome == outcome)
+        .count()
+}
+
+fn payload(messages: &[&MessageRecord]) -> Bytes {
+    messages.iter().map(|message| message.size).sum()
+}
+
+fn completed_payload(results: &Results) -> Bytes {
+    let completed = results
+        .messages
+        .iter()
+        .filter(|message| message.finish.is_some());
+    completed.map(|message| message.size).sum()
+}
+
+fn spread(
+    messages: &[&MessageRecord],
+    figure: impl Fn(&MessageRecord) -> Option<f64>,
+) -> Option<Spread> {
+    Spread::of(
+        messages
+            .iter()
+            .filter_map(|message| figure(message))
+            .collect(),
+    )
+}

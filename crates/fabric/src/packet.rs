@@ -1,0 +1,181 @@
+//! Packets and where they wait.
+
+use fairlane_congestion::Telemetry;
+use fairlane_engine::Key;
+use fairlane_transport::ReplyKind;
+use fairlane_units::Time;
+
+/// No packet, or no telemetry.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data { first: bool, last: bool },
+    Reply(ReplyKind),
+    /// Pauses or resumes `class` at the receiving port.
+    Pause { pause: bool },
+}
+
+/// A packet in the fabric. It fills a cache line, which is what one hop touches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// When it arrives at the end of the link that it is on.
+    pub(crate) arrival: Time,
+    /// The place of that arrival among simultaneous events.
+    pub(crate) arrival_key: Key,
+    /// The packet behind it, on a link or in a queue.
+    pub(crate) next: u32,
+    /// Connection that it belongs to.
+    pub(crate) connection: u32,
+    /// Use of that connection slot, so that a late packet isn't taken for its successor's.
+    pub(crate) generation: u32,
+    /// Sequence number of data; the next one expected in a reply.
+    pub(crate) psn: u32,
+    /// Bytes on the wire without gap.
+    pub(crate) wire: u32,
+    pub(crate) payload: u32,
+    /// Telemetry record, or [`NONE`].
+    pub(crate) telemetry: u32,
+    /// Port by which it entered the switch that holds it.
+    pub(crate) ingress: u32,
+    /// Routing epoch in which its path was chosen.
+    pub(crate) epoch: u16,
+    /// Switches passed.
+    pub(crate) hop: u8,
+    /// Traffic class, 0 for control.
+    pub(crate) class: u8,
+    pub(crate) kind: Kind,
+    /// Congestion experienced, or its echo in a reply.
+    pub(crate) marked: bool,
+}
+
+const _: () = assert!(size_of::<Packet>() <= 64);
+
+/// All packets of a run, by index.
+#[derive(Debug, Default)]
+pub(crate) struct PacketPool {
+    packets: Vec<Packet>,
+    free: u32,
+    live: usize,
+    telemetry: Vec<Telemetry>,
+    free_telemetry: Vec<u32>,
+}
+
+impl PacketPool {
+    pub(crate) fn new() -> Self {
+        Self { free: NONE, ..Self::default() }
+    }
+
+    /// Packets that exist.
+    pub(crate) const fn live(&self) -> usize {
+        self.live
+    }
+
+    #[inline]
+    pub(crate) fn alloc(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.packets.push(packet);
+            return u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets");
+        }
+        let at = self.free;
+        let slot = &mut self.packets[at as usize];
+        self.free = slot.next;
+        *slot = packet;
+        at
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, at: u32) {
+        self.live -= 1;
+        let packet = &mut self.packets[at as usize];
+        packet.next = self.free;
+        self.free = at;
+        if packet.telemetry != NONE {
+            self.free_telemetry.push(packet.telemetry);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: u32) -> &Packet {
+        &self.packets[at as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, at: u32) -> &mut Packet {
+        &mut self.packets[at as usize]
+    }
+
+    /// An empty telemetry record.
+    pub(crate) fn alloc_telemetry(&mut self) -> u32 {
+        if let Some(at) = self.free_telemetry.pop() {
+            self.telemetry[at as usize] = Telemetry::EMPTY;
+            return at;
+        }
+        self.telemetry.push(Telemetry::EMPTY);
+        u32::try_from(self.telemetry.len() - 1).expect("fewer than 2^32 packets")
+    }
+
+    #[inline]
+    pub(crate) fn telemetry(&self, at: u32) -> Option<&Telemetry> {
+        (at != NONE).then(|| &self.telemetry[at as usize])
+    }
+
+    #[inline]
+    pub(crate) fn telemetry_mut(&mut self, at: u32) -> &mut Telemetry {
+        &mut self.telemetry[at as usize]
+    }
+}
+
+/// A first-in-first-out list of packets, linked through [`Packet::next`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketList {
+    pub(crate) head: u32,
+    tail: u32,
+}
+
+impl Default for PacketList {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE }
+    }
+}
+
+impl PacketList {
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut PacketPool, at: u32) {
+        pool.get_mut(at).next = NONE;
+        if self.head == NONE {
+            self.head = at;
+        } else {
+            pool.get_mut(self.tail).next = at;
+        }
+        self.tail = at;
+    }
+
+    /// Removes the first packet.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<u32> {
+        if self.head == NONE {
+            return None;
+        }
+        let at = self.head;
+        self.head = pool.get(at).next;
+        Some(at)
+    }
+
+    /// Visits the packets from the first one.
+    pub(crate) fn iter<'a>(&self, pool: &'a PacketPool) -> impl Iterator<Item = &'a Packet> {
+        let mut at = self.head;
+        std::iter::from_fn(move || {
+            let packet = (at != NONE).then(|| pool.get(at))?;
+            at = packet.next;
+            Some(packet)
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! One end of a link: its transmitter, its egress queues and the buffer use of what came in by it.
+
+use fairlane_congestion::PacingRounding;
+use fairlane_engine::{Key, Stream};
+use fairlane_units::{Bytes, Duration, Rate, Time};
+
+use crate::packet::{PacketList, PacketPool};
+
+/// Traffic classes. Class 0 is control: strict priority, never paused, never charged.
+pub(crate) const CLASSES: usize = 8;
+
+/// An egress queue of one class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) packets: PacketList,
+    pub(crate) bytes: u32,
+}
+
+/// What packets that came in by a port, in one class, occupy of the switch's buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ingress {
+    /// In reserve and shared buffer.
+    pub(crate) bytes: u32,
+    pub(crate) headroom: u32,
+}
+
+/// Marking thresholds of a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marking {
+    pub(crate) kmin: u32,
+    pub(crate) kmax: u32,
+    pub(crate) pmax: f64,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    // Transmitter.
+    pub(crate) free_at: Time,
+    pub(crate) free_key: Key,
+    pub(crate) free_armed: bool,
+    pub(crate) up: bool,
+    /// Whether this port and its peer are on switches.
+    pub(crate) on_switch: bool,
+    pub(crate) peer_on_switch: bool,
+    /// Classes with packets, and classes that the peer has paused, as bit sets.
+    pub(crate) nonempty: u8,
+    pub(crate) paused: u8,
+    /// Classes of which this port has paused its peer.
+    pub(crate) pausing: u8,
+    /// Class served last, for round robin.
+    pub(crate) last_served: u8,
+    pub(crate) peer: u32,
+    /// Host or switch number, depending on `on_switch`.
+    pub(crate) owner: u32,
+    pub(crate) node: u32,
+    pub(crate) rate: Rate,
+    pub(crate) delay: Duration,
+    ps_per_byte: u64,
+    rounding: PacingRounding,
+    memo: [(u32, Duration); 2],
+    /// Packets on the way to the peer.
+    pub(crate) flight: PacketList,
+    /// Bytes waiting in all classes.
+    pub(crate) waiting: u64,
+    pub(crate) queues: [Queue; CLASSES],
+    pub(crate) ingress: [Ingress; CLASSES],
+    pub(crate) headroom_limit: u32,
+    pub(crate) threshold_shift: u32,
+    pub(crate) marking: Marking,
+    pub(crate) marks: Stream,
+    pub(crate) losses: Stream,
+    pub(crate) loss_rate: f64,
+    // Counters.
+    pub(crate) sent_bytes: u64,
+    pub(crate) marked: u64,
+    /// Most bytes waiting since the last sample, and ever.
+    pub(crate) waiting_max: u64,
+    pub(crate) deepest: u64,
+    pub(crate) paused_since: Time,
+    pub(crate) paused_total: Duration,
+}
+
+/// What a port is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PortSpec {
+    pub(crate) node: u32,
+    pub(crate) owner: u32,
+    pub(crate) peer: u32,
+    pub(crate) on_switch: bool,
+    pub(crate) peer_on_switch: bool,
+    pub(crate) rate: Rate,
+    pub(crate) delay: Duration,
+    pub(crate) loss_rate: f64,
+}
+
+impl Port {
+    /// `streams` gives the random numbers for marks and for losses.
+    pub(crate) fn new(spec: PortSpec, rounding: PacingRounding, streams: [Stream; 2]) -> Self {
+        let exact = rounding == PacingRounding::Picosecond;
+        let ps_per_byte = spec.rate.exact_ps_per_byte().filter(|_| exact).unwrap_or(0);
+        let [marks, losses] = streams;
+        Self {
+            free_at: Time::ZERO,
+            free_key: Key::MAX,
+            free_armed: false,
+            up: true,
+            on_switch: spec.on_switch,
+            peer_on_switch: spec.peer_on_switch,
+            nonempty: 0,
+            paused: 0,
+            pausing: 0,
+            last_served: 0,
+            peer: spec.peer,
+            owner: spec.owner,
+            node: spec.node,
+            rate: spec.rate,
+            delay: spec.delay,
+            ps_per_byte,
+            rounding,
+            memo: [(0, Duration::ZERO); 2],
+            flight: PacketList::default(),
+            waiting: 0,
+            queues: [Queue::default(); CLASSES],
+            ingress: [Ingress::default(); CLASSES],
+            headroom_limit: 0,
+            threshold_shift: 0,
+            marking: Marking::default(),
+            marks,
+            losses,
+            loss_rate: spec.loss_rate,
+            sent_bytes: 0,
+            marked: 0,
+            waiting_max: 0,
+            deepest: 0,
+            paused_since: Time::ZERO,
+            paused_total: Duration::ZERO,
+        }
+    }
+
+    /// The time of `bytes` on this link.
+    #[inline]
+    pub(crate) fn serialization(&mut self, bytes: u32) -> Duration {
+        if self.ps_per_byte != 0 {
+            return Duration::from_ps(u64::from(bytes) * self.ps_per_byte);
+        }
+        // Data and acknowledgements have two sizes nearly always; division is slow.
+        if self.memo[0].0 == bytes {
+            return self.memo[0].1;
+        }
+        if self.memo[1].0 != bytes {
+            let time = self.rounding.serialization(Bytes::new(u64::from(bytes)), self.rate);
+            self.memo[1] = (bytes, time);
+        }
+        self.memo.swap(0, 1);
+        self.memo[0].1
+    }
+
+    /// Classes that have a packet and may send it, as a bit set.
+    #[inline]
+    pub(crate) const fn sendable(&self) -> u8 {
+        // Class 0 is never paused.
+        self.nonempty & !(self.paused & !1)
+    }
+
+    /// Adds a packet to the queue of `class`.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, pool: &mut PacketPool, class: u8, at: u32) {
+        let wire = pool.get(at).wire;
+        let queue = &mut self.queues[usize::from(class)];
+        queue.packets.push(pool, at);
+        queue.bytes += wire;
+        self.nonempty |= 1 << class;
+        self.waiting += u64::from(wire);
+        self.waiting_max = self.waiting_max.max(self.waiting);
+    }
+
+    /// Removes the next packet: control first, then round robin over classes that aren't paused.
+    #[inline]
+    pub(crate) fn dequeue(&mut self, pool: &PacketPool) -> Option<(u8, u32)> {
+        let sendable = self.sendable();
+        if sendable == 0 {
+            return None;
+        }
+        let class = if sendable & 1 != 0 {
+            0
+        } else {
+            let after = u32::from(self.last_served) + 1;
+            let rotated = u16::from(sendable) | u16::from(sendable) << CLASSES;
+            let class = (after + (rotated >> after).trailing_zeros()) % CLASSES as u32;
+            self.last_served = class as u8;
+            class as u8
+        };
+        let at = self.take(pool, class)?;
+        Some((class, at))
+    }
+
+    /// Removes the first packet of `class`.
+    #[inline]
+    pub(crate) fn take(&mut self, pool: &PacketPool, class: u8) -> Option<u32> {
+        let queue = &mut self.queues[usize::from(class)];
+        let at = queue.packets.pop(pool)?;
+        let wire = pool.get(at).wire;
+        queue.bytes -= wire;
+        if queue.packets.is_empty() {
+            self.nonempty &= !(1 << class);
+        }
+        self.waiting -= u64::from(wire);
+        Some(at)
+    }
+
+    /// Whether the packet just taken from `class` is to be marked (RED on what stays behind).
+    #[inline]
+    pub(crate) fn marks(&mut self, class: u8) -> bool {
+        let waiting = self.queues[usize::from(class)].bytes;
+        let Marking { kmin, kmax, pmax } = self.marking;
+        if waiting <= kmin {
+            return false;
+        }
+        if waiting > kmax {
+            return true;
+        }
+        let probability = pmax * f64::from(waiting - kmin) / f64::from(kmax - kmin);
+        self.marks.next_f64() < probability
+    }
+
+    /// Starts or ends a pause of `class` by the peer.
+    pub(crate) fn set_paused(&mut self, now: Time, class: u8, pause: bool) {
+        let before = self.paused;
+        let bit = 1u8 << class;
+        self.paused = if pause { before | bit } else { before & !bit };
+        if before == 0 && self.paused != 0 {
+            self.paused_since = now;
+        } else if before != 0 && self.paused == 0 {
+            self.paused_total += now - self.paused_since;
+        }
+    }
+
+    /// Time spent paused until `now`.
+    pub(crate) fn paused_until(&self, now: Time) -> Duration {
+        let open = if self.paused == 0 { Duration::ZERO } else { now - self.paused_since };
+        self.paused_total + open
+    }
+}

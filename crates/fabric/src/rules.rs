@@ -1,0 +1,117 @@
+//! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
+
+use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
+use fairlane_engine::Ties;
+use fairlane_scenario::{AckPause, Congestion, Profile, Scenario};
+use fairlane_units::{Bytes, Duration};
+
+use crate::routing::Seeds;
+
+/// Constants of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) mtu: u32,
+    pub(crate) header: u32,
+    pub(crate) first_header: u32,
+    pub(crate) ack: u32,
+    pub(crate) telemetry: u32,
+    pub(crate) pause: u32,
+    pub(crate) gap: u32,
+    pub(crate) rounding: PacingRounding,
+    pub(crate) ties: Ties,
+    pub(crate) seeds: Seeds,
+    /// Whether network cards wake and forget queue pairs exactly as HPCC's simulator does.
+    pub(crate) nic_quirks: bool,
+    pub(crate) telemetry_format: Option<TelemetryFormat>,
+    pub(crate) pfc: bool,
+    pub(crate) ecn: bool,
+    pub(crate) ack_pause: AckPause,
+    pub(crate) ack_control_class: bool,
+    pub(crate) paced: bool,
+    pub(crate) window: WindowMode,
+    pub(crate) params: Params,
+    pub(crate) transport: fairlane_transport::Config,
+    pub(crate) hpcc_ns3: bool,
+    pub(crate) seed: u64,
+}
+
+impl Rules {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let hpcc_ns3 = scenario.profile == Profile::HpccNs3;
+        let packet = &scenario.packet;
+        let size = |bytes: Bytes| bytes.get() as u32;
+        let multiplier = scenario.congestion.hpcc.telemetry_multiplier;
+        let format = if hpcc_ns3 {
+            TelemetryFormat::hpcc_header(multiplier)
+        } else {
+            TelemetryFormat::EXACT
+        };
+        let needed = scenario.congestion.algorithm.needs_telemetry();
+        let telemetry = if needed { size(packet.telemetry) } else { 0 };
+        Self {
+            mtu: size(packet.mtu),
+            header: size(packet.header),
+            first_header: size(packet.first_header),
+            ack: (size(packet.ack) + telemetry).max(size(packet.ack_min)),
+            telemetry,
+            pause: size(packet.pause),
+            gap: size(packet.gap),
+            rounding: if hpcc_ns3 { PacingRounding::Ns3 } else { PacingRounding::Picosecond },
+            ties: if hpcc_ns3 { Ties::Insertion } else { Ties::Rank },
+            seeds: if hpcc_ns3 { Seeds::Node } else { Seeds::Run(scenario.seed) },
+            nic_quirks: hpcc_ns3,
+            telemetry_format: needed.then_some(format),
+            pfc: scenario.switch.pfc.enabled,
+            ecn: scenario.switch.ecn.enabled,
+            ack_pause: scenario.nic.ack_pause,
+            ack_control_class: scenario.transport.ack_control_class,
+            paced: scenario.congestion.paced,
+            window: scenario.congestion.window_mode(),
+            params: params(&scenario.congestion, format),
+            transport: fairlane_transport::Config {
+                mtu: packet.mtu,
+                ack_timeout: scenario.transport.ack_timeout,
+                retry_limit: scenario.transport.retry_limit,
+                nak_interval: scenario.transport.nak_interval,
+                ack_duplicates: scenario.transport.ack_duplicates,
+            },
+            hpcc_ns3,
+            seed: scenario.seed,
+        }
+    }
+
+    /// Wire size of a data packet.
+    #[inline]
+    pub(crate) const fn data_wire(&self, payload: u32, first: bool) -> u32 {
+        let first_header = if first { self.first_header } else { 0 };
+        self.header + self.telemetry + first_header + payload
+    }
+
+    /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.
+    pub(crate) const fn destination_port(&self, label: u16) -> u16 {
+        if self.hpcc_ns3 { label } else { 4791 }
+    }
+
+    /// The largest wire size of any packet, with its gap.
+    pub(crate) const fn largest(&self) -> u32 {
+        self.data_wire(self.mtu, true) + self.gap
+    }
+
+    /// The time of `bytes` at `rate`.
+    pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
+        self.rounding.serialization(Bytes::new(u64::from(bytes)), rate)
+    }
+}
+
+fn params(congestion: &Congestion, format: TelemetryFormat) -> Params {
+    use fairlane_congestion::Algorithm;
+    match congestion.algorithm {
+        Algorithm::Fixed => Params::Fixed(congestion.fixed),
+        Algorithm::Dcqcn => Params::Dcqcn(congestion.dcqcn.clone().into()),
+        Algorithm::Hpcc => {
+            let mut config = congestion.hpcc.clone();
+            config.telemetry = format;
+            Params::Hpcc(config.into())
+        }
+    }
+}

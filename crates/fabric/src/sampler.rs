@@ -1,0 +1,119 @@
+//! The time series of the ports.
+
+use fairlane_units::{Duration, Time};
+
+use crate::PortSeries;
+use crate::port::Port;
+use crate::world::{World, control};
+
+/// Rows after which two become one and the interval doubles, so that memory stays bounded.
+const ROWS_MAX: usize = 1024;
+
+/// Collects a row of samples at regular intervals.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampler {
+    series: PortSeries,
+    /// Counters of each port at the end of the previous row.
+    before: Vec<Before>,
+    rows: usize,
+    next: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    sent: u64,
+    marked: u64,
+    paused: Duration,
+}
+
+impl Sampler {
+    pub(crate) fn new(ports: usize, start: Time, interval: Duration) -> Self {
+        let series = PortSeries { ports, start, interval, ..PortSeries::default() };
+        Self { series, before: vec![Before::default(); ports], rows: 0, next: start + interval }
+    }
+
+    fn add_row(&mut self, ports: &mut [Port], now: Time) {
+        let series = &mut self.series;
+        for (port, before) in ports.iter_mut().zip(&mut self.before) {
+            let paused = port.paused_until(now);
+            series.sent.push(narrow(port.sent_bytes - before.sent));
+            series.queue.push(narrow(port.waiting));
+            series.queue_max.push(narrow(port.waiting_max));
+            series.marked.push(narrow(port.marked - before.marked));
+            series.paused_ns.push(narrow((paused - before.paused).as_ns()));
+            *before = Before { sent: port.sent_bytes, marked: port.marked, paused };
+            port.deepest = port.deepest.max(port.waiting_max);
+            port.waiting_max = port.waiting;
+        }
+        self.rows += 1;
+        if self.rows == ROWS_MAX {
+            self.halve();
+        }
+    }
+
+    /// Makes one row of every two.
+    fn halve(&mut self) {
+        let (ports, series) = (self.series.ports, &mut self.series);
+        fold_pairs(&mut series.sent, ports, u32::saturating_add);
+        fold_pairs(&mut series.queue, ports, |_, b| b);
+        fold_pairs(&mut series.queue_max, ports, u32::max);
+        fold_pairs(&mut series.marked, ports, u32::saturating_add);
+        fold_pairs(&mut series.paused_ns, ports, u32::saturating_add);
+        series.interval = series.interval * 2;
+        self.rows /= 2;
+    }
+}
+
+/// Replaces rows `2i` and `2i + 1` of `row` values each by one.
+fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn(T, T) -> T) {
+    let rows = values.len() / row / 2;
+    for at in 0..rows * row {
+        let (pair, column) = (at / row, at % row);
+        let first = pair * 2 * row + column;
+        values[at] = fold(values[first], values[first + row]);
+    }
+    values.truncate(rows * row);
+}
+
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+impl World {
+    pub(crate) fn start_sampler(&mut self) {
+        self.schedule_control(self.sampler.next, control::SAMPLE);
+    }
+
+    pub(crate) fn on_sample(&mut self) {
+        let now = self.now();
+        self.sampler.add_row(&mut self.ports, now);
+        self.sampler.next = now + self.sampler.series.interval;
+        if !self.is_done() {
+            self.start_sampler();
+        }
+    }
+
+    /// The series up to now, the last row perhaps a short one.
+    pub(crate) fn take_series(&mut self) -> PortSeries {
+        let now = self.now();
+        if now > self.sampler.series.start {
+            self.sampler.add_row(&mut self.ports, now);
+        }
+        std::mem::take(&mut self.sampler.series)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halving_keeps_sums_and_maxima() {
+        let mut sums = vec![1, 10, 2, 20, 3, 30, 4, 40];
+        let mut maxima = sums.clone();
+        fold_pairs(&mut sums, 2, |a, b| a + b);
+        fold_pairs(&mut maxima, 2, u32::max);
+        assert_eq!(sums, [3, 30, 7, 70]);
+        assert_eq!(maxima, [2, 20, 4, 40]);
+    }
+}

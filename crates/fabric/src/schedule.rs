@@ -1,0 +1,273 @@
+//! When messages are posted, and what their end sets off.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairlane_congestion::{Controller, Environment, Pacer, Window};
+use fairlane_engine::Stream;
+use fairlane_transport::{Requester, Responder};
+use fairlane_units::{Bytes, Psn, Time};
+
+use crate::baseline;
+use crate::connection::Connection;
+use crate::rules::Rules;
+use crate::world::{World, control};
+use crate::{MessageRecord, MessageSpec, Outcome};
+
+/// Messages still to be posted.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    /// Messages without predecessor, in order of start.
+    due: Vec<u32>,
+    next: usize,
+    /// The end of those being posted now.
+    posting: usize,
+    /// For each message, its successors: `successors[first[m]..first[m + 1]]`.
+    first: Vec<u32>,
+    successors: Vec<u32>,
+    /// Messages whose predecessor has arrived before their start time.
+    delayed: BTreeSet<(Time, u32)>,
+}
+
+impl Schedule {
+    pub(crate) fn new(specs: &[MessageSpec]) -> Self {
+        let numbered = || (0u32..).zip(specs);
+        let mut first = vec![0u32; specs.len() + 2];
+        for (_, spec) in numbered() {
+            if let Some(before) = spec.after {
+                first[before as usize + 2] += 1;
+            }
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut successors = vec![0; first[first.len() - 1] as usize];
+        for (number, spec) in numbered() {
+            if let Some(before) = spec.after {
+                let slot = &mut first[before as usize + 1];
+                successors[*slot as usize] = number;
+                *slot += 1;
+            }
+        }
+        let due = numbered().filter(|(_, spec)| spec.after.is_none()).map(|(n, _)| n).collect();
+        Self { due, next: 0, posting: 0, first, successors, delayed: BTreeSet::new() }
+    }
+
+    /// When the next message without predecessor is due.
+    pub(crate) fn next_start(&self, specs: &[MessageSpec]) -> Option<Time> {
+        self.due.get(self.next).map(|&number| specs[number as usize].start)
+    }
+
+    /// Whether a message will be posted later whatever else happens.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.next < self.due.len() || !self.delayed.is_empty()
+    }
+
+    fn successors(&self, message: u32) -> std::ops::Range<usize> {
+        let at = message as usize;
+        self.first[at] as usize..self.first[at + 1] as usize
+    }
+}
+
+/// Source ports of messages, the entropy that ECMP hashes: counted from 10000 for each pair of hosts
+/// as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network cards draw them.
+pub(crate) fn source_ports(specs: &[MessageSpec], rules: &Rules) -> Vec<u16> {
+    if !rules.hpcc_ns3 {
+        let draw = |message: u64| Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14) as u16;
+        return (0..).zip(specs).map(|(message, _)| 0xc000 | draw(message)).collect();
+    }
+    let mut counts = BTreeMap::new();
+    let mut next = |spec: &MessageSpec| {
+        let count: &mut u16 = counts.entry((spec.source, spec.destination)).or_insert(10_000);
+        std::mem::replace(count, count.wrapping_add(1))
+    };
+    specs.iter().map(&mut next).collect()
+}
+
+/// Keeps the streams of source ports apart from those of ports and workloads.
+const SOURCE_PORTS: u64 = 1 << 62;
+
+impl World {
+    /// Schedules the first messages.
+    pub(crate) fn start_schedule(&mut self) {
+        if let Some(at) = self.schedule.next_start(&self.specs) {
+            self.schedule_control(at, control::DUE);
+        }
+    }
+
+    /// Messages are due now; they are posted after everything else that happens at this instant.
+    pub(crate) fn on_due(&mut self) {
+        let now = self.now();
+        let first = self.schedule.next;
+        let due = &self.schedule.due[first..];
+        let count = due.iter().take_while(|&&m| self.specs[m as usize].start == now).count();
+        self.schedule.next = first + count;
+        self.schedule.posting = first;
+        self.schedule_control(now, control::POST);
+        self.start_schedule();
+    }
+
+    pub(crate) fn on_post(&mut self) {
+        for at in self.schedule.posting..self.schedule.next {
+            self.post(self.schedule.due[at]);
+        }
+    }
+
+    /// A message has arrived completely: those that waited for it are posted.
+    pub(crate) fn on_message_received(&mut self, message: u32) {
+        for at in self.schedule.successors(message) {
+            let next = self.schedule.successors[at];
+            let start = self.specs[next as usize].start;
+            if start <= self.now() {
+                self.post(next);
+            } else {
+                self.schedule.delayed.insert((start, next));
+                self.schedule_control(start, control::DELAYED);
+            }
+        }
+    }
+
+    pub(crate) fn on_delayed(&mut self) {
+        while let Some(&(start, message)) = self.schedule.delayed.first() {
+            if start > self.now() {
+                break;
+            }
+            self.schedule.delayed.pop_first();
+            self.post(message);
+        }
+    }
+
+    /// Opens a connection for a message and posts it.
+    fn post(&mut self, message: u32) {
+        let spec = self.specs[message as usize];
+        let now = self.now();
+        let (source, destination) = (self.host(spec.source), self.host(spec.destination));
+        let ends = (spec.source, spec.destination);
+        let trip = self.baseline.for_controller(&self.graph, self.base_rtt, ends);
+        let line_rate = self.ports[self.nics[source as usize].port as usize].rate;
+        let environment = Environment { line_rate, base_rtt: trip.rtt, bdp: trip.bdp };
+        let controller = Controller::new(&self.rules.params, &environment);
+        let window = Window::new(self.rules.window, trip.bdp, line_rate);
+        let mut requester = Requester::new(Psn::new(0));
+        requester.post_write(&self.rules.transport, u64::from(message), spec.size);
+        let slot = self.connections.insert(|generation| Connection {
+            requester,
+            window_limit: window.limit(controller.rate()),
+            controller,
+            pacer: Pacer::new(now),
+            window,
+            responder: Responder::new(Psn::new(0)),
+            position: 0,
+            message,
+            generation,
+            source,
+            destination,
+            class: spec.class,
+            live: true,
+            start: now,
+            ideal: fairlane_units::Duration::MAX,
+        });
+        self.find_way(slot);
+        let position = self.nics[source as usize].turns.push(slot);
+        self.connections.get_mut(slot).position = position;
+        self.refresh(slot);
+        self.send_from_host(source);
+    }
+
+    /// Looks up the way of a connection there and back under the present routes.
+    pub(crate) fn find_way(&mut self, slot: u32) {
+        let message = self.connections.get(slot).message;
+        let tuple = self.tuple_of_message(message);
+        let seeds = self.rules.seeds;
+        let mut lengths = [None, None];
+        for (back, tuple) in [(false, tuple), (true, tuple.reversed())] {
+            let way = self.connections.way_mut(slot, back);
+            lengths[usize::from(back)] = self.routes.trace(&self.graph, &tuple, seeds, way);
+            if lengths[usize::from(back)].is_none() {
+                // A port that is down makes the switch drop the packet.
+                way.fill(crate::packet::NONE);
+            }
+        }
+        if let [Some(there), Some(back)] = lengths {
+            let size = self.specs[message as usize].size;
+            let forward = baseline::hops(
+                &self.graph,
+                &tuple,
+                &self.connections.way_mut(slot, false)[..there],
+            );
+            let reverse = baseline::hops(
+                &self.graph,
+                &tuple.reversed(),
+                &self.connections.way_mut(slot, true)[..back],
+            );
+            let ideal = baseline::ideal(&forward, &reverse, size, &self.rules);
+            let connection = self.connections.get_mut(slot);
+            connection.ideal = connection.ideal.min(ideal);
+        }
+    }
+
+    /// What is known of a connection's message.
+    pub(crate) fn record(&self, slot: u32, finish: Option<Time>, outcome: Outcome) -> MessageRecord {
+        let connection = self.connections.get(slot);
+        let spec = &self.specs[connection.message as usize];
+        let pair = self.baseline.pair(&self.graph, spec.source, spec.destination);
+        MessageRecord {
+            id: connection.message,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            source_port: self.source_ports[connection.message as usize],
+            destination_port: spec.destination_port,
+            class: spec.class,
+            size: spec.size,
+            start: connection.start,
+            finish,
+            ideal: connection.ideal,
+            standalone: baseline::standalone(pair, spec.size, self.rules.mtu),
+            retransmitted: u32::try_from(connection.requester.retransmitted()).unwrap_or(u32::MAX),
+            outcome,
+        }
+    }
+
+    /// Records of messages that have not ended, in order of start.
+    pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
+        let mut open: BTreeMap<u32, MessageRecord> = self
+            .connections
+            .live()
+            .map(|slot| self.record(slot, None, Outcome::Unfinished))
+            .map(|record| (record.id, record))
+            .collect();
+        let ended: BTreeSet<u32> = self.records.iter().map(|record| record.id).collect();
+        for (id, spec) in (0u32..).zip(&self.specs) {
+            if !ended.contains(&id) && !open.contains_key(&id) {
+                open.insert(id, self.never_posted(id, spec));
+            }
+        }
+        open.into_values().collect()
+    }
+
+    fn never_posted(&self, id: u32, spec: &MessageSpec) -> MessageRecord {
+        let pair = self.baseline.pair(&self.graph, spec.source, spec.destination);
+        let standalone = baseline::standalone(pair, spec.size, self.rules.mtu);
+        MessageRecord {
+            id,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            source_port: self.source_ports[id as usize],
+            destination_port: spec.destination_port,
+            class: spec.class,
+            size: spec.size,
+            start: spec.start,
+            finish: None,
+            ideal: standalone,
+            standalone,
+            retransmitted: 0,
+            outcome: Outcome::Unfinished,
+        }
+    }
+}
+
+/// Payload of all messages.
+pub(crate) fn total_bytes(specs: &[MessageSpec]) -> Bytes {
+    specs.iter().map(|spec| spec.size).sum()
+}

@@ -1,0 +1,94 @@
+//! What the network said, and where it was silent, why.
+
+use crate::counters::Drop;
+use crate::world::World;
+use crate::{Signal, Signals};
+
+impl World {
+    /// Every signal with its count, and the reason of each that never came.
+    pub(crate) fn signals(&self) -> Signals {
+        let counters = &self.counters;
+        let now = self.now();
+        let paused_ns = self.ports.iter().map(|port| port.paused_until(now).as_ns()).sum();
+        let drops = Drop::ALL.map(|reason| {
+            let count = counters.drops[reason as usize];
+            (reason.name(), signal(count, || self.why_no_drop(reason)))
+        });
+        Signals {
+            ecn_marks: signal(counters.marks, || self.why_no_marks()),
+            cnps: signal(counters.cnps, || self.why_no_cnps()),
+            pauses: signal(counters.pauses, || self.why_no_pauses()),
+            paused_ns: signal(paused_ns, || self.why_no_pauses()),
+            drops: drops.into_iter().collect(),
+            retransmissions: signal(counters.retransmissions, || self.why_no_retransmissions()),
+            naks: signal(counters.naks, || self.why_no_retransmissions()),
+            timeouts: signal(counters.timeouts, || self.why_no_timeouts()),
+        }
+    }
+
+    /// The deepest egress queue of any switch so far, in bytes.
+    fn deepest(&self) -> u64 {
+        self.deepest_queue().get()
+    }
+
+    fn why_no_marks(&self) -> String {
+        if !self.rules.ecn {
+            return "marking is off (switch.ecn.enabled = false)".into();
+        }
+        let kmin = self.ports.iter().filter(|p| p.on_switch).map(|p| p.marking.kmin).min();
+        let (deepest, kmin) = (self.deepest(), kmin.unwrap_or(0));
+        if deepest <= u64::from(kmin) {
+            return format!("the deepest queue had {deepest} B, no more than the lowest kmin, {kmin} B");
+        }
+        "queues passed kmin of their port too rarely for a random mark".into()
+    }
+
+    fn why_no_cnps(&self) -> String {
+        if self.counters.marks == 0 {
+            return "no data packet was marked".into();
+        }
+        "marked packets were not data, or their acknowledgements had not come back".into()
+    }
+
+    fn why_no_pauses(&self) -> String {
+        if !self.rules.pfc {
+            return "priority flow control is off (switch.pfc.enabled = false)".into();
+        }
+        if self.buffers.is_empty() {
+            return "there is no switch".into();
+        }
+        "no ingress port reached its pause threshold".into()
+    }
+
+    fn why_no_drop(&self, reason: Drop) -> String {
+        match reason {
+            Drop::BufferFull if self.rules.pfc => {
+                "pauses come before the buffer is full (lossless)".into()
+            }
+            Drop::BufferFull => "no ingress port reached its threshold".into(),
+            Drop::LinkError if self.ports.iter().all(|port| port.loss_rate == 0.0) => {
+                "no link loses packets (faults.loss_rate = 0)".into()
+            }
+            Drop::LinkError => "too few packets for the loss rate".into(),
+            Drop::LinkDown | Drop::NoRoute => "no link went down with packets on its way".into(),
+        }
+    }
+
+    fn why_no_retransmissions(&self) -> String {
+        if self.counters.dropped.packets == 0 {
+            return "no packet was lost".into();
+        }
+        "the lost packets needed none, or nobody noticed in time".into()
+    }
+
+    fn why_no_timeouts(&self) -> String {
+        match self.rules.transport.ack_timeout {
+            None => "there is no acknowledgement timeout (transport.ack_timeout)".into(),
+            Some(timeout) => format!("every sender made progress within {timeout}"),
+        }
+    }
+}
+
+fn signal(count: u64, why: impl FnOnce() -> String) -> Signal {
+    Signal { count, why_zero: (count == 0).then(why) }
+}

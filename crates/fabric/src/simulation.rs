@@ -1,0 +1,408 @@
+//! A run, from scenario to results.
+
+use fairlane_engine::{Engine, Stream};
+use fairlane_scenario::{Error, Loaded, Scenario};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Time};
+
+use crate::baseline::Baseline;
+use crate::buffer::SharedBuffer;
+use crate::connection::Connections;
+use crate::counters::Counters;
+use crate::faults::{Change, Faults};
+use crate::nic::Nic;
+use crate::packet::{Kind, PacketPool};
+use crate::port::{Marking, Port, PortSpec};
+use crate::routing::{Graph, Routes};
+use crate::rules::Rules;
+use crate::sampler::Sampler;
+use crate::schedule::{Schedule, source_ports, total_bytes};
+use crate::topology::Topology;
+use crate::trace::Tracer;
+use crate::watch::Watch;
+use crate::world::{World, control};
+use crate::{Ending, Flux, MessageSpec, PortInfo, Results, Totals, workload};
+
+/// Events between two reports of progress.
+const REPORT_EVENTS: u64 = 1 << 17;
+
+/// A simulation that is ready to run.
+pub struct Simulation {
+    world: World,
+    stop: Option<Time>,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets put on links so far.
+    pub transmissions: u64,
+    /// Events handled so far.
+    pub events: u64,
+    /// Messages that have ended.
+    pub messages_done: u32,
+    /// Messages of the whole run.
+    pub messages: u32,
+    /// Payload placed at receivers so far.
+    pub placed: Bytes,
+    /// Payload of the whole run.
+    pub total: Bytes,
+    /// When the last message starts.
+    pub last_start: Time,
+}
+
+/// What the caller wants after a report of progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// End now.
+    Interrupt,
+}
+
+impl Simulation {
+    /// Builds the fabric and the traffic of a scenario.
+    ///
+    /// # Errors
+    /// If topology, workloads or buffers don't fit together.
+    pub fn new(loaded: &Loaded) -> Result<Self, Error> {
+        let scenario = &loaded.scenario;
+        let topology = build_topology(loaded)?;
+        let specs =
+            workload::generate(&scenario.workload, &loaded.inputs, &topology, scenario.seed)?;
+        let stop = scenario.stop.map(|span| Time::ZERO + span);
+        let world = build_world(scenario, &topology, specs)?;
+        Ok(Self { world, stop })
+    }
+
+    /// Runs to the end, reporting progress from time to time.
+    pub fn run(mut self, report: &mut dyn FnMut(&Progress) -> Control) -> Results {
+        let world = &mut self.world;
+        world.start_schedule();
+        world.start_faults();
+        if let Some(first) = world.schedule.next_start(&world.specs) {
+            world.start_sampler();
+            world.start_watch(first);
+        }
+        if let Some(stop) = self.stop {
+            world.schedule_control(stop, control::STOP);
+        }
+        let last_start = world.specs.last().map_or(Time::ZERO, |spec| spec.start);
+        let total = total_bytes(&world.specs);
+        let mut until_report = REPORT_EVENTS;
+        while !world.is_done() && world.ending.is_none() && world.step() {
+            until_report -= 1;
+            if until_report == 0 {
+                until_report = REPORT_EVENTS;
+                if report(&world.progress(last_start, total)) == Control::Interrupt {
+                    world.ending = Some(Ending::Stopped);
+                }
+            }
+        }
+        report(&world.progress(last_start, total));
+        self.world.into_results()
+    }
+}
+
+pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {
+    let scenario = &loaded.scenario;
+    let file = loaded.inputs.topology.as_ref();
+    let built = Topology::build(&scenario.topology, file, scenario.faults.loss_rate);
+    built.map_err(|error| Error::new("topology", error.message(), error.hint()))
+}
+
+fn build_world(
+    scenario: &Scenario,
+    topology: &Topology,
+    specs: Vec<MessageSpec>,
+) -> Result<World, Error> {
+    let rules = Rules::new(scenario);
+    let graph = Graph::new(topology);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let switches: Vec<NodeId> = topology.switches().collect();
+    let mut owner_of = vec![0; topology.nodes.len()];
+    for nodes in [&hosts, &switches] {
+        (0..).zip(nodes).for_each(|(number, node)| owner_of[node.index()] = number);
+    }
+    let mut ports = build_ports(topology, &graph, &rules, &owner_of);
+    let classes = classes_in_use(&specs);
+    let buffers = switches
+        .iter()
+        .map(|&node| build_buffer(scenario, &graph, &mut ports, (node, classes), &rules))
+        .collect::<Result<Vec<_>, Error>>()?;
+    set_marking(scenario, &mut ports)?;
+    let routes = Routes::new(&graph);
+    let baseline = Baseline::new(&graph, &hosts, &rules);
+    let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
+    let slowest = graph.rates.iter().min().copied().unwrap_or_default();
+    let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);
+    let schedule = Schedule::new(&specs);
+    let first = schedule.next_start(&specs).unwrap_or(Time::ZERO);
+    let interval = scenario.output.sample_interval;
+    Ok(World {
+        engine: Engine::new(rules.ties, span.saturating_mul(2)),
+        sampler: Sampler::new(ports.len(), first, interval),
+        nics: hosts.iter().map(|&host| Nic::new(graph.host_edge(host).port)).collect(),
+        ports,
+        buffers,
+        packets: PacketPool::new(),
+        connections: Connections::new(routes.longest),
+        routes,
+        epoch: 0,
+        watch: Watch::new(baseline.largest.rtt),
+        baseline,
+        base_rtt: scenario.congestion.base_rtt,
+        host_of: owner_of,
+        source_ports: source_ports(&specs, &rules),
+        specs,
+        schedule,
+        records: Vec::new(),
+        counters: Counters::default(),
+        tracer: Tracer::new(&scenario.output.trace_nodes),
+        pauses: Vec::new(),
+        faults: Faults::new(changes(scenario, &graph)?),
+        ending: None,
+        graph,
+        rules,
+    })
+}
+
+fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u32]) -> Vec<Port> {
+    let mut ports = Vec::with_capacity(topology.links.len() * 2);
+    for (number, &node) in (0u32..).zip(&graph.owners) {
+        let link = &topology.links[number as usize / 2];
+        let peer = graph.peer(number);
+        let spec = PortSpec {
+            node,
+            owner: owner_of[node as usize],
+            peer: number ^ 1,
+            on_switch: graph.is_switch[node as usize],
+            peer_on_switch: graph.is_switch[peer as usize],
+            rate: link.rate,
+            delay: link.delay,
+            loss_rate: link.loss,
+        };
+        // Two streams for each port; workloads draw from streams with other numbers.
+        let stream = |which| Stream::new(rules.seed, PORT_STREAMS | u64::from(number) * 2 + which);
+        ports.push(Port::new(spec, rules.rounding, [stream(0), stream(1)]));
+    }
+    ports
+}
+
+/// Keeps the streams of ports apart from those of workloads and source ports.
+const PORT_STREAMS: u64 = 1 << 61;
+
+fn classes_in_use(specs: &[MessageSpec]) -> u64 {
+    let set = specs.iter().fold(0u8, |set, spec| set | 1 << spec.class);
+    u64::from(set.count_ones().max(1))
+}
+
+/// Divides the buffer of a switch into headroom, reserve and what is shared.
+fn build_buffer(
+    scenario: &Scenario,
+    graph: &Graph,
+    ports: &mut [Port],
+    (node, classes): (NodeId, u64),
+    rules: &Rules,
+) -> Result<SharedBuffer, Error> {
+    let (total, pfc) = (scenario.switch.buffer.get(), &scenario.switch.pfc);
+    let mut committed = 0;
+    let slowest_host = ports.iter().filter(|port| !port.on_switch).map(|port| port.rate).min();
+    // Ports at the speed of the first host have the full shift, as in HPCC's simulator.
+    let nic_rate = ports.iter().find(|port| !port.on_switch).map(|port| port.rate);
+    let nic_rate = if rules.hpcc_ns3 { first_host_rate(graph) } else { slowest_host.or(nic_rate) };
+    for edge in &graph.edges[node.index()] {
+        let port = &mut ports[edge.port as usize];
+        let headroom = match pfc.headroom_delays {
+            _ if !pfc.enabled => 0,
+            Some(delays) => port.rate.as_bps() * port.delay.as_ns() / 8 / 1_000_000_000 * delays,
+            None => lossless_headroom(port, rules),
+        };
+        port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
+        port.threshold_shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
+        let copies = if rules.hpcc_ns3 { 1 } else { classes };
+        committed += (headroom + pfc.reserve.get()) * copies;
+    }
+    if committed > total && !rules.hpcc_ns3 {
+        let message = format!(
+            "{} is less than the {committed} B of headroom and reserve that switch {node} needs",
+            scenario.switch.buffer
+        );
+        let hint = "enlarge the buffer, shorten the links, or set switch.pfc.headroom_delays";
+        return Err(Error::new("switch.buffer", message, hint));
+    }
+    Ok(SharedBuffer {
+        // Wraps on purpose in profile `hpcc-ns3`.
+        shareable: (total as u32).wrapping_sub(committed as u32),
+        shared_used: 0,
+        reserve: pfc.reserve.get() as u32,
+        resume_offset: pfc.resume_offset.get() as u32,
+        wraps: rules.hpcc_ns3,
+        pfc: pfc.enabled,
+    })
+}
+
+/// Rate of the link of the host with the lowest number.
+fn first_host_rate(graph: &Graph) -> Option<fairlane_units::Rate> {
+    let host = graph.is_switch.iter().position(|&is_switch| !is_switch)?;
+    Some(graph.rates[graph.edges[host][0].port as usize / 2])
+}
+
+/// One less than `full` for each doubling of the port's rate above the hosts'.
+fn shift(port: &Port, nic_rate: fairlane_units::Rate, full: u32) -> u32 {
+    let (mut shift, mut rate) = (full, port.rate);
+    while rate > nic_rate && shift > 0 {
+        shift -= 1;
+        rate = rate / 2;
+    }
+    shift
+}
+
+/// What can still arrive after the decision to pause: the pause waits for a packet in transmission
+/// and for other pauses, travels, lets the peer finish a packet, and what is on the link arrives.
+fn lossless_headroom(port: &Port, rules: &Rules) -> u64 {
+    let on_link = port.rate.bytes_in(port.delay * 2).get() + 2;
+    let packets = 3 * u64::from(rules.largest());
+    on_link + packets + 8 * u64::from(rules.pause + rules.gap)
+}
+
+fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
+    let ecn = &scenario.switch.ecn;
+    for port in ports.iter_mut().filter(|port| port.on_switch) {
+        let listed = ecn.threshold.iter().find(|threshold| threshold.rate == port.rate);
+        let (kmin, kmax, pmax) = match listed {
+            Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
+            None if ecn.threshold.is_empty() || !ecn.enabled => {
+                let scale = |per_gbps: Bytes| {
+                    let bytes = u128::from(per_gbps.get()) * u128::from(port.rate.as_bps());
+                    Bytes::new(u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX))
+                };
+                (scale(ecn.kmin_per_gbps), scale(ecn.kmax_per_gbps), ecn.pmax)
+            }
+            None => {
+                let message = format!("no thresholds for ports of {}", port.rate);
+                let hint = "add a [[switch.ecn.threshold]] with that rate";
+                return Err(Error::new("switch.ecn.threshold", message, hint));
+            }
+        };
+        let narrow = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+        port.marking = Marking { kmin: narrow(kmin), kmax: narrow(kmax), pmax };
+    }
+    Ok(())
+}
+
+fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::new();
+    for (index, fault) in scenario.faults.link.iter().enumerate() {
+        let [a, b] = fault.between;
+        let known = (a as usize) < graph.edges.len();
+        let port = if known { graph.port_towards(a, b) } else { None };
+        let Some(port) = port else {
+            let place = format!("faults.link[{index}].between");
+            let message = format!("there is no link between {a} and {b}");
+            return Err(Error::new(place, message, "`fairlane topology` lists nodes and links"));
+        };
+        let link = port / 2;
+        changes.push(Change { at: Time::ZERO + fault.down, link, up: false });
+        changes.extend(fault.up.map(|up| Change { at: Time::ZERO + up, link, up: true }));
+    }
+    Ok(changes)
+}
+
+impl World {
+    fn progress(&self, last_start: Time, total: Bytes) -> Progress {
+        Progress {
+            now: self.now(),
+            transmissions: self.counters.transmissions,
+            events: self.engine.handled(),
+            messages_done: self.records.len() as u32,
+            messages: self.specs.len() as u32,
+            placed: Bytes::new(self.counters.placed),
+            total,
+            last_start,
+        }
+    }
+
+    fn into_results(mut self) -> Results {
+        let ending = self.ending();
+        let signals = self.signals();
+        let totals = self.totals(ending);
+        let mut messages = std::mem::take(&mut self.records);
+        self.records.clone_from(&messages);
+        messages.extend(self.unfinished());
+        Results {
+            ports: (0..self.ports.len() as u32).map(|port| self.port_info(port)).collect(),
+            series: self.take_series(),
+            messages,
+            signals,
+            totals,
+            trace: self.tracer.records,
+            pauses: self.pauses,
+        }
+    }
+
+    fn ending(&mut self) -> Ending {
+        if let Some(ending) = self.ending.take() {
+            return ending;
+        }
+        if !self.is_done() {
+            let cycle = self.pause_cycle();
+            return Ending::Stalled(self.stall(cycle));
+        }
+        if self.counters.failed > 0 { Ending::Failed } else { Ending::Complete }
+    }
+
+    fn port_info(&self, number: u32) -> PortInfo {
+        let port = &self.ports[number as usize];
+        PortInfo {
+            node: self.node_of(number),
+            on_switch: port.on_switch,
+            number: self.port_number(number),
+            peer: PortId::new(port.peer),
+            peer_node: self.node_of(port.peer),
+            rate: port.rate,
+        }
+    }
+
+    fn totals(&self, ending: Ending) -> Totals {
+        let counters = &self.counters;
+        Totals {
+            ending,
+            end: self.now(),
+            first_start: self.specs.first().map_or(Time::ZERO, |spec| spec.start),
+            transmissions: counters.transmissions,
+            message_transmissions: counters.transmissions - counters.pause_transmissions,
+            events: self.engine.handled(),
+            data_packets: counters.data_packets,
+            injected: counters.injected,
+            delivered: counters.delivered,
+            dropped: counters.dropped,
+            in_flight: self.in_flight(),
+            queue_max: self.deepest_queue(),
+            base_rtt: self.baseline.largest.rtt,
+            bdp: self.baseline.largest.bdp,
+        }
+    }
+
+    /// Data and acknowledgements on links and in switches, counted one by one.
+    fn in_flight(&self) -> Flux {
+        let mut flux = Flux::default();
+        for port in &self.ports {
+            let queued = port.queues.iter().map(|queue| &queue.packets);
+            let lists = queued.filter(|_| port.on_switch).chain([&port.flight]);
+            for packet in lists.flat_map(|list| list.iter(&self.packets)) {
+                if !matches!(packet.kind, Kind::Pause { .. }) {
+                    flux.add(packet.wire);
+                }
+            }
+        }
+        flux
+    }
+
+    /// The deepest egress queue that any switch port ever had.
+    pub(crate) fn deepest_queue(&self) -> Bytes {
+        let deepest = self.ports.iter().filter(|port| port.on_switch).map(|port| port.deepest.max(port.waiting_max));
+        Bytes::new(deepest.max().unwrap_or(0))
+    }
+}

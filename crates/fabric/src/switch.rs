@@ -1,0 +1,164 @@
+//! Switches: routing, admission, queues, marks, telemetry, pauses.
+
+use fairlane_units::{Bytes, NodeId};
+
+use crate::TraceEvent;
+use crate::counters::Drop;
+use crate::packet::{Kind, NONE, Packet};
+use crate::routing::FiveTuple;
+use crate::world::World;
+
+impl World {
+    /// A packet has come in by `ingress` and goes to the queue of its next hop.
+    #[inline]
+    pub(crate) fn forward(&mut self, ingress: u32, at: u32) {
+        if self.tracer.is_on() {
+            self.trace(ingress, at, TraceEvent::Received);
+        }
+        let Some(egress) = self.next_hop(ingress, at) else {
+            self.drop_packet(at, ingress, Drop::NoRoute);
+            return;
+        };
+        let packet = self.packets.get_mut(at);
+        packet.hop += 1;
+        packet.ingress = ingress;
+        let (class, wire) = (packet.class, packet.wire);
+        if class != 0 {
+            let port = &mut self.ports[ingress as usize];
+            let buffer = &mut self.buffers[port.owner as usize];
+            if !buffer.admit(port, class, wire) {
+                self.drop_packet(at, ingress, Drop::BufferFull);
+                return;
+            }
+            if buffer.should_pause(port, class) {
+                port.pausing |= 1 << class;
+                self.send_pause(ingress, class, true);
+            }
+        }
+        self.ports[egress as usize].enqueue(&mut self.packets, class, at);
+        if self.tracer.is_on() {
+            self.trace(egress, at, TraceEvent::Enqueued);
+        }
+        self.send_from_switch(egress);
+    }
+
+    /// The egress port of a packet: the one on its connection's way if routes are as they were when
+    /// it left, else looked up.
+    #[inline]
+    fn next_hop(&mut self, ingress: u32, at: u32) -> Option<u32> {
+        let packet = self.packets.get(at);
+        if packet.epoch == self.epoch {
+            let back = !matches!(packet.kind, Kind::Data { .. });
+            let port = self.connections.egress(packet.connection, back, packet.hop);
+            return (port != NONE).then_some(port);
+        }
+        let tuple = self.tuple_of(packet)?;
+        let node = self.ports[ingress as usize].node;
+        self.routes.egress(&self.graph, node, &tuple, self.rules.seeds)
+    }
+
+    /// What ECMP hashes of a packet; `None` if its message has ended.
+    pub(crate) fn tuple_of(&self, packet: &Packet) -> Option<FiveTuple> {
+        let connection = self.connections.get(packet.connection);
+        if connection.generation != packet.generation {
+            return None;
+        }
+        let tuple = self.tuple_of_message(connection.message);
+        Some(if matches!(packet.kind, Kind::Data { .. }) { tuple } else { tuple.reversed() })
+    }
+
+    /// What ECMP hashes of the data of a message.
+    pub(crate) fn tuple_of_message(&self, message: u32) -> FiveTuple {
+        let spec = &self.specs[message as usize];
+        FiveTuple {
+            source: spec.source,
+            destination: spec.destination,
+            source_port: self.source_ports[message as usize],
+            destination_port: self.rules.destination_port(spec.destination_port),
+        }
+    }
+
+    /// Sends the next packet of a switch port if its transmitter is free.
+    #[inline]
+    pub(crate) fn send_from_switch(&mut self, number: u32) {
+        let port = &self.ports[number as usize];
+        if port.sendable() == 0 || !port.up {
+            return;
+        }
+        if self.is_busy(number) {
+            self.await_port(number);
+            return;
+        }
+        let Some((class, at)) = self.ports[number as usize].dequeue(&self.packets) else { return };
+        if class != 0 {
+            self.release_buffer(class, at);
+            self.mark(number, class, at);
+        }
+        if self.packets.get(at).telemetry != NONE {
+            self.stamp(number, at);
+        }
+        if self.tracer.is_on() {
+            self.trace(number, at, TraceEvent::Dequeued);
+        }
+        self.transmit(number, at);
+        if self.ports[number as usize].sendable() != 0 {
+            self.await_port(number);
+        }
+    }
+
+    /// Gives back the buffer of a packet that leaves, which may end a pause.
+    #[inline]
+    pub(crate) fn release_buffer(&mut self, class: u8, at: u32) {
+        let packet = self.packets.get(at);
+        let ingress = packet.ingress;
+        let port = &mut self.ports[ingress as usize];
+        let buffer = &mut self.buffers[port.owner as usize];
+        buffer.release(port, class, packet.wire);
+        if buffer.should_resume(port, class) {
+            port.pausing &= !(1 << class);
+            self.send_pause(ingress, class, false);
+        }
+    }
+
+    /// Marks a packet that leaves if the queue behind it is long.
+    #[inline]
+    fn mark(&mut self, egress: u32, class: u8, at: u32) {
+        let port = &mut self.ports[egress as usize];
+        if self.rules.ecn && port.marks(class) {
+            port.marked += 1;
+            self.packets.get_mut(at).marked = true;
+            self.counters.marks += 1;
+        }
+    }
+
+    /// Adds the state of the egress port to a data packet's telemetry.
+    fn stamp(&mut self, egress: u32, at: u32) {
+        let packet = self.packets.get(at);
+        let (Kind::Data { .. }, Some(format)) = (packet.kind, &self.rules.telemetry_format) else {
+            return;
+        };
+        let port = &self.ports[egress as usize];
+        let (sent, waiting) = (Bytes::new(port.sent_bytes), Bytes::new(port.waiting));
+        let hop = format.hop(self.engine.now(), sent, waiting, port.rate);
+        self.packets.telemetry_mut(packet.telemetry).push(egress, hop);
+    }
+
+    /// Sends a pause or resume of `class` to the neighbour at `number`.
+    fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
+        let mut packet = Self::blank(Kind::Pause { pause }, class, self.rules.pause);
+        packet.epoch = self.epoch;
+        let at = self.packets.alloc(packet);
+        self.counters.pause_transmissions += 1;
+        // Pause frames wait in the control queue whatever class they pause.
+        self.ports[number as usize].enqueue(&mut self.packets, 0, at);
+        if self.tracer.is_on() {
+            self.trace(number, at, TraceEvent::Enqueued);
+        }
+        self.send_from_switch(number);
+    }
+
+    /// The node of a port.
+    pub(crate) fn node_of(&self, port: u32) -> NodeId {
+        NodeId::new(self.ports[port as usize].node)
+    }
+}

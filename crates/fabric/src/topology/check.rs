@@ -1,0 +1,114 @@
+//! What must hold for every topology.
+
+use fairlane_units::NodeId;
+
+use super::graph::Graph;
+use super::{Link, Topology, TopologyError};
+
+const MAX_NODES: u128 = 1 << 20;
+const MAX_LINKS: u128 = 1 << 22;
+
+/// Refuses fabrics that no run could hold. Products of three 32-bit counts fit the arguments.
+pub(super) fn size(nodes: u128, links: u128) -> Result<(), TopologyError> {
+    if nodes > MAX_NODES || links > MAX_LINKS {
+        return Err(TopologyError::TooLarge { nodes, links });
+    }
+    Ok(())
+}
+
+pub(super) fn all(topology: &Topology) -> Result<(), TopologyError> {
+    if topology.hosts().next().is_none() {
+        return Err(TopologyError::NoHosts);
+    }
+    ends(topology)?;
+    duplicates(&topology.links)?;
+    losses(&topology.links)?;
+    let graph = Graph::new(topology);
+    host_links(topology, &graph)?;
+    connected(topology, &graph)
+}
+
+fn ends(topology: &Topology) -> Result<(), TopologyError> {
+    let nodes = topology.nodes.len();
+    for (number, link) in (1..).zip(&topology.links) {
+        for node in [link.a, link.b] {
+            if node.index() >= nodes {
+                let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+                return Err(TopologyError::UnknownNode {
+                    link: number,
+                    node,
+                    nodes,
+                });
+            }
+        }
+        if link.a == link.b {
+            return Err(TopologyError::SelfLink {
+                link: number,
+                node: link.a,
+            });
+        }
+        if link.rate.is_zero() {
+            let ends = TopologyError::ends(link);
+            return Err(TopologyError::ZeroRate { link: number, ends });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn losses(links: &[Link]) -> Result<(), TopologyError> {
+    let unsound = (1..)
+        .zip(links)
+        .find(|(_, link)| !(0.0..=1.0).contains(&link.loss));
+    match unsound {
+        Some((number, link)) => Err(TopologyError::Loss {
+            link: number,
+            ends: TopologyError::ends(link),
+            loss: link.loss,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn duplicates(links: &[Link]) -> Result<(), TopologyError> {
+    let unordered = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
+    let mut order: Vec<_> = (1..)
+        .zip(links)
+        .map(|(n, link)| (unordered(link), n))
+        .collect();
+    order.sort_unstable();
+    match order.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(TopologyError::DuplicateLink {
+            first: pair[0].1,
+            second: pair[1].1,
+            ends: pair[0].0,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn host_links(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {
+    for host in topology.hosts() {
+        let links = graph.neighbours(host).len();
+        if links != 1 {
+            let links = u32::try_from(links).unwrap_or(u32::MAX);
+            return Err(TopologyError::HostLinks { host, links });
+        }
+    }
+    Ok(())
+}
+
+fn connected(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {
+    let Some(first) = topology.hosts().next() else {
+        return Err(TopologyError::NoHosts);
+    };
+    let distances = graph.distances(&[first]);
+    let lost = |node: &NodeId| distances[node.index()].is_none();
+    let cut_off = topology
+        .hosts()
+        .find(lost)
+        .or_else(|| topology.switches().find(lost));
+    match cut_off {
+        Some(to) => Err(TopologyError::Disconnected { from: first, to }),
+        None => Ok(()),
+    }
+}

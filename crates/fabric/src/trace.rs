@@ -1,0 +1,86 @@
+//! Packets one by one, at chosen nodes.
+
+use std::collections::BTreeSet;
+
+use fairlane_transport::ReplyKind;
+use fairlane_units::{Bytes, NodeId};
+
+use crate::packet::Kind;
+use crate::world::World;
+use crate::{TraceEvent, TraceRecord, TracedPacket};
+
+/// Records what happens to packets at chosen nodes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tracer {
+    nodes: BTreeSet<u32>,
+    pub(crate) records: Vec<TraceRecord>,
+}
+
+impl Tracer {
+    pub(crate) fn new(nodes: &[u32]) -> Self {
+        Self { nodes: nodes.iter().copied().collect(), records: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+}
+
+impl World {
+    /// Records that `event` happened to packet `at` at a port.
+    #[cold]
+    pub(crate) fn trace(&mut self, number: u32, at: u32, event: TraceEvent) {
+        let port = &self.ports[number as usize];
+        if !self.tracer.nodes.contains(&port.node) {
+            return;
+        }
+        let packet = self.packets.get(at);
+        let kind = match packet.kind {
+            Kind::Data { .. } => TracedPacket::Data,
+            Kind::Reply(ReplyKind::Ack) => TracedPacket::Ack,
+            Kind::Reply(ReplyKind::NakSequence) => TracedPacket::Nak,
+            Kind::Pause { .. } => TracedPacket::Pause,
+        };
+        let pause = kind == TracedPacket::Pause;
+        let tuple = if pause { None } else { self.tuple_of(packet) };
+        let neighbour = self.ports[port.peer as usize].node;
+        let class = if pause && event != TraceEvent::Received { 0 } else { packet.class };
+        let queue = if port.on_switch { port.queues[usize::from(class)].bytes } else { 0 };
+        let record = TraceRecord {
+            time: self.engine.now(),
+            node: NodeId::new(port.node),
+            port: self.port_number(number),
+            class,
+            queue: Bytes::new(u64::from(queue)),
+            event,
+            packet: kind,
+            source: tuple.map_or(NodeId::new(neighbour), |tuple| tuple.source),
+            destination: tuple.map_or(NodeId::new(port.node), |tuple| tuple.destination),
+            source_port: tuple.map_or(0, |tuple| tuple.source_port),
+            destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
+            sequence: self.sequence(packet),
+            bytes: packet.wire,
+            payload: packet.payload,
+            marked: packet.marked,
+        };
+        self.tracer.records.push(record);
+    }
+
+    /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
+    fn sequence(&self, packet: &crate::packet::Packet) -> u64 {
+        let at = u64::from(packet.psn) * u64::from(self.rules.mtu);
+        if self.tuple_of(packet).is_none() {
+            return at;
+        }
+        let message = self.connections.get(packet.connection).message;
+        at.min(self.specs[message as usize].size.get())
+    }
+
+    /// Number of a port at its node, from 1.
+    pub(crate) fn port_number(&self, port: u32) -> u32 {
+        let node = self.graph.owners[port as usize] as usize;
+        let position = self.graph.edges[node].iter().position(|edge| edge.port == port);
+        position.map_or(0, |position| position as u32 + 1)
+    }
+}

@@ -1,0 +1,162 @@
+//! Notices runs that can't end.
+
+use fairlane_units::{Duration, PortId, Time};
+
+use crate::packet::Kind;
+use crate::port::CLASSES;
+use crate::world::{World, control};
+use crate::{Ending, Stall};
+
+/// Looks from time to time whether anything has progressed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    interval: Duration,
+    /// Bytes placed at receivers when it last looked.
+    placed: u64,
+}
+
+impl Watch {
+    /// Looks every 10 ms, or 20 base round trips on slow fabrics.
+    pub(crate) fn new(base_rtt: Duration) -> Self {
+        Self { interval: Duration::from_ms(10).max(base_rtt.saturating_mul(20)), placed: 0 }
+    }
+}
+
+impl World {
+    pub(crate) fn start_watch(&mut self, after: Time) {
+        let at = after.saturating_add(self.watch.interval);
+        self.schedule_control(at, control::WATCH);
+    }
+
+    pub(crate) fn on_watch(&mut self) {
+        let placed = self.counters.placed;
+        let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
+        if !progressed && self.connections.live().next().is_some() {
+            let cycle = self.pause_cycle();
+            if !cycle.is_empty() || !self.may_recover() {
+                self.ending = Some(Ending::Stalled(self.stall(cycle)));
+                return;
+            }
+        }
+        if !self.is_done() {
+            self.start_watch(self.now());
+        }
+    }
+
+    /// Whether something other than an acknowledgement can still move an unfinished message.
+    fn may_recover(&self) -> bool {
+        let sends_later = |nic: &crate::nic::Nic| nic.turns.earliest().is_some();
+        self.rules.transport.ack_timeout.is_some()
+            || self.schedule.is_pending()
+            || self.faults.is_pending()
+            || self.nics.iter().any(sends_later)
+    }
+
+    /// Describes a run that can't end; `cycle` is what [`World::pause_cycle`] found.
+    pub(crate) fn stall(&self, cycle: Vec<PortId>) -> Stall {
+        let unfinished = (self.specs.len() - self.records.len()) as u32;
+        let first = self.connections.live().next().map(|slot| {
+            let spec = &self.specs[self.connections.get(slot).message as usize];
+            format!(
+                "message {} from host {} to host {}",
+                self.connections.get(slot).message,
+                spec.source,
+                spec.destination
+            )
+        });
+        let first = first.unwrap_or_else(|| "a message that was never posted".into());
+        let reason = if cycle.is_empty() {
+            format!("{first} waits for packets or acknowledgements that were lost and are not sent again")
+        } else {
+            let name = |port: &PortId| {
+                let (node, peer) = self.ends(port.get());
+                format!("{node}->{peer}")
+            };
+            let names: Vec<String> = cycle.iter().map(name).collect();
+            format!("a cycle of pauses: links {} wait for each other", names.join(", "))
+        };
+        Stall { at: self.now(), pause_cycle: cycle, unfinished, reason }
+    }
+
+    /// Ports that wait for each other: each is paused by a switch whose buffer is held by packets
+    /// that wait at the next one. Empty if there is no such circle.
+    pub(crate) fn pause_cycle(&self) -> Vec<PortId> {
+        let count = self.ports.len();
+        let blocked = |port: usize| self.ports[port].paused & self.ports[port].nonempty & !1 != 0;
+        let mut waits_for = vec![Vec::new(); count];
+        for port in (0..count).filter(|&port| blocked(port)) {
+            // The pause comes from the switch at the other end, for packets that came in there.
+            let ingress = self.ports[port].peer;
+            let node = self.ports[ingress as usize].node as usize;
+            for edge in self.graph.edges[node].iter().filter(|edge| blocked(edge.port as usize)) {
+                if self.holds_from(edge.port, ingress) {
+                    waits_for[port].push(edge.port);
+                }
+            }
+        }
+        find_cycle(&waits_for).into_iter().map(PortId::new).collect()
+    }
+
+    /// Whether a queue of `egress` has packets that came in by `ingress`.
+    fn holds_from(&self, egress: u32, ingress: u32) -> bool {
+        let queues = &self.ports[egress as usize].queues;
+        (1..CLASSES).any(|class| {
+            let mut waiting = queues[class].packets.iter(&self.packets);
+            waiting.any(|p| p.ingress == ingress && !matches!(p.kind, Kind::Pause { .. }))
+        })
+    }
+}
+
+/// Any cycle of a directed graph, in order; empty if there is none.
+fn find_cycle(next: &[Vec<u32>]) -> Vec<u32> {
+    /// Not visited, on the path that is being followed, finished.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Closed,
+    }
+    let mut marks = vec![Mark::New; next.len()];
+    for start in 0..next.len() {
+        if marks[start] != Mark::New {
+            continue;
+        }
+        let mut path = vec![(start, 0)];
+        marks[start] = Mark::Open;
+        while let Some((node, tried)) = path.last_mut() {
+            let Some(&to) = next[*node].get(*tried) else {
+                marks[*node] = Mark::Closed;
+                path.pop();
+                continue;
+            };
+            *tried += 1;
+            let to = to as usize;
+            match marks[to] {
+                Mark::Closed => {}
+                Mark::New => {
+                    marks[to] = Mark::Open;
+                    path.push((to, 0));
+                }
+                Mark::Open => {
+                    let from = path.iter().position(|&(node, _)| node == to).unwrap_or(0);
+                    return path[from..].iter().map(|&(node, _)| node as u32).collect();
+                }
+            }
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_cycle;
+
+    #[test]
+    fn finds_a_cycle_behind_a_tail_and_only_then() {
+        let tail_and_cycle = [vec![1], vec![2], vec![3], vec![1], vec![]];
+        assert_eq!(find_cycle(&tail_and_cycle), [1, 2, 3]);
+        let diamond = [vec![1, 2], vec![3], vec![3], vec![]];
+        assert!(find_cycle(&diamond).is_empty());
+        assert_eq!(find_cycle(&[vec![0]]), [0]);
+    }
+}

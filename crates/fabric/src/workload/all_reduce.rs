@@ -1,0 +1,81 @@
+//! Ring all-reduce.
+
+use fairlane_scenario::Error;
+use fairlane_units::{Bytes, NodeId};
+
+use super::context::{Context, Messages};
+use crate::MessageSpec;
+
+/// A reduce-scatter of n - 1 steps and an all-gather of n - 1 steps around a ring of n hosts.
+///
+/// In step s host i sends chunk (i - s) mod n to host i + 1, once it has received that chunk from
+/// host i - 1 in step s - 1 (Patarasuk and Yuan, 2009).
+pub(super) struct RingAllReduce {
+    /// Size of the vector; the chunks add up to it exactly and differ by at most one byte.
+    pub(super) size: Bytes,
+    pub(super) rounds: u32,
+    /// In ascending order.
+    pub(super) hosts: Vec<NodeId>,
+}
+
+impl RingAllReduce {
+    pub(super) fn generate(
+        &self,
+        context: &Context<'_>,
+        template: &MessageSpec,
+        messages: &mut Messages,
+    ) -> Result<(), Error> {
+        context.at_least_two(&self.hosts)?;
+        let count = self.hosts.len();
+        if self.size.get() < count as u64 {
+            let message = format!(
+                "is {}, expected at least a byte for each of {count} hosts",
+                self.size
+            );
+            return Err(context.error("size", message, "reduce a larger vector"));
+        }
+        let steps = 2 * (count - 1);
+        for round in 0..self.rounds {
+            for step in 0..steps {
+                // A host begins a round when it has received its last chunk of the round before.
+                let follows = round > 0 || step > 0;
+                self.step(context, template, (step, follows), messages)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        context: &Context<'_>,
+        template: &MessageSpec,
+        (step, follows): (usize, bool),
+        messages: &mut Messages,
+    ) -> Result<(), Error> {
+        let count = self.hosts.len();
+        let first = messages.next_index();
+        for (index, source) in self.hosts.iter().enumerate() {
+            let predecessor = (index + count - 1) % count;
+            let message = MessageSpec {
+                source: *source,
+                destination: self.hosts[(index + 1) % count],
+                size: self.chunk((index + 2 * count - step) % count),
+                after: follows.then(|| before(first, count, predecessor)),
+                ..*template
+            };
+            messages.push(context, message)?;
+        }
+        Ok(())
+    }
+
+    fn chunk(&self, index: usize) -> Bytes {
+        let (size, count) = (self.size.get(), self.hosts.len() as u64);
+        Bytes::new(size / count + u64::from((index as u64) < size % count))
+    }
+}
+
+/// The message of host `index` in the step before the one whose messages begin at `first`.
+fn before(first: u32, hosts: usize, index: usize) -> u32 {
+    let back = u32::try_from(hosts - index).unwrap_or(u32::MAX);
+    first.saturating_sub(back)
+}

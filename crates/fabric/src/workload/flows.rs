@@ -1,0 +1,55 @@
+//! Messages one by one.
+
+use fairlane_scenario::{Error, Flow};
+use fairlane_units::Time;
+
+use super::context::{Context, Messages};
+use crate::MessageSpec;
+
+/// The messages of a list, which is in order of start.
+pub(super) fn flows(
+    context: &Context<'_>,
+    list: &[Flow],
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let mut latest = Time::ZERO;
+    for (index, flow) in list.iter().enumerate() {
+        let message = message(context, flow).map_err(|error| at(context, index, &error))?;
+        if message.start < latest {
+            let text = format!("is {}, earlier than the message before", message.start);
+            let error = context.error("start", text, "list messages in order of start");
+            return Err(at(context, index, &error));
+        }
+        latest = message.start;
+        messages
+            .push(context, message)
+            .map_err(|error| at(context, index, &error))?;
+    }
+    Ok(())
+}
+
+fn message(context: &Context<'_>, flow: &Flow) -> Result<MessageSpec, Error> {
+    let source = context.host(flow.source, "source")?;
+    let destination = context.host(flow.destination, "destination")?;
+    if source == destination {
+        let hint = "send to another host";
+        return Err(context.error("destination", format!("is the source, host {source}"), hint));
+    }
+    let template = context.template(flow.size, flow.start, flow.class)?;
+    Ok(MessageSpec {
+        source,
+        destination,
+        destination_port: flow.destination_port,
+        ..template
+    })
+}
+
+/// The same error at the key of one message.
+fn at(context: &Context<'_>, index: usize, error: &Error) -> Error {
+    let key = error.place.rsplit('.').next().unwrap_or_default();
+    context.error(
+        &format!("flow[{index}].{key}"),
+        error.message.as_str(),
+        &error.hint,
+    )
+}

@@ -1,0 +1,156 @@
+//! Turns the workloads of a scenario into messages.
+//!
+//! Every random number belongs to a workload or to one host in one workload, so that adding a host
+//! or a workload leaves the draws of the others as they were.
+
+mod all_reduce;
+mod context;
+mod exchange;
+mod flows;
+mod incast;
+mod offered;
+mod order;
+mod poisson;
+
+use fairlane_scenario::{Error, Inputs, Workload};
+
+pub use offered::{Offered, offered};
+
+use crate::MessageSpec;
+use crate::topology::Topology;
+use all_reduce::RingAllReduce;
+use context::{Context, Messages};
+use incast::Incast;
+use poisson::Poisson;
+
+/// Generates the messages of `workloads` in order of start; of equal start, in order of generation.
+///
+/// `inputs` holds the distributions and flow files of the workloads. [`MessageSpec::after`] always
+/// names an earlier message.
+///
+/// # Errors
+/// If a workload names a node that isn't a host, has too few hosts, sends from a host to itself, has
+/// a figure outside its range, or asks for more messages than a run can hold.
+pub fn generate(
+    workloads: &[Workload],
+    inputs: &Inputs,
+    topology: &Topology,
+    seed: u64,
+) -> Result<Vec<MessageSpec>, Error> {
+    let hosts: Vec<_> = topology.hosts().collect();
+    let rates = topology.host_rates();
+    let mut messages = Messages::default();
+    for (index, workload) in (0u32..).zip(workloads) {
+        let context = Context {
+            index,
+            seed,
+            inputs,
+            hosts: &hosts,
+            rates: &rates,
+        };
+        add(&context, workload, &mut messages)?;
+    }
+    Ok(order::by_start(messages.into_inner()))
+}
+
+fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> Result<(), Error> {
+    match workload {
+        Workload::Poisson {
+            load,
+            start,
+            duration,
+            sources,
+            destinations,
+            class,
+            ..
+        } => {
+            let sizes = context.sizes()?;
+            let (start, duration, class) = (*start, *duration, context.class(*class)?);
+            let sources = context.members(sources, "sources")?;
+            let destinations = context.members(destinations, "destinations")?;
+            let poisson = Poisson {
+                sizes,
+                load: *load,
+                start,
+                duration,
+                sources,
+                destinations,
+                class,
+            };
+            poisson.generate(context, messages)
+        }
+        Workload::Incast {
+            degree,
+            size,
+            receiver,
+            start,
+            period,
+            rounds,
+            jitter,
+            hosts,
+            class,
+        } => {
+            let incast = Incast {
+                degree: *degree,
+                size: context.size(*size)?,
+                receiver: receiver
+                    .map(|node| context.host(node, "receiver"))
+                    .transpose()?,
+                start: *start,
+                period: *period,
+                rounds: *rounds,
+                jitter: *jitter,
+                hosts: context.members(hosts, "hosts")?,
+                class: context.class(*class)?,
+            };
+            incast.generate(context, messages)
+        }
+        Workload::Permutation {
+            size,
+            start,
+            hosts,
+            class,
+        } => {
+            let template = context.template(*size, *start, *class)?;
+            exchange::permutation(
+                context,
+                &template,
+                &context.members(hosts, "hosts")?,
+                messages,
+            )
+        }
+        Workload::AllToAll {
+            size,
+            start,
+            hosts,
+            class,
+        } => {
+            let template = context.template(*size, *start, *class)?;
+            exchange::all_to_all(
+                context,
+                &template,
+                &context.members(hosts, "hosts")?,
+                messages,
+            )
+        }
+        Workload::RingAllReduce {
+            size,
+            start,
+            rounds,
+            hosts,
+            class,
+        } => {
+            let template = context.template(*size, *start, *class)?;
+            let hosts = context.members(hosts, "hosts")?;
+            let ring = RingAllReduce {
+                size: *size,
+                rounds: *rounds,
+                hosts,
+            };
+            ring.generate(context, &template, messages)
+        }
+        Workload::Flows { flow, .. } => {
+            flows::flows(context, context.flows().unwrap_or(flow), messages)
+        }
+    }
+}

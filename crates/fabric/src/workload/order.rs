@@ -1,0 +1,27 @@
+//! Order of start.
+
+use crate::MessageSpec;
+
+/// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`] follow.
+///
+/// A predecessor that starts no later and comes earlier also comes earlier in the result.
+pub(super) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
+    if messages.is_sorted_by_key(|message| message.start) {
+        return messages;
+    }
+    let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    order.sort_by_key(|index| messages[*index as usize].start);
+    let mut places = vec![0; messages.len()];
+    for (place, index) in (0u32..).zip(&order) {
+        places[*index as usize] = place;
+    }
+    let moved = |index: &u32| {
+        let message = messages[*index as usize];
+        MessageSpec {
+            after: message.after.map(|after| places[after as usize]),
+            ..message
+        }
+    };
+    order.iter().map(moved).collect()
+}

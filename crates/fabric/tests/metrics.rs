@@ -1,0 +1,463 @@
+//! Metrics: figures against naive computation, and that false results are found out.
+
+use fairlane_fabric::metrics::{
+    CdfPoint, Spread, Summary, cdf, check, completion_cdf, fairness, goodput_gbps,
+    interval_utilisation, jain, marks, paused, pauses, percentile, queue_cdf, slowdown_bins,
+    standalone_bins, throughput, utilisation,
+};
+use fairlane_fabric::{
+    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
+    Signals, Stall, Totals,
+};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use proptest::prelude::*;
+
+/// A message that took `taken` nanoseconds where 100 would be ideal.
+fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
+    let start = Time::from_ns(10);
+    MessageRecord {
+        id,
+        workload: id % 2,
+        source: NodeId::new(0),
+        destination: NodeId::new(1),
+        source_port: 10_000,
+        destination_port: 100,
+        class: 3,
+        size: Bytes::new(size),
+        start,
+        finish: Some(start + Duration::from_ns(taken)),
+        ideal: Duration::from_ns(100),
+        standalone: Duration::from_ns(200),
+        retransmitted: 0,
+        outcome: Outcome::Completed,
+    }
+}
+
+fn unfinished(id: u32) -> MessageRecord {
+    MessageRecord {
+        finish: None,
+        outcome: Outcome::Unfinished,
+        ..message(id, 500, 0)
+    }
+}
+
+fn port(node: u32, on_switch: bool, peer: u32, peer_node: u32) -> PortInfo {
+    PortInfo {
+        node: NodeId::new(node),
+        on_switch,
+        number: 1,
+        peer: PortId::new(peer),
+        peer_node: NodeId::new(peer_node),
+        rate: Rate::from_gbps(8),
+    }
+}
+
+/// Hosts 0 and 1 on switch 2, sampled for two intervals of 100 ns of which the second is half run.
+fn results(messages: Vec<MessageRecord>) -> Results {
+    let flux = |packets, bytes| Flux { packets, bytes };
+    let series = PortSeries {
+        ports: 4,
+        start: Time::ZERO,
+        interval: Duration::from_ns(100),
+        sent: vec![100, 0, 0, 80, 25, 0, 5, 50],
+        queue: vec![900, 0, 0, 30, 900, 0, 10, 0],
+        queue_max: vec![900, 0, 0, 60, 900, 0, 10, 0],
+        marked: vec![0, 0, 0, 2, 0, 0, 0, 1],
+        paused_ns: vec![40, 0, 0, 0, 50, 0, 0, 3],
+    };
+    let ports = vec![
+        port(0, false, 2, 2),
+        port(1, false, 3, 2),
+        port(2, true, 0, 0),
+        port(2, true, 1, 1),
+    ];
+    Results {
+        messages,
+        ports,
+        series,
+        signals: Signals::default(),
+        totals: Totals {
+            ending: Ending::Complete,
+            end: Time::from_ns(150),
+            first_start: Time::from_ns(10),
+            transmissions: 8,
+            message_transmissions: 7,
+            events: 20,
+            data_packets: 3,
+            injected: flux(7, 700),
+            delivered: flux(7, 700),
+            dropped: flux(0, 0),
+            in_flight: flux(0, 0),
+            queue_max: Bytes::new(60),
+            base_rtt: Duration::from_ns(4160),
+            bdp: Bytes::new(52_000),
+        },
+        trace: Vec::new(),
+        pauses: Vec::new(),
+    }
+}
+
+fn one_fault(results: &Results, lossless: bool) -> String {
+    let mut faults = check(results, lossless);
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    faults.remove(0)
+}
+
+#[test]
+fn percentile_is_the_value_at_the_floor_of_length_times_p() {
+    let values: Vec<u32> = (0..200).collect();
+    assert_eq!(percentile(&values, 0.5), Some(100));
+    assert_eq!(percentile(&values, 0.99), Some(198));
+    assert_eq!(percentile(&values, 0.999), Some(199));
+    assert_eq!(percentile(&values, 1.0), Some(199));
+    assert_eq!(percentile(&values, 0.0), Some(0));
+    assert_eq!(percentile::<u32>(&[], 0.5), None);
+}
+
+#[test]
+fn bins_split_by_rank_and_keep_the_largest_message() {
+    let taken = |id: u32| 100 + u64::from(id);
+    let messages: Vec<_> = (0..103)
+        .rev()
+        .map(|id| message(id, u64::from(id) + 1, taken(id)))
+        .collect();
+    let bins = slowdown_bins(&messages, 20);
+    let counts: Vec<_> = bins.iter().map(|bin| bin.count).collect();
+    let expected: Vec<_> = (0..20).map(|i| (i + 1) * 103 / 20 - i * 103 / 20).collect();
+    assert_eq!(counts, expected);
+    assert_eq!(bins[0].upto_bytes, 5);
+    assert_eq!((bins[0].p50, bins[0].max), (1.02, 1.04));
+    assert_eq!((bins[19].upto_bytes, bins[19].max), (103, 2.02));
+}
+
+#[test]
+fn bins_clamp_nothing_and_skip_unfinished_messages() {
+    let messages = [message(0, 10, 50), unfinished(1), message(2, 30, 300)];
+    let bins = slowdown_bins(&messages, 20);
+    let found: Vec<_> = bins
+        .iter()
+        .map(|bin| (bin.upto_bytes, bin.count, bin.p50))
+        .collect();
+    assert_eq!(found, [(10, 1, 0.5), (30, 1, 3.0)]);
+    let standalone: Vec<_> = standalone_bins(&messages, 20)
+        .iter()
+        .map(|bin| bin.max)
+        .collect();
+    assert_eq!(standalone, [0.25, 1.5]);
+    assert_eq!(slowdown_bins(&[], 20), []);
+    assert_eq!(slowdown_bins(&messages, 0), []);
+}
+
+#[test]
+fn throughput_counts_what_reaches_hosts_in_the_time_that_ran() {
+    let series = throughput(&results(Vec::new()));
+    // 80 bytes in 100 ns; 55 bytes in the 50 ns before the end.
+    assert_eq!(series.values, [6.4, 8.8]);
+    assert_eq!((series.start_ns, series.interval_ns), (0.0, 100.0));
+}
+
+#[test]
+fn marks_and_pauses_are_summed_over_ports() {
+    let mut results = results(Vec::new());
+    let record = |ns, pause| PauseRecord {
+        time: Time::from_ns(ns),
+        port: PortId::new(0),
+        class: 3,
+        pause,
+    };
+    results.pauses = vec![
+        record(20, true),
+        record(40, false),
+        record(99, true),
+        record(100, true),
+        record(200, true),
+    ];
+    assert_eq!(marks(&results).values, [2.0, 1.0]);
+    assert_eq!(paused(&results).values, [40.0, 53.0]);
+    assert_eq!(pauses(&results).values, [2.0, 2.0]);
+}
+
+#[test]
+fn utilisation_is_bits_sent_over_bits_possible() {
+    let results = results(Vec::new());
+    let expected = [125.0 / 150.0, 0.0, 5.0 / 150.0, 130.0 / 150.0];
+    let found = utilisation(&results);
+    assert!(
+        found
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 1e-12),
+        "{found:?}"
+    );
+    assert_eq!(interval_utilisation(&results, 1), [0.5, 0.0, 0.1, 1.0]);
+    assert!(interval_utilisation(&results, 2).is_empty());
+}
+
+#[test]
+fn queue_lengths_are_those_of_switches() {
+    let point = |value, share| CdfPoint { value, share };
+    let expected = [point(0.0, 0.5), point(10.0, 0.75), point(30.0, 1.0)];
+    assert_eq!(queue_cdf(&results(Vec::new()), 100), expected);
+}
+
+#[test]
+fn series_of_a_run_without_samples_are_empty() {
+    let mut results = results(Vec::new());
+    results.series = PortSeries::default();
+    results.totals.end = Time::ZERO;
+    assert!(throughput(&results).values.is_empty() && pauses(&results).values.is_empty());
+    assert!(queue_cdf(&results, 10).is_empty());
+    assert_eq!(utilisation(&results), [0.0; 4]);
+    assert_eq!(goodput_gbps(&results), 0.0);
+}
+
+#[test]
+fn jain_is_one_for_equals_and_one_nth_for_a_monopoly() {
+    assert_eq!(jain(&[3.0, 3.0, 3.0]), Some(1.0));
+    assert_eq!(jain(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+    assert_eq!(jain(&[]), None);
+    assert_eq!(jain(&[0.0]), None);
+    // 4 and 1 bytes per nanosecond: 25 / (2 x 17).
+    let index = fairness(&[message(0, 400, 100), message(1, 100, 100), unfinished(2)]);
+    assert!(
+        index.is_some_and(|index| (index - 25.0 / 34.0).abs() < 1e-12),
+        "{index:?}"
+    );
+}
+
+#[test]
+fn summary_states_outcomes_and_units() {
+    let failed = MessageRecord {
+        outcome: Outcome::RetryExceeded,
+        ..unfinished(3)
+    };
+    let mut results = results(vec![
+        message(0, 1000, 100),
+        message(2, 400, 130),
+        unfinished(1),
+        failed,
+    ]);
+    let reason = "a circle of pauses".to_string();
+    let stall = Stall {
+        at: Time::ZERO,
+        pause_cycle: Vec::new(),
+        unfinished: 2,
+        reason,
+    };
+    results.totals.ending = Ending::Stalled(stall);
+    let summary = Summary::of(&results);
+    assert_eq!(
+        (summary.ending, summary.stall.as_deref()),
+        ("stalled", Some("a circle of pauses"))
+    );
+    let counts = (
+        summary.messages,
+        summary.completed,
+        summary.unfinished,
+        summary.failed,
+    );
+    assert_eq!(counts, (4, 2, 1, 1));
+    assert_eq!((summary.bytes, summary.completed_bytes), (2400, 1400));
+    assert_eq!(
+        (
+            summary.base_rtt_ns,
+            summary.bdp_bytes,
+            summary.queue_max_bytes
+        ),
+        (4160.0, 52_000, 60)
+    );
+    // 1,400 bytes in the 140 ns from the first start to the end.
+    assert!((summary.goodput_gbps - 80.0).abs() < 1e-9);
+    let slowdown = Spread {
+        mean: 1.15,
+        p50: 1.3,
+        p95: 1.3,
+        p99: 1.3,
+        p999: 1.3,
+        max: 1.3,
+    };
+    let found = summary.slowdown.expect("two completed");
+    assert!((found.mean - slowdown.mean).abs() < 1e-12);
+    assert_eq!(
+        Spread {
+            mean: 1.15,
+            ..found
+        },
+        slowdown
+    );
+    let workloads: Vec<_> = summary
+        .workloads
+        .iter()
+        .map(|w| (w.workload, w.messages, w.bytes))
+        .collect();
+    assert_eq!(workloads, [(0, 2, 1400), (1, 2, 1000)]);
+    assert_eq!(summary.workloads[1].slowdown, None);
+}
+
+#[test]
+fn true_results_pass() {
+    assert_eq!(check(&results(vec![message(0, 1000, 100)]), true), [""; 0]);
+}
+
+#[test]
+fn a_message_a_picosecond_too_fast_is_found_out() {
+    let mut fast = message(7, 1000, 100);
+    fast.finish = Some(Time::from_ps(10_000 + 99_999));
+    let fault = one_fault(&results(vec![message(0, 1, 100), fast]), true);
+    assert!(
+        fault.contains("message 7") && fault.contains("less than its ideal"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn messages_that_contradict_themselves_are_found_out() {
+    let early = MessageRecord {
+        finish: Some(Time::from_ns(9)),
+        ..message(1, 1, 1)
+    };
+    let unmarked = MessageRecord {
+        outcome: Outcome::Unfinished,
+        ..message(1, 1, 200)
+    };
+    let endless = MessageRecord {
+        finish: None,
+        ..message(1, 1, 200)
+    };
+    let timeless = MessageRecord {
+        ideal: Duration::ZERO,
+        ..message(1, 1, 200)
+    };
+    let cases = [
+        (early, "before its start"),
+        (unmarked, "has a finish"),
+        (endless, "has no finish"),
+        (timeless, "ideal time of 0"),
+    ];
+    for (message, words) in cases {
+        let mut results = results(vec![message]);
+        results.totals.ending = Ending::Stopped;
+        let fault = one_fault(&results, true);
+        assert!(fault.contains(words), "{fault}");
+        // No figure panics on it either.
+        Summary::of(&results);
+        slowdown_bins(&results.messages, 20);
+    }
+}
+
+#[test]
+fn endings_that_contradict_the_messages_are_found_out() {
+    let fault = one_fault(&results(vec![unfinished(0)]), true);
+    assert!(fault.contains("1 incomplete"), "{fault}");
+    let mut failed = results(vec![message(0, 1, 200)]);
+    failed.totals.ending = Ending::Failed;
+    assert!(one_fault(&failed, true).contains("every message is complete"));
+}
+
+#[test]
+fn lost_packets_and_bytes_are_found_out() {
+    let mut lost = results(Vec::new());
+    lost.totals.delivered.packets -= 1;
+    assert!(one_fault(&lost, true).starts_with("7 packets were injected, but 6"));
+    let mut lost = results(Vec::new());
+    lost.totals.in_flight.bytes += 5;
+    assert!(one_fault(&lost, true).starts_with("700 bytes were injected"));
+}
+
+#[test]
+fn drops_need_a_reason_and_a_buffer_that_may_overflow() {
+    let mut dropping = results(Vec::new());
+    dropping.totals.delivered = Flux {
+        packets: 5,
+        bytes: 500,
+    };
+    dropping.totals.dropped = Flux {
+        packets: 2,
+        bytes: 200,
+    };
+    assert!(one_fault(&dropping, true).contains("reasons are given for 0"));
+    let two = Signal {
+        count: 2,
+        why_zero: None,
+    };
+    dropping.signals.drops.insert("link-error", two.clone());
+    assert_eq!(check(&dropping, true), [""; 0]);
+    dropping.signals.drops.clear();
+    dropping.signals.drops.insert("buffer-full", two);
+    assert_eq!(check(&dropping, false), [""; 0]);
+    assert!(one_fault(&dropping, true).contains("overflowed"));
+}
+
+#[test]
+fn a_fault_of_every_message_is_named_a_few_times() {
+    let faults = check(
+        &results((0..1000).map(|id| message(id, 1, 1)).collect()),
+        true,
+    );
+    assert_eq!(faults.len(), 21);
+    assert!(faults[20].starts_with("980 more"));
+}
+
+proptest! {
+    #[test]
+    fn percentile_leaves_its_share_below(mut values in prop::collection::vec(0..50u32, 1..300), p in 0.0..1.0f64) {
+        values.sort_unstable();
+        let found = percentile(&values, p).expect("not empty");
+        let below = values.iter().filter(|value| **value < found).count() as f64;
+        let at_most = values.iter().filter(|value| **value <= found).count() as f64;
+        let wanted = (values.len() as f64 * p).floor();
+        prop_assert!(below <= wanted && wanted < at_most);
+    }
+
+    #[test]
+    fn bins_cover_every_message_once(
+        sizes in prop::collection::vec((1..1000u64, 100..5000u64), 0..200),
+        bins in 1..40usize,
+    ) {
+        let numbered = (0u32..).zip(&sizes);
+        let messages: Vec<_> = numbered.map(|(id, (size, taken))| message(id, *size, *taken)).collect();
+        let found = slowdown_bins(&messages, bins);
+        prop_assert_eq!(found.iter().map(|bin| bin.count).sum::<usize>(), sizes.len());
+        prop_assert!(found.is_sorted_by_key(|bin| bin.upto_bytes));
+        let largest = sizes.iter().map(|(size, _)| *size).max();
+        prop_assert_eq!(found.last().map(|bin| bin.upto_bytes), largest);
+        let counts: Vec<_> = found.iter().map(|bin| bin.count).collect();
+        let (least, most) = (counts.iter().min(), counts.iter().max());
+        prop_assert!(least.zip(most).is_none_or(|(least, most)| most - least <= 1));
+        let slowest = sizes.iter().map(|(_, taken)| *taken as f64 / 100.0).fold(0.0, f64::max);
+        let max = found.iter().map(|bin| bin.max).fold(0.0, f64::max);
+        prop_assert!((max - slowest).abs() < 1e-9);
+    }
+
+    #[test]
+    fn cdf_points_are_exact_and_end_at_one(
+        mut values in prop::collection::vec(0..500u32, 1..400),
+        points in 1..100usize,
+    ) {
+        values.sort_unstable();
+        let sorted: Vec<f64> = values.iter().copied().map(f64::from).collect();
+        let curve = cdf(&sorted, points);
+        prop_assert!(curve.len() <= points + 21);
+        prop_assert!(curve.windows(2).all(|p| p[0].value < p[1].value && p[0].share < p[1].share));
+        prop_assert_eq!(curve.last().map(|point| point.share), Some(1.0));
+        for CdfPoint { value, share } in curve {
+            let at_most = sorted.iter().filter(|other| **other <= value).count();
+            prop_assert_eq!(share, at_most as f64 / sorted.len() as f64);
+        }
+    }
+
+    #[test]
+    fn completion_times_are_in_nanoseconds(taken in prop::collection::vec(1..1_000_000u64, 1..50)) {
+        let numbered = (0u32..).zip(&taken);
+        let messages: Vec<_> = numbered.map(|(id, taken)| message(id, 1, *taken)).collect();
+        let slowest = completion_cdf(&messages, 10).last().map_or(0.0, |point| point.value);
+        let expected = taken.iter().max().map_or(0.0, |taken| *taken as f64);
+        prop_assert!((slowest - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn jain_is_between_one_nth_and_one(values in prop::collection::vec(0.001..1e9f64, 1..50)) {
+        let index = jain(&values).expect("values above 0");
+        prop_assert!(index <= 1.0 + 1e-9 && index >= 1.0 / values.len() as f64 - 1e-9);
+    }
+}

@@ -1,0 +1,208 @@
+//! Finds the key that a deserialization error is about, and says it in the user's words.
+//!
+//! Tagged tables are buffered before they are read, so that errors inside them carry no position.
+//! Reading stops at the first mistake; the smallest part of the table that still yields the same
+//! message therefore ends with the culprit.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::error::nearest;
+use crate::keypath::{KeyPath, Segment};
+use crate::types::Scenario;
+
+/// Sorts after every other key. A mistake inside an earlier value is reported before this unknown
+/// key is; a key that is missing from the table itself only after it.
+const SENTINEL: &str = "\u{10ffff}";
+
+/// The path of the value that makes `table` fail with `message`.
+pub(crate) fn culprit(table: &Table, message: &str) -> KeyPath {
+    let mut path = KeyPath::default();
+    let fails = |value: Value| match value {
+        Value::Table(table) => {
+            Scenario::deserialize(table).is_err_and(|error| error.message() == message)
+        }
+        _ => false,
+    };
+    descend(&Value::Table(table.clone()), &fails, &mut path);
+    let unknown_kind = message.starts_with("unknown variant");
+    let tagged = [
+        Segment::Key("topology".into()),
+        Segment::Key("workload".into()),
+    ];
+    if unknown_kind && path.0.len() <= 2 && path.0.first().is_some_and(|key| tagged.contains(key)) {
+        path.0.push(Segment::Key("kind".into()));
+    }
+    if let Some(key) = unknown_key(message) {
+        let ends_there = path.0.last() == Some(&Segment::Key(key.into()));
+        if !ends_there {
+            path.0.push(Segment::Key(key.into()));
+        }
+    }
+    path
+}
+
+fn descend(value: &Value, fails: &dyn Fn(Value) -> bool, path: &mut KeyPath) {
+    match value {
+        Value::Table(table) => descend_table(table, fails, path),
+        Value::Array(items) => descend_array(items, fails, path),
+        _ => {}
+    }
+}
+
+fn descend_table(table: &Table, fails: &dyn Fn(Value) -> bool, path: &mut KeyPath) {
+    let mut prefix = Table::new();
+    prefix.insert(SENTINEL.into(), Value::Boolean(true));
+    if let Some(kind) = table.get("kind") {
+        prefix.insert("kind".into(), kind.clone());
+    }
+    if fails(Value::Table(prefix.clone())) {
+        return;
+    }
+    for (key, value) in table {
+        let before = prefix.clone();
+        prefix.insert(key.clone(), value.clone());
+        if fails(Value::Table(prefix.clone())) {
+            path.0.push(Segment::Key(key.clone()));
+            let inside = |child: Value| {
+                let mut table = before.clone();
+                table.insert(key.clone(), child);
+                fails(Value::Table(table))
+            };
+            descend(value, &inside, path);
+            return;
+        }
+    }
+}
+
+fn descend_array(items: &[Value], fails: &dyn Fn(Value) -> bool, path: &mut KeyPath) {
+    let (mut passing, mut failing) = (0, items.len());
+    if failing == 0 || fails(Value::Array(Vec::new())) {
+        return;
+    }
+    while failing - passing > 1 {
+        let middle = passing + (failing - passing) / 2;
+        if fails(Value::Array(items[..middle].to_vec())) {
+            failing = middle;
+        } else {
+            passing = middle;
+        }
+    }
+    path.0.push(Segment::Index(passing));
+    let inside = |child: Value| {
+        let mut prefix = items[..passing].to_vec();
+        prefix.push(child);
+        fails(Value::Array(prefix))
+    };
+    descend(&items[passing], &inside, path);
+}
+
+/// The message and the hint of a deserialization error.
+pub(crate) fn explain(message: &str) -> (String, String) {
+    if let Some(key) = unknown_key(message) {
+        let known = quoted(
+            message
+                .split_once(", expected ")
+                .map_or("", |(_, known)| known),
+        );
+        let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
+        return (
+            expected,
+            suggestion(key, &known, "remove it, or see `fairlane schema`"),
+        );
+    }
+    if let Some(rest) = message.strip_prefix("unknown variant `") {
+        let (found, rest) = rest.split_once('`').unwrap_or((rest, ""));
+        let known = quoted(rest);
+        let expected = format!(
+            "unknown value \"{found}\", expected one of {}",
+            list(&known)
+        );
+        return (expected, suggestion(found, &known, "see `fairlane schema`"));
+    }
+    if let Some(key) = message
+        .strip_prefix("missing field `")
+        .map(|key| key.trim_end_matches('`'))
+    {
+        return (format!("`{key}` is missing"), format!("add `{key} = ...`"));
+    }
+    (reword(message), hint_for(message).into())
+}
+
+fn unknown_key(message: &str) -> Option<&str> {
+    message
+        .strip_prefix("unknown field `")?
+        .split_once('`')
+        .map(|(key, _)| key)
+}
+
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn list(known: &[&str]) -> String {
+    known
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn suggestion(found: &str, known: &[&str], otherwise: &str) -> String {
+    match nearest(found, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => otherwise.into(),
+    }
+}
+
+/// Replaces the names of machine types by what they hold.
+fn reword(message: &str) -> String {
+    let types = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number from 0 to 9223372036854775807"),
+        ("f64", "a number"),
+        ("a boolean", "true or false"),
+        ("a string", "text in quotes"),
+        ("path string", "text in quotes"),
+        ("a sequence", "a list in [ ]"),
+    ];
+    let text = message
+        .replace("; expected ", ", expected ")
+        .replace('\n', ", ");
+    for (machine, words) in types {
+        if let Some(found) = text.strip_suffix(&format!("expected {machine}")) {
+            return format!("{found}expected {words}");
+        }
+    }
+    text
+}
+
+fn hint_for(message: &str) -> &'static str {
+    let hints = [
+        (
+            "a time",
+            "write a number and a unit (ps, ns, us, ms, s) in quotes, as in \"1us\"",
+        ),
+        (
+            "a rate",
+            "write a number and a unit (bps to Tbps) in quotes, as in \"100Gbps\"",
+        ),
+        (
+            "a size",
+            "write a number and a unit (B, kB, MB, KiB, MiB ...) in quotes, as in \"32MiB\"",
+        ),
+        (
+            "name of a distribution",
+            "built in are \"websearch\", \"hadoop\", \"storage\" and \"rpc\"",
+        ),
+    ];
+    let found = hints
+        .iter()
+        .find(|(expected, _)| message.contains(expected));
+    found.map_or(
+        "see `fairlane schema` for the type of every key",
+        |(_, hint)| hint,
+    )
+}

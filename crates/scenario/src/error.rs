@@ -1,0 +1,79 @@
+//! What is wrong, where, and what to do about it.
+
+use std::fmt;
+
+/// A mistake in a scenario or in a file that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// `file:line:column`, `file:line`, or a key path such as `workload[0].load`.
+    pub place: String,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to write instead; empty if nothing sensible can be said.
+    pub hint: String,
+}
+
+impl Error {
+    /// A mistake at `place`.
+    pub fn new(
+        place: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            place: place.into(),
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {}: {}", self.place, self.message)?;
+        if !self.hint.is_empty() {
+            write!(f, "\nhint: {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The candidate that `word` most likely means, if one is near enough to be a typing mistake.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .filter(|(far, candidate)| *far <= limit || (word.len() > 2 && candidate.starts_with(word)))
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edit distance in which swapping two neighbours is one edit; long words are compared by their
+/// first 64 characters.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(64).collect();
+    let b: Vec<char> = b.chars().take(64).collect();
+    // rows[i][j] is the distance between the first i characters of a and the first j of b.
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let differs = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (rows[i - 1][j - 1] + differs)
+                .min(rows[i - 1][j] + 1)
+                .min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}

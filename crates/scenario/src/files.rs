@@ -1,0 +1,88 @@
+//! Reads side files, gzipped or not, and writes sets of files as a whole.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::Error;
+
+/// Longer texts are refused, so that a small gzipped file can't fill the memory.
+const LONGEST: u64 = 1 << 30;
+
+/// Reads the text of `path`, decompressing it if it is gzipped.
+pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
+    let place = path.display().to_string();
+    let fail = |error: &io::Error| {
+        let hint = "paths are relative to the folder of the file that names them";
+        Error::new(place.clone(), format!("can't be read: {error}"), hint)
+    };
+    let bytes = File::open(path)
+        .and_then(read_bytes)
+        .map_err(|error| fail(&error))?;
+    if bytes.len() as u64 > LONGEST {
+        let message = format!("longer than {} MiB", LONGEST >> 20);
+        return Err(Error::new(place, message, "is this the right file?"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let hint = "is this the right file? Text files may be gzipped";
+        Error::new(format!("{place}:{line}"), "not text, expected UTF-8", hint)
+    })
+}
+
+fn read_bytes(mut file: File) -> io::Result<Vec<u8>> {
+    let mut raw = Vec::new();
+    Read::by_ref(&mut file)
+        .take(LONGEST + 1)
+        .read_to_end(&mut raw)?;
+    if !raw.starts_with(&[0x1f, 0x8b]) {
+        return Ok(raw);
+    }
+    let mut text = Vec::new();
+    MultiGzDecoder::new(raw.as_slice())
+        .take(LONGEST + 1)
+        .read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// `path` if it is a file, else `path.gz` if that is.
+pub(crate) fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
+    let mut gzipped = path.as_os_str().to_owned();
+    gzipped.push(".gz");
+    [path.to_path_buf(), gzipped.into()]
+        .into_iter()
+        .find(|candidate| candidate.is_file())
+}
+
+/// Writes all `files` or none: each under a temporary name first, then renamed.
+pub(crate) fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
+    let partial = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".partial");
+        PathBuf::from(name)
+    };
+    let write = || -> Result<(), (PathBuf, io::Error)> {
+        for (path, text) in files {
+            fs::write(partial(path), text).map_err(|error| (path.clone(), error))?;
+        }
+        for (path, _) in files {
+            fs::rename(partial(path), path).map_err(|error| (path.clone(), error))?;
+        }
+        Ok(())
+    };
+    write().map_err(|(path, error)| {
+        for (path, _) in files {
+            // Already renamed or never written: nothing left to remove.
+            let _ = fs::remove_file(partial(path));
+        }
+        let hint = "does the folder exist, and may you write there?";
+        Error::new(
+            path.display().to_string(),
+            format!("can't be written: {error}"),
+            hint,
+        )
+    })
+}

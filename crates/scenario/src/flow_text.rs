@@ -1,0 +1,123 @@
+//! Messages as text, in the format of HPCC's simulator.
+//!
+//! Line 1: the number of messages. Then a line each: source, destination, class, destination port,
+//! bytes, start in seconds, in order of start.
+
+use std::str::FromStr;
+
+use fairlane_units::{Bytes, Duration};
+
+use crate::error::Error;
+use crate::lines::{Line, lines, shorten};
+use crate::ns3;
+use crate::types::{Flow, Profile};
+
+const FIELDS: &str = "SOURCE DESTINATION CLASS PORT BYTES START";
+
+/// Reads the messages of `text`, which messages call `file`. Starts are exact to the picosecond;
+/// under [`Profile::HpccNs3`] they are truncated to nanoseconds as ns-3 does.
+///
+/// # Errors
+/// A malformed line, a count that disagrees with the lines, starts out of order, a message of no
+/// bytes or to its sender: each with its line.
+pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Vec<Flow>, Error> {
+    let mut rest = lines(text, file);
+    let first = rest.next().ok_or_else(|| {
+        Error::new(
+            file,
+            "empty, expected the number of messages",
+            "is the file complete?",
+        )
+    })?;
+    let [count] = first.fields("COUNT")?;
+    let count: usize = first.number(count, "the number of messages", "a whole number")?;
+    let mut flows: Vec<Flow> = Vec::new();
+    for line in rest {
+        if flows.len() == count {
+            let message = format!(
+                "the count in line {} is {count}, but more lines follow",
+                first.number
+            );
+            return Err(line.error(message, "correct the count, or remove the lines"));
+        }
+        let flow = read(&line, profile)?;
+        if flows.last().is_some_and(|before| before.start > flow.start) {
+            let message = "starts before the line above, expected ascending starts";
+            return Err(line.error(message, "sort the lines by their last field"));
+        }
+        flows.push(flow);
+    }
+    if flows.len() != count {
+        let message = format!("the count is {count}, but {} lines follow", flows.len());
+        return Err(first.error(message, "correct the count, or is the file truncated?"));
+    }
+    Ok(flows)
+}
+
+/// The same messages with single blanks, no blank lines and no units; numbers as they were.
+pub(crate) fn normalize(text: &str) -> String {
+    let mut normal = String::with_capacity(text.len());
+    for line in lines(text, "") {
+        for (i, field) in line.text.split_ascii_whitespace().enumerate() {
+            if i > 0 {
+                normal.push(' ');
+            }
+            normal.push_str(field.strip_suffix('s').unwrap_or(field));
+        }
+        normal.push('\n');
+    }
+    normal
+}
+
+fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
+    let [source, destination, class, port, size, start] = line.fields(FIELDS).map_err(|error| {
+        let conweave = line.text.split_ascii_whitespace().count() == 5;
+        let hint = "ConWeave's lines have no port: insert one (100) after the class";
+        if conweave {
+            Error {
+                hint: hint.into(),
+                ..error
+            }
+        } else {
+            error
+        }
+    })?;
+    let flow = Flow {
+        source: line.number(source, "the source", "a node number")?,
+        destination: line.number(destination, "the destination", "a node number")?,
+        size: read_size(line, size)?,
+        start: read_start(line, start, profile)?,
+        class: line.number(class, "the class", "1 to 7")?,
+        destination_port: line.number(port, "the destination port", "0 to 65535")?,
+    };
+    if !(1..=7).contains(&flow.class) {
+        let message = format!("the class is {}, expected 1 to 7", flow.class);
+        return Err(line.error(message, "3 is usual; class 0 is for control"));
+    }
+    if flow.source == flow.destination {
+        let message = format!("a message from node {source} to itself, expected two hosts");
+        return Err(line.error(message, "remove the line, or correct a node"));
+    }
+    Ok(flow)
+}
+
+fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Error> {
+    let size: u32 = line.number(field, "the size", "bytes, 1 to 4294967295")?;
+    if size == 0 {
+        return Err(line.error("the size is 0, expected at least 1 byte", "remove the line"));
+    }
+    Ok(Bytes::new(u64::from(size)))
+}
+
+fn read_start(line: &Line<'_>, field: &str, profile: Profile) -> Result<Duration, Error> {
+    let number = field.strip_suffix('s').unwrap_or(field);
+    let start = match profile {
+        Profile::Exact => Duration::from_str(&format!("{number}s")).ok(),
+        Profile::HpccNs3 => ns3::seconds(number),
+    };
+    start.ok_or_else(|| {
+        let text = shorten(field);
+        let message = format!("the start is \"{text}\", expected seconds such as 2.000001");
+        line.error(message, "at most 12 decimals, and no minus sign")
+    })
+}

@@ -1,0 +1,264 @@
+//! From configuration keys to a scenario. Missing keys mean what that simulator's code says.
+
+use fairlane_congestion::{Algorithm, WindowMode, dcqcn, hpcc};
+use fairlane_units::{Bytes, Duration, Rate};
+
+use super::config::Config;
+use super::keys::Use;
+use crate::error::Error;
+use crate::ns3;
+use crate::types::{
+    AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Faults, LinkFault, Nic, Profile, Scenario,
+};
+
+/// Everything but topology, messages and traced nodes.
+pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Error> {
+    let mut scenario = Scenario::defaults(Profile::HpccNs3);
+    scenario.congestion = congestion(config, notes)?;
+    scenario.packet.mtu = Bytes::new(config.number("PACKET_PAYLOAD_SIZE", 1000, "bytes")?);
+    let mebibytes: u32 = config.number("BUFFER_SIZE", 16, "MiB, a whole number")?;
+    scenario.switch.buffer = Bytes::new(u64::from(mebibytes) << 20);
+    scenario.switch.ecn = ecn(config)?;
+    let high = config.flag("ACK_HIGH_PRIO", false)?;
+    scenario.nic = Nic {
+        ack_pause: if high {
+            AckPause::Never
+        } else {
+            AckPause::Class3
+        },
+    };
+    scenario.faults = faults(config)?;
+    let stop = config.value("SIMULATOR_STOP_TIME").unwrap_or("3.01");
+    let seconds = ns3::seconds(stop);
+    scenario.stop =
+        Some(seconds.ok_or_else(|| config.unreadable("SIMULATOR_STOP_TIME", stop, "seconds"))?);
+    refuse_other_transports(config)?;
+    note_inert(config, scenario.congestion.algorithm, notes);
+    Ok(scenario)
+}
+
+fn congestion(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Congestion, Error> {
+    let algorithm = algorithm(config)?;
+    let has_window = config.flag("HAS_WIN", true)?;
+    let scaled = config.flag("VAR_WIN", false)?;
+    let global = config.flag("GLOBAL_T", true)?;
+    let window = match (has_window, scaled) {
+        (false, _) => WindowMode::None,
+        (true, false) => WindowMode::Fixed,
+        (true, true) => WindowMode::Scaled,
+    };
+    if algorithm == Algorithm::Hpcc && !has_window {
+        let hint = "HPCC divides by its window: write HAS_WIN 1";
+        return Err(config.error("HAS_WIN", "is 0, expected 1 with CC_MODE 3", hint));
+    }
+    let mut congestion = Congestion {
+        algorithm,
+        window: Some(window),
+        base_rtt: if global {
+            BaseRtt::Global
+        } else {
+            BaseRtt::Pair
+        },
+        paced: config.flag("RATE_BOUND", true)?,
+        ..Congestion::default()
+    };
+    match algorithm {
+        Algorithm::Hpcc => congestion.hpcc = hpcc_parameters(config)?,
+        Algorithm::Dcqcn | Algorithm::Fixed => congestion.dcqcn = dcqcn_parameters(config, notes)?,
+    }
+    Ok(congestion)
+}
+
+fn algorithm(config: &Config<'_>) -> Result<Algorithm, Error> {
+    let refuse = |name: &str| {
+        let hint = "1 (DCQCN) and 3 (HPCC) are imported";
+        Err(config.error("CC_MODE", format!("is {name}, expected 1 or 3"), hint))
+    };
+    match config.number("CC_MODE", 1, "a number")? {
+        1 => Ok(Algorithm::Dcqcn),
+        3 => Ok(Algorithm::Hpcc),
+        7 => refuse("7, TIMELY"),
+        8 => refuse("8, DCTCP"),
+        10 => refuse("10, HPCC-PINT"),
+        other => refuse(&u32::to_string(&other)),
+    }
+}
+
+fn dcqcn_parameters(config: &Config<'_>, notes: &mut Vec<String>) -> Result<dcqcn::Config, Error> {
+    for key in ["RP_TIMER", "RATE_HAI"] {
+        require(config, key)?;
+    }
+    if !config.has("EWMA_GAIN") {
+        notes.push("EWMA_GAIN is missing, which means 0: alpha never changes".into());
+    }
+    Ok(dcqcn::Config {
+        gain: config.number("EWMA_GAIN", 0.0, "a number from 0 to 1")?,
+        alpha_interval: config.microseconds("ALPHA_RESUME_INTERVAL", 55)?,
+        decrease_interval: config.microseconds("RATE_DECREASE_INTERVAL", 4)?,
+        increase_interval: config.microseconds("RP_TIMER", 1)?,
+        fast_recovery_stages: config.number("FAST_RECOVERY_TIMES", 5, "a whole number")?,
+        additive_increase: additive_increase(config)?,
+        hyper_increase: config.rate("RATE_HAI")?.unwrap_or_default(),
+        min_rate: min_rate(config)?,
+        clamp_target_rate: config.flag("CLAMP_TARGET_RATE", false)?,
+    })
+}
+
+fn hpcc_parameters(config: &Config<'_>) -> Result<hpcc::Config, Error> {
+    for (key, default) in [("MULTI_RATE", true), ("SAMPLE_FEEDBACK", false)] {
+        if config.flag(key, default)? {
+            let message = "is 1 (or missing, if that means 1), expected 0 with CC_MODE 3";
+            return Err(config.error(key, message, &format!("write {key} 0")));
+        }
+    }
+    Ok(hpcc::Config {
+        target_utilization: config.number("U_TARGET", 0.95, "a number above 0, at most 1")?,
+        max_stage: config.number("MI_THRESH", 5, "a whole number")?,
+        additive_increase: additive_increase(config)?,
+        min_rate: min_rate(config)?,
+        fast_react: config.flag("FAST_REACT", true)?,
+        telemetry_multiplier: config.number("INT_MULTI", 1, "a whole number")?,
+        ..hpcc::Config::default()
+    })
+}
+
+fn require(config: &Config<'_>, key: &str) -> Result<(), Error> {
+    if config.has(key) {
+        return Ok(());
+    }
+    Err(config.error(
+        key,
+        "is missing and has no default",
+        &format!("add a line `{key} VALUE`"),
+    ))
+}
+
+fn additive_increase(config: &Config<'_>) -> Result<Rate, Error> {
+    require(config, "RATE_AI")?;
+    Ok(config.rate("RATE_AI")?.unwrap_or_default())
+}
+
+fn min_rate(config: &Config<'_>) -> Result<Rate, Error> {
+    Ok(config.rate("MIN_RATE")?.unwrap_or(Rate::from_mbps(100)))
+}
+
+/// Thresholds by rate, in units of 1000 bytes.
+fn ecn(config: &Config<'_>) -> Result<Ecn, Error> {
+    let enabled = config.flag("ENABLE_QCN", true)?;
+    let kilobytes = "a whole number of 1000 bytes";
+    let kmax = config.map::<u32>("KMAX_MAP", kilobytes)?;
+    let kmin = config.map::<u32>("KMIN_MAP", kilobytes)?;
+    let pmax = config.map::<f64>("PMAX_MAP", "a probability from 0 to 1")?;
+    let mut ecn = Ecn {
+        enabled,
+        ..Ecn::default()
+    };
+    let (Some(kmax), Some(kmin), Some(pmax)) = (kmax, kmin, pmax) else {
+        let keys = ["KMAX_MAP", "KMIN_MAP", "PMAX_MAP"];
+        let missing = keys
+            .into_iter()
+            .find(|key| !config.has(key))
+            .filter(|_| enabled);
+        return missing.map_or(Ok(ecn), |key| {
+            let hint = "add the line, or switch marking off with ENABLE_QCN 0";
+            Err(config.error(
+                key,
+                "is missing, expected a threshold for every link rate",
+                hint,
+            ))
+        });
+    };
+    let same = |key: &str, rates: Vec<&Rate>| match kmax.keys().eq(rates) {
+        true => Ok(()),
+        false => Err(config.error(
+            key,
+            "has other rates than KMAX_MAP, expected the same",
+            "list the same rates in all three maps",
+        )),
+    };
+    same("KMIN_MAP", kmin.keys().collect())?;
+    same("PMAX_MAP", pmax.keys().collect())?;
+    if enabled && kmax.is_empty() {
+        let hint = "list every link rate, or switch marking off with ENABLE_QCN 0";
+        return Err(config.error(
+            "KMAX_MAP",
+            "is empty, expected a threshold for every link rate",
+            hint,
+        ));
+    }
+    let bytes = |kilobytes: u32| Bytes::new(u64::from(kilobytes) * 1000);
+    let rows = kmax.iter().zip(kmin.values().zip(pmax.values()));
+    ecn.threshold = rows
+        .map(|((rate, kmax), (kmin, pmax))| EcnThreshold {
+            rate: *rate,
+            kmin: bytes(*kmin),
+            kmax: bytes(*kmax),
+            pmax: *pmax,
+        })
+        .collect();
+    Ok(ecn)
+}
+
+fn faults(config: &Config<'_>) -> Result<Faults, Error> {
+    let loss_rate = config.number("ERROR_RATE_PER_LINK", 0.0, "a probability from 0 to 1")?;
+    let mut faults = Faults {
+        loss_rate,
+        link: Vec::new(),
+    };
+    if let Some([time, a, b]) = config.values("LINK_DOWN") {
+        let whole = |text: &str| {
+            text.parse::<u32>()
+                .map_err(|_| config.unreadable("LINK_DOWN", text, "microseconds and two nodes"))
+        };
+        let (time, a, b) = (whole(time)?, whole(a)?, whole(b)?);
+        if time > 0 {
+            // Traffic starts at 2 s in that simulator, and link failures count from there.
+            let down = Duration::from_ms(2000) + Duration::from_us(u64::from(time));
+            faults.link.push(LinkFault {
+                between: [a, b],
+                down,
+                up: None,
+            });
+        }
+    }
+    Ok(faults)
+}
+
+/// Refuses go-back-to-chunk-start and sparse acknowledgements, which Fairlane doesn't have.
+fn refuse_other_transports(config: &Config<'_>) -> Result<(), Error> {
+    if config.number("L2_ACK_INTERVAL", 0u32, "a whole number")? != 1 {
+        let message = "isn't 1 (missing means 0: no acknowledgements), expected 1";
+        return Err(config.error("L2_ACK_INTERVAL", message, "write L2_ACK_INTERVAL 1"));
+    }
+    if config.flag("L2_BACK_TO_ZERO", false)? {
+        let message = "is 1 (back to the start of the chunk), expected 0 (go-back-N)";
+        return Err(config.error("L2_BACK_TO_ZERO", message, "write L2_BACK_TO_ZERO 0"));
+    }
+    config.number("L2_CHUNK_SIZE", 0u32, "a whole number")?;
+    if config.number("PAUSE_TIME", 5u32, "microseconds")? == 0 {
+        let message = "is 0, expected more: a pause of no time is a resume";
+        return Err(config.error(
+            "PAUSE_TIME",
+            message,
+            "write PAUSE_TIME 5; its value has no effect",
+        ));
+    }
+    Ok(())
+}
+
+fn note_inert(config: &Config<'_>, algorithm: Algorithm, notes: &mut Vec<String>) {
+    for (key, reason) in config.inert() {
+        notes.push(format!("{key} has no effect: {reason}"));
+    }
+    let (other, mode) = match algorithm {
+        Algorithm::Hpcc => (Use::Dcqcn, 3),
+        Algorithm::Dcqcn | Algorithm::Fixed => (Use::Hpcc, 1),
+    };
+    let idle = config.keys_used(other);
+    if !idle.is_empty() {
+        notes.push(format!(
+            "without effect with CC_MODE {mode}: {}",
+            idle.join(", ")
+        ));
+    }
+}

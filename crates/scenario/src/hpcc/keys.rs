@@ -1,0 +1,170 @@
+//! The keys of a configuration.
+
+/// How many values follow a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arity {
+    One,
+    Three,
+    /// A count `n`, then n pairs.
+    Pairs,
+}
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It decides something in every case.
+    Honoured,
+    /// Only DCQCN reads it.
+    Dcqcn,
+    /// Only HPCC reads it.
+    Hpcc,
+    /// It changes nothing, for this reason.
+    Inert(&'static str),
+}
+
+/// One key.
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) arity: Arity,
+    pub(super) used: Use,
+}
+
+const fn one(name: &'static str, used: Use) -> Key {
+    Key {
+        name,
+        arity: Arity::One,
+        used,
+    }
+}
+
+const fn pairs(name: &'static str) -> Key {
+    Key {
+        name,
+        arity: Arity::Pairs,
+        used: Use::Honoured,
+    }
+}
+
+const OUTPUT: Use = Use::Inert("Fairlane names its own output files");
+const MONITOR: Use = Use::Inert("queues are sampled at output.sample_interval");
+const OTHER_MODE: Use = Use::Inert("only another CC_MODE reads it");
+
+/// Every key that is understood.
+pub(super) const KEYS: &[Key] = &[
+    one("ENABLE_QCN", Use::Honoured),
+    one(
+        "USE_DYNAMIC_PFC_THRESHOLD",
+        Use::Inert("pause thresholds are always dynamic"),
+    ),
+    one(
+        "PAUSE_TIME",
+        Use::Inert("pauses last until they are revoked"),
+    ),
+    one("PACKET_PAYLOAD_SIZE", Use::Honoured),
+    one("TOPOLOGY_FILE", Use::Honoured),
+    one("FLOW_FILE", Use::Honoured),
+    one("TRACE_FILE", Use::Honoured),
+    one("TRACE_OUTPUT_FILE", OUTPUT),
+    one("FCT_OUTPUT_FILE", OUTPUT),
+    one("PFC_OUTPUT_FILE", OUTPUT),
+    one("SIMULATOR_STOP_TIME", Use::Honoured),
+    one("CC_MODE", Use::Honoured),
+    one("ALPHA_RESUME_INTERVAL", Use::Dcqcn),
+    one("RATE_DECREASE_INTERVAL", Use::Dcqcn),
+    one("CLAMP_TARGET_RATE", Use::Dcqcn),
+    one("RP_TIMER", Use::Dcqcn),
+    one("EWMA_GAIN", Use::Dcqcn),
+    one("FAST_RECOVERY_TIMES", Use::Dcqcn),
+    one("RATE_AI", Use::Honoured),
+    one("RATE_HAI", Use::Dcqcn),
+    one("MIN_RATE", Use::Honoured),
+    one("DCTCP_RATE_AI", OTHER_MODE),
+    one("ERROR_RATE_PER_LINK", Use::Honoured),
+    one(
+        "L2_CHUNK_SIZE",
+        Use::Inert("every packet is acknowledged, and NAKs go back to the packet"),
+    ),
+    one("L2_ACK_INTERVAL", Use::Honoured),
+    one("L2_BACK_TO_ZERO", Use::Honoured),
+    one("HAS_WIN", Use::Honoured),
+    one("GLOBAL_T", Use::Honoured),
+    one("VAR_WIN", Use::Honoured),
+    one("FAST_REACT", Use::Hpcc),
+    one("U_TARGET", Use::Hpcc),
+    one("MI_THRESH", Use::Hpcc),
+    one("INT_MULTI", Use::Hpcc),
+    one("MULTI_RATE", Use::Hpcc),
+    one("SAMPLE_FEEDBACK", Use::Hpcc),
+    one("PINT_LOG_BASE", OTHER_MODE),
+    one("PINT_PROB", OTHER_MODE),
+    one("RATE_BOUND", Use::Honoured),
+    one("ACK_HIGH_PRIO", Use::Honoured),
+    Key {
+        name: "LINK_DOWN",
+        arity: Arity::Three,
+        used: Use::Honoured,
+    },
+    one("ENABLE_TRACE", Use::Honoured),
+    pairs("KMAX_MAP"),
+    pairs("KMIN_MAP"),
+    pairs("PMAX_MAP"),
+    one("BUFFER_SIZE", Use::Honoured),
+    one("QLEN_MON_FILE", MONITOR),
+    one("QLEN_MON_START", MONITOR),
+    one("QLEN_MON_END", MONITOR),
+];
+
+/// Keys of ConWeave's simulator, whose switches and files differ.
+const CONWEAVE: &[&str] = &[
+    "FLOW_INPUT_FILE",
+    "CNP_OUTPUT_FILE",
+    "VOQ_MON_FILE",
+    "VOQ_MON_DETAIL_FILE",
+    "UPLINK_MON_FILE",
+    "CONN_MON_FILE",
+    "EST_ERROR_MON_FILE",
+    "SW_MONITORING_INTERVAL",
+    "FLOWGEN_START_TIME",
+    "FLOWGEN_STOP_TIME",
+    "LB_MODE",
+    "ENABLE_PFC",
+    "ENABLE_IRN",
+    "LOAD",
+    "RANDOM_SEED",
+];
+
+/// Whether `name` is a key of ConWeave's simulator only.
+pub(super) fn is_conweave(name: &str) -> bool {
+    name.starts_with("CONWEAVE_") || CONWEAVE.contains(&name)
+}
+
+/// The configuration key that decides the scenario key at `path`.
+pub(super) fn source_of(path: &str) -> Option<&'static str> {
+    const SOURCES: &[(&str, &str)] = &[
+        ("stop", "SIMULATOR_STOP_TIME"),
+        ("packet.mtu", "PACKET_PAYLOAD_SIZE"),
+        ("switch.buffer", "BUFFER_SIZE"),
+        ("switch.ecn", "KMAX_MAP"),
+        ("congestion.window", "HAS_WIN"),
+        ("congestion.dcqcn.gain", "EWMA_GAIN"),
+        ("congestion.dcqcn.alpha_interval", "ALPHA_RESUME_INTERVAL"),
+        (
+            "congestion.dcqcn.decrease_interval",
+            "RATE_DECREASE_INTERVAL",
+        ),
+        ("congestion.dcqcn.increase_interval", "RP_TIMER"),
+        ("congestion.dcqcn.additive_increase", "RATE_AI"),
+        ("congestion.dcqcn.hyper_increase", "RATE_HAI"),
+        ("congestion.dcqcn.min_rate", "MIN_RATE"),
+        ("congestion.hpcc.additive_increase", "RATE_AI"),
+        ("congestion.hpcc.min_rate", "MIN_RATE"),
+        ("congestion.hpcc.target_utilization", "U_TARGET"),
+        ("congestion.hpcc.telemetry_multiplier", "INT_MULTI"),
+        ("faults.link", "LINK_DOWN"),
+        ("faults.loss_rate", "ERROR_RATE_PER_LINK"),
+    ];
+    SOURCES
+        .iter()
+        .find(|(prefix, _)| path.starts_with(prefix))
+        .map(|(_, key)| *key)
+}

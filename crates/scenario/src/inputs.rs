@@ -1,0 +1,129 @@
+//! The files that a scenario names.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::files::{plain_or_gzipped, read_text};
+use crate::flow_text;
+use crate::lines::number_of;
+use crate::sizes::SizeDistribution;
+use crate::topology_text::TopologyText;
+use crate::types::{Flow, Scenario, Sizes, Topology, Workload};
+
+/// What the files of a scenario say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// The topology file.
+    pub topology: Option<TopologyText>,
+    /// By workload: the messages of a `flows` workload, from its file or listed in the scenario.
+    pub flows: Vec<Option<Vec<Flow>>>,
+    /// By workload: the sizes of a `poisson` workload, built in, from a file or listed.
+    pub sizes: Vec<Option<SizeDistribution>>,
+    /// The texts of all files, in the order in which the scenario names them.
+    pub files: Vec<SideFile>,
+}
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideFile {
+    /// The key that names it, such as `workload[0].path`.
+    pub key: String,
+    /// Where it was found.
+    pub path: PathBuf,
+    /// Its text, decompressed.
+    pub text: String,
+}
+
+impl SideFile {
+    /// The place of the `index`th line that isn't blank, counted from 0.
+    pub(crate) fn line(&self, index: usize) -> String {
+        format!("{}:{}", self.path.display(), number_of(&self.text, index))
+    }
+}
+
+impl Inputs {
+    /// Reads the files that `scenario` names, relative to `folder`; `x.gz` stands in for `x`.
+    ///
+    /// # Errors
+    /// A file that can't be read or is malformed, with its line; an unknown distribution.
+    pub fn read(scenario: &Scenario, folder: &Path) -> Result<Self, Error> {
+        let mut inputs = Self::default();
+        if let Topology::File { path } = &scenario.topology {
+            let (text, file) = inputs.open(folder, path, "topology.path".into())?;
+            inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile)?);
+        }
+        for (i, workload) in scenario.workload.iter().enumerate() {
+            let sizes = match workload {
+                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, folder, i)?),
+                _ => None,
+            };
+            let flows = match workload {
+                Workload::Flows {
+                    path: Some(path), ..
+                } => {
+                    let (text, file) = inputs.open(folder, path, format!("workload[{i}].path"))?;
+                    Some(flow_text::parse(&text, &file, scenario.profile)?)
+                }
+                Workload::Flows { path: None, flow } => Some(flow.clone()),
+                _ => None,
+            };
+            inputs.sizes.push(sizes);
+            inputs.flows.push(flows);
+        }
+        Ok(inputs)
+    }
+
+    /// The file that `key` names, if it names one.
+    pub fn file(&self, key: &str) -> Option<&SideFile> {
+        self.files.iter().find(|file| file.key == key)
+    }
+
+    fn sizes_of(
+        &mut self,
+        sizes: &Sizes,
+        folder: &Path,
+        workload: usize,
+    ) -> Result<SizeDistribution, Error> {
+        let key = format!("workload[{workload}].sizes");
+        match sizes {
+            Sizes::Points(points) => SizeDistribution::new(points.clone()).map_err(|error| Error {
+                place: format!("{key}{}", error.place),
+                ..error
+            }),
+            Sizes::Named(name) if names_file(name) => {
+                let (text, file) = self.open(folder, Path::new(name), key)?;
+                SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))
+            }
+            Sizes::Named(name) => SizeDistribution::built_in(name).map_err(|error| Error {
+                place: key,
+                ..error
+            }),
+        }
+    }
+
+    /// Reads and keeps a file; its text, and its name for messages.
+    fn open(&mut self, folder: &Path, path: &Path, key: String) -> Result<(String, String), Error> {
+        let wanted = folder.join(path);
+        let found = plain_or_gzipped(&wanted).ok_or_else(|| {
+            let message = format!("file {} doesn't exist", wanted.display());
+            Error::new(
+                key.clone(),
+                message,
+                "paths are relative to the folder of the scenario",
+            )
+        })?;
+        let text = read_text(&found)?;
+        let file = found.display().to_string();
+        self.files.push(SideFile {
+            key,
+            path: found,
+            text: text.clone(),
+        });
+        Ok((text, file))
+    }
+}
+
+/// Whether the name of a distribution is that of a file.
+pub(crate) fn names_file(name: &str) -> bool {
+    name.contains(['/', '.'])
+}

@@ -1,0 +1,60 @@
+//! The path of a key in a scenario: `workload[0].host_link.rate`.
+
+use std::fmt;
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+/// A path from the top of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeyPath(pub(crate) Vec<Segment>);
+
+impl KeyPath {
+    /// Reads `workload[0].load` as errors write it.
+    pub(crate) fn from_place(place: &str) -> Self {
+        let mut segments = Vec::new();
+        for part in place.split('.') {
+            let mut pieces = part.split('[');
+            segments.extend(pieces.next().map(|key| Segment::Key(key.into())));
+            let indices = pieces.filter_map(|piece| piece.trim_end_matches(']').parse().ok());
+            segments.extend(indices.map(Segment::Index));
+        }
+        Self(segments)
+    }
+
+    /// Reads `workload.0.load` as `--set` writes it; a number is an index except at the start.
+    pub(crate) fn from_dotted(text: &str) -> Self {
+        let segment = |(i, part): (usize, &str)| match part.parse() {
+            Ok(index) if i > 0 => Segment::Index(index),
+            _ => Segment::Key(part.into()),
+        };
+        Self(
+            text.split('.')
+                .map(str::trim)
+                .enumerate()
+                .map(segment)
+                .collect(),
+        )
+    }
+
+    pub(crate) fn starts_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) if i == 0 => f.write_str(key)?,
+                Segment::Key(key) => write!(f, ".{key}")?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! Nodes and links of generated topologies.
+//!
+//! Hosts come first, switch by switch, then the switches: dumbbell left, right; leaf-spine leaves,
+//! then spines; fat-tree ToRs pod by pod, then aggregations pod by pod, then cores.
+
+use fairlane_units::NodeId;
+
+use crate::inputs::Inputs;
+use crate::topology_text::{LinkText, TopologyText};
+use crate::types::{LinkSpec, Scenario, Topology};
+
+/// Numbers of nodes and links; saturating, since a scenario may ask for anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) hosts: u64,
+    pub(crate) switches: u64,
+    pub(crate) links: u64,
+}
+
+/// The hosts of a scenario, in ascending order of node number.
+pub fn hosts(scenario: &Scenario, inputs: &Inputs) -> Vec<NodeId> {
+    match &inputs.topology {
+        Some(text) => text.hosts(),
+        None => {
+            let count = counts(&scenario.topology).hosts;
+            (0..u32::try_from(count).unwrap_or(u32::MAX))
+                .map(NodeId::new)
+                .collect()
+        }
+    }
+}
+
+/// The nodes and links of a scenario that has been validated: those of its file, or generated.
+pub fn layout(scenario: &Scenario, inputs: &Inputs) -> TopologyText {
+    inputs
+        .topology
+        .clone()
+        .unwrap_or_else(|| generate(&scenario.topology))
+}
+
+pub(crate) fn counts(topology: &Topology) -> Counts {
+    let product = |factors: &[u32]| {
+        factors.iter().fold(1u64, |product, factor| {
+            product.saturating_mul(u64::from(*factor))
+        })
+    };
+    let counts = |hosts: u64, switches: u64, fabric: u64| Counts {
+        hosts,
+        switches,
+        links: hosts.saturating_add(fabric),
+    };
+    match *topology {
+        Topology::Dumbbell { left, right, .. } => counts(u64::from(left) + u64::from(right), 2, 1),
+        Topology::Star { hosts, .. } => counts(u64::from(hosts), 1, 0),
+        Topology::LeafSpine {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            ..
+        } => counts(
+            product(&[leaves, hosts_per_leaf]),
+            u64::from(leaves) + u64::from(spines),
+            product(&[leaves, spines]),
+        ),
+        Topology::Mesh {
+            switches,
+            hosts_per_switch,
+            ..
+        } => counts(
+            product(&[switches, hosts_per_switch]),
+            u64::from(switches),
+            product(&[switches, switches.saturating_sub(1)]) / 2,
+        ),
+        Topology::FatTree {
+            pods,
+            tors_per_pod,
+            aggregations_per_pod,
+            cores,
+            hosts_per_tor,
+            ..
+        } => counts(
+            product(&[pods, tors_per_pod, hosts_per_tor]),
+            product(&[pods, tors_per_pod])
+                .saturating_add(product(&[pods, aggregations_per_pod]))
+                .saturating_add(u64::from(cores)),
+            product(&[pods, tors_per_pod, aggregations_per_pod])
+                .saturating_add(product(&[pods, cores])),
+        ),
+        Topology::File { .. } => counts(0, 0, 0),
+    }
+}
+
+/// Generates what `counts` has found to be of a sensible size.
+pub(crate) fn generate(topology: &Topology) -> TopologyText {
+    let mut plan = Plan::new(counts(topology));
+    match *topology {
+        Topology::Dumbbell {
+            left,
+            right,
+            host_link,
+            core_link,
+        } => {
+            plan.attach(0, 0, left, host_link);
+            plan.attach(1, left, right, host_link);
+            plan.connect(0, 1, core_link);
+        }
+        Topology::Star { hosts, host_link } => plan.attach(0, 0, hosts, host_link),
+        Topology::LeafSpine {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            host_link,
+            fabric_link,
+        } => {
+            plan.attach_each(leaves, hosts_per_leaf, host_link);
+            for leaf in 0..leaves {
+                (0..spines).for_each(|spine| plan.connect(leaf, leaves + spine, fabric_link));
+            }
+        }
+        Topology::Mesh {
+            switches,
+            hosts_per_switch,
+            host_link,
+            fabric_link,
+        } => {
+            plan.attach_each(switches, hosts_per_switch, host_link);
+            for a in 0..switches {
+                (a + 1..switches).for_each(|b| plan.connect(a, b, fabric_link));
+            }
+        }
+        Topology::FatTree {
+            pods,
+            tors_per_pod,
+            aggregations_per_pod,
+            cores,
+            hosts_per_tor,
+            host_link,
+            fabric_link,
+        } => {
+            plan.attach_each(pods * tors_per_pod, hosts_per_tor, host_link);
+            let tree = FatTree {
+                pods,
+                tors: tors_per_pod,
+                aggregations: aggregations_per_pod,
+                cores,
+            };
+            tree.connect(&mut plan, fabric_link);
+        }
+        Topology::File { .. } => {}
+    }
+    plan.text
+}
+
+struct Plan {
+    hosts: u32,
+    text: TopologyText,
+}
+
+impl Plan {
+    fn new(counts: Counts) -> Self {
+        let fits = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let (hosts, nodes) = (
+            fits(counts.hosts),
+            fits(counts.hosts.saturating_add(counts.switches)),
+        );
+        let links = Vec::with_capacity(usize::try_from(counts.links).unwrap_or(0));
+        Self {
+            hosts,
+            text: TopologyText {
+                nodes,
+                switches: (hosts..nodes).collect(),
+                links,
+            },
+        }
+    }
+
+    /// Links `count` hosts from number `first` on to a switch, counted among switches.
+    fn attach(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
+        for host in first..first + count {
+            self.link(host, self.hosts + switch, link);
+        }
+    }
+
+    fn attach_each(&mut self, switches: u32, hosts: u32, link: LinkSpec) {
+        for switch in 0..switches {
+            self.attach(switch, switch * hosts, hosts, link);
+        }
+    }
+
+    /// Links two switches, counted among switches.
+    fn connect(&mut self, a: u32, b: u32, link: LinkSpec) {
+        self.link(self.hosts + a, self.hosts + b, link);
+    }
+
+    fn link(&mut self, a: u32, b: u32, LinkSpec { rate, delay }: LinkSpec) {
+        self.text.links.push(LinkText {
+            a,
+            b,
+            rate,
+            delay,
+            loss: 0.0,
+        });
+    }
+}
+
+struct FatTree {
+    pods: u32,
+    tors: u32,
+    aggregations: u32,
+    cores: u32,
+}
+
+impl FatTree {
+    fn connect(&self, plan: &mut Plan, link: LinkSpec) {
+        let first_aggregation = self.pods * self.tors;
+        let first_core = first_aggregation + self.pods * self.aggregations;
+        for pod in 0..self.pods {
+            let aggregation = |a: u32| first_aggregation + pod * self.aggregations + a;
+            for tor in pod * self.tors..(pod + 1) * self.tors {
+                (0..self.aggregations).for_each(|a| plan.connect(tor, aggregation(a), link));
+            }
+            let group = self.cores / self.aggregations;
+            for a in 0..self.aggregations {
+                let cores = first_core + a * group..first_core + (a + 1) * group;
+                cores.for_each(|core| plan.connect(aggregation(a), core, link));
+            }
+        }
+    }
+}

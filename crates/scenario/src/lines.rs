@@ -1,0 +1,80 @@
+//! Numbered lines of fields: what all side files are made of.
+
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// One line that isn't blank.
+pub(crate) struct Line<'a> {
+    file: &'a str,
+    /// Counted from 1.
+    pub(crate) number: usize,
+    pub(crate) text: &'a str,
+}
+
+/// The lines of `text` that aren't blank.
+pub(crate) fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Line<'a>> {
+    text.lines()
+        .enumerate()
+        .map(move |(i, text)| Line {
+            file,
+            number: i + 1,
+            text: text.trim(),
+        })
+        .filter(|line| !line.text.is_empty())
+}
+
+/// The number of the `index`th line that isn't blank, counted from 0.
+pub(crate) fn number_of(text: &str, index: usize) -> usize {
+    lines(text, "").nth(index).map_or(0, |line| line.number)
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.file, self.number)
+    }
+
+    pub(crate) fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::new(self.place(), message, hint)
+    }
+
+    /// Exactly `N` fields, which `expected` describes.
+    pub(crate) fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Error> {
+        let mut fields = [""; N];
+        let mut found = 0;
+        for field in self.text.split_ascii_whitespace() {
+            if let Some(slot) = fields.get_mut(found) {
+                *slot = field;
+            }
+            found += 1;
+        }
+        if found == N {
+            return Ok(fields);
+        }
+        let message = format!("{found} fields, expected {N}: {expected}");
+        Err(self.error(message, format!("write `{expected}`")))
+    }
+
+    /// Reads the field called `name`.
+    pub(crate) fn number<T: FromStr>(
+        &self,
+        field: &str,
+        name: &str,
+        expected: &str,
+    ) -> Result<T, Error> {
+        field.parse().map_err(|_| {
+            let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
+            self.error(message, format!("write {expected}"))
+        })
+    }
+}
+
+/// The first characters of a text that may be any length.
+pub(crate) fn shorten(text: &str) -> String {
+    const LONGEST: usize = 40;
+    if text.chars().count() <= LONGEST {
+        return text.into();
+    }
+    let start: String = text.chars().take(LONGEST).collect();
+    format!("{start}...")
+}

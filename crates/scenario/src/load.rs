@@ -1,0 +1,183 @@
+//! From a file to a resolved scenario.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::document::Document;
+use crate::error::Error;
+use crate::files::read_text;
+use crate::inputs::Inputs;
+use crate::overrides::{Override, overlay};
+use crate::types::{Profile, Scenario, Sizes, Topology, Workload};
+use crate::validate::validate;
+
+/// A scenario in which every value is stated, and what its files say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The scenario, every default filled in.
+    pub scenario: Scenario,
+    /// The files that it names.
+    pub inputs: Inputs,
+}
+
+/// Reads the scenario at `path`. `overrides` are `key.path=value`; they and `seed` replace what the
+/// file says. A scenario without a name is called after its file.
+///
+/// # Errors
+/// Anything that can be known to be wrong before the run: file and line or key path, what was
+/// expected, and a hint.
+pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Loaded, Error> {
+    let text = read_text(path)?;
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    let mut loaded = parse(&text, &path.display().to_string(), folder, overrides, seed)?;
+    if loaded.scenario.name == Scenario::default().name
+        && let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
+    {
+        loaded.scenario.name = stem.into();
+    }
+    Ok(loaded)
+}
+
+/// Reads a scenario from `text`, which messages call `place`; its files are relative to `folder`.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(
+    text: &str,
+    place: &str,
+    folder: &Path,
+    overrides: &[String],
+    seed: Option<u64>,
+) -> Result<Loaded, Error> {
+    let overrides: Vec<Override> = overrides
+        .iter()
+        .map(|text| Override::parse(text))
+        .collect::<Result<_, _>>()?;
+    // What the text itself says is checked before anything replaces it.
+    let written = Document::parse(text, place, &[])?;
+    written.read(&written.table)?;
+    let document = Document::parse(text, place, &overrides)?;
+    let mut table = defaults(&document.table, &overrides)?;
+    overlay(&mut table, &document.table);
+    overrides.iter().try_for_each(|set| set.apply(&mut table))?;
+    let mut scenario = document.read(&table)?;
+    scenario.resolve();
+    // Taken before the caller's seed comes in, which may be one that TOML can't hold.
+    let resolved = to_table(&scenario)?;
+    scenario.seed = seed.unwrap_or(scenario.seed);
+    let checked = Inputs::read(&scenario, folder).and_then(|inputs| {
+        validate(&scenario, &inputs)?;
+        Ok(inputs)
+    });
+    let inputs = checked.map_err(|error| document.place(error, &resolved))?;
+    Ok(Loaded { scenario, inputs })
+}
+
+/// The defaults of the profile in force, as a table.
+fn defaults(written: &Table, overrides: &[Override]) -> Result<Table, Error> {
+    let set = overrides
+        .iter()
+        .rev()
+        .find_map(|set| set.top_level("profile"));
+    let stated = set.or_else(|| written.get("profile"));
+    // An unknown profile is refused, with its place, when the whole table is read.
+    let profile = stated.and_then(|value| Profile::deserialize(value.clone()).ok());
+    let scenario = Scenario::defaults(profile.unwrap_or_default());
+    to_table(&scenario)
+}
+
+fn to_table(scenario: &Scenario) -> Result<Table, Error> {
+    match Value::try_from(scenario) {
+        Ok(Value::Table(table)) => Ok(table),
+        _ => Err(Error::new(
+            "scenario",
+            "has no TOML form",
+            "seeds are at most 2^63 - 1",
+        )),
+    }
+}
+
+impl Scenario {
+    /// Fills in what a value left out stands for, so that it is visible when written.
+    pub fn resolve(&mut self) {
+        self.congestion.window = Some(self.congestion.window_mode());
+    }
+
+    /// The scenario as TOML.
+    ///
+    /// # Errors
+    /// A seed above 2^63 - 1 or a path that isn't UTF-8; neither can be read from a file.
+    pub fn to_toml(&self) -> Result<String, Error> {
+        toml::to_string(self).map_err(|error| {
+            Error::new(
+                "scenario",
+                format!("has no TOML form: {error}"),
+                "seeds are at most 2^63 - 1",
+            )
+        })
+    }
+}
+
+impl Loaded {
+    /// The resolved scenario as TOML; reading it again in the same folder gives an equal value.
+    ///
+    /// # Errors
+    /// As [`Scenario::to_toml`]; never for a value that [`load`] returned.
+    pub fn to_toml(&self) -> Result<String, Error> {
+        self.scenario.to_toml()
+    }
+
+    /// The resolved scenario as TOML with its files beside it: their paths, which start with
+    /// `inputs/` and are relative to the scenario, and their texts.
+    ///
+    /// # Errors
+    /// As [`Loaded::to_toml`].
+    pub fn portable(&self) -> Result<(String, Vec<(PathBuf, String)>), Error> {
+        let mut scenario = self.scenario.clone();
+        let mut copies: Vec<(PathBuf, String)> = Vec::new();
+        for file in &self.inputs.files {
+            let copy = free_name(&file.path, &copies);
+            point_at(&mut scenario, &file.key, &copy);
+            copies.push((copy, file.text.clone()));
+        }
+        Ok((scenario.to_toml()?, copies))
+    }
+}
+
+/// A path in `inputs/` that no earlier copy has.
+fn free_name(path: &Path, taken: &[(PathBuf, String)]) -> PathBuf {
+    let name = path
+        .file_name()
+        .map_or_else(|| "input".into(), |name| name.to_string_lossy());
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let candidate = |number: usize| match number {
+        0 => Path::new("inputs").join(name),
+        _ => Path::new("inputs").join(format!("{number}-{name}")),
+    };
+    let free = |path: &PathBuf| taken.iter().all(|(other, _)| other != path);
+    (0..=taken.len())
+        .map(candidate)
+        .find(free)
+        .unwrap_or_else(|| candidate(taken.len()))
+}
+
+fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
+    if let (Topology::File { path }, "topology.path") = (&mut scenario.topology, key) {
+        *path = copy.into();
+    }
+    for (i, workload) in scenario.workload.iter_mut().enumerate() {
+        match workload {
+            Workload::Flows {
+                path: Some(path), ..
+            } if key == format!("workload[{i}].path") => {
+                *path = copy.into();
+            }
+            Workload::Poisson { sizes, .. } if key == format!("workload[{i}].sizes") => {
+                *sizes = Sizes::Named(copy.display().to_string());
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `--set key.path=value`, and laying one table over another.
+
+use toml::{Table, Value};
+
+use crate::error::{Error, nearest};
+use crate::keypath::{KeyPath, Segment};
+
+/// One value that replaces what the scenario says.
+pub(crate) struct Override {
+    /// As the user wrote it.
+    pub(crate) text: String,
+    pub(crate) path: KeyPath,
+    value: Value,
+}
+
+impl Override {
+    /// Reads `workload.0.load=0.7`; a value that isn't TOML is taken as text.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let fail = |message: &str| {
+            let hint = "write --set key.path=value, as in --set workload.0.load=0.7";
+            Error::new(format!("--set {text}"), message, hint)
+        };
+        let (path, value) = text.split_once('=').ok_or_else(|| fail("has no `=`"))?;
+        let path = KeyPath::from_dotted(path);
+        let empty = |segment: &Segment| matches!(segment, Segment::Key(key) if key.is_empty());
+        if path.0.iter().any(empty) {
+            return Err(fail("has an empty key"));
+        }
+        Ok(Self {
+            text: text.into(),
+            path,
+            value: parse_value(value.trim()),
+        })
+    }
+
+    /// The value if this override sets the top-level key `name`.
+    pub(crate) fn top_level(&self, name: &str) -> Option<&Value> {
+        match self.path.0.as_slice() {
+            [Segment::Key(key)] if key == name => Some(&self.value),
+            _ => None,
+        }
+    }
+
+    /// Writes the value into `table`.
+    pub(crate) fn apply(&self, table: &mut Table) -> Result<(), Error> {
+        let Some((Segment::Key(first), rest)) = self.path.0.split_first() else {
+            return Ok(());
+        };
+        if rest.is_empty() {
+            table.insert(first.clone(), self.value.clone());
+            return Ok(());
+        }
+        let mut current = table
+            .entry(first.clone())
+            .or_insert_with(|| Value::Table(Table::new()));
+        for (depth, segment) in rest.iter().enumerate() {
+            let parent = KeyPath(self.path.0[..=depth].to_vec());
+            current = self.step(current, segment, &parent)?;
+        }
+        *current = self.value.clone();
+        Ok(())
+    }
+
+    fn step<'v>(
+        &self,
+        value: &'v mut Value,
+        segment: &Segment,
+        parent: &KeyPath,
+    ) -> Result<&'v mut Value, Error> {
+        let fail = |message: String, hint: String| {
+            Err(Error::new(format!("--set {}", self.text), message, hint))
+        };
+        match value {
+            Value::Table(table) => {
+                let key = KeyPath(vec![segment.clone()]).to_string();
+                Ok(table
+                    .entry(key)
+                    .or_insert_with(|| Value::Table(Table::new())))
+            }
+            Value::Array(items) => {
+                let length = items.len();
+                let Segment::Index(index) = segment else {
+                    let message =
+                        format!("`{parent}` is a list, expected the number of an element");
+                    return fail(message, format!("its first element is `{parent}.0`"));
+                };
+                match items.get_mut(*index) {
+                    Some(item) => Ok(item),
+                    None => {
+                        let message =
+                            format!("`{parent}` has {length} elements, expected a number below");
+                        fail(message, "elements are counted from 0".into())
+                    }
+                }
+            }
+            _ => {
+                let message = format!("`{parent}` is a single value and has nothing inside");
+                fail(message, format!("set `{parent}` itself"))
+            }
+        }
+    }
+}
+
+fn parse_value(text: &str) -> Value {
+    let wrapped = toml::from_str::<Table>(&format!("value = {text}"));
+    match wrapped
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+    {
+        Some(value) => value,
+        None => Value::String(text.into()),
+    }
+}
+
+/// Lays `over` over `base`: tables key by key, anything else replaces. A table that states its
+/// `kind` replaces too, since kinds have different keys.
+pub(crate) fn overlay(base: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (base.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) if !above.contains_key("kind") => {
+                overlay(below, above);
+            }
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// A hint that names the nearest of `known`, or lists them.
+pub(crate) fn known_hint(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("known are {}", known.join(", ")),
+    }
+}

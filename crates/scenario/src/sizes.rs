@@ -1,0 +1,288 @@
+//! Distributions of message sizes.
+
+use fairlane_units::Bytes;
+use serde::Deserialize;
+
+use crate::error::Error;
+use crate::lines::{lines, shorten};
+use crate::overrides::known_hint;
+use crate::types::SizePoint;
+
+/// The names of the distributions that ship with Fairlane, and their texts.
+const BUILT_IN: [(&str, &str); 4] = [
+    ("websearch", include_str!("../sizes/websearch.toml")),
+    ("hadoop", include_str!("../sizes/hadoop.toml")),
+    ("storage", include_str!("../sizes/storage.toml")),
+    ("rpc", include_str!("../sizes/rpc.toml")),
+];
+
+/// The largest message.
+pub(crate) const LARGEST: Bytes = Bytes::new(1 << 40);
+
+/// A distribution function of message sizes, linear between its points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeDistribution {
+    points: Vec<SizePoint>,
+}
+
+/// A distribution in a file of Fairlane's own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SizeFile {
+    name: String,
+    publication: String,
+    #[serde(default)]
+    note: String,
+    points: Vec<SizePoint>,
+}
+
+/// A distribution that ships with Fairlane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuiltIn {
+    /// Its name in scenarios.
+    pub name: String,
+    /// Where the figures were published.
+    pub publication: String,
+    /// What was measured, and how the figures differ from the publication's.
+    pub note: String,
+    /// The distribution.
+    pub sizes: SizeDistribution,
+}
+
+impl SizeDistribution {
+    /// A distribution through `points`.
+    ///
+    /// # Errors
+    /// Fewer than two points, a first percent that isn't 0, a last one that isn't 100, or points
+    /// that don't ascend; the place is `[index]` of the point.
+    pub fn new(points: Vec<SizePoint>) -> Result<Self, Error> {
+        let mut before = None;
+        for (i, point) in points.iter().enumerate() {
+            check_point(before, point).map_err(|fault| fault.at(format!("[{i}]")))?;
+            before = Some(point);
+        }
+        check_end(&points).map_err(|fault| fault.at(""))?;
+        Ok(Self { points })
+    }
+
+    /// The built-in distribution `name`.
+    ///
+    /// # Errors
+    /// An unknown name; the place is the name.
+    pub fn built_in(name: &str) -> Result<Self, Error> {
+        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let (name, text) = found.ok_or_else(|| {
+            let names = BUILT_IN.map(|(known, _)| known);
+            let message = format!(
+                "unknown size distribution \"{}\", expected one of {}",
+                shorten(name),
+                names.join(", ")
+            );
+            let hint = format!(
+                "{}; a file is named with `/` or `.`",
+                known_hint(name, &names)
+            );
+            Error::new(name, message, hint)
+        })?;
+        Self::parse(text, &format!("{name}.toml"))
+    }
+
+    /// Every built-in distribution with its publication.
+    pub fn all_built_in() -> Vec<BuiltIn> {
+        let read = |(_, text): (&str, &str)| {
+            let file: SizeFile = toml::from_str(text).ok()?;
+            let sizes = Self::new(file.points).ok()?;
+            let SizeFile {
+                name,
+                publication,
+                note,
+                ..
+            } = file;
+            Some(BuiltIn {
+                name,
+                publication,
+                note,
+                sizes,
+            })
+        };
+        BUILT_IN.into_iter().filter_map(read).collect()
+    }
+
+    /// Reads a file: TOML as `sizes/hadoop.toml` if `file` ends in `.toml`, else two columns, size
+    /// in bytes and cumulative percent, where `#` starts a comment.
+    ///
+    /// # Errors
+    /// As [`SizeDistribution::new`], with the line.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        if file.ends_with(".toml") {
+            parse_toml(text, file)
+        } else {
+            parse_columns(text, file)
+        }
+    }
+
+    /// The points.
+    pub fn points(&self) -> &[SizePoint] {
+        &self.points
+    }
+
+    /// The mean in bytes.
+    pub fn mean(&self) -> f64 {
+        mean(&self.points)
+    }
+
+    /// The size below which a share `u` of messages is, for `u` in 0..1: linear between points,
+    /// truncated to whole bytes, at least 1.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sizes are below 2^53, and truncation is the stated rounding"
+    )]
+    pub fn sample(&self, u: f64) -> Bytes {
+        let percent = u * 100.0;
+        let after = self.points.partition_point(|point| point.percent < percent);
+        let after = after.clamp(1, self.points.len() - 1);
+        let (low, high) = (&self.points[after - 1], &self.points[after]);
+        let (x0, x1) = (low.size.as_f64(), high.size.as_f64());
+        let span = high.percent - low.percent;
+        let size = if span > 0.0 {
+            x0 + (x1 - x0) / span * (percent - low.percent)
+        } else {
+            x1
+        };
+        Bytes::new((size as u64).max(1))
+    }
+}
+
+fn mean(points: &[SizePoint]) -> f64 {
+    let part = |pair: &[SizePoint]| {
+        let middle = (pair[0].size.as_f64() + pair[1].size.as_f64()) / 2.0;
+        middle * (pair[1].percent - pair[0].percent) / 100.0
+    };
+    points.windows(2).map(part).sum()
+}
+
+/// What is wrong with a point, wherever it is.
+struct Fault {
+    message: String,
+    hint: &'static str,
+}
+
+impl Fault {
+    fn at(self, place: impl Into<String>) -> Error {
+        Error::new(place, self.message, self.hint)
+    }
+}
+
+fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Fault> {
+    let SizePoint { size, percent } = *point;
+    let fail = |message: String, hint| Err(Fault { message, hint });
+    if !(0.0..=100.0).contains(&percent) {
+        return fail(
+            format!("percent is {percent}, expected 0 to 100"),
+            "percents are cumulative",
+        );
+    }
+    if size > LARGEST {
+        return fail(
+            format!("size is {size}, expected at most {LARGEST}"),
+            "sizes are in bytes",
+        );
+    }
+    let Some(before) = before else {
+        if percent == 0.0 {
+            return Ok(());
+        }
+        let message = format!("the first percent is {percent}, expected 0");
+        return fail(
+            message,
+            "add a first point with the smallest size and percent 0",
+        );
+    };
+    if percent < before.percent {
+        let message = format!(
+            "percent falls from {} to {percent}, expected ascending percents",
+            before.percent
+        );
+        return fail(
+            message,
+            "percents are cumulative: share of messages of at most this size",
+        );
+    }
+    if size < before.size {
+        let message = format!(
+            "size falls from {} to {size}, expected ascending sizes",
+            before.size
+        );
+        return fail(message, "sort the points by size");
+    }
+    if size == before.size && percent == before.percent {
+        return fail(
+            format!("point {size}, {percent} is listed twice"),
+            "remove one",
+        );
+    }
+    Ok(())
+}
+
+fn check_end(points: &[SizePoint]) -> Result<(), Fault> {
+    let fail = |message: String, hint| Err(Fault { message, hint });
+    let (Some(last), true) = (points.last(), points.len() > 1) else {
+        let message = format!("{} points, expected at least 2", points.len());
+        return fail(
+            message,
+            "a fixed size is two points of that size, at 0 and 100 percent",
+        );
+    };
+    if last.percent == 1.0 {
+        let message = "the last percent is 1, expected 100".into();
+        return fail(
+            message,
+            "multiply by 100: these are percents, not fractions",
+        );
+    }
+    if last.percent != 100.0 {
+        let message = format!("the last percent is {}, expected 100", last.percent);
+        return fail(message, "is the file complete?");
+    }
+    let mean = mean(points);
+    if mean < 1.0 {
+        return fail(
+            format!("the mean size is {mean} B, expected at least 1"),
+            "sizes are in bytes",
+        );
+    }
+    Ok(())
+}
+
+fn parse_toml(text: &str, file: &str) -> Result<SizeDistribution, Error> {
+    let parsed: SizeFile = toml::from_str(text).map_err(|error| {
+        let (line, column) =
+            crate::document::line_and_column(text, error.span().map_or(0, |span| span.start));
+        let hint = "write name = \"...\", publication = \"...\" and points = [{ size = 0, percent = 0 }, ...]";
+        Error::new(format!("{file}:{line}:{column}"), error.message().replace('\n', ", "), hint)
+    })?;
+    SizeDistribution::new(parsed.points).map_err(|error| Error {
+        place: format!("{file}: points{}", error.place),
+        ..error
+    })
+}
+
+fn parse_columns(text: &str, file: &str) -> Result<SizeDistribution, Error> {
+    let mut points: Vec<SizePoint> = Vec::new();
+    for mut line in lines(text, file) {
+        line.text = line.text.split('#').next().unwrap_or("").trim();
+        if line.text.is_empty() {
+            continue;
+        }
+        let [size, percent] = line.fields("SIZE PERCENT")?;
+        let point = SizePoint {
+            size: Bytes::new(line.number(size, "the size", "whole bytes")?),
+            percent: line.number(percent, "the percent", "a number from 0 to 100")?,
+        };
+        check_point(points.last(), &point).map_err(|fault| fault.at(line.place()))?;
+        points.push(point);
+    }
+    check_end(&points).map_err(|fault| fault.at(file))?;
+    Ok(SizeDistribution { points })
+}

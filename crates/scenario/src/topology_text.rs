@@ -1,0 +1,314 @@
+//! Topologies as text, in the format of HPCC's simulator.
+//!
+//! Line 1: nodes, switches, links. Line 2: the numbers of the switches. Then a line per link: two
+//! node numbers, rate, delay, loss probability. Every node that isn't listed as a switch is a host.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use fairlane_units::{Duration, NodeId, Rate};
+
+use crate::error::Error;
+use crate::lines::{Line, lines, shorten};
+use crate::ns3;
+use crate::types::Profile;
+use crate::validate::{FASTEST, SLOWEST};
+
+/// Nodes and links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopologyText {
+    /// Number of nodes; they are numbered from 0.
+    pub nodes: u32,
+    /// The nodes that are switches, in the order of the file.
+    pub switches: Vec<u32>,
+    /// Links, in the order of the file; ports are numbered in this order.
+    pub links: Vec<LinkText>,
+}
+
+/// One link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkText {
+    /// One end.
+    pub a: u32,
+    /// The other end.
+    pub b: u32,
+    /// Bits per second, each way.
+    pub rate: Rate,
+    /// Propagation delay, each way.
+    pub delay: Duration,
+    /// Probability that a packet is lost; 0 leaves it to `faults.loss_rate`.
+    pub loss: f64,
+}
+
+/// The most nodes of a topology.
+pub(crate) const MOST_NODES: u64 = 1_000_000;
+/// The most links of a topology.
+pub(crate) const MOST_LINKS: u64 = 4_000_000;
+/// The longest propagation delay: light goes 300,000 km.
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_ms(1000);
+
+const LINK_FIELDS: &str = "NODE NODE RATE DELAY LOSS";
+
+impl TopologyText {
+    /// Reads a topology; messages call the text `file`. Under [`Profile::HpccNs3`] delays are
+    /// truncated to nanoseconds as ns-3 does; otherwise they are exact.
+    ///
+    /// # Errors
+    /// A malformed line, a count that disagrees with the lines, a link to an unknown node, to
+    /// itself or listed twice, a zero rate: each with its line.
+    pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Self, Error> {
+        let mut rest = lines(text, file).peekable();
+        let missing =
+            |what: &str| Error::new(file, format!("ends before {what}"), "is the file complete?");
+        let first = rest
+            .next()
+            .ok_or_else(|| missing("the line `NODES SWITCHES LINKS`"))?;
+        let (nodes, switch_count, link_count) = counts(&first)?;
+        let mut switches = Switches {
+            nodes,
+            count: switch_count,
+            found: Vec::new(),
+            seen: BTreeSet::new(),
+        };
+        while switches.found.len() < switch_count {
+            let line = rest
+                .next()
+                .ok_or_else(|| missing("all switches are listed"))?;
+            switches.add(&line)?;
+        }
+        let mut reader = Links {
+            nodes,
+            profile,
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+        };
+        for line in rest {
+            if reader.found.len() == link_count {
+                return Err(overlong(&first, &line, link_count));
+            }
+            reader.add(&line)?;
+        }
+        if reader.found.len() != link_count {
+            let found = reader.found.len();
+            let message = format!("the count is {link_count} links, but {found} follow");
+            return Err(first.error(message, "correct the count, or is the file truncated?"));
+        }
+        Ok(Self {
+            nodes,
+            switches: switches.found,
+            links: reader.found,
+        })
+    }
+
+    /// The same topology as text; reading it again gives an equal value in either profile, as long
+    /// as delays are whole nanoseconds under [`Profile::HpccNs3`].
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{} {} {}\n",
+            self.nodes,
+            self.switches.len(),
+            self.links.len()
+        );
+        let switches: Vec<String> = self.switches.iter().map(u32::to_string).collect();
+        text.push_str(&switches.join(" "));
+        text.push('\n');
+        for link in &self.links {
+            let (rate, delay) = (rate_text(link.rate), delay_text(link.delay));
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "{} {} {rate} {delay} {}", link.a, link.b, link.loss);
+        }
+        text
+    }
+
+    /// The nodes that aren't switches, in ascending order.
+    pub fn hosts(&self) -> Vec<NodeId> {
+        let switches: BTreeSet<u32> = self.switches.iter().copied().collect();
+        (0..self.nodes)
+            .filter(|node| !switches.contains(node))
+            .map(NodeId::new)
+            .collect()
+    }
+}
+
+fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Error> {
+    let whole = "a whole number";
+    let [nodes, switches, links] = line.fields("NODES SWITCHES LINKS")?;
+    let nodes: u64 = line.number(nodes, "the number of nodes", whole)?;
+    let switches: u64 = line.number(switches, "the number of switches", whole)?;
+    let links: u64 = line.number(links, "the number of links", whole)?;
+    if nodes == 0 || nodes > MOST_NODES {
+        let message = format!("{nodes} nodes, expected 1 to {MOST_NODES}");
+        return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
+    }
+    if switches > nodes {
+        let message = format!("{switches} switches, expected at most the {nodes} nodes");
+        return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
+    }
+    if links == 0 || links > MOST_LINKS {
+        let message = format!("{links} links, expected 1 to {MOST_LINKS}");
+        return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
+    }
+    let fits = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    Ok((
+        u32::try_from(nodes).unwrap_or(u32::MAX),
+        fits(switches),
+        fits(links),
+    ))
+}
+
+fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Error {
+    let message = format!(
+        "the count in line {} is {count} links, but more follow",
+        first.number
+    );
+    line.error(message, "correct the count, or remove the lines")
+}
+
+fn node(line: &Line<'_>, field: &str, nodes: u32) -> Result<u32, Error> {
+    let node: u32 = line.number(field, "a node", "a node number")?;
+    if node >= nodes {
+        let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
+        return Err(line.error(message, "nodes are numbered from 0"));
+    }
+    Ok(node)
+}
+
+struct Switches {
+    nodes: u32,
+    count: usize,
+    found: Vec<u32>,
+    seen: BTreeSet<u32>,
+}
+
+impl Switches {
+    fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
+        for field in line.text.split_ascii_whitespace() {
+            let switch = node(line, field, self.nodes)?;
+            if !self.seen.insert(switch) {
+                let message = format!("switch {switch} is listed twice");
+                return Err(line.error(message, "list every switch once"));
+            }
+            self.found.push(switch);
+        }
+        if self.found.len() > self.count {
+            let (found, count) = (self.found.len(), self.count);
+            let message = format!("{found} switches, expected {count} as line 1 says");
+            return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
+        }
+        Ok(())
+    }
+}
+
+struct Links {
+    nodes: u32,
+    profile: Profile,
+    seen: BTreeSet<(u32, u32)>,
+    found: Vec<LinkText>,
+}
+
+impl Links {
+    fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
+        let [a, b, rate, delay, loss] = line.fields(LINK_FIELDS)?;
+        let (a, b) = (node(line, a, self.nodes)?, node(line, b, self.nodes)?);
+        if a == b {
+            let message = format!("a link from node {a} to itself, expected two nodes");
+            return Err(line.error(message, "remove the line, or correct a node"));
+        }
+        if !self.seen.insert((a.min(b), a.max(b))) {
+            let message = format!("a second link between {a} and {b}, expected at most one");
+            return Err(line.error(message, "remove one of the two lines"));
+        }
+        let rate = read_rate(line, rate)?;
+        let delay = read_delay(line, delay, self.profile)?;
+        let loss = read_loss(line, loss)?;
+        self.found.push(LinkText {
+            a,
+            b,
+            rate,
+            delay,
+            loss,
+        });
+        Ok(())
+    }
+}
+
+fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Error> {
+    let rate = ns3::rate(field).ok_or_else(|| {
+        let message = format!(
+            "\"{}\" is no rate, expected one such as 100Gbps",
+            shorten(field)
+        );
+        line.error(message, "units are bps, kbps, Mbps and Gbps")
+    })?;
+    if !(SLOWEST..=FASTEST).contains(&rate) {
+        let message = format!("the rate is {rate}, expected {SLOWEST} to {FASTEST}");
+        return Err(line.error(message, "write a rate such as 100Gbps"));
+    }
+    Ok(rate)
+}
+
+fn read_delay(line: &Line<'_>, field: &str, profile: Profile) -> Result<Duration, Error> {
+    let delay = match profile {
+        Profile::Exact => Duration::from_str(field).ok(),
+        Profile::HpccNs3 => ns3::time(field),
+    };
+    let delay = delay.ok_or_else(|| {
+        let message = format!(
+            "\"{}\" is no delay, expected one such as 1000ns",
+            shorten(field)
+        );
+        line.error(message, "units are ns, us, ms and s")
+    })?;
+    if delay > LONGEST_DELAY || delay < shortest_delay(profile) {
+        let shortest = shortest_delay(profile);
+        let message = format!("the delay is {delay}, expected {shortest} to {LONGEST_DELAY}");
+        return Err(line.error(message, "write a delay such as 1000ns"));
+    }
+    Ok(delay)
+}
+
+/// ns-3 knows links without delay; in exact time nothing travels that fast.
+pub(crate) fn shortest_delay(profile: Profile) -> Duration {
+    match profile {
+        Profile::Exact => Duration::from_ps(1),
+        Profile::HpccNs3 => Duration::ZERO,
+    }
+}
+
+fn read_loss(line: &Line<'_>, field: &str) -> Result<f64, Error> {
+    let expected = "a probability from 0 to below 1";
+    let loss: f64 = line.number(field, "the loss", expected)?;
+    if (0.0..1.0).contains(&loss) {
+        return Ok(loss);
+    }
+    Err(line.error(
+        format!("the loss is {loss}, expected {expected}"),
+        "write 0 for no loss",
+    ))
+}
+
+fn rate_text(rate: Rate) -> String {
+    let units = [
+        (1_000_000_000, "Gbps"),
+        (1_000_000, "Mbps"),
+        (1_000, "Kbps"),
+    ];
+    let bps = rate.as_bps();
+    match units
+        .into_iter()
+        .find(|(factor, _)| bps.is_multiple_of(*factor))
+    {
+        Some((factor, unit)) => format!("{}{unit}", bps / factor),
+        None => format!("{bps}bps"),
+    }
+}
+
+fn delay_text(delay: Duration) -> String {
+    let ps = delay.as_ps();
+    if ps.is_multiple_of(1000) {
+        format!("{}ns", ps / 1000)
+    } else {
+        format!("{ps}ps")
+    }
+}

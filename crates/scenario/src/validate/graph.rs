@@ -1,0 +1,218 @@
+//! The fabric as a graph: reachability, ports of hosts, thresholds and headroom of switches.
+
+use std::collections::BTreeSet;
+
+use fairlane_units::Rate;
+
+use super::limits::fail;
+use super::{Check, Subject};
+use crate::types::Profile;
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let place = subject.inputs.file("topology.path").map_or_else(
+        || "topology".to_owned(),
+        |file| file.path.display().to_string(),
+    );
+    if subject.hosts.len() < 2 {
+        let message = format!("{} hosts, expected at least 2", subject.hosts.len());
+        return fail(
+            place,
+            message,
+            "nodes that aren't listed as switches are hosts",
+        );
+    }
+    if subject.scenario.profile == Profile::HpccNs3 && subject.fabric.nodes > 1 << 16 {
+        let message = format!(
+            "{} nodes, expected at most 65536 under profile \"hpcc-ns3\"",
+            subject.fabric.nodes
+        );
+        return fail(
+            place,
+            message,
+            "its addresses have 16 bits for the node; use profile \"exact\"",
+        );
+    }
+    host_ports(subject, &place)?;
+    connected(subject, &place)?;
+    marking(subject)?;
+    headroom(subject)?;
+    faults(subject)
+}
+
+fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
+    let switches = subject.switch_flags();
+    let mut linked = vec![false; switches.len()];
+    for (i, link) in subject.fabric.links.iter().enumerate() {
+        for node in [link.a, link.b] {
+            let seen = std::mem::replace(&mut linked[node as usize], true);
+            if seen && !switches[node as usize] {
+                let message = format!("host {node} has a second link, expected one");
+                let hint = "list the node as a switch, or remove the link: hosts have one port";
+                return fail(subject.link_place(i), message, hint);
+            }
+        }
+    }
+    match linked.iter().position(|linked| !linked) {
+        Some(node) => fail(
+            place,
+            format!("node {node} has no link, expected at least one"),
+            "add a link",
+        ),
+        None => Ok(()),
+    }
+}
+
+fn connected(subject: &Subject<'_>, place: &str) -> Check {
+    let mut parent: Vec<u32> = (0..subject.fabric.nodes).collect();
+    for link in &subject.fabric.links {
+        let (a, b) = (root(&mut parent, link.a), root(&mut parent, link.b));
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    for node in 0..subject.fabric.nodes {
+        if root(&mut parent, node) != 0 {
+            let message = format!("node {node} can't be reached from node 0, expected one fabric");
+            return fail(place, message, "add the missing link");
+        }
+    }
+    Ok(())
+}
+
+fn root(parent: &mut [u32], mut node: u32) -> u32 {
+    while parent[node as usize] != node {
+        let above = parent[node as usize];
+        parent[node as usize] = parent[above as usize];
+        node = above;
+    }
+    node
+}
+
+/// With an explicit list of thresholds, every rate of a switch port needs one.
+fn marking(subject: &Subject<'_>) -> Check {
+    let ecn = &subject.scenario.switch.ecn;
+    if !ecn.enabled || ecn.threshold.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<Rate> = ecn
+        .threshold
+        .iter()
+        .map(|threshold| threshold.rate)
+        .collect();
+    let switches = subject.switch_flags();
+    for (i, link) in subject.fabric.links.iter().enumerate() {
+        let at_switch = switches[link.a as usize] || switches[link.b as usize];
+        if at_switch && !known.contains(&link.rate) {
+            let message = format!(
+                "no threshold for {}, the rate of the link between {} and {} ({})",
+                link.rate,
+                link.a,
+                link.b,
+                subject.link_place(i)
+            );
+            return fail(
+                "switch.ecn.threshold",
+                message,
+                format!("add one with rate = \"{}\"", link.rate),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What is reserved for ports must leave shared buffer.
+fn headroom(subject: &Subject<'_>) -> Check {
+    let pfc = &subject.scenario.switch.pfc;
+    let Some(delays) = pfc.headroom_delays.filter(|_| pfc.enabled) else {
+        return Ok(());
+    };
+    let mut reserved = vec![0u64; subject.fabric.nodes as usize];
+    for link in &subject.fabric.links {
+        let bytes = link.rate.bytes_in(link.delay).get().saturating_mul(delays);
+        for node in [link.a, link.b] {
+            let port = bytes.saturating_add(pfc.reserve.get());
+            let sum = &mut reserved[node as usize];
+            *sum = sum.saturating_add(port);
+        }
+    }
+    let buffer = subject.scenario.switch.buffer.get();
+    let full = subject
+        .fabric
+        .switches
+        .iter()
+        .find(|switch| reserved[**switch as usize] >= buffer);
+    let Some(switch) = full else { return Ok(()) };
+    let message = format!(
+        "is {buffer} B, but reserve and headroom of switch {switch} take {} B, expected more",
+        reserved[*switch as usize]
+    );
+    fail(
+        "switch.buffer",
+        message,
+        "raise the buffer, or lower headroom_delays or link delays",
+    )
+}
+
+fn faults(subject: &Subject<'_>) -> Check {
+    let faults = &subject.scenario.faults;
+    super::limits::loss("faults.loss_rate", faults.loss_rate)?;
+    let links: BTreeSet<(u32, u32)> = match faults.link.as_slice() {
+        [] => return Ok(()),
+        _ => subject
+            .fabric
+            .links
+            .iter()
+            .map(|link| ordered(link.a, link.b))
+            .collect(),
+    };
+    for (i, fault) in faults.link.iter().enumerate() {
+        let key = |key: &str| format!("faults.link[{i}].{key}");
+        let [a, b] = fault.between;
+        if !links.contains(&ordered(a, b)) {
+            let message = format!("no link between nodes {a} and {b}");
+            return fail(
+                key("between"),
+                message,
+                "`fairlane topology` lists the links",
+            );
+        }
+        let profile = subject.scenario.profile;
+        super::limits::span(profile, &key("down"), fault.down)?;
+        let Some(up) = fault.up else { continue };
+        super::limits::span(profile, &key("up"), up)?;
+        if up <= fault.down {
+            let message = format!("is {up}, expected after it goes down at {}", fault.down);
+            return fail(
+                key("up"),
+                message,
+                "times are counted from the start of the run",
+            );
+        }
+    }
+    overlaps(subject)
+}
+
+/// Times of one link must not overlap: it can't go down twice without coming back.
+fn overlaps(subject: &Subject<'_>) -> Check {
+    let faults = &subject.scenario.faults.link;
+    let mut order: Vec<usize> = (0..faults.len()).collect();
+    let link = |i: usize| ordered(faults[i].between[0], faults[i].between[1]);
+    order.sort_by_key(|i| (link(*i), faults[*i].down, *i));
+    for pair in order.windows(2) {
+        let (first, second) = (pair[0], pair[1]);
+        let back = faults[first].up.is_some_and(|up| up <= faults[second].down);
+        if link(first) == link(second) && !back {
+            let (a, b) = link(first);
+            let message = format!("link {a}-{b} is already down since {}", faults[first].down);
+            let place = format!("faults.link[{second}].down");
+            return fail(
+                place,
+                message,
+                "let it come back (`up`) before it goes down again",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn ordered(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}

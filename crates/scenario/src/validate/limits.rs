@@ -1,0 +1,132 @@
+//! Ranges of single values.
+
+use std::fmt::Display;
+
+use fairlane_units::{Bytes, Duration, Rate};
+
+use super::Check;
+use crate::error::Error;
+use crate::types::Profile;
+
+/// Longer spans could overflow sums of picoseconds in 64 bits.
+pub(super) const LONGEST: Duration = Duration::from_ms(1_000_000_000);
+/// One byte takes a picosecond at this rate, the finest that is represented.
+pub(crate) const FASTEST: Rate = Rate::from_gbps(8000);
+/// Slower packets would take so long that sums of times could overflow.
+pub(crate) const SLOWEST: Rate = Rate::from_mbps(1);
+/// The largest buffer or threshold.
+pub(super) const LARGEST: Bytes = Bytes::new(1 << 40);
+
+/// An error at `place`.
+pub(super) fn fail(
+    place: impl Into<String>,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Check {
+    Err(Error::new(place, message, hint))
+}
+
+/// A value within `low..=high`; a float that isn't a number is never within.
+pub(super) fn within<T: PartialOrd + Display>(place: &str, value: T, low: T, high: T) -> Check {
+    if low <= value && value <= high {
+        return Ok(());
+    }
+    let message = format!("is {value}, expected {low} to {high}");
+    fail(
+        place,
+        message,
+        format!("write a value from {low} to {high}"),
+    )
+}
+
+/// A probability that may be 0 but not 1.
+pub(super) fn loss(place: &str, value: f64) -> Check {
+    if (0.0..1.0).contains(&value) {
+        return Ok(());
+    }
+    fail(
+        place,
+        format!("is {value}, expected a probability from 0 to below 1"),
+        "write 0 for none",
+    )
+}
+
+/// A share above 0 and at most 1.
+pub(super) fn share(place: &str, value: f64) -> Check {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    let hint = "1 is the whole capacity of the link; 0.5 is half";
+    fail(
+        place,
+        format!("is {value}, expected above 0 and at most 1"),
+        hint,
+    )
+}
+
+/// A rate at which packets can be sent.
+pub(super) fn rate(place: &str, value: Rate) -> Check {
+    within(place, value, SLOWEST, FASTEST)
+}
+
+/// A count of at least one.
+pub(super) fn positive(place: &str, value: u32) -> Check {
+    if value > 0 {
+        return Ok(());
+    }
+    fail(place, "is 0, expected at least 1", "write 1 or more")
+}
+
+/// A traffic class.
+pub(super) fn class(place: &str, value: u8) -> Check {
+    if (1..=7).contains(&value) {
+        return Ok(());
+    }
+    let message = format!("is {value}, expected 1 to 7");
+    fail(place, message, "3 is usual; class 0 is for control")
+}
+
+/// A span of time, zero included.
+pub(super) fn span(profile: Profile, place: &str, value: Duration) -> Check {
+    if value > LONGEST {
+        return fail(
+            place,
+            format!("is {value}, expected at most {LONGEST}"),
+            "check the unit",
+        );
+    }
+    if profile == Profile::HpccNs3 && !value.as_ps().is_multiple_of(1000) {
+        let message = format!("is {value}, expected whole nanoseconds under profile \"hpcc-ns3\"");
+        return fail(place, message, "round it, or use profile \"exact\"");
+    }
+    Ok(())
+}
+
+/// A span of time above zero.
+pub(super) fn positive_span(profile: Profile, place: &str, value: Duration) -> Check {
+    if value.is_zero() {
+        return fail(
+            place,
+            "is 0, expected a time above 0",
+            "write a time such as \"1us\"",
+        );
+    }
+    span(profile, place, value)
+}
+
+/// The size of a message.
+pub(super) fn message_size(profile: Profile, place: &str, value: Bytes) -> Check {
+    let most = match profile {
+        Profile::Exact => crate::sizes::LARGEST,
+        // The simulator that the profile follows counts bytes of a message in 32 bits.
+        Profile::HpccNs3 => Bytes::new(u64::from(u32::MAX)),
+    };
+    if value.is_zero() {
+        return fail(
+            place,
+            "is 0, expected at least 1 byte",
+            "write a size such as \"1MB\"",
+        );
+    }
+    within(place, value, Bytes::new(1), most)
+}

@@ -1,0 +1,73 @@
+//! What can be known to be wrong before a run.
+
+mod graph;
+mod limits;
+mod policies;
+mod sections;
+mod topology;
+mod traffic;
+
+use fairlane_units::NodeId;
+
+pub(crate) use self::limits::{FASTEST, SLOWEST};
+
+use crate::error::Error;
+use crate::inputs::Inputs;
+use crate::layout::{hosts, layout};
+use crate::topology_text::TopologyText;
+use crate::types::Scenario;
+
+type Check = Result<(), Error>;
+
+/// What all checks look at.
+struct Subject<'a> {
+    scenario: &'a Scenario,
+    inputs: &'a Inputs,
+    fabric: TopologyText,
+    hosts: Vec<NodeId>,
+}
+
+/// Checks everything that can be checked before the fabric is built.
+///
+/// # Errors
+/// The first mistake, at its key path such as `workload[0].load`, or at a file and line.
+pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
+    topology::check_counts(scenario)?;
+    let subject = Subject {
+        scenario,
+        inputs,
+        fabric: layout(scenario, inputs),
+        hosts: hosts(scenario, inputs),
+    };
+    sections::check(&subject)?;
+    topology::check_links(&subject)?;
+    graph::check(&subject)?;
+    policies::check(&subject)?;
+    traffic::check(&subject)
+}
+
+impl Subject<'_> {
+    /// Whether each node is a switch.
+    fn switch_flags(&self) -> Vec<bool> {
+        let mut flags = vec![false; self.fabric.nodes as usize];
+        for switch in &self.fabric.switches {
+            flags[*switch as usize] = true;
+        }
+        flags
+    }
+
+    fn is_host(&self, node: u32) -> bool {
+        self.hosts.binary_search(&NodeId::new(node)).is_ok()
+    }
+
+    /// The place of link number `link`: a line of the topology file, or the section.
+    fn link_place(&self, link: usize) -> String {
+        match self.inputs.file("topology.path") {
+            Some(file) => {
+                let lines = crate::lines::lines(&file.text, "").count();
+                file.line(lines - self.fabric.links.len() + link)
+            }
+            None => "topology".into(),
+        }
+    }
+}

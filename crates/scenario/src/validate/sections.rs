@@ -1,0 +1,159 @@
+//! The sections that stand on their own: output, packet, switch, transport.
+
+use std::collections::BTreeSet;
+
+use fairlane_units::Bytes;
+
+use super::limits::{LARGEST, fail, positive_span, span, within};
+use super::{Check, Subject};
+use crate::types::{EcnThreshold, Packet, Switch};
+
+/// Jumbo frames end here on most hardware.
+const MOST_MTU: u64 = 9216;
+/// The longest IP packet.
+const LONGEST_PACKET: u64 = 65_535;
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let scenario = subject.scenario;
+    let profile = scenario.profile;
+    // TOML has signed integers only.
+    within("seed", scenario.seed, 0, i64::MAX.unsigned_abs())?;
+    if let Some(stop) = scenario.stop {
+        positive_span(profile, "stop", stop)?;
+    }
+    positive_span(
+        profile,
+        "output.sample_interval",
+        scenario.output.sample_interval,
+    )?;
+    trace_nodes(subject)?;
+    packet(&scenario.packet)?;
+    switch(&scenario.switch)?;
+    if let Some(timeout) = scenario.transport.ack_timeout {
+        positive_span(profile, "transport.ack_timeout", timeout)?;
+    }
+    span(
+        profile,
+        "transport.nak_interval",
+        scenario.transport.nak_interval,
+    )
+}
+
+fn trace_nodes(subject: &Subject<'_>) -> Check {
+    let mut seen = BTreeSet::new();
+    for (i, node) in subject.scenario.output.trace_nodes.iter().enumerate() {
+        let place = format!("output.trace_nodes[{i}]");
+        let nodes = subject.fabric.nodes;
+        if *node >= nodes {
+            let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
+            return fail(place, message, "`fairlane topology` lists the nodes");
+        }
+        if !seen.insert(node) {
+            return fail(
+                place,
+                format!("node {node} is named twice"),
+                "name every node once",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn packet(packet: &Packet) -> Check {
+    let bytes = |key: &str, value: Bytes, least: u64, most: u64| {
+        within(
+            &format!("packet.{key}"),
+            value,
+            Bytes::new(least),
+            Bytes::new(most),
+        )
+    };
+    bytes("mtu", packet.mtu, 1, MOST_MTU)?;
+    bytes("header", packet.header, 0, LONGEST_PACKET)?;
+    bytes("first_header", packet.first_header, 0, LONGEST_PACKET)?;
+    bytes("telemetry", packet.telemetry, 0, LONGEST_PACKET)?;
+    bytes("ack", packet.ack, 1, LONGEST_PACKET)?;
+    bytes("pause", packet.pause, 1, LONGEST_PACKET)?;
+    bytes("gap", packet.gap, 0, LONGEST_PACKET)?;
+    let longest = packet.mtu + packet.header + packet.first_header + packet.telemetry;
+    if longest.get().max((packet.ack + packet.telemetry).get()) > LONGEST_PACKET {
+        let message =
+            format!("with headers a packet has {longest}, expected at most {LONGEST_PACKET}B");
+        return fail("packet.mtu", message, "lower mtu, header or telemetry");
+    }
+    Ok(())
+}
+
+fn switch(switch: &Switch) -> Check {
+    within("switch.buffer", switch.buffer, Bytes::new(1), LARGEST)?;
+    within(
+        "switch.pfc.reserve",
+        switch.pfc.reserve,
+        Bytes::ZERO,
+        LARGEST,
+    )?;
+    within(
+        "switch.pfc.resume_offset",
+        switch.pfc.resume_offset,
+        Bytes::ZERO,
+        LARGEST,
+    )?;
+    within(
+        "switch.pfc.threshold_shift",
+        switch.pfc.threshold_shift,
+        0,
+        32,
+    )?;
+    if let Some(delays) = switch.pfc.headroom_delays {
+        within("switch.pfc.headroom_delays", delays, 0, 1000)?;
+    }
+    let ecn = &switch.ecn;
+    let most = Bytes::new(1 << 30);
+    within(
+        "switch.ecn.kmin_per_gbps",
+        ecn.kmin_per_gbps,
+        Bytes::ZERO,
+        most,
+    )?;
+    within(
+        "switch.ecn.kmax_per_gbps",
+        ecn.kmax_per_gbps,
+        Bytes::ZERO,
+        most,
+    )?;
+    if ecn.kmin_per_gbps > ecn.kmax_per_gbps {
+        let message = format!(
+            "is {}, expected at most kmax_per_gbps, {}",
+            ecn.kmin_per_gbps, ecn.kmax_per_gbps
+        );
+        return fail(
+            "switch.ecn.kmin_per_gbps",
+            message,
+            "swap the two, or raise kmax_per_gbps",
+        );
+    }
+    within("switch.ecn.pmax", ecn.pmax, 0.0, 1.0)?;
+    thresholds(&ecn.threshold)
+}
+
+fn thresholds(thresholds: &[EcnThreshold]) -> Check {
+    let mut rates = BTreeSet::new();
+    for (i, threshold) in thresholds.iter().enumerate() {
+        let key = |key: &str| format!("switch.ecn.threshold[{i}].{key}");
+        super::limits::rate(&key("rate"), threshold.rate)?;
+        if !rates.insert(threshold.rate) {
+            let message = format!("{} has two thresholds, expected one", threshold.rate);
+            return fail(key("rate"), message, "remove one of the two");
+        }
+        within(&key("kmax"), threshold.kmax, Bytes::ZERO, LARGEST)?;
+        if threshold.kmin > threshold.kmax {
+            let message = format!(
+                "is {}, expected at most kmax, {}",
+                threshold.kmin, threshold.kmax
+            );
+            return fail(key("kmin"), message, "swap the two, or raise kmax");
+        }
+        within(&key("pmax"), threshold.pmax, 0.0, 1.0)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! Workloads.
+
+use fairlane_units::{Bytes, Duration, NodeId, Rate};
+
+use super::limits::{LONGEST, class, fail, message_size, positive, positive_span, share, span};
+use super::{Check, Subject};
+use crate::error::Error;
+use crate::sizes::SizeDistribution;
+use crate::types::{Flow, HostSet, Workload};
+
+/// The most messages of one workload; more would not fit in memory.
+const MOST_MESSAGES: u64 = 50_000_000;
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    for (i, workload) in subject.scenario.workload.iter().enumerate() {
+        let scope = Scope { subject, index: i };
+        match workload {
+            Workload::Poisson { .. } => scope.poisson(workload)?,
+            Workload::Incast { .. } => scope.incast(workload)?,
+            Workload::Permutation {
+                size,
+                start,
+                hosts,
+                class,
+            } => {
+                let count = scope.collective(*size, *start, hosts, *class)?;
+                scope.messages(count)?;
+            }
+            Workload::AllToAll {
+                size,
+                start,
+                hosts,
+                class,
+            } => {
+                let count = scope.collective(*size, *start, hosts, *class)?;
+                scope.messages(count.saturating_mul(count - 1))?;
+            }
+            Workload::RingAllReduce {
+                size,
+                start,
+                rounds,
+                hosts,
+                class,
+            } => {
+                let count = scope.collective(*size, *start, hosts, *class)?;
+                scope.ring(*size, count, *rounds)?;
+            }
+            Workload::Flows { path, flow } => scope.flows(path.is_some(), flow)?,
+        }
+    }
+    Ok(())
+}
+
+/// One workload.
+struct Scope<'a> {
+    subject: &'a Subject<'a>,
+    index: usize,
+}
+
+impl Scope<'_> {
+    fn key(&self, key: &str) -> String {
+        format!("workload[{}].{key}", self.index)
+    }
+
+    fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
+        set.resolve(&self.subject.hosts).map_err(|error| Error {
+            place: self.key(key),
+            ..error
+        })
+    }
+
+    fn span(&self, key: &str, value: Duration) -> Check {
+        span(self.subject.scenario.profile, &self.key(key), value)
+    }
+
+    fn size(&self, key: &str, value: Bytes) -> Check {
+        message_size(self.subject.scenario.profile, &self.key(key), value)
+    }
+
+    fn messages(&self, count: u64) -> Check {
+        if count <= MOST_MESSAGES {
+            return Ok(());
+        }
+        let message = format!("about {count} messages, expected at most {MOST_MESSAGES}");
+        fail(
+            format!("workload[{}]", self.index),
+            message,
+            "shorten it, or name fewer hosts",
+        )
+    }
+
+    fn poisson(&self, workload: &Workload) -> Check {
+        let Workload::Poisson {
+            load,
+            start,
+            duration,
+            sources,
+            destinations,
+            class: c,
+            ..
+        } = workload
+        else {
+            return Ok(());
+        };
+        share(&self.key("load"), *load)?;
+        class(&self.key("class"), *c)?;
+        self.span("start", *start)?;
+        positive_span(
+            self.subject.scenario.profile,
+            &self.key("duration"),
+            *duration,
+        )?;
+        let from = self.hosts("sources", sources)?;
+        let to = self.hosts("destinations", destinations)?;
+        if let ([only], Some(source)) = (to.as_slice(), from.iter().find(|source| to == [**source]))
+        {
+            let message =
+                format!("host {only} is all there is, and host {source} can't send to itself");
+            return fail(
+                self.key("destinations"),
+                message,
+                "name another destination",
+            );
+        }
+        match self.subject.inputs.sizes.get(self.index) {
+            Some(Some(sizes)) => self.messages(self.arrivals(sizes, *load, *duration, from.len())),
+            _ => Ok(()),
+        }
+    }
+
+    /// About how many messages arrive.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an estimate; the cast saturates"
+    )]
+    fn arrivals(&self, sizes: &SizeDistribution, load: f64, span: Duration, hosts: usize) -> u64 {
+        let rates = self.subject.fabric.links.iter().map(|link| link.rate);
+        let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64();
+        (hosts as f64 * load * fastest * span.as_secs_f64() / 8.0 / sizes.mean()) as u64
+    }
+
+    fn incast(&self, workload: &Workload) -> Check {
+        let Workload::Incast {
+            degree,
+            size,
+            receiver,
+            start,
+            period,
+            rounds,
+            jitter,
+            hosts,
+            class: c,
+        } = workload
+        else {
+            return Ok(());
+        };
+        positive(&self.key("degree"), *degree)?;
+        positive(&self.key("rounds"), *rounds)?;
+        self.size("size", *size)?;
+        class(&self.key("class"), *c)?;
+        self.span("start", *start)?;
+        self.span("period", *period)?;
+        self.span("jitter", *jitter)?;
+        if *rounds > 1 && period.is_zero() {
+            let message = "is 0, expected a time between rounds";
+            return fail(self.key("period"), message, "write a time such as \"1ms\"");
+        }
+        if period.saturating_mul(u64::from(*rounds)) > LONGEST {
+            let message = format!("{rounds} rounds of {period}, expected at most {LONGEST} in all");
+            return fail(self.key("rounds"), message, "write fewer rounds");
+        }
+        self.senders(*degree, *receiver, hosts)?;
+        self.messages(u64::from(*degree).saturating_mul(u64::from(*rounds)))
+    }
+
+    /// Whether there are `degree` hosts beside the receiver.
+    fn senders(&self, degree: u32, receiver: Option<u32>, hosts: &HostSet) -> Check {
+        let hosts = self.hosts("hosts", hosts)?;
+        if let Some(node) = receiver
+            && !self.subject.is_host(node)
+        {
+            let message = format!("node {node} isn't a host");
+            return fail(
+                self.key("receiver"),
+                message,
+                "`fairlane topology` lists the hosts",
+            );
+        }
+        let outside = receiver.is_some_and(|node| hosts.binary_search(&NodeId::new(node)).is_err());
+        let available = if outside {
+            hosts.len()
+        } else {
+            hosts.len().saturating_sub(1)
+        };
+        if degree as usize > available {
+            let message =
+                format!("is {degree}, expected at most {available}, the hosts beside the receiver");
+            return fail(self.key("degree"), message, "lower it, or name more hosts");
+        }
+        Ok(())
+    }
+
+    /// Checks what collectives have in common; how many hosts take part.
+    fn collective(
+        &self,
+        size: Bytes,
+        start: Duration,
+        hosts: &HostSet,
+        traffic_class: u8,
+    ) -> Result<u64, Error> {
+        self.size("size", size)?;
+        self.span("start", start)?;
+        class(&self.key("class"), traffic_class)?;
+        let count = self.hosts("hosts", hosts)?.len() as u64;
+        if count < 2 {
+            let message = format!("{count} host, expected at least 2");
+            return Err(Error::new(self.key("hosts"), message, "name more hosts"));
+        }
+        Ok(count)
+    }
+
+    fn ring(&self, size: Bytes, hosts: u64, rounds: u32) -> Check {
+        positive(&self.key("rounds"), rounds)?;
+        if size.get() < hosts {
+            let message = format!("is {size}, expected at least a byte for each of {hosts} hosts");
+            return fail(self.key("size"), message, "raise it, or name fewer hosts");
+        }
+        let steps = 2 * (hosts - 1);
+        self.messages(
+            hosts
+                .saturating_mul(steps)
+                .saturating_mul(u64::from(rounds)),
+        )
+    }
+
+    fn flows(&self, from_file: bool, listed: &[Flow]) -> Check {
+        let place = format!("workload[{}]", self.index);
+        if from_file && !listed.is_empty() {
+            let message = "both `path` and `flow`, expected one of them";
+            return fail(place, message, "make two workloads of it");
+        }
+        if !from_file && listed.is_empty() {
+            let message = "neither `path` nor `flow`, expected one of them";
+            return fail(
+                place,
+                message,
+                "add `path = \"flows.txt\"` or `[[workload.flow]]` tables",
+            );
+        }
+        let flows = self
+            .subject
+            .inputs
+            .flows
+            .get(self.index)
+            .and_then(Option::as_deref);
+        let flows = flows.unwrap_or(listed);
+        self.messages(flows.len() as u64)?;
+        let file = self
+            .subject
+            .inputs
+            .file(&self.key("path"))
+            .filter(|_| from_file);
+        let mut before = Duration::ZERO;
+        for (i, flow) in flows.iter().enumerate() {
+            let place = |key: &str| match file {
+                Some(file) => file.line(i + 1),
+                None => self.key(&format!("flow[{i}].{key}")),
+            };
+            self.flow(flow, before, &place)?;
+            before = flow.start;
+        }
+        Ok(())
+    }
+
+    fn flow(&self, flow: &Flow, before: Duration, place: &dyn Fn(&str) -> String) -> Check {
+        let profile = self.subject.scenario.profile;
+        // The place of a line in a file is costly: it is asked for only when there is a mistake.
+        let at = |key: &str, check: Check| {
+            check.map_err(|error| Error {
+                place: place(key),
+                ..error
+            })
+        };
+        for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
+            if !self.subject.is_host(node) {
+                let message = format!("{key} {node} isn't a host");
+                return fail(place(key), message, "`fairlane topology` lists the hosts");
+            }
+        }
+        if flow.source == flow.destination {
+            let message = format!("a message from host {} to itself", flow.source);
+            return fail(place("destination"), message, "name two hosts");
+        }
+        at("size", message_size(profile, "", flow.size))?;
+        at("class", class("", flow.class))?;
+        at("start", span(profile, "", flow.start))?;
+        if flow.start < before {
+            let message = format!(
+                "starts at {}, before the one above, expected ascending starts",
+                flow.start
+            );
+            return fail(place("start"), message, "sort by start");
+        }
+        Ok(())
+    }
+}

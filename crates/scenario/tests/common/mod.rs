@@ -1,0 +1,63 @@
+//! Helpers of the tests.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fairlane_scenario::{Error, Loaded, parse};
+
+/// A folder of its own, removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("fairlane-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn with(self, name: &str, text: &str) -> Self {
+        fs::write(self.0.join(name), text).unwrap();
+        self
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Reads a text that names no files.
+pub fn read(text: &str) -> Result<Loaded, Error> {
+    parse(text, "x.toml", Path::new("."), &[], None)
+}
+
+/// The text of the error of a scenario, checked to have the form of all errors.
+pub fn refusal(result: Result<Loaded, Error>) -> String {
+    let error = result.expect_err("this must be refused");
+    assert!(!error.place.is_empty(), "no place: {error}");
+    assert!(!error.hint.is_empty(), "no hint: {error}");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("error ") && text.contains("\nhint: "),
+        "{text}"
+    );
+    text
+}
+
+/// The folder of reference data, or `None` with a printed reason.
+pub fn reference() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference");
+    let folder = std::env::var_os("FAIRLANE_REFERENCE").map_or(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no reference data; set FAIRLANE_REFERENCE to its folder");
+    None
+}

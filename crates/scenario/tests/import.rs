@@ -1,0 +1,445 @@
+//! Import of cases of HPCC's simulator.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Folder, reference};
+use fairlane_congestion::{Algorithm, WindowMode};
+use fairlane_scenario::hpcc::{Imported, import};
+use fairlane_scenario::{AckPause, BaseRtt, Inputs, Profile, Scenario, load};
+use fairlane_units::{Bytes, Duration, Rate};
+
+fn data(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(case)
+}
+
+/// Writes a case and reads it back.
+fn written(imported: &Imported, folder: &Folder) -> (Scenario, Inputs) {
+    let path = folder.0.join("case.toml");
+    imported.write(&path).unwrap();
+    let loaded = load(&path, &[], None).unwrap();
+    (loaded.scenario, loaded.inputs)
+}
+
+#[test]
+fn a_dcqcn_case() {
+    let imported = import(&data("twohost_single/dcqcn/config.txt")).unwrap();
+    let scenario = &imported.scenario;
+    assert_eq!(scenario.profile, Profile::HpccNs3);
+    assert_eq!(scenario.stop, Some(Duration::from_ms(4000)));
+    assert_eq!(scenario.nic.ack_pause, AckPause::Never);
+    assert_eq!(scenario.packet.mtu, Bytes::new(1000));
+    assert_eq!(scenario.switch.buffer, Bytes::new(32 << 20));
+    let congestion = &scenario.congestion;
+    assert_eq!(congestion.algorithm, Algorithm::Dcqcn);
+    assert_eq!(congestion.window, Some(WindowMode::None));
+    assert_eq!(congestion.base_rtt, BaseRtt::Global);
+    assert!(congestion.paced);
+    assert_eq!(congestion.dcqcn.increase_interval, Duration::from_us(300));
+    assert_eq!(congestion.dcqcn.additive_increase, Rate::from_mbps(20));
+    assert_eq!(congestion.dcqcn.hyper_increase, Rate::from_mbps(200));
+    assert_eq!(congestion.dcqcn.gain, 1.0 / 256.0);
+    let threshold = &scenario.switch.ecn.threshold[0];
+    assert_eq!(
+        (threshold.rate, threshold.pmax),
+        (Rate::from_gbps(100), 0.2)
+    );
+    assert_eq!(
+        (threshold.kmin, threshold.kmax),
+        (Bytes::new(400_000), Bytes::new(1_600_000))
+    );
+    assert!(
+        imported.notes.iter().any(|note| note.contains("PINT_PROB")),
+        "{:?}",
+        imported.notes
+    );
+}
+
+#[test]
+fn an_hpcc_case() {
+    let imported = import(&data("star17_inc16L/hp95ai50/config.txt")).unwrap();
+    let congestion = &imported.scenario.congestion;
+    assert_eq!(congestion.algorithm, Algorithm::Hpcc);
+    assert_eq!(congestion.window, Some(WindowMode::Scaled));
+    assert_eq!(congestion.hpcc.max_stage, 0);
+    assert_eq!(congestion.hpcc.telemetry_multiplier, 4);
+    assert_eq!(congestion.hpcc.additive_increase, Rate::from_mbps(50));
+    assert_eq!(imported.scenario.nic.ack_pause, AckPause::Class3);
+    assert_eq!(imported.scenario.switch.buffer, Bytes::new(2 << 20));
+}
+
+#[test]
+fn a_case_is_written_and_read_back() {
+    for case in [
+        "twohost_single/dcqcn",
+        "star17_inc16L/hp95ai50",
+        "dumbbell_four/dcqcnstep",
+    ] {
+        let imported = import(&data(case).join("config.txt")).unwrap();
+        let folder = Folder::new("written");
+        let (mut scenario, inputs) = written(&imported, &folder);
+        let mut names: Vec<_> = fs::read_dir(&folder.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["case.flows.txt", "case.toml", "case.topology.txt"]);
+        assert_eq!(scenario.name, "case");
+        scenario.name.clone_from(&imported.scenario.name);
+        scenario.topology = imported.scenario.topology.clone();
+        scenario.workload.clone_from(&imported.scenario.workload);
+        assert_eq!(scenario, imported.scenario);
+        assert_eq!(inputs.files[0].text, imported.topology);
+        assert_eq!(inputs.files[1].text, imported.flows);
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_when_writing_fails() {
+    let imported = import(&data("twohost_single/dcqcn/config.txt")).unwrap();
+    let folder = Folder::new("unwritable");
+    fs::create_dir(folder.0.join("case.toml")).unwrap();
+    fs::create_dir(folder.0.join("case.toml.partial")).unwrap();
+    let error = imported
+        .write(&folder.0.join("case.toml"))
+        .expect_err("a folder is in the way");
+    assert!(error.to_string().contains("can't be written"), "{error}");
+    let names: Vec<_> = fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names.len(), 2, "only what was there before: {names:?}");
+    assert!(imported.write(Path::new("/")).is_err());
+}
+
+/// The DCQCN case of two hosts with some lines replaced.
+fn changed(name: &str, change: impl Fn(&str) -> String) -> Result<Imported, String> {
+    let folder = Folder::new(name);
+    for file in ["topology.txt", "flow.txt", "trace.txt"] {
+        fs::copy(data("twohost_single").join(file), folder.0.join(file)).unwrap();
+    }
+    let text = fs::read_to_string(data("twohost_single/dcqcn/config.txt")).unwrap();
+    fs::write(folder.0.join("config.txt"), change(&text)).unwrap();
+    import(&folder.0.join("config.txt")).map_err(|error| {
+        assert!(!error.hint.is_empty(), "{error}");
+        error.to_string()
+    })
+}
+
+/// The case with the line of `key` replaced by `line`, or added.
+fn with_line(key: &str, line: &str) -> Result<Imported, String> {
+    changed(&format!("line-{key}-{}", line.len()), |text| {
+        let rest = text
+            .lines()
+            .filter(|old| old.split_whitespace().next() != Some(key));
+        rest.chain([line]).collect::<Vec<_>>().join("\n")
+    })
+}
+
+#[track_caller]
+fn refused(key: &str, value: &str, parts: &[&str]) {
+    let message = with_line(key, &format!("{key} {value}")).expect_err(value);
+    for part in ["config.txt:", key].iter().chain(parts) {
+        assert!(message.contains(part), "expected `{part}` in\n{message}");
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_honoured_are_refused_by_name() {
+    refused("CC_MODE", "7", &["TIMELY"]);
+    refused("CC_MODE", "8", &["DCTCP"]);
+    refused("CC_MODE", "10", &["HPCC-PINT"]);
+    refused("CC_MODE", "2", &["expected 1 or 3"]);
+    refused("L2_ACK_INTERVAL", "0", &["expected 1"]);
+    refused("L2_BACK_TO_ZERO", "1", &["go-back-N"]);
+    refused("PAUSE_TIME", "0", &["resume"]);
+    refused("LB_MODE", "6", &["ConWeave"]);
+    refused("CONWEAVE_REPLY_TIMEOUT_EXTRA", "4", &["ConWeave"]);
+    refused("RP_TIMERS", "4", &["unknown key", "RP_TIMER?"]);
+    refused("# comment", "", &["unknown key #"]);
+    refused("RP_TIMER", "0.5", &["at least 1"]);
+    refused("RP_TIMER", "300 us", &["has 2 values"]);
+    refused("RP_TIMER", "", &["has 0 values"]);
+    refused("RATE_AI", "20Mbit", &["a rate such as"]);
+    refused("MIN_RATE", "0Mb/s", &["min_rate"]);
+    refused("MIN_RATE", "200Gb/s", &["every host link"]);
+    refused("EWMA_GAIN", "1.5", &["expected 0 to 1"]);
+    refused("EWMA_GAIN", "nan", &["NaN"]);
+    refused("HAS_WIN", "2", &["0 or 1"]);
+    refused("BUFFER_SIZE", "0", &["switch.buffer"]);
+    refused("BUFFER_SIZE", "4.5", &["a whole number"]);
+    refused("PACKET_PAYLOAD_SIZE", "0", &["packet.mtu"]);
+    refused("SIMULATOR_STOP_TIME", "-1", &["seconds"]);
+    refused("LINK_DOWN", "5 0 1", &["no link between nodes 0 and 1"]);
+    refused("LINK_DOWN", "5 0", &["3 values"]);
+    refused("ERROR_RATE_PER_LINK", "1.0", &["below 1"]);
+    refused(
+        "KMAX_MAP",
+        "1 25000000000 400",
+        &["other rates", "KMIN_MAP"].map(|part| part),
+    );
+    refused(
+        "KMAX_MAP",
+        "2 100000000000 1600",
+        &["has 3 values", "2 pairs"],
+    );
+    refused("KMAX_MAP", "2 100000000000 1 100000000000 1", &["twice"]);
+    refused(
+        "TOPOLOGY_FILE",
+        "absent.txt",
+        &["absent.txt", "doesn't exist"],
+    );
+}
+
+#[test]
+fn keys_are_needed_where_there_is_no_default() {
+    for key in [
+        "RP_TIMER",
+        "RATE_AI",
+        "RATE_HAI",
+        "KMAX_MAP",
+        "PMAX_MAP",
+        "L2_ACK_INTERVAL",
+        "FLOW_FILE",
+    ] {
+        let message = with_line(key, "").expect_err(key);
+        assert!(message.contains(key), "{message}");
+    }
+}
+
+#[test]
+fn missing_keys_mean_what_the_code_says() {
+    let only = |keys: &[&str]| {
+        changed("minimal", |text| {
+            let kept = text.lines().filter(|line| {
+                line.split_whitespace()
+                    .next()
+                    .is_some_and(|key| keys.contains(&key))
+            });
+            kept.collect::<Vec<_>>().join("\n")
+        })
+    };
+    let needed = [
+        "TOPOLOGY_FILE",
+        "FLOW_FILE",
+        "TRACE_FILE",
+        "RP_TIMER",
+        "RATE_AI",
+        "RATE_HAI",
+        "KMAX_MAP",
+        "KMIN_MAP",
+        "PMAX_MAP",
+        "L2_ACK_INTERVAL",
+    ];
+    let scenario = only(&needed).unwrap().scenario;
+    // 3.01 s, truncated as ns-3 does.
+    assert_eq!(scenario.stop, Some(Duration::from_ns(3_009_999_999)));
+    assert_eq!(scenario.switch.buffer, Bytes::new(16 << 20));
+    assert_eq!(scenario.nic.ack_pause, AckPause::Class3);
+    let congestion = &scenario.congestion;
+    assert_eq!(congestion.window, Some(WindowMode::Fixed));
+    assert_eq!(congestion.dcqcn.gain, 0.0);
+    assert_eq!(congestion.dcqcn.alpha_interval, Duration::from_us(55));
+    assert_eq!(congestion.dcqcn.fast_recovery_stages, 5);
+    assert_eq!(congestion.dcqcn.min_rate, Rate::from_mbps(100));
+}
+
+#[test]
+fn hpcc_needs_its_window_and_one_rate() {
+    let hpcc = |key: &str, value: &str| {
+        changed(&format!("hpcc-{key}"), |text| {
+            let skip = [key, "CC_MODE", "HAS_WIN"];
+            let rest = text
+                .lines()
+                .filter(|line| !skip.contains(&line.split(' ').next().unwrap_or("")));
+            let window = if key == "HAS_WIN" { "" } else { "HAS_WIN 1" };
+            let line = if value.is_empty() {
+                String::new()
+            } else {
+                format!("{key} {value}")
+            };
+            rest.chain(["CC_MODE 3", window, &line])
+                .collect::<Vec<_>>()
+                .join("\n")
+        })
+    };
+    assert!(hpcc("VAR_WIN", "1").is_ok());
+    for (key, value) in [
+        ("HAS_WIN", "0"),
+        ("MULTI_RATE", "1"),
+        ("MULTI_RATE", ""),
+        ("SAMPLE_FEEDBACK", "1"),
+        ("INT_MULTI", "0"),
+        ("U_TARGET", "0"),
+    ] {
+        let message = hpcc(key, value).expect_err(key);
+        assert!(message.contains(key), "{message}");
+    }
+}
+
+#[test]
+fn values_become_what_they_mean() {
+    let down = with_line("LINK_DOWN", "LINK_DOWN 5 0 2")
+        .unwrap()
+        .scenario
+        .faults
+        .link;
+    assert_eq!(
+        (down[0].between, down[0].down, down[0].up),
+        ([0, 2], Duration::from_us(2_000_005), None)
+    );
+    let truncated = with_line("RP_TIMER", "RP_TIMER 300.9").unwrap().scenario;
+    assert_eq!(
+        truncated.congestion.dcqcn.increase_interval,
+        Duration::from_us(300)
+    );
+    let deaf = with_line("ENABLE_QCN", "ENABLE_QCN 0").unwrap().scenario;
+    assert!(!deaf.switch.ecn.enabled);
+    let rate = with_line("RATE_AI", "RATE_AI 40.0Mb/s").unwrap().scenario;
+    assert_eq!(rate.congestion.dcqcn.additive_increase, Rate::from_mbps(40));
+    let unpaced = with_line("RATE_BOUND", "RATE_BOUND 0").unwrap().scenario;
+    assert!(!unpaced.congestion.paced);
+    let pair = with_line("GLOBAL_T", "GLOBAL_T 0").unwrap().scenario;
+    assert_eq!(pair.congestion.base_rtt, BaseRtt::Pair);
+}
+
+#[test]
+fn traced_nodes() {
+    let folder = Folder::new("traced");
+    for file in ["topology.txt", "flow.txt"] {
+        fs::copy(data("twohost_single").join(file), folder.0.join(file)).unwrap();
+    }
+    let text = fs::read_to_string(data("twohost_single/dcqcn/config.txt")).unwrap();
+    let traced = |trace: &str, enabled: bool| {
+        fs::write(folder.0.join("trace.txt"), trace).unwrap();
+        let switch = if enabled {
+            "ENABLE_TRACE 1"
+        } else {
+            "ENABLE_TRACE 0"
+        };
+        fs::write(
+            folder.0.join("config.txt"),
+            text.replace("ENABLE_TRACE 0", switch),
+        )
+        .unwrap();
+        import(&folder.0.join("config.txt")).map(|imported| imported.scenario.output.trace_nodes)
+    };
+    assert_eq!(traced("2\n2 0\n", true).unwrap(), [0, 2]);
+    assert!(traced("2\n2 0\n", false).unwrap().is_empty());
+    assert!(traced("0\n\n", true).unwrap().is_empty());
+    for bad in ["", "1\n", "1\n3\n", "2\n1 1\n", "1\n1 2\n", "x\n"] {
+        assert!(
+            traced(bad, false).is_err(),
+            "{bad:?} is checked although tracing is off"
+        );
+    }
+}
+
+/// Every configuration of the reference data, with its case's folder.
+fn reference_cases() -> Vec<PathBuf> {
+    let Some(folder) = reference() else {
+        return Vec::new();
+    };
+    let list = |folder: &Path| {
+        let mut paths: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        paths.sort();
+        paths
+    };
+    let cases = list(&folder.join("ns3"))
+        .into_iter()
+        .filter(|path| path.is_dir());
+    let runs = cases
+        .flat_map(|case| list(&case))
+        .filter(|path| path.join("config.txt").exists());
+    runs.collect()
+}
+
+fn read_maybe_gzipped(path: &Path) -> String {
+    let mut gzipped = path.as_os_str().to_owned();
+    gzipped.push(".gz");
+    match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(_) => {
+            let file = fs::File::open(gzipped).unwrap();
+            std::io::read_to_string(flate2::read::GzDecoder::new(file)).unwrap()
+        }
+    }
+}
+
+/// Source, destination, port, size and start of every flow of a completion file.
+fn completed(fct: &str) -> Vec<(u32, u32, u16, u64, u64)> {
+    let node = |hex: &str| (u32::from_str_radix(hex, 16).unwrap() >> 8) & 0xffff;
+    let mut rows: Vec<_> = fct
+        .lines()
+        .map(|line| {
+            let f: Vec<&str> = line.split(' ').collect();
+            (
+                node(f[0]),
+                node(f[1]),
+                f[3].parse().unwrap(),
+                f[4].parse().unwrap(),
+                f[5].parse().unwrap(),
+            )
+        })
+        .collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn every_reference_case_is_imported_or_refused_by_name() {
+    let mut imported_cases = 0;
+    for run in reference_cases() {
+        let config = fs::read_to_string(run.join("config.txt")).unwrap();
+        let name = run.display();
+        let result = import(&run.join("config.txt"));
+        if config.contains("LB_MODE") {
+            let message = result.expect_err("ConWeave").to_string();
+            assert!(message.contains("ConWeave"), "{message}");
+        } else if config.contains("CC_MODE 7") || config.contains("CC_MODE 8") {
+            assert!(
+                result
+                    .expect_err("another algorithm")
+                    .message
+                    .contains("CC_MODE")
+            );
+        } else {
+            let imported = result.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let folder = Folder::new("reference");
+            let (scenario, inputs) = written(&imported, &folder);
+            assert_eq!(scenario.profile, Profile::HpccNs3);
+            let flows = inputs.flows[0].as_ref().unwrap();
+            let mut rows: Vec<_> = flows
+                .iter()
+                .map(|flow| {
+                    (
+                        flow.source,
+                        flow.destination,
+                        flow.destination_port,
+                        flow.size.get(),
+                        flow.start.as_ns(),
+                    )
+                })
+                .collect();
+            rows.sort_unstable();
+            // The simulator's own record of sizes and truncated starts.
+            assert_eq!(
+                rows,
+                completed(&read_maybe_gzipped(&run.join("fct.txt"))),
+                "{name}"
+            );
+            imported_cases += 1;
+        }
+    }
+    assert!(
+        reference().is_none() || imported_cases >= 15,
+        "{imported_cases}"
+    );
+}

@@ -1,0 +1,584 @@
+//! Every mistake is refused with its place, what was expected and a hint.
+
+mod common;
+
+use common::{Folder, read, refusal};
+use fairlane_scenario::parse;
+
+const STAR: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+/// Asserts that `text` is refused and that the message contains each of `parts`.
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let message = refusal(read(text));
+    for part in parts {
+        assert!(
+            message.contains(part),
+            "expected `{part}` in\n{message}\nof\n{text}"
+        );
+    }
+}
+
+/// As [`refused`], for lines after a star of four hosts (which takes 5 lines).
+#[track_caller]
+fn refused_star(lines: &str, parts: &[&str]) {
+    refused(&format!("{STAR}{lines}"), parts);
+}
+
+#[test]
+fn text_that_is_not_toml() {
+    refused("seed = ", &["x.toml:1:", "not TOML"]);
+    refused("seed = 1\nseed = 2", &["x.toml:2:1", "duplicate key"]);
+    refused("[switch]\nbuffer = 32MiB", &["x.toml:2:", "in quotes"]);
+}
+
+#[test]
+fn unknown_keys_name_the_nearest() {
+    refused(
+        "sed = 1",
+        &["x.toml:1:1", "`sed`", "unknown key", "did you mean `seed`?"],
+    );
+    refused(
+        "\n[switch.pfc]\nenable = true",
+        &["x.toml:3:1", "`switch.pfc.enable`", "`enabled`?"],
+    );
+    refused(
+        "[congestion.dcqcn]\ngian = 0.1",
+        &["`congestion.dcqcn.gian`", "`gain`?"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"poisson\"\nsizes = \"rpc\"\nlod = 0.5\nduration = \"1ms\"",
+        &["x.toml:9:1", "`workload[0].lod`", "did you mean `load`?"],
+    );
+    refused(
+        "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rat = \"1Gbps\", delay = \"1us\" }",
+        &["x.toml:4:15", "`topology.host_link.rat`", "`rate`?"],
+    );
+    refused(
+        "[telemetry]\nx = 1",
+        &["x.toml:1:2", "unknown key `telemetry`"],
+    );
+}
+
+#[test]
+fn wrong_types_and_units() {
+    refused(
+        "seed = \"1\"",
+        &["x.toml:1:1", "`seed`", "expected a whole number from 0"],
+    );
+    refused("seed = -1", &["`seed`", "-1"]);
+    refused("seed = 99999999999999999999", &["x.toml:1:"]);
+    refused("stop = 5", &["`stop`", "a time with its unit", "quotes"]);
+    refused(
+        "stop = \"5\"",
+        &["`stop`", "has no unit", "ps, ns, us, ms, s"],
+    );
+    refused("stop = \"5GB\"", &["`stop`", "has an unknown unit"]);
+    refused(
+        "stop = \"0.5ps\"",
+        &["`stop`", "finer than the smallest unit"],
+    );
+    refused(
+        "[switch]\nbuffer = \"32Mb\"",
+        &["x.toml:2:1", "`switch.buffer`", "unknown unit"],
+    );
+    refused("[switch.pfc]\nheadroom_delays = \"some\"", &["lossless"]);
+    refused(
+        "profile = \"hpcc\"",
+        &["x.toml:1:1", "`profile`", "`hpcc-ns3`?"],
+    );
+    refused(
+        "[congestion]\nalgorithm = \"dqcn\"",
+        &["`congestion.algorithm`", "`dcqcn`?"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"1kB\"\nclass = \"x\"",
+        &["x.toml:10:1", "`workload[0].class`", "0 to 255"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"poisson\"\nsizes = 5\nload = 0.1\nduration = \"1us\"",
+        &[
+            "x.toml:8:1",
+            "`workload[0].sizes`",
+            "name of a distribution",
+        ],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"flows\"\nflow = [{ source = 0, destination = 1, size = \"1xB\" }]",
+        &["x.toml:8:", "`workload[0].flow[0].size`", "unknown unit"],
+    );
+}
+
+#[test]
+fn the_second_of_two_equal_mistakes_is_not_blamed() {
+    let workload = "[[workload]]\nkind = \"permutation\"\nsize = \"1x\"\n";
+    refused_star(
+        &format!("{workload}{workload}"),
+        &["x.toml:8:1", "`workload[0].size`"],
+    );
+}
+
+#[test]
+fn missing_keys_and_kinds() {
+    refused(
+        "[topology]\nhosts = 2",
+        &["x.toml:1:2", "`topology`", "`kind` is missing"],
+    );
+    refused(
+        "[topology]\nkind = \"stra\"",
+        &["x.toml:2:1", "`topology.kind`", "`star`?"],
+    );
+    refused(
+        "[topology]\nkind = \"star\"\nhosts = 2",
+        &[
+            "x.toml:1:2",
+            "`topology`",
+            "`host_link` is missing",
+            "add `host_link = ...`",
+        ],
+    );
+    refused(
+        "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"1Gbps\" }",
+        &["x.toml:4:1", "`topology.host_link`", "`delay` is missing"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"poison\"",
+        &["x.toml:7:1", "`poisson`?"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"permutation\"\nsize = \"1kB\"\n[[workload]]\nkind = \"permutation\"",
+        &["x.toml:9:1", "`workload[1]`", "`size` is missing"],
+    );
+}
+
+#[test]
+fn values_out_of_range() {
+    refused("stop = \"0s\"", &["x.toml:1:1", "`stop`", "is 0"]);
+    refused("stop = \"10000000s\"", &["`stop`", "at most"]);
+    refused(
+        "[output]\nsample_interval = \"0us\"",
+        &["x.toml:2:1", "is 0"],
+    );
+    refused(
+        "[output]\ntrace_nodes = [0, 3]",
+        &["`output.trace_nodes[1]`", "node 3 doesn't exist"],
+    );
+    refused(
+        "[output]\ntrace_nodes = [0, 0]",
+        &["x.toml:2:19", "named twice"],
+    );
+    refused("[packet]\nmtu = 0", &["`packet.mtu`", "is 0B"]);
+    refused(
+        "[packet]\nmtu = 9300",
+        &["`packet.mtu`", "expected 1B to 9KiB"],
+    );
+    refused(
+        "[packet]\nheader = 60000\ntelemetry = 6000",
+        &["`packet.mtu`", "65535B"],
+    );
+    refused("[switch]\nbuffer = 0", &["`switch.buffer`"]);
+    refused(
+        "[switch.pfc]\nthreshold_shift = 64",
+        &["`switch.pfc.threshold_shift`", "0 to 32"],
+    );
+    refused(
+        "[switch.ecn]\nkmin_per_gbps = \"20kB\"",
+        &["`switch.ecn.kmin_per_gbps`", "16kB"],
+    );
+    refused(
+        "[switch.ecn]\npmax = 1.5",
+        &["x.toml:2:1", "expected 0 to 1"],
+    );
+    refused("[switch.ecn]\npmax = nan", &["`switch.ecn.pmax`", "is NaN"]);
+    refused(
+        "[transport]\nack_timeout = \"0us\"",
+        &["`transport.ack_timeout`", "is 0"],
+    );
+    refused(
+        "[congestion.dcqcn]\ngain = -0.1",
+        &["`congestion.dcqcn.gain`", "-0.1"],
+    );
+    refused(
+        "[congestion.dcqcn]\nalpha_interval = \"0us\"",
+        &["alpha_interval`", "is 0"],
+    );
+    refused(
+        "[congestion.dcqcn]\nmin_rate = \"0bps\"",
+        &["min_rate`", "is 0bps"],
+    );
+    refused(
+        "[congestion.dcqcn]\nmin_rate = \"200Gbps\"",
+        &["min_rate`", "every host link"],
+    );
+    refused(
+        "[congestion.hpcc]\ntarget_utilization = 0.0",
+        &["target_utilization`", "above 0"],
+    );
+    refused(
+        "[congestion.hpcc]\ntarget_utilization = inf",
+        &["target_utilization`", "is inf"],
+    );
+    refused(
+        "[congestion.fixed]\nrate = \"0bps\"",
+        &["`congestion.fixed.rate`", "is 0bps"],
+    );
+    refused(
+        "[faults]\nloss_rate = 1.0",
+        &["`faults.loss_rate`", "below 1"],
+    );
+    refused(
+        "[congestion]\nalgorithm = \"hpcc\"\nwindow = \"none\"",
+        &["x.toml:3:1", "`congestion.window`", "HPCC"],
+    );
+}
+
+#[test]
+fn thresholds_by_rate() {
+    let list = |rows: &str| format!("[switch.ecn]\nthreshold = [{rows}]");
+    refused(
+        &list("{ rate = \"25Gbps\", kmin = 1, kmax = 2, pmax = 1 }"),
+        &["`switch.ecn.threshold`", "no threshold for 100Gbps"],
+    );
+    refused(
+        &list("{ rate = \"25Gbps\", kmin = 3, kmax = 2, pmax = 1 }"),
+        &["`switch.ecn.threshold[0].kmin`", "at most kmax"],
+    );
+    let row = "{ rate = \"100Gbps\", kmin = 1, kmax = 2, pmax = 1 }";
+    refused(
+        &list(&format!("{row}, {row}")),
+        &["threshold[1].rate`", "two thresholds"],
+    );
+    refused(
+        &list("{ rate = \"100Gbps\", kmin = 1, kmax = 2, pmax = nan }"),
+        &["threshold[0].pmax`", "NaN"],
+    );
+    let off = list("{ rate = \"25Gbps\", kmin = 1, kmax = 2, pmax = 1 }\n]\nenabled = false # [");
+    assert!(
+        read(&off).is_ok(),
+        "thresholds don't matter without marking"
+    );
+}
+
+#[test]
+fn topologies_of_senseless_size() {
+    let star = |hosts: &str, rate: &str, delay: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"{rate}\", delay = \"{delay}\" }}"
+        )
+    };
+    refused(
+        &star("0", "1Gbps", "1us"),
+        &["x.toml:3:1", "`topology.hosts`", "at least 1"],
+    );
+    refused(&star("1", "1Gbps", "1us"), &["`topology`", "at least 2"]);
+    refused(
+        &star("4000000000", "1Gbps", "1us"),
+        &["`topology`", "nodes"],
+    );
+    refused(
+        &star("2", "0Gbps", "1us"),
+        &["x.toml:4:15", "`topology.host_link.rate`", "is 0bps"],
+    );
+    refused(
+        &star("2", "9Tbps", "1us"),
+        &["`topology.host_link.rate`", "8Tbps"],
+    );
+    refused(
+        &star("2", "1Gbps", "0us"),
+        &["`topology.host_link.delay`", "is 0ps"],
+    );
+    refused(
+        &star("2", "1Gbps", "2s"),
+        &["`topology.host_link.delay`", "1s"],
+    );
+    let link = "{ rate = \"100Gbps\", delay = \"1us\" }";
+    let tree = |cores: u32| {
+        format!(
+            "[topology]\nkind = \"fat-tree\"\npods = 2\ntors_per_pod = 2\naggregations_per_pod = 2\ncores = {cores}\nhosts_per_tor = 2\nhost_link = {link}\nfabric_link = {link}"
+        )
+    };
+    refused(
+        &tree(3),
+        &["x.toml:6:1", "`topology.cores`", "multiple", "write 2"],
+    );
+    refused(&tree(0), &["`topology.cores`"]);
+    refused(&tree(u32::MAX - 1), &["`topology`", "nodes"]);
+    let mesh = format!(
+        "[topology]\nkind = \"mesh\"\nswitches = 4000000000\nhosts_per_switch = 4000000000\nhost_link = {link}\nfabric_link = {link}"
+    );
+    refused(&mesh, &["`topology`", "at most"]);
+}
+
+#[test]
+fn faults_of_links() {
+    let fault = |fields: &str| format!("[[faults.link]]\n{fields}");
+    refused_star(
+        &fault("between = [0, 1]\ndown = \"1us\""),
+        &["x.toml:7:1", "no link between nodes 0 and 1"],
+    );
+    refused_star(
+        &fault("between = [0, 9]\ndown = \"1us\""),
+        &["`faults.link[0].between`"],
+    );
+    refused_star(
+        &fault("between = [0, 4]\ndown = \"2us\"\nup = \"2us\""),
+        &["x.toml:9:1", "`faults.link[0].up`"],
+    );
+    let twice = "[[faults.link]]\nbetween = [0, 4]\ndown = \"1us\"\n";
+    refused_star(
+        &format!("{twice}{twice}"),
+        &["`faults.link[1].down`", "already down"],
+    );
+}
+
+#[test]
+fn buffers_smaller_than_headroom() {
+    refused(
+        "profile = \"hpcc-ns3\"\n[switch]\nbuffer = \"60kB\"",
+        &["x.toml:3:1", "`switch.buffer`", "headroom"],
+    );
+}
+
+#[test]
+fn profile_hpcc_ns3_has_limits_of_its_own() {
+    let star = |rate: &str, delay: &str| {
+        format!(
+            "profile = \"hpcc-ns3\"\n[congestion]\nalgorithm = \"hpcc\"\n[topology]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"{rate}\", delay = \"{delay}\" }}"
+        )
+    };
+    refused(
+        &star("40Gbps", "1us"),
+        &["`topology`", "40Gbps", "25, 50, 100, 200 or 400"],
+    );
+    refused(
+        &star("100Gbps", "0.5ns"),
+        &["`topology.host_link.delay`", "whole nanoseconds"],
+    );
+    assert!(read(&star("100Gbps", "0ns")).is_ok());
+}
+
+#[test]
+fn workloads_of_senseless_numbers() {
+    let poisson = |load: &str, more: &str| {
+        format!(
+            "[[workload]]\nkind = \"poisson\"\nsizes = \"rpc\"\nload = {load}\nduration = \"1ms\"\n{more}"
+        )
+    };
+    for load in ["0", "0.0", "-0.5", "1.01", "nan", "inf"] {
+        refused_star(
+            &poisson(load, ""),
+            &["x.toml:9:1", "`workload[0].load`", "at most 1"],
+        );
+    }
+    refused_star(
+        &poisson("0.5", "class = 0"),
+        &["`workload[0].class`", "1 to 7"],
+    );
+    refused_star(
+        &poisson("0.5", "class = 8"),
+        &["`workload[0].class`", "1 to 7"],
+    );
+    refused_star(
+        &poisson("0.5", "sources = \"0\"\ndestinations = \"0\""),
+        &["destinations`", "itself"],
+    );
+    refused_star(
+        &poisson("0.5", "").replace("1ms", "1000s"),
+        &["`workload[0]`", "messages, expected at most"],
+    );
+    refused_star(
+        &poisson("0.5", "").replace("1ms", "0s"),
+        &["`workload[0].duration`", "is 0"],
+    );
+    refused_star(
+        &poisson("0.5", "").replace("\"rpc\"", "\"rcp\""),
+        &["x.toml:8:1", "\"rcp\"", "websearch"],
+    );
+    refused_star(
+        &poisson("0.5", "").replace("\"rpc\"", "\"hadop\""),
+        &["did you mean \"hadoop\"?"],
+    );
+    let incast = |more: &str| format!("[[workload]]\nkind = \"incast\"\n{more}");
+    refused_star(
+        &incast("degree = 0\nsize = 1"),
+        &["`workload[0].degree`", "at least 1"],
+    );
+    refused_star(
+        &incast("degree = 4\nsize = 1"),
+        &["`workload[0].degree`", "at most 3"],
+    );
+    refused_star(
+        &incast("degree = 3\nsize = 0"),
+        &["`workload[0].size`", "is 0"],
+    );
+    refused_star(
+        &incast("degree = 3\nsize = 1\nreceiver = 4"),
+        &["`workload[0].receiver`", "isn't a host"],
+    );
+    refused_star(
+        &incast("degree = 3\nsize = 1\nrounds = 2\nperiod = \"0s\""),
+        &["`workload[0].period`"],
+    );
+    refused_star(
+        &incast("degree = 3\nsize = 1\nhosts = \"0-2\"\nreceiver = 1"),
+        &["at most 2"],
+    );
+    let ring = "[[workload]]\nkind = \"ring-all-reduce\"\n";
+    refused_star(
+        &format!("{ring}size = 3"),
+        &["`workload[0].size`", "4 hosts"],
+    );
+    refused_star(
+        &format!("{ring}size = 9\nhosts = \"2\""),
+        &["`workload[0].hosts`", "at least 2"],
+    );
+    refused_star(
+        &format!("{ring}size = 9\nrounds = 0"),
+        &["`workload[0].rounds`"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"all-to-all\"\nsize = \"2TiB\"",
+        &["unknown unit"],
+    );
+}
+
+#[test]
+fn sets_of_hosts() {
+    let set = |hosts: &str| {
+        format!("[[workload]]\nkind = \"permutation\"\nsize = 1\nhosts = \"{hosts}\"")
+    };
+    for bad in ["", "a", "1-", "-1", "3-1", "0,,1", "0;1", "all,0"] {
+        refused_star(
+            &set(bad),
+            &[
+                "x.toml:9:1",
+                "`workload[0].hosts`",
+                "expected a number or a range",
+            ],
+        );
+    }
+    refused_star(&set("0-4"), &["node 4 isn't a host"]);
+    refused_star(&set("0-4294967295"), &["node 4 isn't a host"]);
+    refused_star(&set("7"), &["node 7 isn't a host"]);
+    refused_star(&set("0-2,2"), &["host 2 is named twice"]);
+}
+
+#[test]
+fn listed_flows() {
+    let flows = |rows: &str| format!("[[workload]]\nkind = \"flows\"\nflow = [{rows}]");
+    let key = "`workload[0].flow[0]";
+    refused_star(&flows(""), &["`workload[0]`", "neither `path` nor `flow`"]);
+    refused_star(
+        &flows("{ source = 0, destination = 0, size = 1 }"),
+        &[key, "to itself"],
+    );
+    refused_star(
+        &flows("{ source = 0, destination = 4, size = 1 }"),
+        &[key, "isn't a host"],
+    );
+    refused_star(
+        &flows("{ source = 0, destination = 1, size = 0 }"),
+        &[key, "is 0"],
+    );
+    refused_star(
+        &flows("{ source = 0, destination = 1, size = 1, class = 0 }"),
+        &[key, "1 to 7"],
+    );
+    refused_star(
+        &flows(
+            "{ source = 0, destination = 1, size = 1, start = \"2us\" }, { source = 0, destination = 1, size = 1, start = \"1us\" }",
+        ),
+        &["`workload[0].flow[1].start`", "ascending"],
+    );
+}
+
+#[test]
+fn points_of_sizes() {
+    let points = |rows: &str| {
+        format!(
+            "[[workload]]\nkind = \"poisson\"\nload = 0.1\nduration = \"1us\"\nsizes = [{rows}]"
+        )
+    };
+    let rows = |rows: &[(u64, f64)]| {
+        let row =
+            |(size, percent): &(u64, f64)| format!("{{ size = {size}, percent = {percent:?} }}");
+        points(&rows.iter().map(row).collect::<Vec<_>>().join(", "))
+    };
+    refused_star(&points(""), &["`workload[0].sizes`", "0 points"]);
+    refused_star(
+        &rows(&[(1, 5.0), (2, 100.0)]),
+        &["sizes[0]`", "first percent is 5"],
+    );
+    refused_star(
+        &rows(&[(1, 0.0), (2, 50.0), (3, 40.0), (4, 100.0)]),
+        &["sizes[2]`", "falls from 50 to 40"],
+    );
+    refused_star(
+        &rows(&[(1, 0.0), (5, 50.0), (3, 100.0)]),
+        &["sizes[2]`", "falls from 5B to 3B"],
+    );
+    refused_star(&rows(&[(1, 0.0), (5, 90.0)]), &["last percent is 90"]);
+    refused_star(&rows(&[(1, 0.0), (5, 1.0)]), &["percents, not fractions"]);
+    refused_star(&rows(&[(1, 0.0), (5, 101.0)]), &["percent is 101"]);
+    refused_star(&rows(&[(0, 0.0), (0, 100.0)]), &["mean size is 0"]);
+}
+
+#[test]
+fn overrides_are_blamed_by_name() {
+    let set = |text: &str| {
+        let overrides = [text.to_owned()];
+        refusal(parse(
+            STAR,
+            "x.toml",
+            std::path::Path::new("."),
+            &overrides,
+            None,
+        ))
+    };
+    assert!(set("seed").contains("--set seed: has no `=`"));
+    assert!(set("=1").contains("has an empty key"));
+    assert!(set("sed=1").contains("did you mean `seed`?"));
+    let zero = set("topology.hosts=0");
+    assert!(
+        zero.starts_with("error --set topology.hosts=0: `topology.hosts`"),
+        "{zero}"
+    );
+    assert!(set("workload.0.load=1").contains("`workload` has 0 elements"));
+    assert!(set("workload.first=1").contains("`workload` is a list"));
+    assert!(set("seed.x=1").contains("`seed` is a single value"));
+    assert!(set("profile=hpcc").contains("`hpcc-ns3`?"));
+}
+
+#[test]
+fn files_that_are_not_there_or_not_text() {
+    let folder = Folder::new("absent").with(
+        "present.toml",
+        "[topology]\nkind = \"file\"\npath = \"t.txt\"",
+    );
+    let scenario = folder.0.join("present.toml");
+    let message = refusal(fairlane_scenario::load(&scenario, &[], None));
+    assert!(
+        message.contains("present.toml:3:1") && message.contains("t.txt doesn't exist"),
+        "{message}"
+    );
+    std::fs::write(folder.0.join("t.txt"), b"3 1 2\n\xff\xfe\n").unwrap();
+    let message = refusal(fairlane_scenario::load(&scenario, &[], None));
+    assert!(
+        message.contains("t.txt:2") && message.contains("UTF-8"),
+        "{message}"
+    );
+    let message = refusal(fairlane_scenario::load(
+        &folder.0.join("no.toml"),
+        &[],
+        None,
+    ));
+    assert!(
+        message.contains("no.toml") && message.contains("can't be read"),
+        "{message}"
+    );
+}

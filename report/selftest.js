@@ -1,0 +1,226 @@
+// Checks a report in a browser through real DOM events. Not part of a report: the browser test adds
+// it to a page, opens the page headless and reads the verdict from <pre id="selftest">, one line per
+// check, "pass NAME" or "fail NAME: WHY", then "done".
+"use strict";
+
+const verdict = [];
+
+function pause(ms = 60) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function demand(condition, why) {
+  if (!condition) throw new Error(why);
+}
+
+async function check(name, body) {
+  try {
+    await body();
+    verdict.push(`pass ${name}`);
+  } catch (error) {
+    verdict.push(`fail ${name}: ${error.message}`);
+  }
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/** All pixels of a canvas in one number each, without transparency. */
+function pixels(canvas) {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return new Uint32Array(data.buffer);
+}
+
+function differ(before, after) {
+  return before.length !== after.length || before.some((pixel, place) => pixel !== after[place]);
+}
+
+/** The pixels of a chart that have the colour of one of its series. */
+function inked(chart, series) {
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = chart.series[series].stroke(chart, series);
+  probe.fillRect(0, 0, 1, 1);
+  const colour = new Uint32Array(probe.getImageData(0, 0, 1, 1).data.buffer)[0];
+  return pixels(chart.ctx.canvas).filter((pixel) => pixel === colour).length;
+}
+
+function move(target, kind, x, y) {
+  const bounds = target.getBoundingClientRect();
+  const place = { clientX: bounds.left + x, clientY: bounds.top + y, bubbles: true };
+  target.dispatchEvent(new (kind.startsWith("pointer") ? PointerEvent : MouseEvent)(kind, place));
+}
+
+async function checkPage() {
+  await check("figures are there", () => {
+    demand(byId("name").textContent.length > 0, "no name");
+    demand(byId("ending").textContent.length > 0, "no ending");
+    demand(document.querySelectorAll(".tile").length >= 10, "too few tiles");
+    demand(document.querySelectorAll("#signals tr").length >= 7, "too few signals");
+    for (const figure of document.querySelectorAll(".figure")) demand(figure.textContent.trim() !== "", "a tile is empty");
+  });
+  await check("no panel is empty", () => {
+    for (const host of document.querySelectorAll(".chart")) {
+      const text = host.querySelector(".empty")?.textContent ?? "";
+      demand(host.querySelector("canvas") || text.length > 4, `${host.id} shows nothing`);
+    }
+  });
+  await check("nothing is wider than the page", () => {
+    const { scrollWidth } = document.documentElement;
+    demand(scrollWidth <= innerWidth, `${scrollWidth} px in ${innerWidth} px`);
+  });
+  await check("nothing was loaded", () => {
+    const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
+    demand(loaded.length === 0, loaded.join(", "));
+  });
+}
+
+async function checkCharts() {
+  for (const [name, kept] of Object.entries(fairlane.charts)) {
+    if (!kept) continue;
+    await check(`${name} has lines`, () => {
+      for (let series = 1; series < kept.chart.series.length; series++) {
+        const count = inked(kept.chart, series);
+        demand(count > 30, `${count} pixels of series ${series}`);
+      }
+    });
+  }
+}
+
+async function checkSlowdown() {
+  await check("slowdown switches between log and linear", async () => {
+    const before = pixels(fairlane.charts.slowdown.chart.ctx.canvas);
+    byId("slowdown-linear").click();
+    await pause();
+    const { chart } = fairlane.charts.slowdown;
+    demand(chart.scales.y.distr === 1 && chart.scales.y.min === 0, "the scale isn't linear from 0");
+    demand(byId("slowdown-linear").getAttribute("aria-pressed") === "true", "the button isn't pressed");
+    demand(differ(before, pixels(chart.ctx.canvas)), "the drawing didn't change");
+    demand(inked(chart, 1) > 30, "the line is missing");
+    byId("slowdown-log").click();
+    await pause();
+    demand(fairlane.charts.slowdown.chart.scales.y.distr === 3, "the scale isn't logarithmic");
+    demand(document.querySelectorAll("#chart-slowdown canvas").length === 1, "the old chart is still there");
+  });
+  await check("hover shows slowdowns", async () => {
+    const { chart } = fairlane.charts.slowdown;
+    move(chart.over, "mouseenter", 100, 50);
+    move(chart.over, "mousemove", 100, 50);
+    await pause();
+    const values = [...document.querySelectorAll("#chart-slowdown .u-value")].map((cell) => cell.textContent);
+    demand(values.length === 5 && values.every((text) => text !== ""), `values: ${values.join("|")}`);
+  });
+}
+
+async function checkTimeCharts() {
+  await check("hover is shared by the charts over time", async () => {
+    const { over } = fairlane.charts.throughput.chart;
+    move(over, "mouseenter", 80, 50);
+    move(over, "mousemove", 80, 50);
+    await pause();
+    const values = [...document.querySelectorAll("#chart-depth .u-value")].map((cell) => cell.textContent);
+    demand(values.every((text) => text !== ""), `values: ${values.join("|")}`);
+  });
+  await check("a click shows that time on the map", async () => {
+    const { chart } = fairlane.charts.throughput;
+    const { over } = chart;
+    const x = over.clientWidth * 0.8;
+    const before = byId("map-time").textContent;
+    for (const kind of ["mousemove", "mousedown", "mouseup", "click"]) move(over, kind, x, 50);
+    await pause();
+    demand(byId("map-time").textContent !== before, "the map's time is the same");
+    const { count } = fairlane.data.map.frames;
+    demand(Math.abs(fairlane.map.frame / count - 0.8) < 0.05, `frame ${fairlane.map.frame} of ${count}`);
+    const mark = over.querySelector(".map-mark").getBoundingClientRect().left - over.getBoundingClientRect().left;
+    demand(Math.abs(mark - x) < 8 + over.clientWidth / count, `the mark is at ${mark}, not ${x}`);
+  });
+}
+
+async function checkMap() {
+  const { map } = fairlane;
+  const slide = (frame) => { byId("slider").value = frame; byId("slider").dispatchEvent(new Event("input")); };
+  await check("the slider changes the map and its time", async () => {
+    slide(0);
+    await pause();
+    const time = byId("map-time").textContent, before = pixels(map.canvas);
+    slide(Math.floor(map.map.frames.count / 2));
+    await pause();
+    demand(byId("map-time").textContent !== time, `the time is still ${time}`);
+    demand(differ(before, pixels(map.canvas)), "the drawing didn't change");
+  });
+  await check("links have many colours", () => {
+    demand(new Set(pixels(map.canvas)).size > 20, "hardly any colours");
+  });
+  for (const mode of ["queue", "paused", "utilisation"]) {
+    await check(`links show ${mode}`, async () => {
+      const before = pixels(map.canvas);
+      byId(`map-${mode}`).click();
+      await pause();
+      demand(differ(before, pixels(map.canvas)), "the drawing didn't change");
+      demand(byId(`map-${mode}`).getAttribute("aria-pressed") === "true", "the button isn't pressed");
+      demand(byId("legend-ticks").childElementCount >= 3, "the legend has no ticks");
+    });
+  }
+  await check("play moves on and stops", async () => {
+    slide(0);
+    byId("play").click();
+    await pause(400);
+    demand(map.frame >= 2, `still at frame ${map.frame}`);
+    byId("play").click();
+    const frame = map.frame;
+    await pause(400);
+    demand(map.frame === frame, "it plays on");
+  });
+}
+
+async function checkHover() {
+  const { map } = fairlane, { view } = map, tip = byId("map-tip");
+  await check("hover over a link names it", async () => {
+    const port = Math.floor(map.portCount * 0.75);
+    const [x1, y1, x2, y2] = view.lanes.subarray(port * 4, port * 4 + 4);
+    move(map.canvas, "pointermove", x1 + (x2 - x1) * 0.3, y1 + (y2 - y1) * 0.3);
+    await pause();
+    demand(!tip.hidden && tip.offsetWidth > 50, "no tooltip");
+    demand(tip.textContent.includes("b/s") && tip.textContent.includes("–"), tip.textContent);
+    const inside = tip.getBoundingClientRect(), box = byId("map-box").getBoundingClientRect();
+    demand(inside.left >= box.left && inside.right <= box.right + 1, "the tooltip leaves the map");
+  });
+  await check("hover over a node names it", async () => {
+    const node = view.nodeX.length - 1;
+    move(map.canvas, "pointermove", view.nodeX[node], view.nodeY[node]);
+    await pause();
+    demand(tip.textContent.startsWith(map.name(node)), tip.textContent);
+    demand(tip.textContent.includes("deepest queue"), tip.textContent);
+  });
+  await check("the tooltip goes away", async () => {
+    move(map.canvas, "pointerleave", -5, -5);
+    await pause();
+    demand(tip.hidden, "it stays");
+  });
+  await check("zoom in and out", async () => {
+    const before = Array.from(view.nodeX);
+    byId("zoom-in").click();
+    demand(view.nodeX.some((x, node) => Math.abs(x - before[node]) > 5), "nothing moved");
+    byId("zoom-reset").click();
+    demand(view.nodeX.every((x, node) => Math.abs(x - before[node]) < 0.01), "it doesn't come back");
+  });
+}
+
+async function runSelftest() {
+  await pause(200);
+  await checkPage();
+  if (fairlane.data.slowdown.length > 0) {
+    await checkCharts();
+    await checkSlowdown();
+    await checkTimeCharts();
+    await checkMap();
+    await checkHover();
+  }
+  await check("no errors", () => demand(selftestErrors.length === 0, selftestErrors.join("; ")));
+  const report = document.createElement("pre");
+  report.id = "selftest";
+  report.textContent = [...verdict, "done", ""].join("\n");
+  document.body.append(report);
+}
+
+runSelftest();
