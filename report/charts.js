@@ -100,7 +100,7 @@ function slowdownSeries(bins) {
     label: "up to",
     value: (_, place) => {
       const bin = bins[place];
-      return bin ? `${formatBytes(bin.upto_bytes)} (${formatCount(bin.count)} messages)` : "";
+      return bin ? `${formatBytes(bin.size)} (${formatCount(bin.count)} messages)` : "";
     },
   };
   const lines = PERCENTILES.map(([, label], place) =>
@@ -127,7 +127,7 @@ function slowdownChart(host, bins, scale) {
     axes: [
       axis("message size", {
         splits: (chart) => binSplits(chart, bins.length),
-        values: (_, splits) => splits.map((place) => formatBytes(bins[place].upto_bytes, 2)),
+        values: (_, splits) => splits.map((place) => formatBytes(bins[place].size, 2)),
       }),
       log ? logAxis(vertical) : vertical,
     ],
@@ -140,14 +140,21 @@ function slowdownChart(host, bins, scale) {
 
 // Distributions ----------------------------------------------------------------------------------
 
+/** Where the axis of shares starts: at 0, or just below a curve that starts in the upper half. */
+function shareFloor(first) {
+  return first < 0.5 ? 0 : Math.max(0.5, Math.min(0.9, Math.floor(first * 10) / 10));
+}
+
 function distributionChart(host, distribution, { label, format, colour, empty }) {
   const { value, share } = distribution;
   if (value.length === 0) return showEmpty(host, empty);
   const low = value[0], high = Math.max(value[value.length - 1], low * 10);
+  const floor = shareFloor(share[0]);
+  const quarters = [0, 1, 2, 3, 4].map((part) => floor + ((1 - floor) * part) / 4);
   const horizontal = axis(label, { values: (_, splits) => splits.map((split) => format(split)) });
   const options = {
-    scales: { x: { time: false, distr: 3, range: () => [low, high] }, y: { range: () => [0, 1.02] } },
-    axes: [logAxis(horizontal), sideAxis("share at most", (part) => formatShare(part, 4), { splits: () => [0, 0.25, 0.5, 0.75, 1] })],
+    scales: { x: { time: false, distr: 3, range: () => [low, high] }, y: { range: () => [floor, 1 + (1 - floor) * 0.02] } },
+    axes: [logAxis(horizontal), sideAxis("share at most", (part) => formatShare(part, 4), { splits: () => quarters })],
     cursor: cursor({ drag: { x: false, y: false } }),
     series: [
       { label: "at most", value: (_, raw) => (raw === null || raw === undefined ? "" : format(raw)) },
@@ -194,10 +201,16 @@ function fromZero(floor) {
   return (_, __, high) => [0, Math.max(floor, (high ?? 0) * 1.08)];
 }
 
+/** A range of time as asked for, but from 0 if it begins with the data and those begin just after 0. */
+function fromOrigin(times) {
+  const first = times[0], last = times[times.length - 1];
+  return (_, low, high) => [low === first && first < last * 0.02 ? 0 : low, high];
+}
+
 /** A chart over time; `lines` are [values, series, scale range, side axis]. */
 function timeChart(host, series, lines) {
   const times = intervalStarts(series);
-  const scales = { x: { time: false } };
+  const scales = { x: { time: false, range: fromOrigin(times) } };
   const axes = [timeAxis(times[times.length - 1])];
   lines.forEach(({ range, side }, place) => {
     scales[`y${place}`] = { range };

@@ -104,7 +104,7 @@ function putDistributions({ completion, queue }) {
 
 function whyZero(signals, name) {
   const row = signals.find((signal) => signal.name === name);
-  return row ? `None. ${row.note}` : "None.";
+  return row ? `None: ${row.note}` : "None.";
 }
 
 function allZero(values) {

@@ -131,6 +131,9 @@ pub(crate) struct Paths {
     /// Source ports to try, inclusive
     #[arg(long, value_name = "A-B", default_value = "10000-10031", value_parser = ports)]
     pub(crate) ports: Ports,
+    /// Destination port of the messages; profile hpcc-ns3 hashes it
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) destination_port: u16,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,

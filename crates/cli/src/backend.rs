@@ -4,12 +4,13 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fairlane_fabric::topology::{self, Facts, Topology};
-use fairlane_fabric::{Results, metrics};
+use fairlane_fabric::{Results, Simulation, metrics};
 use fairlane_scenario::hpcc;
-use fairlane_units::{NodeId, Time};
+use fairlane_units::NodeId;
 use serde::Serialize;
 
 pub(crate) use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
+pub(crate) use fairlane_fabric::{Control, PathPreview, Progress};
 pub(crate) use fairlane_scenario::{Loaded, schema};
 
 use crate::args;
@@ -24,7 +25,11 @@ const POINTS: usize = 200;
 impl From<fairlane_scenario::Error> for Failure {
     fn from(error: fairlane_scenario::Error) -> Self {
         let failure = Self::new(format!("{}: {}", error.place, error.message));
-        if error.hint.is_empty() { failure } else { failure.hint(error.hint) }
+        if error.hint.is_empty() {
+            failure
+        } else {
+            failure.hint(error.hint)
+        }
     }
 }
 
@@ -33,7 +38,11 @@ impl From<fairlane_scenario::Error> for Failure {
 /// # Errors
 /// If it is wrong, with the place.
 pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
-    Ok(fairlane_scenario::load(&arguments.scenario, &arguments.overrides, arguments.seed)?)
+    Ok(fairlane_scenario::load(
+        &arguments.scenario,
+        &arguments.overrides,
+        arguments.seed,
+    )?)
 }
 
 /// What a run amounts to.
@@ -64,7 +73,12 @@ pub(crate) fn figures(results: &Results) -> Figures {
         events_per_second: None,
     };
     let switch_ports = results.ports.iter().filter(|port| port.on_switch).count();
-    let intervals = results.series.sent.len().checked_div(results.series.ports).unwrap_or(0);
+    let intervals = results
+        .series
+        .sent
+        .len()
+        .checked_div(results.series.ports)
+        .unwrap_or(0);
     Figures {
         bins: metrics::slowdown_bins(&results.messages, BINS),
         standalone_bins: metrics::standalone_bins(&results.messages, BINS),
@@ -72,7 +86,10 @@ pub(crate) fn figures(results: &Results) -> Figures {
             &metrics::completion_cdf(&results.messages, POINTS),
             summary.completed,
         ),
-        queue: distribution(&metrics::queue_cdf(results, POINTS), switch_ports * intervals),
+        queue: distribution(
+            &metrics::queue_cdf(results, POINTS),
+            switch_ports * intervals,
+        ),
         report,
         summary,
     }
@@ -129,6 +146,8 @@ pub(crate) struct TopologyReport {
     /// What its links and nodes amount to.
     #[serde(flatten)]
     pub(crate) facts: Facts,
+    /// Node numbers of the hosts.
+    pub(crate) host_nodes: Vec<u32>,
     /// Round-trip time without queues, the largest of all host pairs.
     pub(crate) base_rtt_ns: f64,
     /// Bandwidth-delay product, the largest of all host pairs.
@@ -141,20 +160,51 @@ pub(crate) struct TopologyReport {
 /// If the fabric can't be built.
 pub(crate) fn topology(loaded: &Loaded) -> Result<TopologyReport, Failure> {
     let scenario = &loaded.scenario;
-    let fabric = Topology::build(
-        &scenario.topology,
-        loaded.inputs.topology.as_ref(),
-        scenario.faults.loss_rate,
-    )
-    .map_err(|error| Failure::new(error.to_string()))?;
-    Ok(TopologyReport { facts: topology::facts(&fabric), base_rtt_ns: 0.0, bdp_bytes: 0 })
+    let file = loaded.inputs.topology.as_ref();
+    let fabric = Topology::build(&scenario.topology, file, scenario.faults.loss_rate)
+        .map_err(|error| Failure::new(error.message()).hint(error.hint()))?;
+    let totals = idle(loaded)?.totals;
+    Ok(TopologyReport {
+        facts: topology::facts(&fabric),
+        host_nodes: fabric.hosts().map(NodeId::get).collect(),
+        base_rtt_ns: totals.base_rtt.as_secs_f64() * 1e9,
+        bdp_bytes: totals.bdp.get(),
+    })
 }
 
-// The simulator's side, until it exists.
+/// The fabric of a scenario without traffic: what it would measure of itself.
+fn idle(loaded: &Loaded) -> Result<Results, Failure> {
+    let mut idle = loaded.clone();
+    idle.scenario.workload.clear();
+    idle.scenario.faults.link.clear();
+    simulate(&idle, &mut |_| Control::Interrupt)
+}
 
-#[derive(Clone, Copy)]
-pub(crate) struct Progress { pub(crate) now: Time, pub(crate) transmissions: u64, pub(crate) events: u64, pub(crate) messages_done: u32, pub(crate) messages: u32, pub(crate) last_start: Time }
-pub(crate) enum Control { Continue, Interrupt }
-pub(crate) struct PathPreview { pub(crate) source_port: u16, pub(crate) forward: Vec<NodeId>, pub(crate) reverse: Vec<NodeId> }
-pub(crate) fn simulate(_: &Loaded, _: &mut dyn FnMut(&Progress) -> Control) -> Result<Results, Failure> { Err(Failure::new("not yet")) }
-pub(crate) fn paths(_: &Loaded, _: NodeId, _: NodeId, _: RangeInclusive<u16>) -> Result<Vec<PathPreview>, Failure> { Err(Failure::new("not yet")) }
+/// Runs a scenario; `watch` hears of progress and may interrupt.
+///
+/// # Errors
+/// If topology, workloads or buffers don't fit together.
+pub(crate) fn simulate(
+    loaded: &Loaded,
+    watch: &mut dyn FnMut(&Progress) -> Control,
+) -> Result<Results, Failure> {
+    Ok(Simulation::new(loaded)?.run(watch))
+}
+
+/// The paths that source ports take between two hosts, for messages with a destination port.
+///
+/// # Errors
+/// If a node isn't a host, or the fabric can't be built.
+pub(crate) fn paths(
+    loaded: &Loaded,
+    ends: (NodeId, NodeId),
+    source_ports: RangeInclusive<u16>,
+    destination_port: u16,
+) -> Result<Vec<PathPreview>, Failure> {
+    Ok(fairlane_fabric::paths(
+        loaded,
+        ends,
+        source_ports,
+        destination_port,
+    )?)
+}

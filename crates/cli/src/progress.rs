@@ -69,8 +69,8 @@ impl Reporter {
         let words = self.words(progress, fraction, since);
         match &self.shape {
             Shape::Bar(bar) => {
-                bar.set_position(steps(fraction));
                 bar.set_message(words);
+                bar.set_position(steps(fraction));
             }
             Shape::Lines => print::say(format_args!("{:>3.0} %  {words}", fraction * 100.0)),
             Shape::Quiet => {}
@@ -87,12 +87,15 @@ impl Reporter {
             true => table::wall(elapsed * (1.0 - fraction) / fraction),
             false => "?".into(),
         };
+        let simulated = progress
+            .now
+            .saturating_since(self.origin.unwrap_or(progress.now));
         format!(
-            "{} simulated, {}/{} messages, {} transmissions/s, {left} left",
-            table::seconds(progress.now.as_secs_f64()),
+            "{left} left, {} simulated, {} transmissions/s, {}/{} messages",
+            table::seconds(simulated.as_secs_f64()),
+            table::magnitude(rate),
             progress.messages_done,
             progress.messages,
-            table::magnitude(rate),
         )
     }
 }
@@ -106,7 +109,7 @@ impl Drop for Reporter {
 }
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  {wide_msg}");
+    let style = ProgressStyle::with_template("{bar:16} {percent:>3} %  {wide_msg}");
     let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
     match style {
         Ok(style) => bar.with_style(style.progress_chars("█▉▊▋▌▍▎▏ ")),
@@ -114,7 +117,7 @@ fn bar() -> ProgressBar {
     }
 }
 
-/// The part of the run that lies behind: of the arrivals or of the messages, whichever is behind.
+/// The part of the run that lies behind: of the arrivals or of the payload, whichever is behind.
 fn fraction(origin: Time, progress: &Progress) -> f64 {
     let span = progress.last_start.saturating_since(origin).as_secs_f64();
     let past = progress.now.saturating_since(origin).as_secs_f64();
@@ -123,8 +126,13 @@ fn fraction(origin: Time, progress: &Progress) -> f64 {
     } else {
         1.0
     };
-    let messages = f64::from(progress.messages_done) / f64::from(progress.messages.max(1));
-    arrivals.min(messages)
+    let total = progress.total.as_f64();
+    let payload = if total > 0.0 {
+        (progress.placed.as_f64() / total).min(1.0)
+    } else {
+        1.0
+    };
+    arrivals.min(payload)
 }
 
 #[expect(

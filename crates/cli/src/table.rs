@@ -1,5 +1,7 @@
 //! Text tables, and numbers as people read them.
 
+use std::fmt::Display;
+
 /// A table with a header; columns from the second on are aligned to the right.
 pub(crate) fn grid(header: &[&str], rows: &[Vec<String>]) -> String {
     let lines = with_header(header, rows);
@@ -128,6 +130,16 @@ pub(crate) fn digits(number: f64) -> String {
     }
 }
 
+/// Ascending numbers with runs of three or more joined: `10000, 10004-10007`.
+pub(crate) fn ranges<T: Copy + Into<u32> + Display>(numbers: &[T]) -> String {
+    let runs = numbers.chunk_by(|a, b| (*a).into().checked_add(1) == Some((*b).into()));
+    let words = runs.flat_map(|run| match run {
+        [first, _, .., last] => vec![format!("{first}-{last}")],
+        short => short.iter().map(T::to_string).collect(),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +160,12 @@ mod tests {
         assert_eq!(bytes(1.0), "1 B");
         assert_eq!(wall(59.6), "1 min 00 s");
         assert_eq!(wall(7384.0), "2 h 03 min");
+    }
+
+    #[test]
+    fn runs_of_numbers_are_joined() {
+        assert_eq!(ranges(&[1u16, 2, 4, 5, 6, 9]), "1, 2, 4-6, 9");
+        assert_eq!(ranges(&[u32::MAX - 1, u32::MAX]), "4294967294, 4294967295");
     }
 
     #[test]

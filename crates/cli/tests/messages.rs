@@ -17,9 +17,15 @@ fn snapshot(name: &str, text: &str) {
 fn help() {
     let case = Case::new();
     snapshot("help", &case.transcript("--help"));
-    for command in
-        ["run", "import hpcc", "export hpcc-fct", "topology", "paths", "compare", "schema"]
-    {
+    for command in [
+        "run",
+        "import hpcc",
+        "export hpcc-fct",
+        "topology",
+        "paths",
+        "compare",
+        "schema",
+    ] {
         let name = format!("help_{}", command.replace([' ', '-'], "_"));
         snapshot(&name, &case.transcript(&format!("{command} --help")));
     }
@@ -51,8 +57,14 @@ fn usage_errors_exit_with_2() {
 #[test]
 fn scenario_errors_name_the_place_and_the_remedy() {
     let case = Case::with("broken.toml", "[topology]\nkind = \"star\"\nhosst = 3\n");
-    snapshot("scenario_missing", &case.transcript("run missing.toml --out d"));
-    snapshot("scenario_broken", &case.transcript("run broken.toml --out d"));
+    snapshot(
+        "scenario_missing",
+        &case.transcript("run missing.toml --out d"),
+    );
+    snapshot(
+        "scenario_broken",
+        &case.transcript("run broken.toml --out d"),
+    );
     assert_eq!(case.list(), ["broken.toml"]);
 }
 
@@ -67,7 +79,9 @@ fn a_set_that_names_no_key_is_refused() {
 
 #[test]
 fn a_directory_that_holds_something_is_refused() {
-    let case = Case::with("s.toml", STAR).and("full/notes.txt", "mine").and("file", "");
+    let case = Case::with("s.toml", STAR)
+        .and("full/notes.txt", "mine")
+        .and("file", "");
     let mut all = String::new();
     for out in ["full", "file", ".", "/"] {
         all.push_str(&case.transcript(&format!("run s.toml --out {out}")));
@@ -99,8 +113,14 @@ fn results_that_are_none_are_refused() {
 fn broken_flow_files_are_refused() {
     let header = "source,destination,source_port,destination_port,size_bytes,start_ps,completion_ps,standalone_ns";
     let case = Case::with("short/flows.csv", &format!("{header}\n1,2,10000\n"))
-        .and("word/flows.csv", &format!("{header}\n1,2,10000,100,x,0,0,0\n"))
-        .and("big/flows.csv", &format!("{header}\n1,2,99999,100,1,0,0,0\n"))
+        .and(
+            "word/flows.csv",
+            &format!("{header}\n1,2,10000,100,x,0,0,0\n"),
+        )
+        .and(
+            "big/flows.csv",
+            &format!("{header}\n1,2,99999,100,1,0,0,0\n"),
+        )
         .and("column/flows.csv", "source,destination\n1,2\n")
         .and("parquet/flows.parquet", "PAR1 this is no Parquet file PAR1");
     let mut all = String::new();
@@ -114,7 +134,8 @@ fn broken_flow_files_are_refused() {
 #[test]
 fn export_writes_the_format_of_the_reference() {
     let header = "id,source,destination,source_port,destination_port,size_bytes,start_ps,completion_ps,standalone_ns";
-    let rows = "3,3,7,10000,100,2000000,2000000000000,1079141000,173920\n4,300,7,10001,200,1,5999,,1\n";
+    let rows =
+        "3,3,7,10000,100,2000000,2000000000000,1079141000,173920\n4,300,7,10001,200,1,5999,,1\n";
     let case = Case::with("d/flows.csv", &format!("{header}\n{rows}"));
     let output = case.run("export hpcc-fct d -o fct.txt");
     assert!(output.status.success());
@@ -128,7 +149,10 @@ fn export_writes_the_format_of_the_reference() {
 #[test]
 fn a_failed_export_leaves_the_former_file() {
     let case = Case::with("d/flows.csv", "no,columns\n").and("fct.txt", "former");
-    assert_eq!(case.run("export hpcc-fct d -o fct.txt").status.code(), Some(2));
+    assert_eq!(
+        case.run("export hpcc-fct d -o fct.txt").status.code(),
+        Some(2)
+    );
     assert_eq!(case.text("fct.txt"), "former");
     assert_eq!(case.list(), ["d", "fct.txt"]);
 }
@@ -146,7 +170,11 @@ fn the_schema_is_one() {
 fn a_reader_that_leaves_is_no_failure() {
     let case = Case::with("s.toml", LEAF_SPINE);
     for arguments in ["schema", "paths s.toml 0 2 --ports 0-65535 --format csv"] {
-        let mut child = case.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = case
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         drop(child.stdout.take());
         assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments}");
     }
@@ -156,11 +184,26 @@ fn a_reader_that_leaves_is_no_failure() {
 fn topology_and_paths() {
     let case = Case::with("s.toml", LEAF_SPINE);
     snapshot("topology", &case.transcript("topology s.toml"));
-    snapshot("topology_json", &case.transcript("topology s.toml --format json"));
-    snapshot("paths", &case.transcript("paths s.toml 0 2 --ports 10000-10007"));
-    snapshot("paths_csv", &case.transcript("paths s.toml 0 2 --ports 10000-10003 --format csv"));
-    snapshot("paths_json", &case.transcript("paths s.toml 0 2 --ports 10000-10001 --format json"));
-    snapshot("paths_not_hosts", &(case.transcript("paths s.toml 0 0") + &case.transcript("paths s.toml 0 9")));
+    snapshot(
+        "topology_json",
+        &case.transcript("topology s.toml --format json"),
+    );
+    snapshot(
+        "paths",
+        &case.transcript("paths s.toml 0 2 --ports 10000-10007"),
+    );
+    snapshot(
+        "paths_csv",
+        &case.transcript("paths s.toml 0 2 --ports 10000-10003 --format csv"),
+    );
+    snapshot(
+        "paths_json",
+        &case.transcript("paths s.toml 0 2 --ports 10000-10001 --format json"),
+    );
+    snapshot(
+        "paths_not_hosts",
+        &(case.transcript("paths s.toml 0 0") + &case.transcript("paths s.toml 0 9")),
+    );
 }
 
 #[test]
@@ -170,3 +213,67 @@ fn an_unwritable_place_is_found_before_the_run() {
     assert!(text.ends_with("--- exit 2\n"), "{text}");
     assert!(fs::metadata(case.path("file")).unwrap().is_file());
 }
+
+#[test]
+fn import_writes_a_case_that_can_be_described() {
+    let case = Case::with("case/config.txt", CONFIG)
+        .and(
+            "case/topology.txt",
+            "3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 100Gbps 0.001ms 0\n",
+        )
+        .and("case/flow.txt", "1\n0 1 3 100 1000 2.0\n")
+        .and("case/trace.txt", "0\n\n");
+    for output in ["imported.toml", "other"] {
+        let output = case.run(&format!("import hpcc case/config.txt -o {output}"));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(output.stdout.is_empty());
+    }
+    assert!(case.run("topology imported.toml").status.success());
+    assert!(case.run("topology other.toml").status.success());
+}
+
+#[test]
+fn an_import_that_fails_names_the_key_and_writes_nothing() {
+    let case = Case::with("case/config.txt", &CONFIG.replace("CC_MODE 1", "CC_MODE 7"));
+    let text = case.transcript("import hpcc case/config.txt -o imported.toml");
+    assert!(text.ends_with("--- exit 2\n"), "{text}");
+    assert!(
+        text.contains("CC_MODE") && text.contains("\nhint: "),
+        "{text}"
+    );
+    assert_eq!(case.list(), ["case"]);
+}
+
+/// The least that a configuration of HPCC's simulator says for DCQCN.
+const CONFIG: &str = "\
+TOPOLOGY_FILE topology.txt
+FLOW_FILE flow.txt
+TRACE_FILE trace.txt
+PACKET_PAYLOAD_SIZE 1000
+SIMULATOR_STOP_TIME 4.00
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+RP_TIMER 300
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 20Mb/s
+RATE_HAI 200Mb/s
+MIN_RATE 1000Mb/s
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+HAS_WIN 0
+VAR_WIN 0
+RATE_BOUND 1
+ACK_HIGH_PRIO 1
+ENABLE_TRACE 0
+KMAX_MAP 1 100000000000 1600
+KMIN_MAP 1 100000000000 400
+PMAX_MAP 1 100000000000 0.2
+BUFFER_SIZE 32
+";

@@ -1,5 +1,10 @@
 //! What `run` leaves behind, and what it doesn't.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a step of a test that fails fails the test"
+)]
+
 mod support;
 
 use std::fs;
@@ -37,19 +42,33 @@ fn stable(directory: &Path, name: &str) -> Vec<u8> {
 fn a_run_leaves_all_files_and_nothing_else() {
     let case = Case::with("s.toml", STAR);
     let output = case.run("run s.toml --out d");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(list(&case.path("d")), FILES);
     assert_eq!(case.list(), ["d", "s.toml"]);
     let flows = case.text("d/flows.csv");
     assert_eq!(flows.lines().count(), 4);
-    assert!(flows.lines().skip(1).all(|line| line.ends_with(",completed")), "{flows}");
+    assert!(
+        flows
+            .lines()
+            .skip(1)
+            .all(|line| line.ends_with(",completed")),
+        "{flows}"
+    );
 }
 
 #[test]
 fn two_runs_are_equal() {
     let case = Case::with("s.toml", STAR);
     for directory in ["one", "two"] {
-        assert!(case.run(&format!("run s.toml --out {directory}")).status.success());
+        assert!(
+            case.run(&format!("run s.toml --out {directory}"))
+                .status
+                .success()
+        );
     }
     for name in FILES {
         let same = stable(&case.path("one"), name) == stable(&case.path("two"), name);
@@ -72,13 +91,20 @@ fn the_resolved_scenario_gives_the_same_results() {
 fn standard_output_in_json_is_the_summary() {
     let case = Case::with("s.toml", STAR);
     let output = case.run("run s.toml --out d --format json");
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), case.text("d/summary.json"));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        case.text("d/summary.json")
+    );
 }
 
 #[test]
 fn traced_packets_are_written() {
     let case = Case::with("s.toml", STAR);
-    assert!(case.run("run s.toml --out d --set output.trace_nodes=[0]").status.success());
+    assert!(
+        case.run("run s.toml --out d --set output.trace_nodes=[0]")
+            .status
+            .success()
+    );
     assert!(case.text("d/packets.csv").lines().count() > 1);
 }
 
@@ -88,14 +114,20 @@ fn export_has_a_line_for_each_completed_message() {
     assert!(case.run("run s.toml --out d").status.success());
     assert!(case.run("export hpcc-fct d -o fct.txt").status.success());
     fs::remove_file(case.path("d/flows.parquet")).unwrap();
-    assert!(case.run("export hpcc-fct d -o from_csv.txt").status.success());
+    assert!(
+        case.run("export hpcc-fct d -o from_csv.txt")
+            .status
+            .success()
+    );
     assert_eq!(case.text("fct.txt").lines().count(), 3);
     assert_eq!(case.text("fct.txt"), case.text("from_csv.txt"));
 }
 
 #[test]
 fn force_replaces_results_and_keeps_the_rest() {
-    let case = Case::with("s.toml", STAR).and("d/notes.txt", "mine").and("d/packets.csv", "old");
+    let case = Case::with("s.toml", STAR)
+        .and("d/notes.txt", "mine")
+        .and("d/packets.csv", "old");
     assert!(case.run("run s.toml --out d --force").status.success());
     assert_eq!(case.text("d/notes.txt"), "mine");
     assert!(!case.path("d/packets.csv").exists());
@@ -106,9 +138,16 @@ fn force_replaces_results_and_keeps_the_rest() {
 fn compare_shows_settings_that_differ() {
     let case = Case::with("s.toml", STAR);
     assert!(case.run("run s.toml --out one").status.success());
-    assert!(case.run("run s.toml --out two --set congestion.algorithm=hpcc").status.success());
+    assert!(
+        case.run("run s.toml --out two --set congestion.algorithm=hpcc")
+            .status
+            .success()
+    );
     let text = String::from_utf8(case.run("compare one two").stdout).unwrap();
-    let line = text.lines().find(|line| line.starts_with("congestion.algorithm")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("congestion.algorithm"))
+        .unwrap();
     assert!(line.contains("dcqcn") && line.ends_with("hpcc"), "{text}");
     assert!(!text.contains("topology.kind"), "{text}");
     let json: serde_json::Value =
@@ -118,15 +157,25 @@ fn compare_shows_settings_that_differ() {
 
 /// Starts an endless run, sends a signal once it is under way, and returns the signal it died of.
 fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
-    let mut child = case.command(arguments).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = case
+        .command(arguments)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let started = Instant::now();
     let under_way = || case.list().iter().any(|name| name.contains(".partial-"));
     while !under_way() {
         let ended = child.try_wait().unwrap();
-        assert!(ended.is_none() && started.elapsed() < Duration::from_secs(60), "{ended:?}");
+        assert!(
+            ended.is_none() && started.elapsed() < Duration::from_secs(60),
+            "{ended:?}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
-    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    let kill = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(kill.success());
     child.wait().unwrap().signal()
 }
@@ -143,7 +192,10 @@ fn an_interrupted_run_leaves_nothing() {
 #[test]
 fn an_interrupted_run_with_force_keeps_the_former_results() {
     let case = Case::with("s.toml", ENDLESS).and("d/summary.json", "former");
-    assert_eq!(interrupt(&case, "run s.toml --out d --force", "-INT"), Some(2));
+    assert_eq!(
+        interrupt(&case, "run s.toml --out d --force", "-INT"),
+        Some(2)
+    );
     assert_eq!(case.text("d/summary.json"), "former");
     assert_eq!(case.list(), ["d", "s.toml"]);
 }

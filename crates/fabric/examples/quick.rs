@@ -16,5 +16,8 @@ fn main() {
         buf += &format!("{:08x} {:08x} {} {} {} {} {} {}\n", ip(m.source), ip(m.destination), m.source_port, m.destination_port, m.size.get(), m.start.as_ns(), (f - m.start).as_ns(), m.standalone.as_ns());
     }
     out.write_all(buf.as_bytes()).unwrap();
+    let mut pf = String::new();
+    for x in &r.pauses { let i = &r.ports[x.port.index()]; pf += &format!("{} {} {} {} {}\n", x.time.as_ns(), i.node, i.on_switch as u8, i.number, x.pause as u8); }
+    std::fs::write(format!("{}.pfc", args[2]), pf).unwrap();
     eprintln!("{:?} tx {} events {} in {:.2}s = {:.2} M tx/s; bad {:?}", r.totals.ending, r.totals.transmissions, r.totals.events, dt, r.totals.transmissions as f64 / dt / 1e6, fairlane_fabric::metrics::check(&r, true));
 }

@@ -71,7 +71,7 @@ impl World {
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
-                    self.release_buffer(class, at);
+                    self.evict(class, at);
                 }
                 self.drop_packet(at, number, Drop::LinkDown);
             }

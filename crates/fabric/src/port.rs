@@ -209,19 +209,24 @@ impl Port {
         Some(at)
     }
 
-    /// Whether the packet just taken from `class` is to be marked (RED on what stays behind).
+    /// Probability of a mark for the packet just taken from `class` (RED on what stays behind).
     #[inline]
-    pub(crate) fn marks(&mut self, class: u8) -> bool {
+    pub(crate) fn mark_probability(&self, class: u8) -> f64 {
         let waiting = self.queues[usize::from(class)].bytes;
         let Marking { kmin, kmax, pmax } = self.marking;
         if waiting <= kmin {
-            return false;
+            0.0
+        } else if waiting > kmax {
+            1.0
+        } else {
+            pmax * f64::from(waiting - kmin) / f64::from(kmax - kmin)
         }
-        if waiting > kmax {
-            return true;
-        }
-        let probability = pmax * f64::from(waiting - kmin) / f64::from(kmax - kmin);
-        self.marks.next_f64() < probability
+    }
+
+    /// Whether every packet of `class` is marked, without a draw.
+    #[inline]
+    pub(crate) const fn is_over_kmax(&self, class: u8) -> bool {
+        self.queues[class as usize].bytes > self.marking.kmax
     }
 
     /// Starts or ends a pause of `class` by the peer.

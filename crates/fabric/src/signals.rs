@@ -47,7 +47,7 @@ impl World {
         if self.counters.marks == 0 {
             return "no data packet was marked".into();
         }
-        "marked packets were not data, or their acknowledgements had not come back".into()
+        "no acknowledgement of a marked packet had come back".into()
     }
 
     fn why_no_pauses(&self) -> String {

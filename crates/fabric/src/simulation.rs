@@ -10,6 +10,7 @@ use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::faults::{Change, Faults};
 use crate::nic::Nic;
+use crate::ns3_random::Ns3Random;
 use crate::packet::{Kind, PacketPool};
 use crate::port::{Marking, Port, PortSpec};
 use crate::routing::{Graph, Routes};
@@ -163,6 +164,7 @@ fn build_world(
         pauses: Vec::new(),
         faults: Faults::new(changes(scenario, &graph)?),
         ending: None,
+        ns3_random: rules.hpcc_ns3.then(|| Ns3Random::after_setup(topology.nodes.len())),
         graph,
         rules,
     })

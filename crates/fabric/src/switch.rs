@@ -93,6 +93,7 @@ impl World {
         if class != 0 {
             self.release_buffer(class, at);
             self.mark(number, class, at);
+            self.maybe_resume(class, at);
         }
         if self.packets.get(at).telemetry != NONE {
             self.stamp(number, at);
@@ -106,27 +107,48 @@ impl World {
         }
     }
 
-    /// Gives back the buffer of a packet that leaves, which may end a pause.
+    /// Gives back the buffer of a packet that leaves.
     #[inline]
-    pub(crate) fn release_buffer(&mut self, class: u8, at: u32) {
+    fn release_buffer(&mut self, class: u8, at: u32) {
         let packet = self.packets.get(at);
-        let ingress = packet.ingress;
+        let port = &mut self.ports[packet.ingress as usize];
+        self.buffers[port.owner as usize].release(port, class, packet.wire);
+    }
+
+    /// Ends the pause of the neighbour that a packet came from, if its leaving allows that.
+    #[inline]
+    fn maybe_resume(&mut self, class: u8, at: u32) {
+        let ingress = self.packets.get(at).ingress;
         let port = &mut self.ports[ingress as usize];
-        let buffer = &mut self.buffers[port.owner as usize];
-        buffer.release(port, class, packet.wire);
-        if buffer.should_resume(port, class) {
+        if self.buffers[port.owner as usize].should_resume(port, class) {
             port.pausing &= !(1 << class);
             self.send_pause(ingress, class, false);
         }
     }
 
-    /// Marks a packet that leaves if the queue behind it is long.
+    /// Takes a packet out of the buffer without sending it.
+    pub(crate) fn evict(&mut self, class: u8, at: u32) {
+        self.release_buffer(class, at);
+        self.maybe_resume(class, at);
+    }
+
+    /// Marks a data packet that leaves if the queue behind it is long. In a reply the mark is an echo
+    /// and says nothing of the way back.
     #[inline]
     fn mark(&mut self, egress: u32, class: u8, at: u32) {
-        let port = &mut self.ports[egress as usize];
-        if self.rules.ecn && port.marks(class) {
-            port.marked += 1;
-            self.packets.get_mut(at).marked = true;
+        let probability = self.ports[egress as usize].mark_probability(class);
+        if probability == 0.0 || !self.rules.ecn {
+            return;
+        }
+        let draw = match &mut self.ns3_random {
+            _ if self.ports[egress as usize].is_over_kmax(class) => 0.0,
+            Some(random) => random.next_f64(),
+            None => self.ports[egress as usize].marks.next_f64(),
+        };
+        let packet = self.packets.get_mut(at);
+        if draw < probability && matches!(packet.kind, Kind::Data { .. }) {
+            packet.marked = true;
+            self.ports[egress as usize].marked += 1;
             self.counters.marks += 1;
         }
     }
@@ -145,6 +167,10 @@ impl World {
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
     fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
+        if let Some(random) = &mut self.ns3_random {
+            // The identification field of the frame.
+            random.skip();
+        }
         let mut packet = Self::blank(Kind::Pause { pause }, class, self.rules.pause);
         packet.epoch = self.epoch;
         let at = self.packets.alloc(packet);

@@ -9,6 +9,7 @@ use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::faults::Faults;
 use crate::nic::Nic;
+use crate::ns3_random::Ns3Random;
 use crate::packet::PacketPool;
 use crate::port::Port;
 use crate::routing::{Graph, Routes};
@@ -110,6 +111,8 @@ pub(crate) struct World {
     pub(crate) pauses: Vec<PauseRecord>,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,
+    /// In profile `hpcc-ns3`, the random numbers of marks.
+    pub(crate) ns3_random: Option<Ns3Random>,
     /// Set when the run must end before all messages have.
     pub(crate) ending: Option<Ending>,
 }

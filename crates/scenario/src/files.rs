@@ -1,4 +1,4 @@
-//! Reads side files, gzipped or not, and writes sets of files as a whole.
+//! Reads side files, gzipped or not, and writes files that belong together.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -57,7 +57,8 @@ pub(crate) fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Writes all `files` or none: each under a temporary name first, then renamed.
+/// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
+/// written leaves all targets as they were; a reader of the last file finds all others.
 pub(crate) fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
     let partial = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
@@ -66,6 +67,9 @@ pub(crate) fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
     };
     let write = || -> Result<(), (PathBuf, io::Error)> {
         for (path, text) in files {
+            if path.is_dir() {
+                return Err((path.clone(), io::Error::from(io::ErrorKind::IsADirectory)));
+            }
             fs::write(partial(path), text).map_err(|error| (path.clone(), error))?;
         }
         for (path, _) in files {

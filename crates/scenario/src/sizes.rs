@@ -189,16 +189,22 @@ fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Faul
             "sizes are in bytes",
         );
     }
-    let Some(before) = before else {
-        if percent == 0.0 {
-            return Ok(());
+    match before {
+        Some(before) => check_ascent(before, point),
+        None if percent == 0.0 => Ok(()),
+        None => {
+            let message = format!("the first percent is {percent}, expected 0");
+            fail(
+                message,
+                "add a first point with the smallest size and percent 0",
+            )
         }
-        let message = format!("the first percent is {percent}, expected 0");
-        return fail(
-            message,
-            "add a first point with the smallest size and percent 0",
-        );
-    };
+    }
+}
+
+fn check_ascent(before: &SizePoint, point: &SizePoint) -> Result<(), Fault> {
+    let SizePoint { size, percent } = *point;
+    let fail = |message: String, hint| Err(Fault { message, hint });
     if percent < before.percent {
         let message = format!(
             "percent falls from {} to {percent}, expected ascending percents",

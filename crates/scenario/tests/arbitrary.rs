@@ -1,4 +1,5 @@
 //! No input makes a parser panic, and what parses can be written and read again.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a scenario means: defaults, overrides, resolved text, hosts and layouts.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 

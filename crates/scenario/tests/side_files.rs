@@ -121,25 +121,6 @@ fn graphs_that_are_no_fabric() {
 }
 
 #[test]
-fn files_called_like_sections_keep_their_place() {
-    let folder = Folder::new("sections")
-        .with(
-            "topology.txt",
-            "3 1 2\n2\n0 2 0Gbps 1us 0\n1 2 1Gbps 1us 0\n",
-        )
-        .with(
-            "s.toml",
-            "[topology]\nkind = \"file\"\npath = \"topology.txt\"",
-        );
-    std::env::set_current_dir(&folder.0).unwrap();
-    let message = refusal(load(Path::new("s.toml"), &[], None));
-    assert!(
-        message.starts_with("error topology.txt:3: the rate"),
-        "{message}"
-    );
-}
-
-#[test]
 fn starts_of_flows_by_profile() {
     let text = "2\n0 1 3 100 1 2.002\n\n 1 0 5 200 4294967295 2.5s \n";
     let exact = flow_text::parse(text, "f", Profile::Exact).unwrap();

@@ -1,4 +1,5 @@
 //! Distributions of sizes.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 

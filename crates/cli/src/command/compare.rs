@@ -95,10 +95,42 @@ impl Comparison {
             false => table::grid(&header, &cells(&self.settings)),
         };
         header[0] = "figure";
-        format!(
-            "{settings}\n\n{}",
-            table::grid(&header, &cells(&self.figures))
-        )
+        let figures: Vec<_> = self.figures.iter().filter(|row| row.in_text()).collect();
+        let mut parts = vec![settings, table::grid(&header, &cells(figures))];
+        header[0] = "slowdown p50 / p95 / p99";
+        let bins = self.bins();
+        if !bins.is_empty() {
+            parts.push(table::grid(&header, &bins));
+        }
+        parts.join("\n\n")
+    }
+
+    /// Slowdown by message size: a row for each bin.
+    fn bins(&self) -> Vec<Vec<String>> {
+        let column = |bin: usize, field: &str| {
+            let name = format!("{BINS}[{bin}].{field}");
+            self.figures.iter().find(|row| row.name == name)
+        };
+        let row = |bin: usize| {
+            let sizes = column(bin, "upto_bytes")?.values.iter().map(size);
+            let spread: Vec<_> = ["p50", "p95", "p99"]
+                .iter()
+                .filter_map(|field| column(bin, field))
+                .collect();
+            let cell = |run| {
+                let figures: Vec<_> = spread.iter().map(|row| rounded(&row.values[run])).collect();
+                figures.join(" / ")
+            };
+            let mut sizes: Vec<_> = sizes.collect();
+            sizes.dedup();
+            let label = format!("up to {}", sizes.join(" | "));
+            Some(
+                std::iter::once(label)
+                    .chain((0..self.runs.len()).map(cell))
+                    .collect(),
+            )
+        };
+        (0..).map_while(row).collect()
     }
 
     fn csv(&self) -> Result<String, Failure> {
@@ -132,16 +164,30 @@ fn rows(runs: &[&Leaves]) -> Vec<Row> {
     names.collect::<Vec<_>>().into_iter().map(row).collect()
 }
 
-fn cells(rows: &[Row]) -> Vec<Vec<String>> {
+/// The rows as text.
+fn cells<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Vec<String>> {
     let cells = |row: &Row| {
         let mut cells = vec![row.name.clone()];
         cells.extend(row.values.iter().map(rounded));
         cells
     };
-    rows.iter().map(cells).collect()
+    rows.into_iter().map(cells).collect()
+}
+
+/// The key of the slowdown bins in `summary.json`.
+const BINS: &str = "slowdown_bins";
+
+/// A message size of a bin.
+fn size(value: &Value) -> String {
+    value.as_f64().map_or_else(|| "-".into(), table::bytes)
 }
 
 impl Row {
+    /// Whether the row has a place in the text: lists of tables are too long for it.
+    fn in_text(&self) -> bool {
+        !self.name.contains('[')
+    }
+
     /// The cells without rounding.
     fn exact(&self) -> Vec<String> {
         let mut cells = vec![self.name.clone()];
@@ -155,12 +201,18 @@ impl Row {
 }
 
 /// A value for people: fractions to four digits, large counts with commas.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
 fn rounded(value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
         Value::String(text) => text.clone(),
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
             (Some(count), _) => table::count(count),
+            (None, Some(fraction)) if fraction >= 1000.0 => table::count(fraction.round() as u64),
             (None, Some(fraction)) if fraction >= 0.0 => table::digits(fraction),
             _ => number.to_string(),
         },

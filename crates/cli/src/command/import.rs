@@ -15,9 +15,17 @@ pub(crate) fn hpcc(arguments: &ImportHpcc) -> Result<ExitCode, Failure> {
     for note in backend::import_hpcc(&arguments.config, &arguments.output)? {
         print::say(format_args!("note: {note}"));
     }
+    let mut written = arguments.output.clone().into_os_string();
+    if arguments
+        .output
+        .extension()
+        .is_none_or(|extension| extension != "toml")
+    {
+        written.push(".toml");
+    }
+    let written = written.display();
     print::say(format_args!(
-        "wrote {0}; run it with: fairlane run {0} --out DIR",
-        arguments.output.display()
+        "wrote {written}; run it with: fairlane run {written} --out DIR"
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,14 +1,13 @@
 //! `fairlane paths`.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::process::ExitCode;
 
 use fairlane_units::NodeId;
 use serde::Serialize;
 
 use crate::args::{Paths, TableFormat};
-use crate::backend::{self, Loaded, PathPreview};
+use crate::backend::{self, PathPreview};
 use crate::failure::Failure;
 use crate::{print, table};
 
@@ -60,9 +59,8 @@ pub(crate) fn paths(arguments: &Paths) -> Result<ExitCode, Failure> {
         NodeId::new(arguments.source),
         NodeId::new(arguments.destination),
     );
-    refuse_no_hosts(&loaded, ends.0, ends.1)?;
     let range = arguments.ports.first..=arguments.ports.last;
-    let previews = backend::paths(&loaded, ends.0, ends.1, range)?;
+    let previews = backend::paths(&loaded, ends, range, arguments.destination_port)?;
     let preview = Preview::new(arguments.source, arguments.destination, &previews);
     match arguments.format {
         TableFormat::Text => print::text(&preview.text())?,
@@ -112,7 +110,7 @@ impl Preview {
             text.push_str(&format!(
                 "\npath {}: ports {}",
                 shared.path,
-                ranges(&shared.source_ports)
+                table::ranges(&shared.source_ports)
             ));
         }
         text.push_str(&format!(
@@ -183,30 +181,6 @@ fn chain(nodes: &[u32], between: &str) -> String {
         .join(between)
 }
 
-/// Ascending numbers with runs of three or more joined: `10000, 10004-10007`.
-fn ranges<T: Copy + Into<u32> + Display>(numbers: &[T]) -> String {
-    let runs = numbers.chunk_by(|a, b| (*a).into() + 1 == (*b).into());
-    let words = runs.flat_map(|run| match run {
-        [first, _, .., last] => vec![format!("{first}-{last}")],
-        short => short.iter().map(T::to_string).collect(),
-    });
-    words.collect::<Vec<_>>().join(", ")
-}
-
-/// Refuses ends between which there is no path.
-fn refuse_no_hosts(loaded: &Loaded, source: NodeId, destination: NodeId) -> Result<(), Failure> {
-    let hosts = fairlane_scenario::hosts(&loaded.scenario, &loaded.inputs);
-    if let Some(node) = [source, destination].into_iter().find(|node| !hosts.contains(node)) {
-        return Err(Failure::new(format!("node {node} isn't a host of this fabric"))
-            .hint(format!("its hosts are {}", ranges(&numbers(&hosts)))));
-    }
-    if source == destination {
-        return Err(Failure::new(format!("source and destination are the same: node {source}"))
-            .hint("name two different hosts"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,11 +229,5 @@ mod tests {
         10002,0,1,0 8 10 9 4,4 9 11 8 0
         10003,0,1,0 8 10 9 4,4 9 11 8 0
         ");
-    }
-
-    #[test]
-    fn runs_of_ports_are_joined() {
-        assert_eq!(ranges(&[1u16, 2, 4, 5, 6, 9]), "1, 2, 4-6, 9");
-        assert_eq!(ranges(&[65534u16, 65535]), "65534, 65535");
     }
 }

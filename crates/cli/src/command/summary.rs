@@ -63,9 +63,18 @@ impl<'a> File<'a> {
             ("ending", summary.ending.to_owned()),
             ("messages", messages(summary)),
             ("payload", table::bytes(summary.completed_bytes as f64)),
-            ("simulated", table::seconds((summary.end_ns - summary.first_start_ns) / 1e9)),
-            ("goodput", format!("{} Gb/s", table::digits(summary.goodput_gbps))),
-            ("deepest queue", table::bytes(summary.queue_max_bytes as f64)),
+            (
+                "simulated",
+                table::seconds((summary.end_ns - summary.first_start_ns) / 1e9),
+            ),
+            (
+                "goodput",
+                format!("{} Gb/s", table::digits(summary.goodput_gbps)),
+            ),
+            (
+                "deepest queue",
+                table::bytes(summary.queue_max_bytes as f64),
+            ),
             ("base round trip", table::seconds(summary.base_rtt_ns / 1e9)),
             ("transmissions", table::count(summary.transmissions)),
             ("events", table::count(summary.events)),
@@ -81,7 +90,11 @@ impl<'a> File<'a> {
             row("slowdown", summary.slowdown.as_ref(), &ratio),
         ];
         if self.scenario.profile == Profile::HpccNs3 {
-            rows.push(row("over standalone", summary.standalone_slowdown.as_ref(), &ratio));
+            rows.push(row(
+                "over standalone",
+                summary.standalone_slowdown.as_ref(),
+                &ratio,
+            ));
         }
         table::grid(&["", "mean", "p50", "p95", "p99", "p99.9", "max"], &rows)
     }
@@ -99,7 +112,7 @@ impl<'a> File<'a> {
 
     fn speed(&self) -> String {
         let host = self.host;
-        let rate = |rate: Option<f64>| rate.map_or("-".into(), table::magnitude);
+        let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), table::magnitude);
         format!(
             "speed: {} packet transmissions and {} events per second of processor time, {} s, {} MiB",
             rate(host.transmissions_per_user_second),
@@ -116,7 +129,10 @@ fn messages(summary: &Summary) -> String {
         table::count(summary.completed as u64),
         table::count(summary.messages as u64)
     );
-    for (number, what) in [(summary.unfinished, "unfinished"), (summary.failed, "failed")] {
+    for (number, what) in [
+        (summary.unfinished, "unfinished"),
+        (summary.failed, "failed"),
+    ] {
         if number > 0 {
             text.push_str(&format!(", {} {what}", table::count(number as u64)));
         }
@@ -152,10 +168,14 @@ fn signals(signals: &Signals) -> String {
     let named = named.map(|(name, signal)| (name.to_owned(), signal));
     let drops = signals.drops.iter();
     let drops = drops.map(|(reason, signal)| (format!("drops ({reason})"), signal));
-    let (seen, silent): (Vec<_>, Vec<_>) =
-        named.into_iter().chain(drops).partition(|(_, signal)| signal.count > 0);
-    let seen: Vec<_> =
-        seen.iter().map(|(name, signal)| format!("{} {name}", table::count(signal.count))).collect();
+    let (seen, silent): (Vec<_>, Vec<_>) = named
+        .into_iter()
+        .chain(drops)
+        .partition(|(_, signal)| signal.count > 0);
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|(name, signal)| format!("{} {name}", table::count(signal.count)))
+        .collect();
     let mut text = match seen.is_empty() {
         true => "signals seen: none".to_owned(),
         false => format!("signals seen: {}", seen.join(", ")),

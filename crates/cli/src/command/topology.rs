@@ -26,7 +26,14 @@ pub(crate) fn topology(arguments: &Topology) -> Result<ExitCode, Failure> {
 fn text(report: &TopologyReport) -> String {
     let facts = &report.facts;
     let list = table::list(&[
-        ("hosts", table::count(facts.hosts as u64)),
+        (
+            "hosts",
+            format!(
+                "{} (nodes {})",
+                table::count(facts.hosts as u64),
+                table::ranges(&report.host_nodes)
+            ),
+        ),
         ("switches", table::count(facts.switches as u64)),
         ("links", links(facts)),
         ("diameter", format!("{} links", facts.diameter_links)),
@@ -40,7 +47,7 @@ fn text(report: &TopologyReport) -> String {
         ),
         (
             "bisection bandwidth",
-            facts.bisection_gbps.map_or("-".into(), gbps),
+            facts.bisection_gbps.map_or_else(|| "-".into(), gbps),
         ),
     ]);
     let header = ["tier", "switches", "down", "up", "oversubscription"];
@@ -71,7 +78,7 @@ fn tier(tier: &TierFacts) -> Vec<String> {
         table::count(tier.switches as u64),
         gbps(tier.down_gbps),
         gbps(tier.up_gbps),
-        ratio.map_or("-".into(), |ratio| format!("{}:1", table::digits(ratio))),
+        ratio.map_or_else(|| "-".into(), |ratio| format!("{}:1", table::digits(ratio))),
     ]
 }
 

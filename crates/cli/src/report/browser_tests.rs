@@ -43,10 +43,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The first browser in `PATH`, or nothing and a line that says so.
 fn browser() -> Option<&'static str> {
     let there = |name: &&str| {
-        let version = Command::new(name).arg("--version").stdin(Stdio::null()).output();
+        let version = Command::new(name)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output();
         version.is_ok_and(|output| output.status.success())
     };
-    let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(there);
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(there);
     if found.is_none() {
         println!("skipped: no chromium, chromium-browser or google-chrome in PATH");
     }
@@ -68,7 +73,10 @@ fn dump(browser: &str, page: &Path, width: u32) -> String {
     let mut child = Command::new(browser)
         .args(FLAGS)
         .arg(format!("--window-size={width},1000"))
-        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        ))
         .arg(format!("file://{}", page.display()))
         .stdin(Stdio::null())
         .stdout(File::create(&dom).unwrap())
@@ -80,7 +88,10 @@ fn dump(browser: &str, page: &Path, width: u32) -> String {
         if begin.elapsed() > PATIENCE {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("{browser} didn't finish:\n{}", fs::read_to_string(&log).unwrap());
+            panic!(
+                "{browser} didn't finish:\n{}",
+                fs::read_to_string(&log).unwrap()
+            );
         }
         sleep(Duration::from_millis(50));
     }
@@ -89,7 +100,9 @@ fn dump(browser: &str, page: &Path, width: u32) -> String {
 
 /// The lines of the verdict, without the last, which says that there are no more.
 fn verdict(dom: &str) -> Vec<&str> {
-    let (_, after) = dom.rsplit_once("<pre id=\"selftest\">").expect("the checks didn't finish");
+    let (_, after) = dom
+        .rsplit_once("<pre id=\"selftest\">")
+        .expect("the checks didn't finish");
     let (text, _) = after.split_once("</pre>").unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.pop(), Some("done"));
@@ -103,7 +116,10 @@ fn checks_passed(browser: &str, page: &str, width: u32) -> usize {
     fs::write(&path, instrument(page)).unwrap();
     let dom = dump(browser, &path, width);
     let lines = verdict(&dom);
-    let failed: Vec<&&str> = lines.iter().filter(|line| !line.starts_with("pass ")).collect();
+    let failed: Vec<&&str> = lines
+        .iter()
+        .filter(|line| !line.starts_with("pass "))
+        .collect();
     assert!(failed.is_empty(), "at {width} px: {failed:#?}");
     lines.len()
 }
@@ -128,12 +144,17 @@ fn a_report_of_a_stalled_run_says_what_is_missing() {
 fn the_browser_test_notices_a_broken_page() {
     let Some(browser) = browser() else { return };
     let page = render(&Sample::stalled_star().input());
-    let broken = page.replace("</body>", "<img src=\"x.png\"><script>nowhere()</script></body>");
+    let broken = page.replace(
+        "</body>",
+        "<img src=\"x.png\"><script>nowhere()</script></body>",
+    );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.html");
     fs::write(&path, instrument(&broken)).unwrap();
     let dom = dump(browser, &path, 800);
-    let complaint = verdict(&dom).into_iter().find(|line| line.starts_with("fail no errors"));
+    let complaint = verdict(&dom)
+        .into_iter()
+        .find(|line| line.starts_with("fail no errors"));
     let complaint = complaint.expect("no complaint");
     assert!(complaint.contains("nowhere is not defined"), "{complaint}");
     assert!(complaint.contains("blocked file"), "{complaint}");

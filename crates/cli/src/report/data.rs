@@ -97,16 +97,16 @@ pub(super) struct SeriesData {
     pub(super) start_ns: f64,
     /// Length of an interval in nanoseconds.
     pub(super) step_ns: f64,
-    /// Bits per second that switches sent to hosts, headers included.
-    pub(super) delivered_bps: Vec<f64>,
+    /// Rate in Gb/s at which links deliver to hosts, headers included.
+    pub(super) delivered_gbps: Vec<f64>,
     /// Packets marked.
-    pub(super) marks: Vec<u64>,
+    pub(super) marks: Vec<f64>,
     /// Pause frames received.
-    pub(super) pauses: Vec<u64>,
+    pub(super) pauses: Vec<f64>,
     /// Share of port time spent paused, 0 to 1.
     pub(super) paused_share: Vec<f64>,
     /// Most bytes waiting at any switch port.
-    pub(super) queue_max: Vec<u64>,
+    pub(super) queue_max: Vec<u32>,
 }
 
 /// A line of the signals table.

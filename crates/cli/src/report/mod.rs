@@ -7,7 +7,7 @@
 mod data;
 mod frames;
 mod gather;
-mod layout;
+mod grouping;
 mod map;
 mod text;
 mod tiles;
@@ -62,7 +62,7 @@ pub(crate) struct Heading<'a> {
 /// Key figures that the metrics compute from [`Results`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
-    /// Payload of completed messages over the time from the first start to the last finish, in
+    /// Payload of completed messages over the time from the first start to the end of the run, in
     /// bits per second.
     pub(crate) goodput_bps: Option<f64>,
     /// Median slowdown of completed messages.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairlane_fabric::metrics::{CdfPoint, Summary, completion_cdf, queue_cdf, slowdown_bins};
 use fairlane_fabric::{
     Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
     Signals, Stall, Totals,
@@ -15,9 +16,10 @@ const INTERVAL_US: u64 = 50;
 /// A report's input with the storage that it borrows.
 pub(super) struct Sample {
     pub(super) results: Results,
-    pub(super) slowdown: Vec<SlowdownBin>,
-    pub(super) completion: Distribution,
-    pub(super) queue: Distribution,
+    figures: Figures,
+    slowdown: Vec<SlowdownBin>,
+    completion: Distribution,
+    queue: Distribution,
     pub(super) name: String,
     pub(super) scenario: String,
 }
@@ -26,67 +28,81 @@ impl Sample {
     /// A fat-tree of `pods` pods with 4 ToR and 4 aggregation switches each, 16 hosts on each ToR
     /// and 16 cores, over `intervals` intervals; 5 pods make 320 hosts.
     pub(super) fn fat_tree(pods: u32, intervals: usize) -> Self {
-        Self::on(fat_tree_ports(pods), pods * 64, intervals)
+        Self::on(fat_tree(pods), intervals)
     }
 
     /// Switches that are all linked to each other, with two hosts each.
     pub(super) fn mesh(switches: u32) -> Self {
-        Self::on(mesh_ports(switches), switches * 2, 20)
+        Self::on(mesh(switches), 20)
     }
 
-    fn on(ports: Vec<PortInfo>, hosts: u32, intervals: usize) -> Self {
+    fn on(fabric: Fabric, intervals: usize) -> Self {
+        let ports = fabric.ports();
         let mut dice = Dice(7);
         let series = series(&ports, intervals, &mut dice);
-        let messages = messages(hosts, 4000, &mut dice);
         let pauses = pauses(&ports, &series);
         let results = Results {
-            signals: signals(&series, pauses.len() as u64),
+            messages: messages(fabric.hosts, 20_000, &mut dice),
+            signals: signals(&series, pauses.len() as u64 / 2),
             totals: totals(&series),
-            messages,
             ports,
             series,
             trace: Vec::new(),
             pauses,
         };
+        let name = "Hadoop at 50 % on a fat-tree".into();
+        let scenario = "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20);
+        Self::measured(name, scenario, results)
+    }
+
+    fn measured(name: String, scenario: String, results: Results) -> Self {
+        let summary = Summary::of(&results);
+        let spread = summary.slowdown.as_ref();
         Self {
-            slowdown: slowdown_bins(),
-            completion: completion(),
-            queue: queue(),
-            name: "Hadoop at 50 % on a fat-tree".into(),
-            scenario: "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20),
+            figures: Figures {
+                goodput_bps: Some(summary.goodput_gbps * 1e9),
+                slowdown_p50: spread.map(|spread| spread.p50),
+                slowdown_p99: spread.map(|spread| spread.p99),
+                slowdown_p999: spread.map(|spread| spread.p999),
+                events_per_second: Some(12.4e6),
+            },
+            slowdown: bins(&results),
+            completion: curve(
+                &completion_cdf(&results.messages, 200),
+                summary.completed as u64,
+            ),
+            queue: curve(
+                &queue_cdf(&results, 200),
+                results.series.queue.len() as u64 / 2,
+            ),
+            name,
+            scenario,
             results,
         }
     }
 
-    /// A run that recorded nothing and ended in a circle of pauses.
+    /// A star that recorded nothing and ended in a circle of pauses.
     pub(super) fn stalled_star() -> Self {
-        let mut sample = Self::fat_tree(1, 4);
-        sample.results.messages.truncate(2);
-        for message in &mut sample.results.messages {
+        let mut sample = Self::on(star(8), 4);
+        let results = &mut sample.results;
+        results.messages.truncate(2);
+        for message in &mut results.messages {
             message.finish = None;
             message.outcome = Outcome::Unfinished;
         }
-        sample.results.ports = star_ports(8);
-        sample.results.series = PortSeries {
+        results.series = PortSeries {
             ports: 16,
             ..PortSeries::default()
         };
-        sample.results.pauses.clear();
-        sample.results.signals = silent_signals();
-        sample.results.totals.ending = Ending::Stalled(Stall {
+        results.pauses.clear();
+        results.signals = silent_signals();
+        results.totals.ending = Ending::Stalled(Stall {
             at: Time::from_ns(1_250_000),
             pause_cycle: vec![PortId::new(1), PortId::new(3), PortId::new(5)],
             unfinished: 2,
-            reason: "Three ports wait for each other in a circle of pauses.".into(),
+            reason: "three ports wait for each other in a circle of pauses".into(),
         });
-        sample.slowdown.clear();
-        sample.completion = Distribution::default();
-        sample.queue = Distribution {
-            zero: 1.0,
-            count: 64,
-            ..Distribution::default()
-        };
-        sample
+        Self::measured(sample.name, sample.scenario, sample.results)
     }
 
     pub(super) fn input(&self) -> ReportInput<'_> {
@@ -101,18 +117,35 @@ impl Sample {
                 version: "0.1.0",
             },
             results: &self.results,
-            figures: Figures {
-                goodput_bps: Some(14.87e12),
-                slowdown_p50: Some(1.21),
-                slowdown_p99: Some(7.84),
-                slowdown_p999: Some(31.6),
-                events_per_second: Some(12.4e6),
-            },
+            figures: self.figures,
             slowdown: &self.slowdown,
             completion: &self.completion,
             queue: &self.queue,
             scenario: &self.scenario,
         }
+    }
+}
+
+fn bins(results: &Results) -> Vec<SlowdownBin> {
+    let bins = slowdown_bins(&results.messages, 20).into_iter();
+    bins.map(|bin| SlowdownBin {
+        size: bin.upto_bytes,
+        count: bin.count as u64,
+        p50: bin.p50,
+        p95: bin.p95,
+        p99: bin.p99,
+        p999: bin.p999,
+    })
+    .collect()
+}
+
+fn curve(points: &[CdfPoint], count: u64) -> Distribution {
+    let (zeros, rest) = points.split_at(points.partition_point(|point| point.value <= 0.0));
+    Distribution {
+        value: rest.iter().map(|point| point.value).collect(),
+        share: rest.iter().map(|point| point.share).collect(),
+        zero: zeros.last().map_or(0.0, |point| point.share),
+        count,
     }
 }
 
@@ -131,38 +164,48 @@ impl Dice {
 
 struct Fabric {
     hosts: u32,
-    ports: Vec<PortInfo>,
-    next: Vec<u32>,
+    nodes: u32,
+    /// Two nodes and the rate in Gb/s.
+    links: Vec<(u32, u32, u64)>,
 }
 
 impl Fabric {
-    fn new(hosts: u32, nodes: u32) -> Self {
+    fn new(hosts: u32, switches: u32) -> Self {
         Self {
             hosts,
-            ports: Vec::new(),
-            next: vec![1; nodes as usize],
+            nodes: hosts + switches,
+            links: Vec::new(),
         }
     }
 
     fn link(&mut self, a: u32, b: u32, gbps: u64) {
-        let first = self.ports.len() as u32;
-        for (node, peer_node, peer) in [(a, b, first + 1), (b, a, first)] {
-            self.ports.push(PortInfo {
-                node: NodeId::new(node),
-                on_switch: node >= self.hosts,
-                number: self.next[node as usize],
-                peer: PortId::new(peer),
-                peer_node: NodeId::new(peer_node),
-                rate: Rate::from_gbps(gbps),
-            });
-            self.next[node as usize] += 1;
+        self.links.push((a, b, gbps));
+    }
+
+    /// The two ports of each link.
+    fn ports(&self) -> Vec<PortInfo> {
+        let mut used = vec![0; self.nodes as usize];
+        let mut ports = Vec::new();
+        for (&(a, b, gbps), first) in self.links.iter().zip((0..).step_by(2)) {
+            for (node, peer_node, peer) in [(a, b, first + 1), (b, a, first)] {
+                used[node as usize] += 1;
+                ports.push(PortInfo {
+                    node: NodeId::new(node),
+                    on_switch: node >= self.hosts,
+                    number: used[node as usize],
+                    peer: PortId::new(peer),
+                    peer_node: NodeId::new(peer_node),
+                    rate: Rate::from_gbps(gbps),
+                });
+            }
         }
+        ports
     }
 }
 
-fn fat_tree_ports(pods: u32) -> Vec<PortInfo> {
+fn fat_tree(pods: u32) -> Fabric {
     let (tors, hosts) = (pods * 4, pods * 64);
-    let mut fabric = Fabric::new(hosts, hosts + 2 * tors + 16);
+    let mut fabric = Fabric::new(hosts, 2 * tors + 16);
     for host in 0..hosts {
         fabric.link(host, hosts + host / 16, 100);
     }
@@ -177,12 +220,12 @@ fn fat_tree_ports(pods: u32) -> Vec<PortInfo> {
             fabric.link(hosts + tors + aggregation, core, 400);
         }
     }
-    fabric.ports
+    fabric
 }
 
-fn mesh_ports(switches: u32) -> Vec<PortInfo> {
+fn mesh(switches: u32) -> Fabric {
     let hosts = switches * 2;
-    let mut fabric = Fabric::new(hosts, hosts + switches);
+    let mut fabric = Fabric::new(hosts, switches);
     for host in 0..hosts {
         fabric.link(host, hosts + host / 2, 100);
     }
@@ -191,15 +234,15 @@ fn mesh_ports(switches: u32) -> Vec<PortInfo> {
             fabric.link(hosts + a, hosts + b, 100);
         }
     }
-    fabric.ports
+    fabric
 }
 
-fn star_ports(hosts: u32) -> Vec<PortInfo> {
-    let mut fabric = Fabric::new(hosts, hosts + 1);
+fn star(hosts: u32) -> Fabric {
+    let mut fabric = Fabric::new(hosts, 1);
     for host in 0..hosts {
         fabric.link(host, hosts, 100);
     }
-    fabric.ports
+    fabric
 }
 
 fn series(ports: &[PortInfo], intervals: usize, dice: &mut Dice) -> PortSeries {
@@ -226,12 +269,13 @@ fn series(ports: &[PortInfo], intervals: usize, dice: &mut Dice) -> PortSeries {
                 used * 3000.0
             };
             let paused = if deep > 340e3 {
-                (deep / 900e3).min(0.5) * 50_000.0
+                (0.1 + time) * 50_000.0
             } else {
                 0.0
             };
             series.sent.push((used * room) as u32);
-            series.queue.push((deep * 0.4) as u32);
+            let standing = if deep > 1500.0 { deep * 0.4 } else { 0.0 };
+            series.queue.push(standing as u32);
             series.queue_max.push(deep as u32);
             series
                 .marked
@@ -242,11 +286,22 @@ fn series(ports: &[PortInfo], intervals: usize, dice: &mut Dice) -> PortSeries {
     series
 }
 
+/// Sizes at 5 %, 10 % ... 100 % of the messages, as the field publishes them of a Hadoop cluster.
+const SIZES: [u64; 20] = [
+    180, 216, 250, 290, 324, 380, 430, 500, 560, 640, 730, 900, 1100, 1500, 2400, 6000, 35_000,
+    110_000, 410_000, 9_800_000,
+];
+
 fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
     let record = |id: u32| {
         let source = (dice.roll() * f64::from(hosts)) as u32 % hosts;
-        let start = Time::from_ns(u64::from(id) * 1250);
-        let ideal = Duration::from_ns(9000 + (dice.roll() * 9e4) as u64);
+        let bin = (dice.roll() * 20.0) as usize % 20;
+        let low = if bin == 0 { 120 } else { SIZES[bin - 1] };
+        let size = low + ((SIZES[bin] - low) as f64 * dice.roll().powi(3)) as u64;
+        let start = Time::from_ns(u64::from(id) * 250);
+        let ideal = Duration::from_ns(6800 + size * 8 / 100);
+        let luck = dice.roll();
+        let delay = (0.04 + 0.03 * bin as f64) * luck / (1.004 - luck).powf(0.8);
         MessageRecord {
             id,
             workload: 0,
@@ -255,9 +310,9 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
             source_port: 10_000,
             destination_port: 100,
             class: 3,
-            size: Bytes::new(1000 + u64::from(id)),
+            size: Bytes::new(size),
             start,
-            finish: Some(start + ideal * 2),
+            finish: Some(start + ideal + Duration::from_ns((ideal.as_ns() as f64 * delay) as u64)),
             ideal,
             standalone: ideal,
             retransmitted: 0,
@@ -353,53 +408,5 @@ fn totals(series: &PortSeries) -> Totals {
         )),
         base_rtt: Duration::from_ns(12_800),
         bdp: Bytes::new(160_000),
-    }
-}
-
-/// 20 bins; the sizes are those of a Hadoop cluster as the field publishes them.
-fn slowdown_bins() -> Vec<SlowdownBin> {
-    let sizes = [
-        180, 216, 250, 290, 324, 380, 430, 500, 560, 640, 730, 900, 1100, 1500, 2400, 6000, 35_000,
-        110_000, 410_000, 9_800_000,
-    ];
-    let bin = |(place, &size): (usize, &u64)| {
-        let x = place as f64 / 19.0;
-        SlowdownBin {
-            size,
-            count: 4013,
-            p50: 1.02 + x * x * 1.1,
-            p95: 1.5 + x * 2.6 + (place % 3) as f64 * 0.08,
-            p99: 2.6 + x * 7.0 + (place % 4) as f64 * 0.2,
-            p999: 7.0 + x * 24.0 + (place % 5) as f64 * 1.1,
-        }
-    };
-    sizes.iter().enumerate().map(bin).collect()
-}
-
-fn completion() -> Distribution {
-    let points = 200;
-    let at = |place: i32| f64::from(place) / f64::from(points);
-    Distribution {
-        value: (0..=points)
-            .map(|place| 4.1e3 * (at(place).powi(4) * 7.4).exp())
-            .collect(),
-        share: (0..=points).map(at).collect(),
-        zero: 0.0,
-        count: 80_260,
-    }
-}
-
-fn queue() -> Distribution {
-    let points = 120;
-    let at = |place: i32| f64::from(place) / f64::from(points);
-    Distribution {
-        value: (0..=points)
-            .map(|place| 84.0 * (at(place) * 8.9).exp())
-            .collect(),
-        share: (0..=points)
-            .map(|place| 1.0 - 0.66 * (1.0 - at(place)).powi(2))
-            .collect(),
-        zero: 0.34,
-        count: 131_200,
     }
 }

@@ -62,12 +62,15 @@ fn names_cannot_break_out_of_the_page() {
 fn a_stall_names_its_ports() {
     let data = data_of(&render(&Sample::stalled_star().input()));
     assert_eq!(data["ending"]["label"], "STALLED");
-    assert_eq!(data["ending"]["details"][0], "node 8 port 1 (to node 0)");
+    assert_eq!(
+        data["ending"]["details"][0],
+        "node 8 port 1 waits for node 0"
+    );
     assert!(
         data["ending"]["reason"]
             .as_str()
             .unwrap()
-            .contains("1.25 ms, 2 messages unfinished")
+            .contains("at 1.25 ms with 2 messages")
     );
 }
 
@@ -97,40 +100,34 @@ fn delivered_throughput_counts_only_ports_that_face_hosts() {
     results.series.sent[ports + from_host] = 9;
     let data = gather::report_data(&sample.input());
     // 500 kB in 50 us.
-    assert_eq!(data.series.delivered_bps, [0.0, 80e9]);
+    assert_eq!(data.series.delivered_gbps, [0.0, 80.0]);
 }
 
 #[test]
 fn series_of_odd_lengths_are_merged_without_loss() {
     let sample = Sample::fat_tree(1, 2503);
     let data = gather::report_data(&sample.input());
-    let marks: u64 = data.series.marks.iter().sum();
-    assert_eq!(marks, sample.results.signals.ecn_marks.count);
+    let sum = |values: &[f64]| values.iter().sum::<f64>() as u64;
     assert_eq!(
-        data.series.pauses.iter().sum::<u64>(),
-        sample.results.signals.pauses.count / 2
+        sum(&data.series.marks),
+        sample.results.signals.ecn_marks.count
+    );
+    assert_eq!(
+        sum(&data.series.pauses),
+        sample.results.signals.pauses.count
     );
     assert_eq!(data.series.marks.len(), 835);
     assert_eq!(data.map.frames.count, 193);
 }
 
 #[test]
-fn tiers_are_distances_from_hosts() {
-    let sample = Sample::fat_tree(2, 1);
-    let data = gather::report_data(&sample.input());
-    let of_tier = |tier| {
-        data.map
-            .nodes
-            .tier
-            .iter()
-            .filter(|&&one| one == tier)
-            .count()
-    };
-    assert_eq!([0, 1, 2, 3].map(of_tier), [128, 8, 8, 16]);
+fn tiers_have_the_names_of_the_field() {
+    let names = |sample: &Sample| gather::report_data(&sample.input()).map.nodes.tier_names;
     assert_eq!(
-        data.map.nodes.tier_names,
+        names(&Sample::fat_tree(2, 1)),
         ["host", "ToR", "aggregation", "core"]
     );
+    assert_eq!(names(&Sample::mesh(3)), ["host", "switch"]);
 }
 
 #[test]
@@ -142,21 +139,6 @@ fn no_two_nodes_share_a_place() {
     places.sort_unstable();
     places.dedup();
     assert_eq!(places.len(), nodes.x.len());
-}
-
-#[test]
-fn links_of_a_mesh_do_not_lie_on_each_other() {
-    let data = gather::report_data(&Sample::mesh(6).input());
-    let nodes = &data.map.nodes;
-    let switches: Vec<usize> = (0..nodes.tier.len()).filter(|&node| nodes.tier[node] == 1).collect();
-    for triple in switches.windows(3) {
-        let turn = |[a, b, c]: [usize; 3]| {
-            let (ax, ay) = (nodes.x[b] - nodes.x[a], nodes.y[b] - nodes.y[a]);
-            let (bx, by) = (nodes.x[c] - nodes.x[b], nodes.y[c] - nodes.y[b]);
-            ax * by - ay * bx
-        };
-        assert!(turn([triple[0], triple[1], triple[2]]) > 0.001, "{triple:?} are in line");
-    }
 }
 
 #[test]

@@ -132,12 +132,29 @@ impl Row<'_> {
 pub(crate) fn write(path: &Path, results: &Results) -> Result<(), Failure> {
     let series = &results.series;
     let ports = series.ports.max(1);
-    let uses = RefCell::new(Uses { interval: 0, by_port: Vec::new() });
+    let uses = RefCell::new(Uses {
+        interval: 0,
+        by_port: Vec::new(),
+    });
     let row = |sample: usize| {
         let interval = sample / ports;
         let past = series.interval.saturating_mul(interval as u64);
         let time = series.start.saturating_add(past);
-        Row { results, sample, interval, time, port: sample % ports, uses: &uses }
+        Row {
+            results,
+            sample,
+            interval,
+            time,
+            port: sample % ports,
+            uses: &uses,
+        }
     };
-    parquet::write(path, &Table { columns: &columns(), rows: series.sent.len(), row: &row })
+    parquet::write(
+        path,
+        &Table {
+            columns: &columns(),
+            rows: series.sent.len(),
+            row: &row,
+        },
+    )
 }

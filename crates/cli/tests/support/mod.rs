@@ -1,5 +1,9 @@
 //! Runs the command in a directory of its own.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot set up its case has failed"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,7 +71,9 @@ size = "10kB"
 
 impl Case {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// A directory that holds one file.
@@ -98,7 +104,10 @@ impl Case {
     /// The command, ready to be started in the directory.
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairlane"));
-        command.current_dir(self.root()).env("COLUMNS", "100").args(arguments.split_whitespace());
+        command
+            .current_dir(self.root())
+            .env("COLUMNS", "100")
+            .args(arguments.split_whitespace());
         command
     }
 
@@ -116,7 +125,10 @@ impl Case {
             words(&output.stderr),
             output.status.code().unwrap(),
         )
-        .replace(&self.root().canonicalize().unwrap().display().to_string(), "HERE")
+        .replace(
+            &self.root().canonicalize().unwrap().display().to_string(),
+            "HERE",
+        )
     }
 
     /// Everything in the directory, in order.
@@ -128,8 +140,9 @@ impl Case {
 /// Everything in a directory, in order.
 pub(crate) fn list(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }

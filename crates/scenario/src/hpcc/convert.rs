@@ -154,49 +154,43 @@ fn ecn(config: &Config<'_>) -> Result<Ecn, Error> {
         ..Ecn::default()
     };
     let (Some(kmax), Some(kmin), Some(pmax)) = (kmax, kmin, pmax) else {
-        let keys = ["KMAX_MAP", "KMIN_MAP", "PMAX_MAP"];
-        let missing = keys
-            .into_iter()
-            .find(|key| !config.has(key))
-            .filter(|_| enabled);
-        return missing.map_or(Ok(ecn), |key| {
-            let hint = "add the line, or switch marking off with ENABLE_QCN 0";
-            Err(config.error(
-                key,
-                "is missing, expected a threshold for every link rate",
-                hint,
-            ))
-        });
+        return no_thresholds(config, ecn);
     };
-    let same = |key: &str, rates: Vec<&Rate>| match kmax.keys().eq(rates) {
-        true => Ok(()),
-        false => Err(config.error(
-            key,
-            "has other rates than KMAX_MAP, expected the same",
-            "list the same rates in all three maps",
-        )),
-    };
-    same("KMIN_MAP", kmin.keys().collect())?;
-    same("PMAX_MAP", pmax.keys().collect())?;
+    for (key, same) in [
+        ("KMIN_MAP", kmin.keys().eq(kmax.keys())),
+        ("PMAX_MAP", pmax.keys().eq(kmax.keys())),
+    ] {
+        if !same {
+            let message = "has other rates than KMAX_MAP, expected the same";
+            return Err(config.error(key, message, "list the same rates in all three maps"));
+        }
+    }
     if enabled && kmax.is_empty() {
-        let hint = "list every link rate, or switch marking off with ENABLE_QCN 0";
-        return Err(config.error(
-            "KMAX_MAP",
-            "is empty, expected a threshold for every link rate",
-            hint,
-        ));
+        return Err(config.error("KMAX_MAP", "is empty, expected every link rate", MARKING));
     }
     let bytes = |kilobytes: u32| Bytes::new(u64::from(kilobytes) * 1000);
     let rows = kmax.iter().zip(kmin.values().zip(pmax.values()));
-    ecn.threshold = rows
-        .map(|((rate, kmax), (kmin, pmax))| EcnThreshold {
-            rate: *rate,
-            kmin: bytes(*kmin),
-            kmax: bytes(*kmax),
-            pmax: *pmax,
-        })
-        .collect();
+    let row = |((rate, kmax), (kmin, pmax)): ((&Rate, &u32), (&u32, &f64))| EcnThreshold {
+        rate: *rate,
+        kmin: bytes(*kmin),
+        kmax: bytes(*kmax),
+        pmax: *pmax,
+    };
+    ecn.threshold = rows.map(row).collect();
     Ok(ecn)
+}
+
+const MARKING: &str = "list every link rate, or switch marking off with ENABLE_QCN 0";
+
+/// Without thresholds there can be no marking.
+fn no_thresholds(config: &Config<'_>, ecn: Ecn) -> Result<Ecn, Error> {
+    let missing = ["KMAX_MAP", "KMIN_MAP", "PMAX_MAP"]
+        .into_iter()
+        .find(|key| !config.has(key));
+    match missing.filter(|_| ecn.enabled) {
+        Some(key) => Err(config.error(key, "is missing, expected every link rate", MARKING)),
+        None => Ok(ecn),
+    }
 }
 
 fn faults(config: &Config<'_>) -> Result<Faults, Error> {

@@ -85,7 +85,8 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
 
 impl Imported {
     /// Writes the scenario to `case` (`CASE.toml`; the extension may be left out) and its files to
-    /// `CASE.topology.txt` and `CASE.flows.txt` beside it: all three or none.
+    /// `CASE.topology.txt` and `CASE.flows.txt` beside it. All are written under temporary names and then
+    /// renamed, the scenario last.
     ///
     /// # Errors
     /// A path that isn't UTF-8, or files that can't be written.

@@ -6,7 +6,7 @@ use fairlane_units::Bytes;
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject};
-use crate::types::{EcnThreshold, Packet, Switch};
+use crate::types::{Ecn, EcnThreshold, Packet, Switch};
 
 /// Jumbo frames end here on most hardware.
 const MOST_MTU: u64 = 9216;
@@ -73,6 +73,7 @@ fn packet(packet: &Packet) -> Check {
     bytes("first_header", packet.first_header, 0, LONGEST_PACKET)?;
     bytes("telemetry", packet.telemetry, 0, LONGEST_PACKET)?;
     bytes("ack", packet.ack, 1, LONGEST_PACKET)?;
+    bytes("ack_min", packet.ack_min, 0, LONGEST_PACKET)?;
     bytes("pause", packet.pause, 1, LONGEST_PACKET)?;
     bytes("gap", packet.gap, 0, LONGEST_PACKET)?;
     let longest = packet.mtu + packet.header + packet.first_header + packet.telemetry;
@@ -107,7 +108,10 @@ fn switch(switch: &Switch) -> Check {
     if let Some(delays) = switch.pfc.headroom_delays {
         within("switch.pfc.headroom_delays", delays, 0, 1000)?;
     }
-    let ecn = &switch.ecn;
+    marking(&switch.ecn)
+}
+
+fn marking(ecn: &Ecn) -> Check {
     let most = Bytes::new(1 << 30);
     within(
         "switch.ecn.kmin_per_gbps",

@@ -2,6 +2,8 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    clippy::unwrap_used,
+    clippy::print_stdout,
     reason = "each test file uses a part of it"
 )]
 
