@@ -36,6 +36,8 @@ pub struct Key(u64);
 impl Key {
     /// The largest order number.
     pub const ORDER_MAX: u64 = (1 << (64 - COMPONENT_BITS)) - 1;
+    /// Comes before every other key.
+    pub const MIN: Self = Self(0);
     /// Comes after every key in use.
     pub const MAX: Self = Self(u64::MAX);
 

@@ -102,7 +102,7 @@ impl Port {
         let [marks, losses] = streams;
         Self {
             free_at: Time::ZERO,
-            free_key: Key::MAX,
+            free_key: Key::MIN,
             free_armed: false,
             up: true,
             on_switch: spec.on_switch,
