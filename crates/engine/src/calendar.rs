@@ -11,6 +11,8 @@ use crate::event::{Event, Key};
 
 const SLOTS: u64 = 1 << 14;
 const NONE: u32 = u32::MAX;
+/// Slots with more events than this are sorted, others are filled in order.
+const SORT_FROM: usize = 32;
 
 /// A priority queue of events that pops them in ascending order.
 ///
@@ -93,11 +95,13 @@ impl Calendar {
     }
 
     fn insert_current(&mut self, event: Event) {
-        let mut at = self.current.len();
+        self.current.push(event);
+        let mut at = self.current.len() - 1;
         while at > 0 && self.current[at - 1] < event {
+            self.current[at] = self.current[at - 1];
             at -= 1;
         }
-        self.current.insert(at, event);
+        self.current[at] = event;
     }
 
     #[inline]
@@ -163,13 +167,21 @@ impl Calendar {
         self.occupied[index / 64] &= !(1 << (index % 64));
         while at != NONE {
             let node = &mut self.nodes[at as usize];
-            self.current.push(node.event);
+            let event = node.event;
             let next = core::mem::replace(&mut node.next, self.free);
             self.free = at;
             at = next;
             self.listed -= 1;
+            // Lists hold the newest event first, which is usually the last one: almost sorted.
+            if self.current.len() < SORT_FROM {
+                self.insert_current(event);
+            } else {
+                self.current.push(event);
+            }
         }
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        if self.current.len() > SORT_FROM {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 }
 

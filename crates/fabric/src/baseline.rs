@@ -27,7 +27,7 @@ pub(crate) struct Baseline {
     between: Vec<PathSums>,
     /// The largest of all pairs, each figure by itself.
     pub(crate) largest: RoundTrip,
-    sizes: [u32; 2],
+    sizes: [u16; 2],
 }
 
 impl Baseline {
@@ -44,7 +44,7 @@ impl Baseline {
         // HPCC's simulator counts payload one way; exactly, it is a full packet there and an
         // acknowledgement back.
         let sizes =
-            if rules.hpcc_ns3 { [rules.mtu, 0] } else { [rules.data_wire(rules.mtu, true), rules.ack] };
+            if rules.hpcc_ns3 { [rules.mtu as u16, 0] } else { [rules.largest() - rules.gap, rules.ack] };
         let mut baseline = Self {
             nanoseconds: rules.hpcc_ns3,
             row,
@@ -159,7 +159,7 @@ pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules)
     let mut arrived = 0;
     let mut number = 0;
     while number < packets {
-        let payload = (size.get() - number * mtu).min(mtu) as u32;
+        let payload = (size.get() - number * mtu).min(mtu) as u16;
         let (first, last) = (number == 0, number + 1 == packets);
         let wire = rules.data_wire(payload, first);
         let before = free.clone();
@@ -179,7 +179,7 @@ pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules)
 }
 
 /// Sends one packet over all hops; `free` is when each transmitter is free. Returns its arrival.
-fn pass(links: &[Link], wire: u32, rules: &Rules, free: &mut [u64]) -> u64 {
+fn pass(links: &[Link], wire: u16, rules: &Rules, free: &mut [u64]) -> u64 {
     let mut at = 0;
     for (link, free) in links.iter().zip(free) {
         let start = at.max(*free);
@@ -197,7 +197,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    fn pass(&self, wire: u32, rules: &Rules) -> u64 {
+    fn pass(&self, wire: u16, rules: &Rules) -> u64 {
         rules.serialization(wire, self.rate).as_ps() + self.delay
     }
 }

@@ -24,13 +24,11 @@ pub(crate) struct Connection {
     pub(crate) position: u32,
     /// The message that it carries.
     pub(crate) message: u32,
-    pub(crate) generation: u32,
-    /// Sending and receiving host.
+    pub(crate) generation: u16,
+    /// Sending host.
     pub(crate) source: u32,
-    pub(crate) destination: u32,
     pub(crate) class: u8,
     pub(crate) live: bool,
-    /// Lengths of the two ways in `ways`.
     pub(crate) start: Time,
     pub(crate) ideal: Duration,
 }
@@ -54,7 +52,7 @@ impl Connections {
     }
 
     /// Takes a slot; `make` gets the generation of this use.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(u32) -> Connection) -> u32 {
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u16) -> Connection) -> u32 {
         if let Some(slot) = self.free.pop() {
             let generation = self.slots[slot as usize].generation.wrapping_add(1);
             self.slots[slot as usize] = make(generation);
@@ -87,7 +85,7 @@ impl Connections {
 
     /// The connection of a packet, unless that use of the slot has ended.
     #[inline]
-    pub(crate) fn of_packet(&mut self, slot: u32, generation: u32) -> Option<&mut Connection> {
+    pub(crate) fn of_packet(&mut self, slot: u32, generation: u16) -> Option<&mut Connection> {
         let connection = &mut self.slots[slot as usize];
         (connection.live && connection.generation == generation).then_some(connection)
     }

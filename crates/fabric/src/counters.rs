@@ -50,7 +50,7 @@ pub(crate) struct Counters {
 
 impl Flux {
     #[inline]
-    pub(crate) fn add(&mut self, wire: u32) {
+    pub(crate) fn add(&mut self, wire: u16) {
         self.packets += 1;
         self.bytes += u64::from(wire);
     }

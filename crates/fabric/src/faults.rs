@@ -67,7 +67,9 @@ impl World {
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
         let flight = std::mem::take(&mut self.ports[number as usize].flight);
-        self.lose_all(number, flight);
+        for flying in flight {
+            self.drop_packet(flying.packet(), number, Drop::LinkDown);
+        }
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
@@ -85,12 +87,6 @@ impl World {
             let replies = std::mem::take(&mut self.nics[host as usize].replies);
             self.forget_all(replies);
             self.on_host_pause(host);
-        }
-    }
-
-    fn lose_all(&mut self, port: u32, mut list: PacketList) {
-        while let Some(at) = list.pop(&self.packets) {
-            self.drop_packet(at, port, Drop::LinkDown);
         }
     }
 

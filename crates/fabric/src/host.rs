@@ -7,7 +7,7 @@ use fairlane_transport::{Reply, ReplyKind, Segment, Status};
 use fairlane_units::{Bytes, Psn, Rate, Time};
 
 use crate::connection::{ACK_TIMEOUT, Connection, WAKES};
-use crate::packet::{Kind, NONE};
+use crate::packet::{Kind, Packet};
 use crate::world::{Waking, World};
 use crate::{Outcome, TraceEvent};
 
@@ -21,13 +21,14 @@ impl World {
         let packet = *self.packets.get(at);
         self.counters.delivered.add(packet.wire);
         match packet.kind {
-            Kind::Data { first, last } => self.on_data(port, at, (first, last)),
-            Kind::Reply(kind) => self.on_reply(at, kind),
-            Kind::Pause { .. } => unreachable!("pauses are taken by the link"),
+            Kind::Data => self.on_data(port, at),
+            Kind::Ack => self.on_reply(at, ReplyKind::Ack),
+            Kind::Nak => self.on_reply(at, ReplyKind::NakSequence),
+            Kind::Pause | Kind::Resume => unreachable!("pauses are taken by the link"),
         }
     }
 
-    fn on_data(&mut self, port: u32, at: u32, (first, last): (bool, bool)) {
+    fn on_data(&mut self, port: u32, at: u32) {
         let now = self.engine.now();
         let packet = self.packets.get(at);
         let slot = packet.connection;
@@ -39,8 +40,8 @@ impl World {
             psn: Psn::new(packet.psn),
             offset: Bytes::ZERO,
             payload: Bytes::new(u64::from(packet.payload)),
-            first,
-            last,
+            first: packet.has(Packet::FIRST),
+            last: packet.has(Packet::LAST),
             retransmitted: false,
         };
         let received = connection.responder.on_packet(&self.rules.transport, now, &segment);
@@ -59,7 +60,7 @@ impl World {
     #[inline]
     fn answer(&mut self, port: u32, at: u32, reply: &Reply) {
         let packet = self.packets.get_mut(at);
-        packet.kind = Kind::Reply(reply.kind);
+        packet.kind = Kind::of_reply(reply.kind);
         packet.psn = reply.expected.get();
         packet.wire = self.rules.ack;
         packet.payload = 0;
@@ -87,13 +88,14 @@ impl World {
         let reply = Reply { kind, expected: Psn::new(packet.psn) };
         let progress = connection.requester.on_reply(&self.rules.transport, now, &reply);
         self.counters.naks += u64::from(kind == ReplyKind::NakSequence);
-        self.counters.cnps += u64::from(packet.marked);
+        let marked = packet.has(Packet::MARKED);
+        self.counters.cnps += u64::from(marked);
         let host = connection.source;
         let completed = connection.requester.poll_completion();
         if let Some(completion) = completed {
             self.finish(slot, completion.status);
         }
-        self.hear(slot, packet.telemetry, packet.marked, progress.acknowledged);
+        self.hear(slot, packet.telemetry, marked, progress.acknowledged);
         self.packets.release(at);
         if completed.is_some() {
             self.forget(slot);
@@ -261,10 +263,12 @@ impl World {
         let connection = &mut self.connections.slots[slot as usize];
         let segment = connection.requester.poll_transmit(&self.rules.transport, now);
         let segment = segment.expect("a connection in turn has a packet");
-        let payload = segment.payload.get() as u32;
+        let payload = segment.payload.get() as u16;
         let wire = self.rules.data_wire(payload, segment.first);
-        let kind = Kind::Data { first: segment.first, last: segment.last };
-        let mut packet = Self::blank(kind, connection.class, wire);
+        let mut packet = Packet::new(Kind::Data, connection.class, wire);
+        let first = if segment.first { Packet::FIRST } else { 0 };
+        let last = if segment.last { Packet::LAST } else { 0 };
+        packet.flags = first | last;
         packet.connection = slot;
         packet.generation = connection.generation;
         packet.psn = segment.psn.get();
@@ -434,5 +438,3 @@ fn deadline_ids(slot: u32, message: u32, timer: usize) -> (u64, fairlane_engine:
     let rank = Waking::Connection.rank(u64::from(message) * WAKES as u64 + timer as u64);
     (rank, Waking::Connection.component(slot * WAKES as u32 + timer as u32))
 }
-
-const _: () = assert!(NONE == u32::MAX);

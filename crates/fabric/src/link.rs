@@ -1,10 +1,9 @@
 //! Packets on links: transmission, arrival, loss.
 
 use fairlane_engine::Event;
-use fairlane_units::Time;
 
 use crate::counters::Drop;
-use crate::packet::{Kind, NONE, Packet};
+use crate::packet::{Flight, Kind};
 use crate::world::{Waking, World};
 use crate::{PauseRecord, TraceEvent};
 
@@ -24,8 +23,7 @@ impl World {
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
         let now = self.engine.now();
         let port = &mut self.ports[number as usize];
-        let packet = self.packets.get_mut(at);
-        let wire = packet.wire;
+        let wire = self.packets.get(at).wire;
         let busy = port.serialization(wire);
         let gap = self.rules.gap;
         port.free_at = now + if gap == 0 { busy } else { port.serialization(wire + gap) };
@@ -33,15 +31,15 @@ impl World {
         port.free_key = self
             .engine
             .reserve(Waking::PortFree.rank(index), Waking::PortFree.component(number));
-        packet.arrival = now + busy + port.delay;
-        packet.arrival_key =
+        let key =
             self.engine.reserve(Waking::Arrival.rank(index), Waking::Arrival.component(number));
+        let arrival = Event { time: now + busy + port.delay, key };
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
         if port.flight.is_empty() {
-            self.engine.schedule(packet.arrival, packet.arrival_key);
+            self.engine.schedule(arrival.time, arrival.key);
         }
-        port.flight.push(&mut self.packets, at);
+        port.flight.push_back(Flight::new(arrival, at));
     }
 
     /// Asks to be told when the transmitter of `port` becomes free.
@@ -76,23 +74,26 @@ impl World {
     #[inline]
     pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) {
         let link = &mut self.ports[sender as usize];
-        let at = link.flight.head;
         // A link that went down has dropped the packet that this event was for.
-        if at == NONE || self.packets.get(at).arrival != event.time {
+        let component = event.component();
+        let Some(flight) = link.flight.front().filter(|f| f.arrival(component) == event) else {
             return;
-        }
-        link.flight.pop(&self.packets);
-        if !link.flight.is_empty() {
-            let behind = self.packets.get(link.flight.head);
-            self.engine.schedule(behind.arrival, behind.arrival_key);
+        };
+        let at = flight.packet();
+        link.flight.pop_front();
+        if let Some(behind) = link.flight.front() {
+            let Event { time, key } = behind.arrival(component);
+            self.engine.schedule(time, key);
+            // Its turn comes soon: nothing waits for this load, and it fills the cache.
+            self.warmed ^= self.packets.get(behind.packet()).hop;
         }
         let (receiver, to_switch) = (link.peer, link.peer_on_switch);
         if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
             self.drop_packet(at, receiver, Drop::LinkError);
             return;
         }
-        if let Kind::Pause { pause } = self.packets.get(at).kind {
-            self.on_pause(receiver, at, pause);
+        if self.packets.get(at).kind.is_pause_frame() {
+            self.on_pause(receiver, at);
         } else if to_switch {
             self.forward(receiver, at);
         } else {
@@ -100,8 +101,9 @@ impl World {
         }
     }
 
-    fn on_pause(&mut self, receiver: u32, at: u32, pause: bool) {
+    fn on_pause(&mut self, receiver: u32, at: u32) {
         let now = self.now();
+        let pause = self.packets.get(at).kind == Kind::Pause;
         if self.tracer.is_on() {
             self.trace(receiver, at, TraceEvent::Received);
         }
@@ -128,30 +130,9 @@ impl World {
         }
         let packet = self.packets.get(at);
         self.counters.drops[reason as usize] += 1;
-        if !matches!(packet.kind, Kind::Pause { .. }) {
+        if !packet.kind.is_pause_frame() {
             self.counters.dropped.add(packet.wire);
         }
         self.packets.release(at);
-    }
-
-    /// A packet that hasn't been anywhere yet.
-    pub(crate) const fn blank(kind: Kind, class: u8, wire: u32) -> Packet {
-        Packet {
-            arrival: Time::ZERO,
-            arrival_key: fairlane_engine::Key::MAX,
-            next: NONE,
-            connection: 0,
-            generation: 0,
-            psn: 0,
-            wire,
-            payload: 0,
-            telemetry: NONE,
-            ingress: 0,
-            epoch: 0,
-            hop: 0,
-            class,
-            kind,
-            marked: false,
-        }
     }
 }

@@ -1,9 +1,8 @@
 //! Packets and where they wait.
 
 use fairlane_congestion::Telemetry;
-use fairlane_engine::Key;
+use fairlane_engine::{Component, Event};
 use fairlane_transport::ReplyKind;
-use fairlane_units::Time;
 
 /// No packet, or no telemetry.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -11,34 +10,49 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Data { first: bool, last: bool },
-    Reply(ReplyKind),
-    /// Pauses or resumes `class` at the receiving port.
-    Pause { pause: bool },
+    Data,
+    Ack,
+    Nak,
+    /// Pauses the packet's class at the receiving port.
+    Pause,
+    /// Ends that.
+    Resume,
 }
 
-/// A packet in the fabric. It fills a cache line, which is what one hop touches.
+impl Kind {
+    /// Whether it speaks between neighbours instead of belonging to a message.
+    #[inline]
+    pub(crate) const fn is_pause_frame(self) -> bool {
+        matches!(self, Self::Pause | Self::Resume)
+    }
+
+    pub(crate) const fn of_reply(reply: ReplyKind) -> Self {
+        match reply {
+            ReplyKind::Ack => Self::Ack,
+            ReplyKind::NakSequence => Self::Nak,
+        }
+    }
+}
+
+/// A packet in the fabric. Two fill a cache line: misses on packets are what a hop costs most.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Packet {
-    /// When it arrives at the end of the link that it is on.
-    pub(crate) arrival: Time,
-    /// The place of that arrival among simultaneous events.
-    pub(crate) arrival_key: Key,
-    /// The packet behind it, on a link or in a queue.
+    /// The packet behind it in a queue.
     pub(crate) next: u32,
     /// Connection that it belongs to.
     pub(crate) connection: u32,
-    /// Use of that connection slot, so that a late packet isn't taken for its successor's.
-    pub(crate) generation: u32,
     /// Sequence number of data; the next one expected in a reply.
     pub(crate) psn: u32,
-    /// Bytes on the wire without gap.
-    pub(crate) wire: u32,
-    pub(crate) payload: u32,
     /// Telemetry record, or [`NONE`].
     pub(crate) telemetry: u32,
     /// Port by which it entered the switch that holds it.
     pub(crate) ingress: u32,
+    /// Bytes on the wire without gap.
+    pub(crate) wire: u16,
+    pub(crate) payload: u16,
+    /// Use of that connection slot, so that a late packet isn't taken for its successor's.
+    pub(crate) generation: u16,
     /// Routing epoch in which its path was chosen.
     pub(crate) epoch: u16,
     /// Switches passed.
@@ -46,18 +60,73 @@ pub(crate) struct Packet {
     /// Traffic class, 0 for control.
     pub(crate) class: u8,
     pub(crate) kind: Kind,
-    /// Congestion experienced, or its echo in a reply.
-    pub(crate) marked: bool,
+    /// A set of the constants below.
+    pub(crate) flags: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() <= 64);
+const _: () = assert!(size_of::<Packet>() == 32);
+
+impl Packet {
+    /// Begins a message.
+    pub(crate) const FIRST: u8 = 1;
+    /// Ends a message.
+    pub(crate) const LAST: u8 = 2;
+    /// Congestion experienced, or its echo in a reply.
+    pub(crate) const MARKED: u8 = 4;
+
+    /// A packet that hasn't been anywhere yet.
+    pub(crate) const fn new(kind: Kind, class: u8, wire: u16) -> Self {
+        Self {
+            next: NONE,
+            connection: 0,
+            psn: 0,
+            telemetry: NONE,
+            ingress: 0,
+            wire,
+            payload: 0,
+            generation: 0,
+            epoch: 0,
+            hop: 0,
+            class,
+            kind,
+            flags: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// A packet on a link: the event of its arrival, with the packet's number in place of the component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight(Event);
+
+impl Flight {
+    #[inline]
+    pub(crate) const fn new(arrival: Event, packet: u32) -> Self {
+        let key = arrival.key.with_component(Component::new(packet));
+        Self(Event { time: arrival.time, key })
+    }
+
+    #[inline]
+    pub(crate) const fn packet(self) -> u32 {
+        self.0.component().get()
+    }
+
+    /// The event of its arrival, which wakes `link`.
+    #[inline]
+    pub(crate) const fn arrival(self, link: Component) -> Event {
+        Event { time: self.0.time, key: self.0.key.with_component(link) }
+    }
+}
 
 /// All packets of a run, by index.
 #[derive(Debug, Default)]
 pub(crate) struct PacketPool {
     packets: Vec<Packet>,
     free: u32,
-    live: usize,
     telemetry: Vec<Telemetry>,
     free_telemetry: Vec<u32>,
 }
@@ -67,17 +136,11 @@ impl PacketPool {
         Self { free: NONE, ..Self::default() }
     }
 
-    /// Packets that exist.
-    pub(crate) const fn live(&self) -> usize {
-        self.live
-    }
-
     #[inline]
     pub(crate) fn alloc(&mut self, packet: Packet) -> u32 {
-        self.live += 1;
         if self.free == NONE {
             self.packets.push(packet);
-            return u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets");
+            return u32::try_from(self.packets.len() - 1).expect("fewer than 2^26 packets");
         }
         let at = self.free;
         let slot = &mut self.packets[at as usize];
@@ -88,7 +151,6 @@ impl PacketPool {
 
     #[inline]
     pub(crate) fn release(&mut self, at: u32) {
-        self.live -= 1;
         let packet = &mut self.packets[at as usize];
         packet.next = self.free;
         self.free = at;

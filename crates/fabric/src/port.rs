@@ -1,10 +1,12 @@
 //! One end of a link: its transmitter, its egress queues and the buffer use of what came in by it.
 
+use std::collections::VecDeque;
+
 use fairlane_congestion::PacingRounding;
 use fairlane_engine::{Key, Stream};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::packet::{PacketList, PacketPool};
+use crate::packet::{Flight, PacketList, PacketPool};
 
 /// Traffic classes. Class 0 is control: strict priority, never paused, never charged.
 pub(crate) const CLASSES: usize = 8;
@@ -32,12 +34,19 @@ pub(crate) struct Marking {
     pub(crate) pmax: f64,
 }
 
-/// One end of a link.
+/// One end of a link. What a hop touches comes first, so that it fills few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Port {
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
+    ps_per_byte: u64,
+    pub(crate) delay: Duration,
+    pub(crate) peer: u32,
+    /// Host or switch number, depending on `on_switch`.
+    pub(crate) owner: u32,
+    pub(crate) node: u32,
     pub(crate) free_armed: bool,
     pub(crate) up: bool,
     /// Whether this port and its peer are on switches.
@@ -50,35 +59,31 @@ pub(crate) struct Port {
     pub(crate) pausing: u8,
     /// Class served last, for round robin.
     pub(crate) last_served: u8,
-    pub(crate) peer: u32,
-    /// Host or switch number, depending on `on_switch`.
-    pub(crate) owner: u32,
-    pub(crate) node: u32,
-    pub(crate) rate: Rate,
-    pub(crate) delay: Duration,
-    ps_per_byte: u64,
-    rounding: PacingRounding,
-    memo: [(u32, Duration); 2],
-    /// Packets on the way to the peer.
-    pub(crate) flight: PacketList,
-    /// Bytes waiting in all classes.
-    pub(crate) waiting: u64,
-    pub(crate) queues: [Queue; CLASSES],
-    pub(crate) ingress: [Ingress; CLASSES],
-    pub(crate) headroom_limit: u32,
     pub(crate) threshold_shift: u32,
+    // Link.
+    /// Packets on the way to the peer.
+    pub(crate) flight: VecDeque<Flight>,
+    pub(crate) loss_rate: f64,
+    pub(crate) sent_bytes: u64,
+    /// Bytes waiting in all classes, and the most since the last sample.
+    pub(crate) waiting: u64,
+    pub(crate) waiting_max: u64,
+    // Queues.
+    pub(crate) queues: [Queue; CLASSES],
     pub(crate) marking: Marking,
+    pub(crate) headroom_limit: u32,
+    pub(crate) ingress: [Ingress; CLASSES],
+    memo: [(u16, Duration); 2],
+    pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
-    pub(crate) loss_rate: f64,
     // Counters.
-    pub(crate) sent_bytes: u64,
     pub(crate) marked: u64,
-    /// Most bytes waiting since the last sample, and ever.
-    pub(crate) waiting_max: u64,
+    /// Most bytes ever waiting until the last sample.
     pub(crate) deepest: u64,
     pub(crate) paused_since: Time,
     pub(crate) paused_total: Duration,
+    rounding: PacingRounding,
 }
 
 /// What a port is made from.
@@ -119,7 +124,7 @@ impl Port {
             ps_per_byte,
             rounding,
             memo: [(0, Duration::ZERO); 2],
-            flight: PacketList::default(),
+            flight: VecDeque::new(),
             waiting: 0,
             queues: [Queue::default(); CLASSES],
             ingress: [Ingress::default(); CLASSES],
@@ -140,7 +145,7 @@ impl Port {
 
     /// The time of `bytes` on this link.
     #[inline]
-    pub(crate) fn serialization(&mut self, bytes: u32) -> Duration {
+    pub(crate) fn serialization(&mut self, bytes: u16) -> Duration {
         if self.ps_per_byte != 0 {
             return Duration::from_ps(u64::from(bytes) * self.ps_per_byte);
         }
@@ -166,7 +171,7 @@ impl Port {
     /// Adds a packet to the queue of `class`.
     #[inline]
     pub(crate) fn enqueue(&mut self, pool: &mut PacketPool, class: u8, at: u32) {
-        let wire = pool.get(at).wire;
+        let wire = u32::from(pool.get(at).wire);
         let queue = &mut self.queues[usize::from(class)];
         queue.packets.push(pool, at);
         queue.bytes += wire;
@@ -200,7 +205,7 @@ impl Port {
     pub(crate) fn take(&mut self, pool: &PacketPool, class: u8) -> Option<u32> {
         let queue = &mut self.queues[usize::from(class)];
         let at = queue.packets.pop(pool)?;
-        let wire = pool.get(at).wire;
+        let wire = u32::from(pool.get(at).wire);
         queue.bytes -= wire;
         if queue.packets.is_empty() {
             self.nonempty &= !(1 << class);

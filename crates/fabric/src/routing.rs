@@ -235,7 +235,7 @@ impl Routes {
 
 /// How the hash of each switch is seeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seeds {
+pub(crate) enum Seeds {
     /// With the node number.
     Node,
     /// With the node number mixed with the seed of the run.
@@ -253,21 +253,21 @@ impl Seeds {
 
 /// What ECMP hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FiveTuple {
+pub(crate) struct FiveTuple {
     /// Sender of the packet.
-    pub source: NodeId,
+    pub(crate) source: NodeId,
     /// Receiver of the packet.
-    pub destination: NodeId,
+    pub(crate) destination: NodeId,
     /// UDP source port.
-    pub source_port: u16,
+    pub(crate) source_port: u16,
     /// UDP destination port.
-    pub destination_port: u16,
+    pub(crate) destination_port: u16,
 }
 
 impl FiveTuple {
     /// The tuple of packets that answer.
     #[must_use]
-    pub const fn reversed(self) -> Self {
+    pub(crate) const fn reversed(self) -> Self {
         Self {
             source: self.destination,
             destination: self.source,
@@ -292,7 +292,7 @@ impl FiveTuple {
 }
 
 /// The IPv4 address of a host: 11.a.b.1 for node number a * 256 + b.
-pub const fn address(node: NodeId) -> u32 {
+pub(crate) const fn address(node: NodeId) -> u32 {
     let number = node.get();
     0x0b00_0001_u32.wrapping_add((number / 256) << 16).wrapping_add((number % 256) << 8)
 }

@@ -11,12 +11,12 @@ use crate::routing::Seeds;
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) mtu: u32,
-    pub(crate) header: u32,
-    pub(crate) first_header: u32,
-    pub(crate) ack: u32,
-    pub(crate) telemetry: u32,
-    pub(crate) pause: u32,
-    pub(crate) gap: u32,
+    pub(crate) header: u16,
+    pub(crate) first_header: u16,
+    pub(crate) ack: u16,
+    pub(crate) telemetry: u16,
+    pub(crate) pause: u16,
+    pub(crate) gap: u16,
     pub(crate) rounding: PacingRounding,
     pub(crate) ties: Ties,
     pub(crate) seeds: Seeds,
@@ -39,7 +39,7 @@ impl Rules {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let hpcc_ns3 = scenario.profile == Profile::HpccNs3;
         let packet = &scenario.packet;
-        let size = |bytes: Bytes| bytes.get() as u32;
+        let size = |bytes: Bytes| bytes.get() as u16;
         let multiplier = scenario.congestion.hpcc.telemetry_multiplier;
         let format = if hpcc_ns3 {
             TelemetryFormat::hpcc_header(multiplier)
@@ -49,7 +49,7 @@ impl Rules {
         let needed = scenario.congestion.algorithm.needs_telemetry();
         let telemetry = if needed { size(packet.telemetry) } else { 0 };
         Self {
-            mtu: size(packet.mtu),
+            mtu: packet.mtu.get() as u32,
             header: size(packet.header),
             first_header: size(packet.first_header),
             ack: (size(packet.ack) + telemetry).max(size(packet.ack_min)),
@@ -82,7 +82,7 @@ impl Rules {
 
     /// Wire size of a data packet.
     #[inline]
-    pub(crate) const fn data_wire(&self, payload: u32, first: bool) -> u32 {
+    pub(crate) const fn data_wire(&self, payload: u16, first: bool) -> u16 {
         let first_header = if first { self.first_header } else { 0 };
         self.header + self.telemetry + first_header + payload
     }
@@ -93,12 +93,12 @@ impl Rules {
     }
 
     /// The largest wire size of any packet, with its gap.
-    pub(crate) const fn largest(&self) -> u32 {
-        self.data_wire(self.mtu, true) + self.gap
+    pub(crate) const fn largest(&self) -> u16 {
+        self.data_wire(self.mtu as u16, true) + self.gap
     }
 
     /// The time of `bytes` at `rate`.
-    pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
+    pub(crate) fn serialization(&self, bytes: u16, rate: fairlane_units::Rate) -> Duration {
         self.rounding.serialization(Bytes::new(u64::from(bytes)), rate)
     }
 }

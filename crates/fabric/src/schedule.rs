@@ -140,7 +140,7 @@ impl World {
     fn post(&mut self, message: u32) {
         let spec = self.specs[message as usize];
         let now = self.now();
-        let (source, destination) = (self.host(spec.source), self.host(spec.destination));
+        let source = self.host(spec.source);
         let ends = (spec.source, spec.destination);
         let trip = self.baseline.for_controller(&self.graph, self.base_rtt, ends);
         let line_rate = self.ports[self.nics[source as usize].port as usize].rate;
@@ -160,7 +160,6 @@ impl World {
             message,
             generation,
             source,
-            destination,
             class: spec.class,
             live: true,
             start: now,

@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::faults::{Change, Faults};
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
-use crate::packet::{Kind, PacketPool};
+use crate::packet::PacketPool;
 use crate::port::{Marking, Port, PortSpec};
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
@@ -142,6 +142,7 @@ fn build_world(
     let first = schedule.next_start(&specs).unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
     Ok(World {
+        warmed: 0,
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
         nics: hosts.iter().map(|&host| Nic::new(graph.host_edge(host).port)).collect(),
@@ -391,10 +392,10 @@ impl World {
     fn in_flight(&self) -> Flux {
         let mut flux = Flux::default();
         for port in &self.ports {
-            let queued = port.queues.iter().map(|queue| &queue.packets);
-            let lists = queued.filter(|_| port.on_switch).chain([&port.flight]);
-            for packet in lists.flat_map(|list| list.iter(&self.packets)) {
-                if !matches!(packet.kind, Kind::Pause { .. }) {
+            let queued = port.queues.iter().flat_map(|queue| queue.packets.iter(&self.packets));
+            let flying = port.flight.iter().map(|flight| self.packets.get(flight.packet()));
+            for packet in queued.chain(flying) {
+                if !packet.kind.is_pause_frame() {
                     flux.add(packet.wire);
                 }
             }

@@ -26,7 +26,7 @@ impl World {
         if class != 0 {
             let port = &mut self.ports[ingress as usize];
             let buffer = &mut self.buffers[port.owner as usize];
-            if !buffer.admit(port, class, wire) {
+            if !buffer.admit(port, class, u32::from(wire)) {
                 self.drop_packet(at, ingress, Drop::BufferFull);
                 return;
             }
@@ -48,7 +48,7 @@ impl World {
     fn next_hop(&mut self, ingress: u32, at: u32) -> Option<u32> {
         let packet = self.packets.get(at);
         if packet.epoch == self.epoch {
-            let back = !matches!(packet.kind, Kind::Data { .. });
+            let back = packet.kind != Kind::Data;
             let port = self.connections.egress(packet.connection, back, packet.hop);
             return (port != NONE).then_some(port);
         }
@@ -64,7 +64,7 @@ impl World {
             return None;
         }
         let tuple = self.tuple_of_message(connection.message);
-        Some(if matches!(packet.kind, Kind::Data { .. }) { tuple } else { tuple.reversed() })
+        Some(if packet.kind == Kind::Data { tuple } else { tuple.reversed() })
     }
 
     /// What ECMP hashes of the data of a message.
@@ -112,7 +112,7 @@ impl World {
     fn release_buffer(&mut self, class: u8, at: u32) {
         let packet = self.packets.get(at);
         let port = &mut self.ports[packet.ingress as usize];
-        self.buffers[port.owner as usize].release(port, class, packet.wire);
+        self.buffers[port.owner as usize].release(port, class, u32::from(packet.wire));
     }
 
     /// Ends the pause of the neighbour that a packet came from, if its leaving allows that.
@@ -146,8 +146,8 @@ impl World {
             None => self.ports[egress as usize].marks.next_f64(),
         };
         let packet = self.packets.get_mut(at);
-        if draw < probability && matches!(packet.kind, Kind::Data { .. }) {
-            packet.marked = true;
+        if draw < probability && packet.kind == Kind::Data {
+            packet.flags |= Packet::MARKED;
             self.ports[egress as usize].marked += 1;
             self.counters.marks += 1;
         }
@@ -156,7 +156,7 @@ impl World {
     /// Adds the state of the egress port to a data packet's telemetry.
     fn stamp(&mut self, egress: u32, at: u32) {
         let packet = self.packets.get(at);
-        let (Kind::Data { .. }, Some(format)) = (packet.kind, &self.rules.telemetry_format) else {
+        let (Kind::Data, Some(format)) = (packet.kind, &self.rules.telemetry_format) else {
             return;
         };
         let port = &self.ports[egress as usize];
@@ -171,7 +171,8 @@ impl World {
             // The identification field of the frame.
             random.skip();
         }
-        let mut packet = Self::blank(Kind::Pause { pause }, class, self.rules.pause);
+        let kind = if pause { Kind::Pause } else { Kind::Resume };
+        let mut packet = Packet::new(kind, class, self.rules.pause);
         packet.epoch = self.epoch;
         let at = self.packets.alloc(packet);
         self.counters.pause_transmissions += 1;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_transport::ReplyKind;
 use fairlane_units::{Bytes, NodeId};
 
-use crate::packet::Kind;
+use crate::packet::{Kind, Packet};
 use crate::world::World;
 use crate::{TraceEvent, TraceRecord, TracedPacket};
 
@@ -37,10 +36,10 @@ impl World {
         }
         let packet = self.packets.get(at);
         let kind = match packet.kind {
-            Kind::Data { .. } => TracedPacket::Data,
-            Kind::Reply(ReplyKind::Ack) => TracedPacket::Ack,
-            Kind::Reply(ReplyKind::NakSequence) => TracedPacket::Nak,
-            Kind::Pause { .. } => TracedPacket::Pause,
+            Kind::Data => TracedPacket::Data,
+            Kind::Ack => TracedPacket::Ack,
+            Kind::Nak => TracedPacket::Nak,
+            Kind::Pause | Kind::Resume => TracedPacket::Pause,
         };
         let pause = kind == TracedPacket::Pause;
         let tuple = if pause { None } else { self.tuple_of(packet) };
@@ -60,15 +59,15 @@ impl World {
             source_port: tuple.map_or(0, |tuple| tuple.source_port),
             destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
             sequence: self.sequence(packet),
-            bytes: packet.wire,
-            payload: packet.payload,
-            marked: packet.marked,
+            bytes: u32::from(packet.wire),
+            payload: u32::from(packet.payload),
+            marked: packet.has(Packet::MARKED),
         };
         self.tracer.records.push(record);
     }
 
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
-    fn sequence(&self, packet: &crate::packet::Packet) -> u64 {
+    fn sequence(&self, packet: &Packet) -> u64 {
         let at = u64::from(packet.psn) * u64::from(self.rules.mtu);
         if self.tuple_of(packet).is_none() {
             return at;

@@ -2,7 +2,6 @@
 
 use fairlane_units::{Duration, PortId, Time};
 
-use crate::packet::Kind;
 use crate::port::CLASSES;
 use crate::world::{World, control};
 use crate::{Ending, Stall};
@@ -102,7 +101,7 @@ impl World {
         let queues = &self.ports[egress as usize].queues;
         (1..CLASSES).any(|class| {
             let mut waiting = queues[class].packets.iter(&self.packets);
-            waiting.any(|p| p.ingress == ingress && !matches!(p.kind, Kind::Pause { .. }))
+            waiting.any(|packet| packet.ingress == ingress)
         })
     }
 }

@@ -87,6 +87,8 @@ pub(crate) mod control {
 /// A simulated fabric.
 pub(crate) struct World {
     pub(crate) engine: Engine,
+    /// Where loads go that are made for the cache's sake.
+    pub(crate) warmed: u8,
     pub(crate) rules: Rules,
     pub(crate) ports: Vec<Port>,
     pub(crate) buffers: Vec<SharedBuffer>,
