@@ -66,18 +66,18 @@ impl Engine {
     /// scheduled later with a key reserved now; it takes the place that it would have had.
     ///
     /// # Panics
-    /// If `rank` exceeds [`Key::ORDER_MAX`], or after 2^38 (2.7e11) insertions: days of computing.
+    /// After 2^38 (2.7e11) insertions: days of computing. In debug builds, if `rank` exceeds
+    /// [`Key::ORDER_MAX`].
     #[inline]
     pub fn reserve(&mut self, rank: u64, component: Component) -> Key {
-        let order = match self.ties {
-            Ties::Rank => rank,
+        match self.ties {
+            Ties::Rank => Key::new(rank, component),
             Ties::Insertion => {
                 self.inserted += 1;
-                self.inserted
+                assert!(self.inserted <= Key::ORDER_MAX, "order numbers of events are used up");
+                Key::new(self.inserted, component)
             }
-        };
-        assert!(order <= Key::ORDER_MAX, "order numbers of events are used up");
-        Key::new(order, component)
+        }
     }
 
     /// Schedules an event.

@@ -23,23 +23,51 @@ impl World {
         packet.hop += 1;
         packet.ingress = ingress;
         let (class, wire) = (packet.class, packet.wire);
-        if class != 0 {
-            let port = &mut self.ports[ingress as usize];
-            let buffer = &mut self.buffers[port.owner as usize];
-            if !buffer.admit(port, class, u32::from(wire)) {
-                self.drop_packet(at, ingress, Drop::BufferFull);
-                return;
-            }
-            if buffer.should_pause(port, class) {
-                port.pausing |= 1 << class;
-                self.send_pause(ingress, class, true);
-            }
+        if class != 0 && !self.admit(ingress, class, wire) {
+            self.drop_packet(at, ingress, Drop::BufferFull);
+            return;
+        }
+        let port = &self.ports[egress as usize];
+        let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
+        if idle && ingress != egress && !self.is_busy(egress) && !self.tracer.is_on() {
+            // Nothing waits: the packet needn't either.
+            self.pass_through(egress, class, at);
+            return;
         }
         self.ports[egress as usize].enqueue(&mut self.packets, class, at);
         if self.tracer.is_on() {
             self.trace(egress, at, TraceEvent::Enqueued);
         }
         self.send_from_switch(egress);
+    }
+
+    /// Charges a packet to the buffer, which may pause the neighbour that it came from; `false` if
+    /// there is no room.
+    #[inline]
+    fn admit(&mut self, ingress: u32, class: u8, wire: u16) -> bool {
+        let port = &mut self.ports[ingress as usize];
+        let buffer = &mut self.buffers[port.owner as usize];
+        if !buffer.admit(port, class, u32::from(wire)) {
+            return false;
+        }
+        if buffer.should_pause(port, class) {
+            port.pausing |= 1 << class;
+            self.send_pause(ingress, class, true);
+        }
+        true
+    }
+
+    /// Sends a packet that finds the transmitter idle and the queues empty. It can't be marked:
+    /// nothing stays behind.
+    #[inline]
+    fn pass_through(&mut self, egress: u32, class: u8, at: u32) {
+        if class != 0 {
+            self.evict(class, at);
+        }
+        if self.packets.get(at).telemetry != NONE {
+            self.stamp(egress, at);
+        }
+        self.transmit(egress, at);
     }
 
     /// The egress port of a packet: the one on its connection's way if routes are as they were when
@@ -126,7 +154,8 @@ impl World {
         }
     }
 
-    /// Takes a packet out of the buffer without sending it.
+    /// Takes a packet out of the buffer.
+    #[inline]
     pub(crate) fn evict(&mut self, class: u8, at: u32) {
         self.release_buffer(class, at);
         self.maybe_resume(class, at);
