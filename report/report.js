@@ -82,6 +82,12 @@ function putSlowdown(bins) {
   }
 }
 
+function captionSlowdown(bins) {
+  const even = bins.length > 0 && bins[0].size === bins[bins.length - 1].size;
+  const order = even ? "in order of completion, since all have one size" : "ordered by size and labelled with the largest";
+  setText("slowdown-caption", `Completion time over the time alone on the fabric. Each point is an equal share of the messages, ${order}.`);
+}
+
 function linkSlowdownToggle(bins) {
   for (const scale of ["linear", "log"]) {
     document.getElementById(`slowdown-${scale}`).addEventListener("click", () => {
@@ -93,12 +99,13 @@ function linkSlowdownToggle(bins) {
 
 function putDistributions({ completion, queue }) {
   setText("completion-caption", `${formatCount(completion.count)} completed messages, all sizes.`);
-  setText("queue-caption", `${formatCount(queue.count)} samples, one per port and interval; ${formatShare(queue.zero)} empty.`);
+  const sampled = queue.count > 0;
+  setText("queue-caption", sampled ? `${formatCount(queue.count)} samples, one per port and interval; ${formatShare(queue.zero)} empty.` : "");
   put("completion", (host) => distributionChart(host, completion, {
     label: "completion time", format: formatTime, colour: "series-1", empty: "No message completed.",
   }));
   put("queue", (host) => distributionChart(host, queue, {
-    label: "bytes waiting", format: formatBytes, colour: "series-4", empty: "Every sample found an empty queue.",
+    label: "bytes waiting", format: formatBytes, colour: "series-4", empty: sampled ? "Every sample found an empty queue." : "No samples.",
   }));
 }
 
@@ -184,6 +191,7 @@ function showPage(data) {
   showTiles(data.tiles);
   showSignals(data.signals);
   setText("scenario", data.scenario);
+  captionSlowdown(data.slowdown);
   drawCharts(data);
   linkSlowdownToggle(data.slowdown);
   const map = new FabricMap(data.map, markTime);

@@ -35,7 +35,7 @@ pub(crate) struct Counters {
     pub(crate) injected: Flux,
     pub(crate) delivered: Flux,
     pub(crate) dropped: Flux,
-    /// Lost packets by reason, pause frames included.
+    /// Lost packets by reason.
     pub(crate) drops: [u64; Drop::ALL.len()],
     pub(crate) marks: u64,
     pub(crate) cnps: u64,

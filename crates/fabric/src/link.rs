@@ -88,12 +88,11 @@ impl World {
             self.warmed ^= self.packets.get(behind.packet()).hop;
         }
         let (receiver, to_switch) = (link.peer, link.peer_on_switch);
-        if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
-            self.drop_packet(at, receiver, Drop::LinkError);
-            return;
-        }
+        // Switches repeat pause frames as long as they hold, so the loss of one means nothing.
         if self.packets.get(at).kind.is_pause_frame() {
             self.on_pause(receiver, at);
+        } else if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
+            self.drop_packet(at, receiver, Drop::LinkError);
         } else if to_switch {
             self.forward(receiver, at);
         } else {
@@ -129,8 +128,8 @@ impl World {
             self.trace(port, at, TraceEvent::Dropped);
         }
         let packet = self.packets.get(at);
-        self.counters.drops[reason as usize] += 1;
         if !packet.kind.is_pause_frame() {
+            self.counters.drops[reason as usize] += 1;
             self.counters.dropped.add(packet.wire);
         }
         self.packets.release(at);

@@ -83,13 +83,19 @@ fn trace_line(record: &TraceRecord) -> String {
         TraceEvent::Dequeued => "Dequ",
         TraceEvent::Dropped => "Drop",
     };
+    // That simulator notes a packet that joins a queue before it counts it, and no queue for one
+    // that comes in by a link.
+    let queue = match record.event {
+        TraceEvent::Received => 0,
+        TraceEvent::Enqueued => record.queue.get().saturating_sub(u64::from(record.bytes)),
+        TraceEvent::Dequeued | TraceEvent::Dropped => record.queue.get(),
+    };
     let ends = (address(record.source), address(record.destination));
     let mut line = format!(
-        "{} n:{} {} {} {event} {:08x} {:08x} {} {} ",
+        "{} n:{} {} {queue} {event} {:08x} {:08x} {} {} ",
         record.time.as_ns(),
         record.node,
         record.port,
-        record.queue.get(),
         ends.0,
         ends.1,
         record.source_port,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairlane_fabric::topology::{Link, NodeKind, Topology, TopologyError, facts, layout};
-use fairlane_scenario::{Inputs, LinkSpec, LinkText, Scenario, Topology as Shape, TopologyText};
+use fairlane_scenario::{LinkSpec, LinkText, Topology as Shape, TopologyText};
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
 
@@ -494,20 +494,6 @@ proptest! {
         if nodes < 150 {
             prop_assert_eq!(facts(&topology).diameter_links, naive_diameter(&topology));
         }
-    }
-
-    /// A scenario is validated by the nodes and links that will be built.
-    #[test]
-    fn the_scenario_knows_every_shape_as_it_is_built(shape in shapes()) {
-        let scenario = Scenario { topology: shape.clone(), ..Scenario::default() };
-        let text = fairlane_scenario::layout(&scenario, &Inputs::default());
-        let built = build(&shape);
-        let file = Shape::File { path: "same.txt".into() };
-        let read = Topology::build(&file, Some(&text), 0.0).expect("sound");
-        prop_assert_eq!(&read.nodes, &built.nodes);
-        prop_assert_eq!(read.links.len(), built.links.len());
-        prop_assert_eq!(joined(&read), joined(&built));
-        prop_assert_eq!(read.host_rates(), built.host_rates());
     }
 
     #[test]

@@ -11,10 +11,13 @@ use crate::types::{LinkSpec, Scenario, Topology};
 
 /// Numbers of nodes and links; saturating, since a scenario may ask for anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) hosts: u64,
-    pub(crate) switches: u64,
-    pub(crate) links: u64,
+pub struct Counts {
+    /// Hosts.
+    pub hosts: u64,
+    /// Switches.
+    pub switches: u64,
+    /// Links, those of hosts included.
+    pub links: u64,
 }
 
 /// The hosts of a scenario, in ascending order of node number.
@@ -38,7 +41,8 @@ pub fn layout(scenario: &Scenario, inputs: &Inputs) -> TopologyText {
         .unwrap_or_else(|| generate(&scenario.topology))
 }
 
-pub(crate) fn counts(topology: &Topology) -> Counts {
+/// How many nodes and links a shape has; none for a file, which says so itself.
+pub fn counts(topology: &Topology) -> Counts {
     let product = |factors: &[u32]| {
         factors.iter().fold(1u64, |product, factor| {
             product.saturating_mul(u64::from(*factor))
@@ -90,8 +94,8 @@ pub(crate) fn counts(topology: &Topology) -> Counts {
     }
 }
 
-/// Generates what `counts` has found to be of a sensible size.
-pub(crate) fn generate(topology: &Topology) -> TopologyText {
+/// Generates a shape, which `counts` must have found to be of a sensible size; empty for a file.
+pub fn generate(topology: &Topology) -> TopologyText {
     let mut plan = Plan::new(counts(topology));
     match *topology {
         Topology::Dumbbell {
@@ -212,18 +216,17 @@ struct FatTree {
 
 impl FatTree {
     fn connect(&self, plan: &mut Plan, link: LinkSpec) {
-        let first_aggregation = self.pods * self.tors;
-        let first_core = first_aggregation + self.pods * self.aggregations;
-        for pod in 0..self.pods {
-            let aggregation = |a: u32| first_aggregation + pod * self.aggregations + a;
-            for tor in pod * self.tors..(pod + 1) * self.tors {
-                (0..self.aggregations).for_each(|a| plan.connect(tor, aggregation(a), link));
-            }
-            let group = self.cores / self.aggregations;
-            for a in 0..self.aggregations {
-                let cores = first_core + a * group..first_core + (a + 1) * group;
-                cores.for_each(|core| plan.connect(aggregation(a), core, link));
-            }
+        let tors = self.pods * self.tors;
+        let first_core = tors + self.pods * self.aggregations;
+        for tor in 0..tors {
+            let pod = tor / self.tors;
+            let first = tors + pod * self.aggregations;
+            (0..self.aggregations).for_each(|a| plan.connect(tor, first + a, link));
+        }
+        let group = self.cores.checked_div(self.aggregations).unwrap_or(0);
+        for index in 0..self.pods * self.aggregations {
+            let first = first_core + index % self.aggregations * group;
+            (first..first + group).for_each(|core| plan.connect(tors + index, core, link));
         }
     }
 }

@@ -58,7 +58,7 @@ mod validate;
 
 pub use error::Error;
 pub use inputs::{Inputs, SideFile};
-pub use layout::{hosts, layout};
+pub use layout::{Counts, counts, generate, hosts, layout};
 pub use load::{Loaded, load, parse};
 pub use schema::schema;
 pub use sizes::{BuiltIn, SizeDistribution};

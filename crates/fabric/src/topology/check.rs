@@ -1,5 +1,6 @@
 //! What must hold for every topology.
 
+use fairlane_scenario::Topology as Shape;
 use fairlane_units::NodeId;
 
 use super::graph::Graph;
@@ -14,6 +15,24 @@ pub(super) fn size(nodes: u128, links: u128) -> Result<(), TopologyError> {
         return Err(TopologyError::TooLarge { nodes, links });
     }
     Ok(())
+}
+
+/// Refuses shapes that can't be generated.
+pub(super) fn shape(shape: &Shape) -> Result<(), TopologyError> {
+    let counts = fairlane_scenario::counts(shape);
+    let nodes = u128::from(counts.hosts) + u128::from(counts.switches);
+    size(nodes, u128::from(counts.links))?;
+    if counts.hosts == 0 {
+        return Err(TopologyError::NoHosts);
+    }
+    match *shape {
+        Shape::FatTree { cores, aggregations_per_pod: aggregations, .. }
+            if cores.checked_rem(aggregations).unwrap_or(cores) != 0 =>
+        {
+            Err(TopologyError::UnevenCores { cores, aggregations })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn all(topology: &Topology) -> Result<(), TopologyError> {

@@ -7,7 +7,6 @@ mod check;
 mod error;
 mod facts;
 mod flow;
-mod generate;
 mod graph;
 mod layout;
 
@@ -70,7 +69,7 @@ impl Topology {
             (Shape::File { path }, None) => {
                 return Err(TopologyError::NotLoaded { path: path.clone() });
             }
-            _ => generate::generate(shape)?,
+            _ => Self::from_shape(shape)?,
         };
         for link in topology.links.iter_mut().filter(|link| link.loss == 0.0) {
             link.loss = loss_rate;
@@ -107,6 +106,11 @@ impl Topology {
         check::all(&topology)?;
         topology.tiers = graph::tiers(&topology);
         Ok(topology)
+    }
+
+    fn from_shape(shape: &Shape) -> Result<Self, TopologyError> {
+        check::shape(shape)?;
+        Self::from_text(&fairlane_scenario::generate(shape))
     }
 
     fn from_text(text: &TopologyText) -> Result<Self, TopologyError> {

@@ -1,0 +1,93 @@
+# Shortcuts. `make` alone lists them.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+SCENARIO ?= scenarios/hadoop-fat-tree.toml
+OUT ?= out/$(notdir $(basename $(SCENARIO)))
+FUZZ_SECONDS ?= 10
+FUZZ_TARGETS := scenario topology flows sizes hpcc_config
+
+# rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
+# there under another name (`stable`, say), that one serves.
+PINNED := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+ifeq ($(RUSTUP_TOOLCHAIN),)
+INSTALLED := $(shell command -v rustup >/dev/null && rustup toolchain list 2>/dev/null | cut -d' ' -f1)
+ifeq ($(filter $(PINNED)%,$(INSTALLED)),)
+SAME := $(firstword $(foreach name,$(INSTALLED),$(if $(filter $(PINNED),$(shell rustup run $(name) rustc --version)),$(name))))
+ifneq ($(SAME),)
+export RUSTUP_TOOLCHAIN := $(SAME)
+endif
+endif
+endif
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: tools ## Run a scenario (SCENARIO=..., by default the Hadoop fat tree) and write its report
+	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@mkdir -p $(dir $(OUT))
+	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run $(SCENARIO) --out $(OUT) --force
+	@echo
+	@echo "report: $(OUT)/report.html (one file, open it in a browser)"
+
+.PHONY: test
+test: tools fmt-check lint doc fuzz unit ## Everything that must pass: format, lints, docs, fuzz targets, tests
+
+.PHONY: unit
+unit: tools ## Tests of the whole workspace
+	@cargo test --workspace --locked 2>&1 | awk ' \
+		{ print; fflush() } \
+		/^test result:/ { passed += $$4; failed += $$6 } \
+		END { printf "\ntests: %d passed, %d failed\n", passed, failed }'
+
+.PHONY: fmt-check
+fmt-check: tools
+	cargo fmt --all --check
+
+.PHONY: fmt
+fmt: tools ## Format all code
+	cargo fmt --all
+
+.PHONY: lint
+lint: tools ## Clippy on all targets, warnings are errors
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: doc
+doc: tools ## API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+.PHONY: fuzz
+fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a nightly toolchain are there
+	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
+		echo "fuzz targets skipped: they need a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz);"; \
+		echo "the property tests of fairlane-scenario cover the same parsers"; \
+	else \
+		for target in $(FUZZ_TARGETS); do \
+			mkdir -p fuzz/corpus/$$target; \
+			cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+				-max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 -rss_limit_mb=4096 -verbosity=0; \
+		done; \
+	fi
+
+.PHONY: bench
+bench: tools ## Cost per operation and per packet transmission, and memory: one table
+	@cargo run --release --locked -p fairlane-benches
+
+.PHONY: clean
+clean: tools ## Remove everything built
+	cargo clean
+
+.PHONY: tools
+tools:
+	@command -v cargo >/dev/null || { \
+		echo "error: cargo isn't installed" >&2; \
+		echo "hint: install Rust $(PINNED) or newer, with rustup (https://rustup.rs) or from your distribution" >&2; \
+		exit 2; }
+	@command -v cc >/dev/null || { \
+		echo "error: no C compiler: Rust needs its linker" >&2; \
+		echo "hint: install one (Debian, Ubuntu: apt-get install build-essential)" >&2; \
+		exit 2; }

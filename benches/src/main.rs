@@ -1,0 +1,41 @@
+//! Benchmarks of the simulator, as one readable table.
+//!
+//! Every measurement runs in a process of its own, so that memory is its own too. Processor time is
+//! that of user mode; the best of several repetitions counts, since other work only ever adds.
+//! Instructions come from `valgrind --tool=callgrind` where it is installed: they hardly vary from
+//! run to run and show a change of a few percent on a busy machine.
+//!
+//! `fairlane-benches` measures everything, `fairlane-benches micro` and `fairlane-benches fabric`
+//! a part. Remaining arguments are for the processes that it starts.
+#![forbid(unsafe_code)]
+
+mod fat_tree;
+mod micro;
+mod process;
+mod table;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What goes wrong is said in one line.
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        [] => micro::table().and_then(|()| fat_tree::table()),
+        ["micro"] => micro::table(),
+        ["fabric"] => fat_tree::table(),
+        ["one", name, operations] => micro::one(name, operations),
+        ["tree", hosts] => fat_tree::one(hosts),
+        _ => Err("usage: fairlane-benches [micro | fabric]".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Each crate uses only the layers below its own, and keeps what its layer promises.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{assert_none, list, metadata, read, root, text};
+use serde_json::Value;
+
+/// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
+const LAYERS: [&[&str]; 6] = [
+    &["units"],
+    &["wire", "congestion", "multipath", "drum", "engine"],
+    &["transport", "scenario"],
+    &["fabric", "softnic"],
+    &["attacks", "verbs", "mpverbs", "agent"],
+    &["cli", "python"],
+];
+
+/// Simulated and real world meet only in the tests and in layer 5.
+const SIMULATED: [&str; 3] = ["engine", "fabric", "attacks"];
+const REAL: [&str; 4] = ["softnic", "verbs", "mpverbs", "agent"];
+
+/// Crates that talk to the operating system or to C, and may hold `unsafe` code.
+const MAY_BE_UNSAFE: [&str; 5] = ["softnic", "verbs", "mpverbs", "agent", "python"];
+
+/// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
+/// the platform.
+const NO_STD: [&str; 7] =
+    ["units", "wire", "congestion", "multipath", "drum", "engine", "transport"];
+
+/// Members beside the product.
+const BESIDE: [&str; 2] = ["tests", "benches"];
+
+const PREFIX: &str = "fairlane-";
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|names| names.contains(&name))
+}
+
+fn short(package: &Value) -> &str {
+    let name = text(package, "name");
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}
+
+/// The crates of the product by name.
+fn product() -> BTreeMap<String, Value> {
+    let members = metadata(&["--no-deps"]);
+    let crates = list(&members, "packages").iter().filter(|p| !BESIDE.contains(&short(p)));
+    crates.map(|package| (short(package).to_owned(), package.clone())).collect()
+}
+
+/// Crates of the workspace that a crate uses, for whatever purpose.
+fn uses(package: &Value) -> impl Iterator<Item = &str> {
+    let names = list(package, "dependencies").iter().map(|dependency| text(dependency, "name"));
+    names.filter_map(|name| name.strip_prefix(PREFIX))
+}
+
+fn complaint(name: &str, used: &str) -> Option<String> {
+    let (Some(own), Some(other)) = (layer(name), layer(used)) else {
+        return Some(format!("{name} or {used} is in no layer: add it to LAYERS"));
+    };
+    let crosses = |from: &[&str], to: &[&str]| from.contains(&name) && to.contains(&used);
+    if other >= own {
+        Some(format!("{name} (layer {own}) uses {used} (layer {other})"))
+    } else if crosses(&SIMULATED, &REAL) || crosses(&REAL, &SIMULATED) {
+        Some(format!("{name} uses {used}: simulated and real world don't know each other"))
+    } else {
+        None
+    }
+}
+
+#[test]
+fn crates_use_only_lower_layers() {
+    let crates = product();
+    assert!(crates.len() >= 7, "found only {:?}", crates.keys());
+    let complaints: Vec<String> = crates
+        .iter()
+        .flat_map(|(name, package)| uses(package).filter_map(|used| complaint(name, used)))
+        .collect();
+    assert_none(&complaints);
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    for (name, used) in [("units", "engine"), ("engine", "congestion"), ("fabric", "softnic")] {
+        assert!(complaint(name, used).is_some(), "{name} -> {used}");
+    }
+    for (name, used) in [("verbs", "fabric"), ("attacks", "engine"), ("fabric", "unheard-of")] {
+        let allowed = name == "attacks";
+        assert_eq!(complaint(name, used).is_none(), allowed, "{name} -> {used}");
+    }
+}
+
+#[test]
+fn folder_and_package_have_one_name() {
+    for (name, package) in product() {
+        assert_eq!(text(&package, "name"), format!("{PREFIX}{name}"));
+        let manifest = root().join("crates").join(&name).join("Cargo.toml");
+        assert_eq!(text(&package, "manifest_path"), manifest.display().to_string());
+        assert!(layer(&name).is_some(), "{name} is in no layer: add it to LAYERS");
+    }
+}
+
+/// Paths of the files in which the libraries and programs of a crate begin.
+fn crate_roots(package: &Value) -> impl Iterator<Item = &str> {
+    let product = |target: &&Value| {
+        let kinds = list(target, "kind").iter().filter_map(Value::as_str);
+        kinds.into_iter().any(|kind| kind == "bin" || kind.ends_with("lib"))
+    };
+    list(package, "targets").iter().filter(product).map(|target| text(target, "src_path"))
+}
+
+#[test]
+fn unsafe_code_is_forbidden_where_nothing_needs_it() {
+    let mut complaints = Vec::new();
+    for (name, package) in product().iter().filter(|(name, _)| !MAY_BE_UNSAFE.contains(&&***name)) {
+        for path in crate_roots(package) {
+            if !has_attribute(&read(path), "#![forbid(unsafe_code)]") {
+                complaints.push(format!("{name}: {path} lacks #![forbid(unsafe_code)]"));
+            }
+        }
+    }
+    assert_none(&complaints);
+}
+
+#[test]
+fn the_core_has_no_operating_system() {
+    let mut complaints = Vec::new();
+    for (name, package) in product().iter().filter(|(name, _)| NO_STD.contains(&&***name)) {
+        for path in crate_roots(package) {
+            let source = read(path);
+            if !has_attribute(&source, "#![no_std]") || source.contains("extern crate std") {
+                complaints.push(format!("{name}: {path} isn't #![no_std]"));
+            }
+        }
+    }
+    assert_none(&complaints);
+}
+
+fn has_attribute(source: &str, attribute: &str) -> bool {
+    source.lines().any(|line| line.trim() == attribute)
+}

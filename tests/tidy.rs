@@ -1,0 +1,186 @@
+//! Size, wording and bookkeeping of the files of the repository.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use common::{assert_none, output, read, root};
+use sha2::{Digest, Sha256};
+
+/// Most lines of a file without its trailing tests.
+const MOST_LINES: usize = 800;
+
+/// Code that has the limit.
+const CODE: [&str; 6] = ["rs", "js", "css", "html", "py", "toml"];
+
+/// Pieces are joined so that this file doesn't contain what it looks for.
+const UNFINISHED: [&str; 4] =
+    [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
+
+const MACHINE: [&str; 4] =
+    [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Use", "rs/")];
+
+const REGISTRIES: [&str; 9] = [
+    concat!("crates", ".io"),
+    concat!("pypi", ".org"),
+    concat!("npm", "js."),
+    concat!("maven", ".org"),
+    concat!("maven", ".apache"),
+    concat!("proxy.", "golang"),
+    concat!("deb.", "debian"),
+    concat!("static.", "rust-lang"),
+    concat!("files.", "pythonhosted"),
+];
+
+/// Text files of the repository, committed or about to be.
+fn files() -> BTreeMap<String, String> {
+    let names = output("git", &["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let text = |name: &str| std::fs::read_to_string(root().join(name)).ok();
+    let files: BTreeMap<String, String> =
+        names.lines().filter_map(|name| Some((name.to_owned(), text(name)?))).collect();
+    assert!(files.len() > 100, "git lists only {} files", files.len());
+    files
+}
+
+fn extension(name: &str) -> &str {
+    Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
+
+/// Written by a program or by others.
+fn is_foreign(name: &str) -> bool {
+    name.ends_with(".lock") || name.contains("/vendor/") || name.contains("/seeds/")
+}
+
+/// Lines before the tests at the end of a Rust file.
+fn lines(name: &str, text: &str) -> usize {
+    let tests = "\n#[cfg(test)]\nmod tests {";
+    let kept = if extension(name) == "rs" { text.split(tests).next() } else { Some(text) };
+    kept.unwrap_or_default().lines().count()
+}
+
+#[test]
+fn files_are_short() {
+    let is_code = |name: &str| CODE.contains(&extension(name)) && !is_foreign(name);
+    let complaint = |(name, text): (String, String)| {
+        let count = lines(&name, &text);
+        let too_long = is_code(&name) && count > MOST_LINES;
+        too_long.then(|| format!("{name}: {count} lines, at most {MOST_LINES}: split by concern"))
+    };
+    assert_none(&files().into_iter().filter_map(complaint).collect::<Vec<_>>());
+    let tested = "code\n\n#[cfg(test)]\nmod tests {\n}\n";
+    assert_eq!((lines("a.rs", tested), lines("a.js", tested)), (1, 5));
+}
+
+/// Each line of the repository that contains one of `words`.
+fn lines_with(words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, text) in files().iter().filter(|(name, _)| !is_foreign(name)) {
+        for (number, line) in (1..).zip(text.lines()) {
+            if let Some(word) = words.iter().find(|word| line.contains(**word)) {
+                found.push(format!("{name}:{number}: \"{word}\""));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_is_marked_unfinished() {
+    assert_none(&lines_with(&UNFINISHED));
+}
+
+#[test]
+fn no_machine_and_no_registry_is_named() {
+    assert_none(&lines_with(&MACHINE));
+    assert_none(&lines_with(&REGISTRIES));
+}
+
+/// The commands that `fairlane --help` lists; the tests of `fairlane-cli` keep the snapshot true.
+fn commands() -> Vec<String> {
+    let help = read("crates/cli/tests/snapshots/help.snap");
+    let section = help.split("Commands:\n").nth(1).expect("help lists commands");
+    let listed = section.lines().take_while(|line| !line.is_empty());
+    let names = listed.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_is_documented() {
+    let commands = commands();
+    assert!(commands.len() >= 7, "found only {commands:?}");
+    let pages: String =
+        files().into_iter().filter(|(name, _)| extension(name) == "md").map(|(_, text)| text).collect();
+    let missing = commands.iter().filter(|name| !pages.contains(&format!("fairlane {name}")));
+    assert_none(&missing.map(|name| format!("no page mentions `fairlane {name}`")).collect::<Vec<_>>());
+}
+
+#[test]
+fn pages_that_readers_expect_exist() {
+    assert!(read("CHANGELOG.md").contains("\n## Unreleased\n"));
+    let readme = read("README.md");
+    for command in ["make run", "make test", "make bench"] {
+        assert!(readme.contains(command), "README.md doesn't mention `{command}`");
+    }
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "scenarios/README.md"] {
+        assert!(read(page).len() > 500, "{page} is nearly empty");
+    }
+}
+
+/// Targets of Markdown links and pictures.
+fn link_targets(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut complaints = Vec::new();
+    for (name, text) in files().iter().filter(|(name, _)| extension(name) == "md") {
+        let folder = root().join(name);
+        let folder = folder.parent().expect("a file has a folder");
+        let is_local = |target: &&str| !target.contains("://") && !target.starts_with('#');
+        for target in link_targets(text).filter(is_local) {
+            let path = target.split('#').next().unwrap_or_default();
+            if !folder.join(path).exists() {
+                complaints.push(format!("{name}: {target} doesn't exist"));
+            }
+        }
+    }
+    assert_none(&complaints);
+    assert_eq!(link_targets("[a](b) ![c](d#e)").collect::<Vec<_>>(), ["b", "d#e"]);
+}
+
+#[test]
+fn vendored_files_are_unchanged() {
+    let page = read("report/README.md");
+    let folder = root().join("report/vendor");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(&folder).expect("report/vendor can be listed") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let row = page.lines().find(|line| line.contains(&format!("vendor/{name}`")));
+        let row = row.unwrap_or_else(|| panic!("report/README.md doesn't mention vendor/{name}"));
+        if name.ends_with("LICENSE") {
+            continue;
+        }
+        let sum = sha256(&std::fs::read(&path).expect("the file can be read"));
+        assert!(row.contains(&sum), "vendor/{name} has SHA-256 {sum}, report/README.md says otherwise");
+        checked += 1;
+    }
+    assert!(checked >= 2, "found only {checked} vendored files");
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[test]
+fn sums_are_those_of_fips_180() {
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(sha256(b"abc"), abc);
+}
