@@ -67,9 +67,11 @@ fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a
 		echo "the property tests of fairlane-scenario cover the same parsers"; \
 	else \
 		for target in $(FUZZ_TARGETS); do \
-			mkdir -p fuzz/corpus/$$target; \
+			mkdir -p fuzz/corpus/$$target; log=fuzz/corpus/$$target.log; \
 			cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
-				-max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 -rss_limit_mb=4096 -verbosity=0; \
+				-max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 -rss_limit_mb=4096 \
+				-print_final_stats=1 >$$log 2>&1 || { tail -n 60 $$log; exit 1; }; \
+			awk -v name=$$target '/number_of_executed_units/ { print "fuzz " name ": " $$2 " inputs, none fails" }' $$log; \
 		done; \
 	fi
 

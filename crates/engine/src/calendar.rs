@@ -1,5 +1,6 @@
 //! A calendar queue: a wheel of short time slots for the near future, a heap for the rest.
 
+use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,6 +11,7 @@ use fairlane_units::{Duration, Time};
 use crate::event::{Event, Key};
 
 const SLOTS: u64 = 1 << 14;
+const WORDS: usize = SLOTS as usize / 64;
 const NONE: u32 = u32::MAX;
 /// Slots with more events than this are sorted, others are filled in order.
 const SORT_FROM: usize = 32;
@@ -28,15 +30,25 @@ pub struct Calendar {
     /// Events of the slot being emptied and of earlier ones, last one first.
     current: Vec<Event>,
     /// First node of the list of each slot in `cursor + 1 .. cursor + SLOTS`.
-    heads: Vec<u32>,
+    heads: Box<[u32; SLOTS as usize]>,
     /// One bit for each slot that has a list.
-    occupied: Vec<u64>,
+    occupied: Box<[u64; WORDS]>,
     nodes: Vec<Node>,
     free: u32,
     /// Events in lists.
     listed: usize,
     /// Events at or beyond slot `cursor + SLOTS`.
     far: BinaryHeap<Reverse<Event>>,
+    /// Slot of the first event in `far`.
+    far_slot: u64,
+}
+
+/// An array on the heap: its constant length spares bounds checks.
+fn boxed<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
+    match vec![value; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the length is N"),
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +65,13 @@ impl Calendar {
             shift: slot.next_power_of_two().trailing_zeros(),
             cursor: 0,
             current: Vec::new(),
-            heads: vec![NONE; SLOTS as usize],
-            occupied: vec![0; SLOTS as usize / 64],
+            heads: boxed(NONE),
+            occupied: boxed(0),
             nodes: Vec::new(),
             free: NONE,
             listed: 0,
             far: BinaryHeap::new(),
+            far_slot: u64::MAX,
         }
     }
 
@@ -81,6 +94,7 @@ impl Calendar {
         } else if slot - self.cursor < SLOTS {
             self.list(slot, event);
         } else {
+            self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
         }
     }
@@ -131,6 +145,14 @@ impl Calendar {
             self.far.peek()?.0.time.as_ps() >> self.shift
         };
         self.open_slot();
+        if self.cursor + SLOTS > self.far_slot {
+            self.bring_near();
+        }
+        Some(())
+    }
+
+    /// Moves events out of the heap that the wheel has come to reach.
+    fn bring_near(&mut self) {
         while let Some(Reverse(event)) = self.far.peek().copied() {
             let slot = event.time.as_ps() >> self.shift;
             if slot - self.cursor >= SLOTS {
@@ -139,23 +161,22 @@ impl Calendar {
             self.far.pop();
             self.push(event);
         }
-        Some(())
+        self.far_slot = self.far.peek().map_or(u64::MAX, |next| next.0.time.as_ps() >> self.shift);
     }
 
     fn next_occupied(&self) -> u64 {
         let start = self.cursor + 1;
         let index = (start % SLOTS) as usize;
         let (first, bit) = (index / 64, index % 64);
-        let words = self.occupied.len();
         let mut word = self.occupied[first] & (!0 << bit);
         let mut at = first;
         // The first word is looked at twice: its low bits are the farthest slots.
-        for _ in 0..=words {
+        for _ in 0..=WORDS {
             if word != 0 {
                 let found = (at * 64) as u64 + u64::from(word.trailing_zeros());
                 return start + (found + SLOTS - index as u64) % SLOTS;
             }
-            at = (at + 1) % words;
+            at = (at + 1) % WORDS;
             word = self.occupied[at];
         }
         unreachable!("a listed event has its slot marked")

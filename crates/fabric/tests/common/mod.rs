@@ -78,9 +78,14 @@ pub fn scratch(name: &str) -> PathBuf {
 
 /// Runs a scenario; a run that spins is ended as stopped.
 pub fn run_unchecked(loaded: &Loaded) -> Results {
+    run_for(loaded, EVENTS_MAX)
+}
+
+/// Runs a scenario for about so many events at most.
+pub fn run_for(loaded: &Loaded, events: u64) -> Results {
     let simulation = Simulation::new(loaded).unwrap_or_else(|error| panic!("{error}"));
     simulation.run(&mut |progress| {
-        if progress.events < EVENTS_MAX { Control::Continue } else { Control::Interrupt }
+        if progress.events < events { Control::Continue } else { Control::Interrupt }
     })
 }
 
