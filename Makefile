@@ -39,7 +39,7 @@ test: tools fmt-check lint doc fuzz unit ## Everything that must pass: format, l
 
 .PHONY: unit
 unit: tools ## Tests of the whole workspace
-	@cargo test --workspace --locked 2>&1 | awk ' \
+	@set -o pipefail; cargo test --workspace --locked 2>&1 | awk ' \
 		{ print; fflush() } \
 		/^test result:/ { passed += $$4; failed += $$6 } \
 		END { printf "\ntests: %d passed, %d failed\n", passed, failed }'

@@ -26,8 +26,15 @@ const MAY_BE_UNSAFE: [&str; 5] = ["softnic", "verbs", "mpverbs", "agent", "pytho
 
 /// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
 /// the platform.
-const NO_STD: [&str; 7] =
-    ["units", "wire", "congestion", "multipath", "drum", "engine", "transport"];
+const NO_STD: [&str; 7] = [
+    "units",
+    "wire",
+    "congestion",
+    "multipath",
+    "drum",
+    "engine",
+    "transport",
+];
 
 /// Members beside the product.
 const BESIDE: [&str; 2] = ["tests", "benches"];
@@ -46,13 +53,19 @@ fn short(package: &Value) -> &str {
 /// The crates of the product by name.
 fn product() -> BTreeMap<String, Value> {
     let members = metadata(&["--no-deps"]);
-    let crates = list(&members, "packages").iter().filter(|p| !BESIDE.contains(&short(p)));
-    crates.map(|package| (short(package).to_owned(), package.clone())).collect()
+    let crates = list(&members, "packages")
+        .iter()
+        .filter(|p| !BESIDE.contains(&short(p)));
+    crates
+        .map(|package| (short(package).to_owned(), package.clone()))
+        .collect()
 }
 
 /// Crates of the workspace that a crate uses, for whatever purpose.
 fn uses(package: &Value) -> impl Iterator<Item = &str> {
-    let names = list(package, "dependencies").iter().map(|dependency| text(dependency, "name"));
+    let names = list(package, "dependencies")
+        .iter()
+        .map(|dependency| text(dependency, "name"));
     names.filter_map(|name| name.strip_prefix(PREFIX))
 }
 
@@ -64,7 +77,9 @@ fn complaint(name: &str, used: &str) -> Option<String> {
     if other >= own {
         Some(format!("{name} (layer {own}) uses {used} (layer {other})"))
     } else if crosses(&SIMULATED, &REAL) || crosses(&REAL, &SIMULATED) {
-        Some(format!("{name} uses {used}: simulated and real world don't know each other"))
+        Some(format!(
+            "{name} uses {used}: simulated and real world don't know each other"
+        ))
     } else {
         None
     }
@@ -83,10 +98,18 @@ fn crates_use_only_lower_layers() {
 
 #[test]
 fn a_wrong_arrow_is_found() {
-    for (name, used) in [("units", "engine"), ("engine", "congestion"), ("fabric", "softnic")] {
+    for (name, used) in [
+        ("units", "engine"),
+        ("engine", "congestion"),
+        ("fabric", "softnic"),
+    ] {
         assert!(complaint(name, used).is_some(), "{name} -> {used}");
     }
-    for (name, used) in [("verbs", "fabric"), ("attacks", "engine"), ("fabric", "unheard-of")] {
+    for (name, used) in [
+        ("verbs", "fabric"),
+        ("attacks", "engine"),
+        ("fabric", "unheard-of"),
+    ] {
         let allowed = name == "attacks";
         assert_eq!(complaint(name, used).is_none(), allowed, "{name} -> {used}");
     }
@@ -97,8 +120,14 @@ fn folder_and_package_have_one_name() {
     for (name, package) in product() {
         assert_eq!(text(&package, "name"), format!("{PREFIX}{name}"));
         let manifest = root().join("crates").join(&name).join("Cargo.toml");
-        assert_eq!(text(&package, "manifest_path"), manifest.display().to_string());
-        assert!(layer(&name).is_some(), "{name} is in no layer: add it to LAYERS");
+        assert_eq!(
+            text(&package, "manifest_path"),
+            manifest.display().to_string()
+        );
+        assert!(
+            layer(&name).is_some(),
+            "{name} is in no layer: add it to LAYERS"
+        );
     }
 }
 
@@ -106,15 +135,23 @@ fn folder_and_package_have_one_name() {
 fn crate_roots(package: &Value) -> impl Iterator<Item = &str> {
     let product = |target: &&Value| {
         let kinds = list(target, "kind").iter().filter_map(Value::as_str);
-        kinds.into_iter().any(|kind| kind == "bin" || kind.ends_with("lib"))
+        kinds
+            .into_iter()
+            .any(|kind| kind == "bin" || kind.ends_with("lib"))
     };
-    list(package, "targets").iter().filter(product).map(|target| text(target, "src_path"))
+    list(package, "targets")
+        .iter()
+        .filter(product)
+        .map(|target| text(target, "src_path"))
 }
 
 #[test]
 fn unsafe_code_is_forbidden_where_nothing_needs_it() {
     let mut complaints = Vec::new();
-    for (name, package) in product().iter().filter(|(name, _)| !MAY_BE_UNSAFE.contains(&&***name)) {
+    for (name, package) in product()
+        .iter()
+        .filter(|(name, _)| !MAY_BE_UNSAFE.contains(&&***name))
+    {
         for path in crate_roots(package) {
             if !has_attribute(&read(path), "#![forbid(unsafe_code)]") {
                 complaints.push(format!("{name}: {path} lacks #![forbid(unsafe_code)]"));
@@ -127,7 +164,10 @@ fn unsafe_code_is_forbidden_where_nothing_needs_it() {
 #[test]
 fn the_core_has_no_operating_system() {
     let mut complaints = Vec::new();
-    for (name, package) in product().iter().filter(|(name, _)| NO_STD.contains(&&***name)) {
+    for (name, package) in product()
+        .iter()
+        .filter(|(name, _)| NO_STD.contains(&&***name))
+    {
         for path in crate_roots(package) {
             let source = read(path);
             if !has_attribute(&source, "#![no_std]") || source.contains("extern crate std") {

@@ -29,8 +29,10 @@ const PLATFORM: [&str; 2] = ["--filter-platform", "x86_64-unknown-linux-gnu"];
 #[test]
 fn dependencies_have_allowed_licences() {
     let all = metadata(&PLATFORM);
-    let packages: BTreeMap<&str, &Value> =
-        list(&all, "packages").iter().map(|package| (text(package, "id"), package)).collect();
+    let packages: BTreeMap<&str, &Value> = list(&all, "packages")
+        .iter()
+        .map(|package| (text(package, "id"), package))
+        .collect();
     let shipped = shipped(&all);
     assert!(shipped.len() > 20, "found only {shipped:?}");
     let complaint = |id: &&str| {
@@ -44,14 +46,20 @@ fn dependencies_have_allowed_licences() {
 
 /// Packages that members need to be built, directly or not; not those that only tests need.
 fn shipped(all: &Value) -> BTreeSet<&str> {
-    let nodes: BTreeMap<&str, &Value> =
-        list(&all["resolve"], "nodes").iter().map(|node| (text(node, "id"), node)).collect();
+    let nodes: BTreeMap<&str, &Value> = list(&all["resolve"], "nodes")
+        .iter()
+        .map(|node| (text(node, "id"), node))
+        .collect();
     let mut found = BTreeSet::new();
-    let mut open: Vec<&str> =
-        list(all, "workspace_members").iter().filter_map(Value::as_str).collect();
+    let mut open: Vec<&str> = list(all, "workspace_members")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     while let Some(id) = open.pop() {
         if found.insert(id) {
-            let needed = list(nodes[id], "deps").iter().filter(|dependency| is_built(dependency));
+            let needed = list(nodes[id], "deps")
+                .iter()
+                .filter(|dependency| is_built(dependency));
             open.extend(needed.map(|dependency| text(dependency, "pkg")));
         }
     }
@@ -60,12 +68,17 @@ fn shipped(all: &Value) -> BTreeSet<&str> {
 
 /// Whether a dependency is there for more than tests.
 fn is_built(dependency: &Value) -> bool {
-    list(dependency, "dep_kinds").iter().any(|kind| kind["kind"].as_str() != Some("dev"))
+    list(dependency, "dep_kinds")
+        .iter()
+        .any(|kind| kind["kind"].as_str() != Some("dev"))
 }
 
 /// Whether an SPDX expression can be met with allowed licences only. `/` is an old spelling of OR.
 fn is_allowed(expression: &str) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let spaced = expression
+        .replace('(', " ( ")
+        .replace(')', " ) ")
+        .replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
     either(&mut rest) == Some(true) && rest.is_empty()

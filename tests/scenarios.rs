@@ -16,19 +16,31 @@ fn run(name: &str) -> Results {
     let loaded = load(name);
     let simulation = Simulation::new(&loaded).unwrap_or_else(|error| panic!("{name}: {error}"));
     let results = simulation.run(&mut |_| Control::Continue);
-    assert_none(&metrics::check(&results, loaded.scenario.switch.pfc.enabled));
+    assert_none(&metrics::check(
+        &results,
+        loaded.scenario.switch.pfc.enabled,
+    ));
     assert_eq!(results.totals.ending, Ending::Complete, "{name}");
     results
 }
 
 fn drops(results: &Results, reason: &str) -> u64 {
-    results.signals.drops.get(reason).map_or(0, |signal| signal.count)
+    results
+        .signals
+        .drops
+        .get(reason)
+        .map_or(0, |signal| signal.count)
 }
 
 fn slowdown_of(results: &Results, source: u32) -> f64 {
-    let message = results.messages.iter().find(|message| message.source.get() == source);
+    let message = results
+        .messages
+        .iter()
+        .find(|message| message.source.get() == source);
     let message = message.unwrap_or_else(|| panic!("host {source} sends nothing"));
-    let finish = message.finish.unwrap_or_else(|| panic!("host {source} isn't done"));
+    let finish = message
+        .finish
+        .unwrap_or_else(|| panic!("host {source} isn't done"));
     (finish - message.start).as_secs_f64() / message.ideal.as_secs_f64()
 }
 
@@ -37,9 +49,16 @@ fn every_scenario_is_listed_and_can_be_loaded() {
     let page = read("scenarios/README.md");
     let mut count = 0;
     for entry in std::fs::read_dir(root().join("scenarios")).expect("scenarios can be listed") {
-        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        let name = entry
+            .expect("an entry")
+            .file_name()
+            .to_string_lossy()
+            .into_owned();
         if name.ends_with(".toml") {
-            assert!(page.contains(&name), "scenarios/README.md doesn't mention {name}");
+            assert!(
+                page.contains(&name),
+                "scenarios/README.md doesn't mention {name}"
+            );
             let loaded = load(&name);
             assert_eq!(format!("{}.toml", loaded.scenario.name), name);
             count += 1;
@@ -51,8 +70,12 @@ fn every_scenario_is_listed_and_can_be_loaded() {
 #[test]
 fn hadoop_fat_tree_has_the_fabric_that_it_promises() {
     let loaded = load("hadoop-fat-tree.toml");
-    let fabric = topology::Topology::build(&loaded.scenario.topology, None, 0.0).expect("it builds");
-    assert_eq!((fabric.hosts().count(), fabric.switches().count()), (320, 20 + 20 + 16));
+    let fabric =
+        topology::Topology::build(&loaded.scenario.topology, None, 0.0).expect("it builds");
+    assert_eq!(
+        (fabric.hosts().count(), fabric.switches().count()),
+        (320, 20 + 20 + 16)
+    );
 }
 
 #[test]
@@ -61,8 +84,15 @@ fn incast_star_fills_the_receivers_link() {
     assert!(results.signals.ecn_marks.count > 0);
     assert_eq!(results.totals.dropped.packets, 0);
     // Three rounds of 16 x 256 kB at 100 Gb/s take at least 327.68 us each.
-    let slowest = results.messages.iter().filter_map(|m| Some(m.finish? - m.start)).max();
-    assert!(slowest.is_some_and(|taken| taken.as_secs_f64() > 327.68e-6), "{slowest:?}");
+    let slowest = results
+        .messages
+        .iter()
+        .filter_map(|m| Some(m.finish? - m.start))
+        .max();
+    assert!(
+        slowest.is_some_and(|taken| taken.as_secs_f64() > 327.68e-6),
+        "{slowest:?}"
+    );
 }
 
 #[test]
@@ -70,7 +100,11 @@ fn pfc_small_buffer_makes_a_bystander_wait() {
     let results = run("pfc-small-buffer.toml");
     assert!(results.signals.pauses.count > 0);
     assert_eq!(drops(&results, "buffer-full"), 0);
-    assert!(slowdown_of(&results, 7) > 2.0, "{}", slowdown_of(&results, 7));
+    assert!(
+        slowdown_of(&results, 7) > 2.0,
+        "{}",
+        slowdown_of(&results, 7)
+    );
 }
 
 #[test]
@@ -104,5 +138,10 @@ fn websearch_leaf_spine_hpcc_keeps_queues_short() {
     let simulation = Simulation::new(&loaded).expect("it builds");
     let dcqcn = simulation.run(&mut |_| Control::Continue);
     let deepest = |results: &Results| results.totals.queue_max;
-    assert!(deepest(&hpcc) * 2 < deepest(&dcqcn), "{} {}", deepest(&hpcc), deepest(&dcqcn));
+    assert!(
+        deepest(&hpcc) * 2 < deepest(&dcqcn),
+        "{} {}",
+        deepest(&hpcc),
+        deepest(&dcqcn)
+    );
 }

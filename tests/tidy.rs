@@ -16,11 +16,19 @@ const MOST_LINES: usize = 800;
 const CODE: [&str; 6] = ["rs", "js", "css", "html", "py", "toml"];
 
 /// Pieces are joined so that this file doesn't contain what it looks for.
-const UNFINISHED: [&str; 4] =
-    [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
+const UNFINISHED: [&str; 4] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+    concat!("HA", "CK"),
+];
 
-const MACHINE: [&str; 4] =
-    [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Use", "rs/")];
+const MACHINE: [&str; 4] = [
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/Use", "rs/"),
+];
 
 const REGISTRIES: [&str; 9] = [
     concat!("crates", ".io"),
@@ -36,16 +44,24 @@ const REGISTRIES: [&str; 9] = [
 
 /// Text files of the repository, committed or about to be.
 fn files() -> BTreeMap<String, String> {
-    let names = output("git", &["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let names = output(
+        "git",
+        &["ls-files", "--cached", "--others", "--exclude-standard"],
+    );
     let text = |name: &str| std::fs::read_to_string(root().join(name)).ok();
-    let files: BTreeMap<String, String> =
-        names.lines().filter_map(|name| Some((name.to_owned(), text(name)?))).collect();
+    let files: BTreeMap<String, String> = names
+        .lines()
+        .filter_map(|name| Some((name.to_owned(), text(name)?)))
+        .collect();
     assert!(files.len() > 100, "git lists only {} files", files.len());
     files
 }
 
 fn extension(name: &str) -> &str {
-    Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+    Path::new(name)
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or_default()
 }
 
 /// Written by a program or by others.
@@ -56,7 +72,11 @@ fn is_foreign(name: &str) -> bool {
 /// Lines before the tests at the end of a Rust file.
 fn lines(name: &str, text: &str) -> usize {
     let tests = "\n#[cfg(test)]\nmod tests {";
-    let kept = if extension(name) == "rs" { text.split(tests).next() } else { Some(text) };
+    let kept = if extension(name) == "rs" {
+        text.split(tests).next()
+    } else {
+        Some(text)
+    };
     kept.unwrap_or_default().lines().count()
 }
 
@@ -68,7 +88,12 @@ fn files_are_short() {
         let too_long = is_code(&name) && count > MOST_LINES;
         too_long.then(|| format!("{name}: {count} lines, at most {MOST_LINES}: split by concern"))
     };
-    assert_none(&files().into_iter().filter_map(complaint).collect::<Vec<_>>());
+    assert_none(
+        &files()
+            .into_iter()
+            .filter_map(complaint)
+            .collect::<Vec<_>>(),
+    );
     let tested = "code\n\n#[cfg(test)]\nmod tests {\n}\n";
     assert_eq!((lines("a.rs", tested), lines("a.js", tested)), (1, 5));
 }
@@ -100,20 +125,35 @@ fn no_machine_and_no_registry_is_named() {
 /// The commands that `fairlane --help` lists; the tests of `fairlane-cli` keep the snapshot true.
 fn commands() -> Vec<String> {
     let help = read("crates/cli/tests/snapshots/help.snap");
-    let section = help.split("Commands:\n").nth(1).expect("help lists commands");
+    let section = help
+        .split("Commands:\n")
+        .nth(1)
+        .expect("help lists commands");
     let listed = section.lines().take_while(|line| !line.is_empty());
     let names = listed.filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn every_command_is_documented() {
     let commands = commands();
     assert!(commands.len() >= 7, "found only {commands:?}");
-    let pages: String =
-        files().into_iter().filter(|(name, _)| extension(name) == "md").map(|(_, text)| text).collect();
-    let missing = commands.iter().filter(|name| !pages.contains(&format!("fairlane {name}")));
-    assert_none(&missing.map(|name| format!("no page mentions `fairlane {name}`")).collect::<Vec<_>>());
+    let pages: String = files()
+        .into_iter()
+        .filter(|(name, _)| extension(name) == "md")
+        .map(|(_, text)| text)
+        .collect();
+    let missing = commands
+        .iter()
+        .filter(|name| !pages.contains(&format!("fairlane {name}")));
+    assert_none(
+        &missing
+            .map(|name| format!("no page mentions `fairlane {name}`"))
+            .collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -121,16 +161,26 @@ fn pages_that_readers_expect_exist() {
     assert!(read("CHANGELOG.md").contains("\n## Unreleased\n"));
     let readme = read("README.md");
     for command in ["make run", "make test", "make bench"] {
-        assert!(readme.contains(command), "README.md doesn't mention `{command}`");
+        assert!(
+            readme.contains(command),
+            "README.md doesn't mention `{command}`"
+        );
     }
-    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "scenarios/README.md"] {
+    for page in [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "scenarios/README.md",
+    ] {
         assert!(read(page).len() > 500, "{page} is nearly empty");
     }
 }
 
 /// Targets of Markdown links and pictures.
 fn link_targets(text: &str) -> impl Iterator<Item = &str> {
-    text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', ' ']).next())
 }
 
 #[test]
@@ -148,7 +198,10 @@ fn links_lead_somewhere() {
         }
     }
     assert_none(&complaints);
-    assert_eq!(link_targets("[a](b) ![c](d#e)").collect::<Vec<_>>(), ["b", "d#e"]);
+    assert_eq!(
+        link_targets("[a](b) ![c](d#e)").collect::<Vec<_>>(),
+        ["b", "d#e"]
+    );
 }
 
 #[test]
@@ -158,14 +211,23 @@ fn vendored_files_are_unchanged() {
     let mut checked = 0;
     for entry in std::fs::read_dir(&folder).expect("report/vendor can be listed") {
         let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let row = page.lines().find(|line| line.contains(&format!("vendor/{name}`")));
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let row = page
+            .lines()
+            .find(|line| line.contains(&format!("vendor/{name}`")));
         let row = row.unwrap_or_else(|| panic!("report/README.md doesn't mention vendor/{name}"));
         if name.ends_with("LICENSE") {
             continue;
         }
         let sum = sha256(&std::fs::read(&path).expect("the file can be read"));
-        assert!(row.contains(&sum), "vendor/{name} has SHA-256 {sum}, report/README.md says otherwise");
+        assert!(
+            row.contains(&sum),
+            "vendor/{name} has SHA-256 {sum}, report/README.md says otherwise"
+        );
         checked += 1;
     }
     assert!(checked >= 2, "found only {checked} vendored files");

@@ -20,17 +20,42 @@ struct Tree {
 }
 
 const TREES: [Tree; 4] = [
-    Tree { hosts: 32, pods: 2, tors_per_pod: 1, duration: "20ms" },
-    Tree { hosts: 128, pods: 4, tors_per_pod: 2, duration: "5ms" },
-    Tree { hosts: 320, pods: 5, tors_per_pod: 4, duration: "5ms" },
-    Tree { hosts: 1024, pods: 16, tors_per_pod: 4, duration: "1ms" },
+    Tree {
+        hosts: 32,
+        pods: 2,
+        tors_per_pod: 1,
+        duration: "20ms",
+    },
+    Tree {
+        hosts: 128,
+        pods: 4,
+        tors_per_pod: 2,
+        duration: "5ms",
+    },
+    Tree {
+        hosts: 320,
+        pods: 5,
+        tors_per_pod: 4,
+        duration: "5ms",
+    },
+    Tree {
+        hosts: 1024,
+        pods: 16,
+        tors_per_pod: 4,
+        duration: "1ms",
+    },
 ];
 
 const REPETITIONS: usize = 2;
 
 impl Tree {
     fn scenario(&self) -> String {
-        let Self { pods, tors_per_pod, duration, .. } = self;
+        let Self {
+            pods,
+            tors_per_pod,
+            duration,
+            ..
+        } = self;
         let cores = 4 * tors_per_pod;
         format!(
             "[congestion]\nalgorithm = \"dcqcn\"\n\
@@ -61,12 +86,22 @@ impl Run {
         let [transmissions, events, setup_us, user_us, rss_kib] = numbers[..] else {
             return Err("expected five numbers".into());
         };
-        Ok(Self { transmissions, events, setup_us, user_us, rss_kib })
+        Ok(Self {
+            transmissions,
+            events,
+            setup_us,
+            user_us,
+            rss_kib,
+        })
     }
 
     fn best(tree: &Tree) -> Outcome<Self> {
-        let runs: Vec<Self> = (0..REPETITIONS).map(|_| Self::of(tree)).collect::<Outcome<_>>()?;
-        runs.into_iter().min_by_key(|run| run.user_us).ok_or_else(|| "no run".into())
+        let runs: Vec<Self> = (0..REPETITIONS)
+            .map(|_| Self::of(tree))
+            .collect::<Outcome<_>>()?;
+        runs.into_iter()
+            .min_by_key(|run| run.user_us)
+            .ok_or_else(|| "no run".into())
     }
 
     /// User time of a transmission in nanoseconds.
@@ -92,7 +127,17 @@ impl Run {
 
 /// Measures every tree and prints a table.
 pub(crate) fn table() -> Outcome<()> {
-    let header = ["hosts", "arrivals", "M tx", "events/tx", "set-up s", "user s", "M tx/s", "ns/tx", "MiB"];
+    let header = [
+        "hosts",
+        "arrivals",
+        "M tx",
+        "events/tx",
+        "set-up s",
+        "user s",
+        "M tx/s",
+        "ns/tx",
+        "MiB",
+    ];
     let mut rows = vec![row(header)];
     let mut runs = Vec::new();
     for tree in &TREES {
@@ -115,8 +160,12 @@ pub(crate) fn table() -> Outcome<()> {
 /// Runs one tree and prints what it cost.
 pub(crate) fn one(hosts: &str) -> Outcome<()> {
     let hosts: u32 = hosts.parse()?;
-    let tree = TREES.iter().find(|tree| tree.hosts == hosts).ok_or("no tree of that size")?;
-    let loaded = fairlane_scenario::parse(&tree.scenario(), "benchmark", Path::new("."), &[], None)?;
+    let tree = TREES
+        .iter()
+        .find(|tree| tree.hosts == hosts)
+        .ok_or("no tree of that size")?;
+    let loaded =
+        fairlane_scenario::parse(&tree.scenario(), "benchmark", Path::new("."), &[], None)?;
     let before = process::user_us()?;
     let simulation = Simulation::new(&loaded)?;
     let built = process::user_us()?;

@@ -37,7 +37,9 @@ pub(crate) fn table() -> Outcome<()> {
         let switch = two.minus(&one).over(2.0);
         let hosts = one.minus(&switch).minus(&switch);
         rows.push(switch.row(&format!("switch hop of a packet, {algorithm}")));
-        rows.push(hosts.row(&format!("both hosts, data packet and acknowledgement, {algorithm}")));
+        rows.push(hosts.row(&format!(
+            "both hosts, data packet and acknowledgement, {algorithm}"
+        )));
     }
     let title = if counted {
         "Cost of one operation (user time; instructions by callgrind)"
@@ -64,19 +66,26 @@ impl Cost {
             }
             Ok(best as f64 * 1e3)
         };
-        let count = |operations: u64| process::instructions(&["one", name, &operations.to_string()]);
+        let count =
+            |operations: u64| process::instructions(&["one", name, &operations.to_string()]);
         let instructions = if counted {
             // What preparation executes cancels out.
             Some((count(2 * COUNTED)? as f64 - count(COUNTED)? as f64) / COUNTED as f64)
         } else {
             None
         };
-        Ok(Self { ns: time(TIMED)? / TIMED as f64, instructions })
+        Ok(Self {
+            ns: time(TIMED)? / TIMED as f64,
+            instructions,
+        })
     }
 
     fn map(self, other: &Self, combine: impl Fn(f64, f64) -> f64) -> Self {
         let both = self.instructions.zip(other.instructions);
-        Self { ns: combine(self.ns, other.ns), instructions: both.map(|(a, b)| combine(a, b)) }
+        Self {
+            ns: combine(self.ns, other.ns),
+            instructions: both.map(|(a, b)| combine(a, b)),
+        }
     }
 
     fn minus(&self, other: &Self) -> Self {
@@ -88,7 +97,9 @@ impl Cost {
     }
 
     fn row(&self, name: &str) -> Vec<String> {
-        let count = self.instructions.map_or_else(|| "-".into(), |count| format!("{count:.0}"));
+        let count = self
+            .instructions
+            .map_or_else(|| "-".into(), |count| format!("{count:.0}"));
         vec![name.to_owned(), format!("{:.1}", self.ns), count]
     }
 }
@@ -99,14 +110,20 @@ pub(crate) fn one(name: &str, operations: &str) -> Outcome<()> {
     let (kind, which) = name.split_once('-').ok_or("expected KIND-WHICH")?;
     let spent = match kind {
         "queue" => {
-            let (_, pending) =
-                PENDING.into_iter().find(|(known, _)| *known == which).ok_or("unknown queue")?;
+            let (_, pending) = PENDING
+                .into_iter()
+                .find(|(known, _)| *known == which)
+                .ok_or("unknown queue")?;
             hold(pending, operations)?
         }
         "star" => message("kind = \"star\"\nhosts = 2", which, operations)?,
         "dumbbell" => {
             let core = "core_link = { rate = \"100Gbps\", delay = \"1us\" }";
-            message(&format!("kind = \"dumbbell\"\nleft = 1\nright = 1\n{core}"), which, operations)?
+            message(
+                &format!("kind = \"dumbbell\"\nleft = 1\nright = 1\n{core}"),
+                which,
+                operations,
+            )?
         }
         _ => return Err(format!("unknown benchmark {name}").into()),
     };
@@ -120,7 +137,11 @@ fn hold(pending: u32, operations: u64) -> Outcome<u64> {
     let mut stream = Stream::new(1, 0);
     let mut delay = move || {
         let soon = stream.below(8) < 7;
-        Duration::from_ps(stream.below(if soon { span.as_ps() } else { 64 * span.as_ps() }))
+        Duration::from_ps(stream.below(if soon {
+            span.as_ps()
+        } else {
+            64 * span.as_ps()
+        }))
     };
     for number in 0..pending {
         let key = engine.reserve(u64::from(number), Component::new(number));
@@ -150,7 +171,11 @@ fn message(topology: &str, algorithm: &str, packets: u64) -> Outcome<u64> {
     let results = simulation.run(&mut |_| Control::Continue);
     let spent = process::user_us()? - before;
     if results.totals.data_packets != packets {
-        return Err(format!("{} packets instead of {packets}", results.totals.data_packets).into());
+        return Err(format!(
+            "{} packets instead of {packets}",
+            results.totals.data_packets
+        )
+        .into());
     }
     Ok(spent)
 }

@@ -9,8 +9,14 @@ use crate::Outcome;
 pub(crate) fn print(title: &str, rows: &[Vec<String>]) -> Outcome<()> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
-    let width = |column| rows.iter().map(|row| cell(row, column).chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let width = |column| {
+        rows.iter()
+            .map(|row| cell(row, column).chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| width(column).unwrap_or(0))
+        .collect();
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{title}")?;
     for row in rows {

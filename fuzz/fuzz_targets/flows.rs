@@ -6,7 +6,11 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (bool, &str)| {
     let (exact, text) = input;
-    let profile = if exact { Profile::Exact } else { Profile::HpccNs3 };
+    let profile = if exact {
+        Profile::Exact
+    } else {
+        Profile::HpccNs3
+    };
     if let Ok(flows) = flow_text::parse(text, "flows.txt", profile) {
         assert!(flows.is_sorted_by_key(|flow| flow.start));
         assert!(flows.iter().all(|flow| flow.size.get() > 0));

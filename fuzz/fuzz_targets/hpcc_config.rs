@@ -26,7 +26,9 @@ fuzz_target!(|text: &str| {
         Err(error) => assert!(!error.message.is_empty(), "{error:?}"),
         Ok(imported) => {
             let case = folder.path().join("case.toml");
-            imported.write(&case).expect("what was imported can be written");
+            imported
+                .write(&case)
+                .expect("what was imported can be written");
             load(&case, &[], None).expect("what was written can be read");
         }
     }

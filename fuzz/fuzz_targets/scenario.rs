@@ -11,7 +11,10 @@ fuzz_target!(|text: &str| {
     let folder = Path::new("/nonexistent");
     match parse(text, "input.toml", folder, &[], None) {
         Err(error) => {
-            assert!(!error.place.is_empty() && !error.message.is_empty(), "{error:?}");
+            assert!(
+                !error.place.is_empty() && !error.message.is_empty(),
+                "{error:?}"
+            );
         }
         Ok(loaded) => {
             let written = loaded.to_toml().expect("what was read can be written");

@@ -10,7 +10,10 @@ use serde_json::Value;
 /// The folder of the repository.
 pub(crate) fn root() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests.parent().expect("the folder of the tests has a parent").into()
+    tests
+        .parent()
+        .expect("the folder of the tests has a parent")
+        .into()
 }
 
 /// The text of a file of the repository.

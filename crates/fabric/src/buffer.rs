@@ -1,6 +1,6 @@
 //! The shared buffer of a switch: admission, pause thresholds, release.
 //!
-//! Every packet is charged to the port and class by which it came in: first to a small reserve, then
+//! Every packet is charged to the port that sent it, and its class: first to a small reserve, then
 //! to shared buffer as long as that port and class stays below a threshold, then to headroom. The
 //! threshold is a share of the shared buffer that is still free. Use of headroom, or of shared
 //! buffer up to the threshold, pauses the peer. Formulas: the model that HPCC's simulator made
@@ -38,7 +38,7 @@ impl SharedBuffer {
         ingress.bytes.saturating_sub(self.reserve)
     }
 
-    /// Charges `wire` bytes that came in by `port`; `false` if they must be dropped.
+    /// Charges `wire` bytes that `port` sent; `false` if they must be dropped.
     #[inline]
     pub(crate) fn admit(&mut self, port: &mut Port, class: u8, wire: u32) -> bool {
         let threshold = self.threshold(port);
@@ -60,7 +60,7 @@ impl SharedBuffer {
         true
     }
 
-    /// Whether `port` should pause its peer now.
+    /// Whether `port` should be paused now.
     #[inline]
     pub(crate) fn should_pause(&self, port: &Port, class: u8) -> bool {
         if !self.pfc || port.pausing & 1 << class != 0 {
@@ -70,7 +70,7 @@ impl SharedBuffer {
         ingress.headroom > 0 || self.shared(ingress) >= self.threshold(port)
     }
 
-    /// Whether `port` should end its peer's pause now.
+    /// Whether the pause of `port` should end now.
     #[inline]
     pub(crate) fn should_resume(&self, port: &Port, class: u8) -> bool {
         if port.pausing & 1 << class == 0 {
@@ -82,7 +82,7 @@ impl SharedBuffer {
             && (shared == 0 || shared.wrapping_add(self.resume_offset) <= self.threshold(port))
     }
 
-    /// Gives back `wire` bytes that had come in by `port`: headroom first, then shared, then reserve.
+    /// Gives back `wire` bytes that `port` had sent: headroom first, then shared, then reserve.
     #[inline]
     pub(crate) fn release(&mut self, port: &mut Port, class: u8, wire: u32) {
         let ingress = &mut port.ingress[usize::from(class)];

@@ -94,7 +94,7 @@ impl World {
         } else if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
             self.drop_packet(at, receiver, Drop::LinkError);
         } else if to_switch {
-            self.forward(receiver, at);
+            self.forward(sender, at);
         } else {
             self.on_host_arrival(receiver, at);
         }

@@ -46,8 +46,8 @@ pub(crate) struct Packet {
     pub(crate) psn: u32,
     /// Telemetry record, or [`NONE`].
     pub(crate) telemetry: u32,
-    /// Port by which it entered the switch that holds it.
-    pub(crate) ingress: u32,
+    /// Port that sent it to the switch that holds it.
+    pub(crate) sender: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
     pub(crate) payload: u16,
@@ -81,7 +81,7 @@ impl Packet {
             connection: 0,
             psn: 0,
             telemetry: NONE,
-            ingress: 0,
+            sender: 0,
             wire,
             payload: 0,
             generation: 0,

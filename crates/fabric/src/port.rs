@@ -1,4 +1,5 @@
-//! One end of a link: its transmitter, its egress queues and the buffer use of what came in by it.
+//! One end of a link: its transmitter, its egress queues, and the buffer that what it has sent uses
+//! at the switch at the other end.
 
 use std::collections::VecDeque;
 
@@ -18,7 +19,9 @@ pub(crate) struct Queue {
     pub(crate) bytes: u32,
 }
 
-/// What packets that came in by a port, in one class, occupy of the switch's buffer.
+/// What packets sent by a port, in one class, occupy of the buffer of the switch that received them.
+///
+/// It is kept with the sending port, which an arrival touches anyway.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ingress {
     /// In reserve and shared buffer.
@@ -44,9 +47,9 @@ pub(crate) struct Port {
     ps_per_byte: u64,
     pub(crate) delay: Duration,
     pub(crate) peer: u32,
-    /// Host or switch number, depending on `on_switch`.
+    /// Host or switch number, depending on `on_switch`; that of the peer likewise.
     pub(crate) owner: u32,
-    pub(crate) node: u32,
+    pub(crate) peer_owner: u32,
     pub(crate) free_armed: bool,
     pub(crate) up: bool,
     /// Whether this port and its peer are on switches.
@@ -55,10 +58,12 @@ pub(crate) struct Port {
     /// Classes with packets, and classes that the peer has paused, as bit sets.
     pub(crate) nonempty: u8,
     pub(crate) paused: u8,
-    /// Classes of which this port has paused its peer.
+    /// Classes of which the switch at the other end has paused this port, as that switch sees it: the
+    /// pause frame may still be on its way.
     pub(crate) pausing: u8,
     /// Class served last, for round robin.
     pub(crate) last_served: u8,
+    /// Share of the free buffer at the other end from which that switch pauses this port.
     pub(crate) threshold_shift: u32,
     // Link.
     /// Packets on the way to the peer.
@@ -74,6 +79,7 @@ pub(crate) struct Port {
     pub(crate) headroom_limit: u32,
     pub(crate) ingress: [Ingress; CLASSES],
     memo: [(u16, Duration); 2],
+    pub(crate) node: u32,
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
@@ -92,6 +98,7 @@ pub(crate) struct PortSpec {
     pub(crate) node: u32,
     pub(crate) owner: u32,
     pub(crate) peer: u32,
+    pub(crate) peer_owner: u32,
     pub(crate) on_switch: bool,
     pub(crate) peer_on_switch: bool,
     pub(crate) rate: Rate,
@@ -118,6 +125,7 @@ impl Port {
             last_served: 0,
             peer: spec.peer,
             owner: spec.owner,
+            peer_owner: spec.peer_owner,
             node: spec.node,
             rate: spec.rate,
             delay: spec.delay,

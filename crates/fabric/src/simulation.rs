@@ -180,6 +180,7 @@ fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u3
             node,
             owner: owner_of[node as usize],
             peer: number ^ 1,
+            peer_owner: owner_of[peer as usize],
             on_switch: graph.is_switch[node as usize],
             peer_on_switch: graph.is_switch[peer as usize],
             rate: link.rate,
@@ -211,12 +212,14 @@ fn build_buffer(
 ) -> Result<SharedBuffer, Error> {
     let (total, pfc) = (scenario.switch.buffer.get(), &scenario.switch.pfc);
     let mut committed = 0;
-    let slowest_host = ports.iter().filter(|port| !port.on_switch).map(|port| port.rate).min();
-    // Ports at the speed of the first host have the full shift, as in HPCC's simulator.
-    let nic_rate = ports.iter().find(|port| !port.on_switch).map(|port| port.rate);
-    let nic_rate = if rules.hpcc_ns3 { first_host_rate(graph) } else { slowest_host.or(nic_rate) };
+    let nic_rate = if rules.hpcc_ns3 {
+        first_host_rate(graph)
+    } else {
+        ports.iter().filter(|port| !port.on_switch).map(|port| port.rate).min()
+    };
     for edge in &graph.edges[node.index()] {
-        let port = &mut ports[edge.port as usize];
+        // What a neighbour sends is accounted for at its port, the other end of the link.
+        let port = &mut ports[edge.port as usize ^ 1];
         let headroom = match pfc.headroom_delays {
             _ if !pfc.enabled => 0,
             Some(delays) => port.rate.as_bps() * port.delay.as_ns() / 8 / 1_000_000_000 * delays,
@@ -246,7 +249,7 @@ fn build_buffer(
     })
 }
 
-/// Rate of the link of the host with the lowest number.
+/// Rate of the link of the host with the lowest number, which HPCC's simulator takes for all.
 fn first_host_rate(graph: &Graph) -> Option<fairlane_units::Rate> {
     let host = graph.is_switch.iter().position(|&is_switch| !is_switch)?;
     Some(graph.rates[graph.edges[host][0].port as usize / 2])

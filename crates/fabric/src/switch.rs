@@ -9,9 +9,10 @@ use crate::routing::FiveTuple;
 use crate::world::World;
 
 impl World {
-    /// A packet has come in by `ingress` and goes to the queue of its next hop.
+    /// A packet sent by `sender` has come in and goes to the queue of its next hop.
     #[inline]
-    pub(crate) fn forward(&mut self, ingress: u32, at: u32) {
+    pub(crate) fn forward(&mut self, sender: u32, at: u32) {
+        let ingress = self.ports[sender as usize].peer;
         if self.tracer.is_on() {
             self.trace(ingress, at, TraceEvent::Received);
         }
@@ -21,9 +22,9 @@ impl World {
         };
         let packet = self.packets.get_mut(at);
         packet.hop += 1;
-        packet.ingress = ingress;
+        packet.sender = sender;
         let (class, wire) = (packet.class, packet.wire);
-        if class != 0 && !self.admit(ingress, class, wire) {
+        if class != 0 && !self.admit(sender, class, wire) {
             self.drop_packet(at, ingress, Drop::BufferFull);
             return;
         }
@@ -44,15 +45,16 @@ impl World {
     /// Charges a packet to the buffer, which may pause the neighbour that it came from; `false` if
     /// there is no room.
     #[inline]
-    fn admit(&mut self, ingress: u32, class: u8, wire: u16) -> bool {
-        let port = &mut self.ports[ingress as usize];
-        let buffer = &mut self.buffers[port.owner as usize];
+    fn admit(&mut self, sender: u32, class: u8, wire: u16) -> bool {
+        let port = &mut self.ports[sender as usize];
+        let buffer = &mut self.buffers[port.peer_owner as usize];
         if !buffer.admit(port, class, u32::from(wire)) {
             return false;
         }
         if buffer.should_pause(port, class) {
             port.pausing |= 1 << class;
-            self.send_pause(ingress, class, true);
+            let peer = port.peer;
+            self.send_pause(peer, class, true);
         }
         true
     }
@@ -139,18 +141,18 @@ impl World {
     #[inline]
     fn release_buffer(&mut self, class: u8, at: u32) {
         let packet = self.packets.get(at);
-        let port = &mut self.ports[packet.ingress as usize];
-        self.buffers[port.owner as usize].release(port, class, u32::from(packet.wire));
+        let port = &mut self.ports[packet.sender as usize];
+        self.buffers[port.peer_owner as usize].release(port, class, u32::from(packet.wire));
     }
 
     /// Ends the pause of the neighbour that a packet came from, if its leaving allows that.
     #[inline]
     fn maybe_resume(&mut self, class: u8, at: u32) {
-        let ingress = self.packets.get(at).ingress;
-        let port = &mut self.ports[ingress as usize];
-        if self.buffers[port.owner as usize].should_resume(port, class) {
+        let port = &mut self.ports[self.packets.get(at).sender as usize];
+        if self.buffers[port.peer_owner as usize].should_resume(port, class) {
             port.pausing &= !(1 << class);
-            self.send_pause(ingress, class, false);
+            let peer = port.peer;
+            self.send_pause(peer, class, false);
         }
     }
 

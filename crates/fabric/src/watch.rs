@@ -84,11 +84,10 @@ impl World {
         let blocked = |port: usize| self.ports[port].paused & self.ports[port].nonempty & !1 != 0;
         let mut waits_for = vec![Vec::new(); count];
         for port in (0..count).filter(|&port| blocked(port)) {
-            // The pause comes from the switch at the other end, for packets that came in there.
-            let ingress = self.ports[port].peer;
-            let node = self.ports[ingress as usize].node as usize;
+            // The pause comes from the switch at the other end, for packets that this port sent.
+            let node = self.graph.peer(port as u32) as usize;
             for edge in self.graph.edges[node].iter().filter(|edge| blocked(edge.port as usize)) {
-                if self.holds_from(edge.port, ingress) {
+                if self.holds_from(edge.port, port as u32) {
                     waits_for[port].push(edge.port);
                 }
             }
@@ -96,12 +95,12 @@ impl World {
         find_cycle(&waits_for).into_iter().map(PortId::new).collect()
     }
 
-    /// Whether a queue of `egress` has packets that came in by `ingress`.
-    fn holds_from(&self, egress: u32, ingress: u32) -> bool {
+    /// Whether a queue of `egress` has packets that `sender` sent.
+    fn holds_from(&self, egress: u32, sender: u32) -> bool {
         let queues = &self.ports[egress as usize].queues;
         (1..CLASSES).any(|class| {
             let mut waiting = queues[class].packets.iter(&self.packets);
-            waiting.any(|packet| packet.ingress == ingress)
+            waiting.any(|packet| packet.sender == sender)
         })
     }
 }

@@ -159,24 +159,6 @@ fn a_fabric_from_a_file_and_unpaced_senders() {
 }
 
 #[test]
-fn many_acknowledgements_ahead_of_a_pause_overflow_no_headroom() {
-    // Acknowledgements in the control queue go ahead of pauses; headroom must cover them too.
-    let text = "topology = { kind = \"dumbbell\", left = 24, right = 24, \
-        host_link = { rate = \"100Gbps\", delay = \"100ns\" }, \
-        core_link = { rate = \"400Gbps\", delay = \"100ns\" } }\n\
-        [[workload]]\nkind = \"all-to-all\"\nsize = \"3kB\"\n";
-    let sets = [
-        "congestion.algorithm=\"fixed\"",
-        "transport.ack_control_class=true",
-        "switch.buffer=\"600kB\"",
-        "switch.pfc.reserve=\"1kB\"",
-    ];
-    let results = run(&loaded(text, &sets));
-    assert_eq!(results.totals.ending, Ending::Complete);
-    assert!(results.signals.pauses.count > 0);
-}
-
-#[test]
 fn the_largest_threshold_shift_is_no_panic() {
     let text = common::star(3) + &common::flows(&[(0, 2, 50_000, "0ns"), (1, 2, 50_000, "0ns")]);
     let results = run(&loaded(&text, &["switch.pfc.threshold_shift=32"]));

@@ -1,0 +1,109 @@
+//! Golden curves: what each algorithm does in a story that a reader can judge.
+//!
+//! A change of a curve is reviewed with `cargo insta review`.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
+use fairlane_congestion::dcqcn::Dcqcn;
+use fairlane_congestion::hpcc::Hpcc;
+use fairlane_congestion::{Algorithm, Controller, Params};
+use fairlane_units::{Duration, Rate};
+
+fn gbps(rate: Rate) -> f64 {
+    rate.as_f64() / 1e9
+}
+
+#[test]
+fn fixed_hears_nothing() {
+    let mut controller = Controller::new(&Params::new(Algorithm::Fixed), &ENVIRONMENT);
+    let mut table = String::from("A notification every microsecond until 100 us.\n\n");
+    table += " time us | rate Gb/s\n";
+    for at in 0..=200 {
+        if at <= 100 {
+            controller.on_ack(us(at), &NOTIFICATION);
+        }
+        if at % 50 == 0 {
+            writeln!(table, "{at:8} | {:9.3}", gbps(controller.rate())).expect("a string");
+        }
+    }
+    insta::assert_snapshot!("fixed", table);
+}
+
+#[test]
+fn dcqcn_falls_and_recovers() {
+    let mut dcqcn = Dcqcn::new(Default::default(), &ENVIRONMENT);
+    let mut table = String::from(
+        "A notification every 2 us until 60 us: the rate falls to its floor, the target stays.\n\
+         Fast recovery, then additive and hyper increase. Three notifications from 3000 us on,\n\
+         8 us apart: the target falls to where the rate was.\n\n",
+    );
+    table += " time us | rate Gb/s | target Gb/s |  alpha\n";
+    let rows = |at: u64| match at {
+        0..=100 => at.is_multiple_of(10),
+        101..=2900 => at.is_multiple_of(300),
+        2901..=3100 => at.is_multiple_of(10) && (2990..3041).contains(&at),
+        _ => at.is_multiple_of(600),
+    };
+    for at in 0..=6000 {
+        run_timers(&mut dcqcn, us(at));
+        if at <= 60 && at % 2 == 0 || [3000, 3008, 3016].contains(&at) {
+            dcqcn.on_ack(us(at), &NOTIFICATION);
+        }
+        if rows(at) {
+            let (rate, target) = (gbps(dcqcn.rate()), gbps(dcqcn.target_rate()));
+            writeln!(table, "{at:8} | {rate:9.3} | {target:11.3} | {:6.4}", dcqcn.alpha())
+                .expect("a string");
+        }
+    }
+    insta::assert_snapshot!("dcqcn", table);
+}
+
+/// A link of 100 Gb/s that our sender shares with others who don't react.
+struct Link {
+    sent: u64,
+    queue: u64,
+}
+
+impl Link {
+    /// Bytes per microsecond of the link.
+    const CAPACITY: u64 = 12_500;
+
+    /// One microsecond with so many bytes coming in.
+    fn step(&mut self, bytes: u64) {
+        let waiting = self.queue + bytes;
+        let leaving = waiting.min(Self::CAPACITY);
+        self.sent += leaving;
+        self.queue = waiting - leaving;
+    }
+}
+
+#[test]
+fn hpcc_makes_room_and_takes_it_back() {
+    let mut hpcc = Hpcc::new(Default::default(), &ENVIRONMENT);
+    let mut link = Link { sent: 0, queue: 0 };
+    let mut position = 0;
+    let mut table = String::from(
+        "One sender on a link of 100 Gb/s; from 100 us to 300 us others send 60 Gb/s.\n\
+         An acknowledgement every microsecond, 12.5 us behind.\n\n",
+    );
+    table += " time us | rate Gb/s | queue B | utilisation\n";
+    for at in 0..=800 {
+        let ours = hpcc.rate().bytes_in(Duration::from_us(1)).get();
+        let others = if (100..300).contains(&at) { 7_500 } else { 0 };
+        link.step(ours + others);
+        position += ours;
+        let record = telemetry(&[hop(at * 1_000_000, link.sent, link.queue as u32)]);
+        hpcc.on_ack(&ack(position.saturating_sub(156_250), position, &record));
+        let dense = [0, 100, 300].iter().any(|start| (start + 1..start + 20).contains(&at));
+        let rare = if at < 500 { 20 } else { 50 };
+        if at % rare == 0 || dense && at % 4 == 0 {
+            let (rate, queue) = (gbps(hpcc.rate()), link.queue);
+            writeln!(table, "{at:8} | {rate:9.3} | {queue:7} | {:11.4}", hpcc.utilization())
+                .expect("a string");
+        }
+    }
+    insta::assert_snapshot!("hpcc", table);
+}
