@@ -149,7 +149,7 @@ fn hold(pending: u32, operations: u64) -> Outcome<u64> {
     }
     let before = process::user_us()?;
     for _ in 0..operations {
-        let event = engine.next().ok_or("the queue has run empty")?;
+        let event = engine.next_event().ok_or("the queue has run empty")?;
         engine.schedule(event.time + delay(), event.key);
     }
     black_box(&engine);

@@ -53,7 +53,10 @@ impl fmt::Display for Algorithm {
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
     fn from_str(name: &str) -> Result<Self, UnknownAlgorithm> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name).ok_or(UnknownAlgorithm)
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == name)
+            .ok_or(UnknownAlgorithm)
     }
 }
 
@@ -64,7 +67,9 @@ pub struct UnknownAlgorithm;
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("unknown congestion control; known:")?;
-        Algorithm::ALL.iter().try_for_each(|known| write!(f, " {known}"))
+        Algorithm::ALL
+            .iter()
+            .try_for_each(|known| write!(f, " {known}"))
     }
 }
 

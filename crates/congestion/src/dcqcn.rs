@@ -172,7 +172,8 @@ impl Dcqcn {
     }
 
     fn check_decrease(&mut self, now: Time) {
-        self.timers.arm(DECREASE, now + self.config.decrease_interval);
+        self.timers
+            .arm(DECREASE, now + self.config.decrease_interval);
         if !core::mem::take(&mut self.notified_since_decrease) {
             return;
         }
@@ -182,16 +183,21 @@ impl Dcqcn {
         let cut = self.current_rate.scale(1.0 - self.alpha / 2.0);
         self.current_rate = cut.max(self.config.min_rate).min(self.line_rate);
         self.stage = 0;
-        self.timers.arm(INCREASE, now + self.config.increase_interval);
+        self.timers
+            .arm(INCREASE, now + self.config.increase_interval);
     }
 
     fn increase(&mut self, now: Time) {
-        self.timers.arm(INCREASE, now + self.config.increase_interval);
+        self.timers
+            .arm(INCREASE, now + self.config.increase_interval);
         let stages = self.config.fast_recovery_stages;
         if self.stage >= stages {
             let additive = self.stage == stages;
-            let step =
-                if additive { self.config.additive_increase } else { self.config.hyper_increase };
+            let step = if additive {
+                self.config.additive_increase
+            } else {
+                self.config.hyper_increase
+            };
             self.target_rate = (self.target_rate + step).min(self.line_rate);
         }
         self.current_rate = self.current_rate / 2 + self.target_rate / 2;

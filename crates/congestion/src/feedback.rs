@@ -50,8 +50,16 @@ impl Telemetry {
     pub const MAX_HOPS: usize = 5;
 
     /// Nothing collected.
-    pub const EMPTY: Self =
-        Self { hops: [Hop { time: 0, sent: 0, queue: 0, rate_mbps: 0 }; Self::MAX_HOPS], count: 0, path: 0 };
+    pub const EMPTY: Self = Self {
+        hops: [Hop {
+            time: 0,
+            sent: 0,
+            queue: 0,
+            rate_mbps: 0,
+        }; Self::MAX_HOPS],
+        count: 0,
+        path: 0,
+    };
 
     /// Adds the hop at port number `port`; one that doesn't fit is dropped.
     #[inline]
@@ -119,7 +127,10 @@ impl TelemetryFormat {
 
     /// Rounds a port's state to this format.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the fields wrap by definition")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the fields wrap by definition"
+    )]
     pub fn hop(&self, now: Time, sent: Bytes, queue: Bytes, rate: Rate) -> Hop {
         Hop {
             time: (now.as_ps() / self.time_unit) & self.time_mask,

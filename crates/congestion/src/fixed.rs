@@ -26,7 +26,9 @@ pub struct Fixed {
 impl Fixed {
     /// The configured rate, at most the line rate.
     pub fn new(config: &Config, environment: &Environment) -> Self {
-        let rate = config.rate.map_or(environment.line_rate, |rate| rate.min(environment.line_rate));
+        let rate = config.rate.map_or(environment.line_rate, |rate| {
+            rate.min(environment.line_rate)
+        });
         Self { rate }
     }
 

@@ -118,7 +118,9 @@ impl Hpcc {
     /// Hears an acknowledgement with its telemetry; one without is ignored. Returns whether the rate
     /// was computed anew.
     pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
-        let Some(telemetry) = ack.telemetry else { return false };
+        let Some(telemetry) = ack.telemetry else {
+            return false;
+        };
         if self.last_update.is_zero() {
             self.last_update = ack.next_to_send;
             self.previous = *telemetry;

@@ -52,7 +52,10 @@ pub struct Pacer {
 impl Pacer {
     /// A pacer whose first packet may leave at `now`.
     pub const fn new(now: Time) -> Self {
-        Self { available: now, last_size: Bytes::ZERO }
+        Self {
+            available: now,
+            last_size: Bytes::ZERO,
+        }
     }
 
     /// When the next packet may leave.

@@ -20,8 +20,12 @@ pub struct Timers {
 
 impl Timers {
     /// No deadline.
-    pub const IDLE: Self =
-        Self { deadline: [Time::MAX; TIMERS], armed_as: [0; TIMERS], armed: 0, changed: 0 };
+    pub const IDLE: Self = Self {
+        deadline: [Time::MAX; TIMERS],
+        armed_as: [0; TIMERS],
+        armed: 0,
+        changed: 0,
+    };
 
     /// Sets the deadline of `timer`, replacing an earlier one.
     pub(crate) fn arm(&mut self, timer: usize, deadline: Time) {

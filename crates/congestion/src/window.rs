@@ -28,7 +28,11 @@ pub struct Window {
 impl Window {
     /// A window of `base` bytes at `line_rate`.
     pub const fn new(mode: WindowMode, base: Bytes, line_rate: Rate) -> Self {
-        Self { mode, base, line_rate }
+        Self {
+            mode,
+            base,
+            line_rate,
+        }
     }
 
     /// The bytes that may be in flight at `rate`, rounded down and at least one.
@@ -41,7 +45,10 @@ impl Window {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "at most the base, as rate <= line rate")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "at most the base, as rate <= line rate"
+    )]
     fn scaled(&self, rate: Rate) -> Bytes {
         let (base, line) = (self.base.get(), self.line_rate.as_bps());
         let bytes = match base.checked_mul(rate.as_bps()) {

@@ -54,8 +54,12 @@ fn dcqcn_falls_and_recovers() {
         }
         if rows(at) {
             let (rate, target) = (gbps(dcqcn.rate()), gbps(dcqcn.target_rate()));
-            writeln!(table, "{at:8} | {rate:9.3} | {target:11.3} | {:6.4}", dcqcn.alpha())
-                .expect("a string");
+            writeln!(
+                table,
+                "{at:8} | {rate:9.3} | {target:11.3} | {:6.4}",
+                dcqcn.alpha()
+            )
+            .expect("a string");
         }
     }
     insta::assert_snapshot!("dcqcn", table);
@@ -97,12 +101,18 @@ fn hpcc_makes_room_and_takes_it_back() {
         position += ours;
         let record = telemetry(&[hop(at * 1_000_000, link.sent, link.queue as u32)]);
         hpcc.on_ack(&ack(position.saturating_sub(156_250), position, &record));
-        let dense = [0, 100, 300].iter().any(|start| (start + 1..start + 20).contains(&at));
+        let dense = [0, 100, 300]
+            .iter()
+            .any(|start| (start + 1..start + 20).contains(&at));
         let rare = if at < 500 { 20 } else { 50 };
         if at % rare == 0 || dense && at % 4 == 0 {
             let (rate, queue) = (gbps(hpcc.rate()), link.queue);
-            writeln!(table, "{at:8} | {rate:9.3} | {queue:7} | {:11.4}", hpcc.utilization())
-                .expect("a string");
+            writeln!(
+                table,
+                "{at:8} | {rate:9.3} | {queue:7} | {:11.4}",
+                hpcc.utilization()
+            )
+            .expect("a string");
         }
     }
     insta::assert_snapshot!("hpcc", table);

@@ -5,8 +5,7 @@ mod common;
 use common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 use fairlane_congestion::dcqcn::{self, Dcqcn};
 use fairlane_congestion::hpcc::{self, Hpcc};
-use fairlane_congestion::{Pacer, PacingRounding, TelemetryFormat, Window, WindowMode};
-use fairlane_units::{Bytes, Duration, Rate, Time};
+use fairlane_units::{Duration, Rate, Time};
 
 fn notified(config: dcqcn::Config) -> Dcqcn {
     let mut dcqcn = Dcqcn::new(config.into(), &ENVIRONMENT);
@@ -24,14 +23,20 @@ fn dcqcn_decreases_by_half_of_alpha() {
     assert!((dcqcn.alpha() - alpha).abs() < 1e-15);
     assert_eq!(dcqcn.rate(), Rate::from_gbps(100));
     run_timers(&mut dcqcn, Time::from_ns(4001));
-    assert_eq!(dcqcn.rate(), Rate::from_gbps(100).scale(1.0 - dcqcn.alpha() / 2.0));
+    assert_eq!(
+        dcqcn.rate(),
+        Rate::from_gbps(100).scale(1.0 - dcqcn.alpha() / 2.0)
+    );
     assert_eq!(dcqcn.target_rate(), Rate::from_gbps(100));
 }
 
 #[test]
 fn dcqcn_moves_alpha_by_its_gain() {
     // Eq. 1 with a CNP in the interval: alpha = (1 - g) alpha + g; eq. 2 without: (1 - g) alpha.
-    let config = dcqcn::Config { gain: 0.25, ..dcqcn::Config::default() };
+    let config = dcqcn::Config {
+        gain: 0.25,
+        ..dcqcn::Config::default()
+    };
     let mut dcqcn = notified(config);
     run_timers(&mut dcqcn, us(2));
     assert_eq!(dcqcn.alpha(), 0.75 * 0.75);
@@ -64,7 +69,10 @@ fn dcqcn_recovers_in_three_phases() {
     let again = |times: u64| at(2) + Duration::from_ns(times * 300_000) + Duration::from_us(4);
     run_timers(&mut dcqcn, again(1));
     let first = halves(cut, target);
-    assert_eq!((dcqcn.rate().as_bps(), dcqcn.target_rate().as_bps()), (first, target));
+    assert_eq!(
+        (dcqcn.rate().as_bps(), dcqcn.target_rate().as_bps()),
+        (first, target)
+    );
     run_timers(&mut dcqcn, again(2));
     let second = halves(first, target + 20_000_000);
     assert_eq!(dcqcn.target_rate().as_bps(), target + 20_000_000);
@@ -79,7 +87,11 @@ fn dcqcn_clamps_the_target_if_asked_and_keeps_its_floor() {
     for (clamp, target) in [(false, Rate::from_gbps(100)), (true, Rate::from_gbps(40))] {
         let min_rate = Rate::from_gbps(40);
         let clamp_target_rate = clamp;
-        let mut dcqcn = notified(dcqcn::Config { min_rate, clamp_target_rate, ..Default::default() });
+        let mut dcqcn = notified(dcqcn::Config {
+            min_rate,
+            clamp_target_rate,
+            ..Default::default()
+        });
         for at in 1..60 {
             run_timers(&mut dcqcn, us(at));
             dcqcn.on_ack(us(at), &NOTIFICATION);
@@ -105,20 +117,36 @@ fn hpcc_divides_by_its_utilisation() {
     // 156,250 B in 12.5 us are 100 Gb/s; 31,250 B of queue are 0.2 of B T. So u = 1.2 and, as
     // tau = T, U = 1.2. Eq. 4: the rate becomes R_C / (U / eta) + W_AI.
     let mut hpcc = started(hpcc::Config::default());
-    assert!(hpcc.on_ack(&ack(2000, 3000, &telemetry(&[hop(RTT_PS, 156_250, 31_250)]))));
+    assert!(hpcc.on_ack(&ack(
+        2000,
+        3000,
+        &telemetry(&[hop(RTT_PS, 156_250, 31_250)])
+    )));
     assert!((hpcc.utilization() - 1.2).abs() < 1e-12);
     let expected = 100e9 / (1.2 / 0.95) + 50e6;
-    assert!((hpcc.rate().as_f64() - expected).abs() <= 1.0, "{}", hpcc.rate());
+    assert!(
+        (hpcc.rate().as_f64() - expected).abs() <= 1.0,
+        "{}",
+        hpcc.rate()
+    );
 }
 
 #[test]
 fn hpcc_averages_over_a_round_trip() {
     // Line 10: U = (1 - tau / T) U + tau / T u, from U = 1; a quarter of T at u = 0.5.
     let mut hpcc = started(hpcc::Config::default());
-    hpcc.on_ack(&ack(2000, 3000, &telemetry(&[hop(RTT_PS / 4, 156_250 / 8, 0)])));
+    hpcc.on_ack(&ack(
+        2000,
+        3000,
+        &telemetry(&[hop(RTT_PS / 4, 156_250 / 8, 0)]),
+    ));
     assert!((hpcc.utilization() - (0.75 + 0.25 * 0.5)).abs() < 1e-5);
     // Spans longer than T count as T.
-    hpcc.on_ack(&ack(4000, 5000, &telemetry(&[hop(RTT_PS * 5 / 4, 156_250 / 8 + 15_625, 0)])));
+    hpcc.on_ack(&ack(
+        4000,
+        5000,
+        &telemetry(&[hop(RTT_PS * 5 / 4, 156_250 / 8 + 15_625, 0)]),
+    ));
     assert!((hpcc.utilization() - 0.1).abs() < 1e-4);
 }
 
@@ -137,12 +165,23 @@ fn hpcc_listens_to_the_busiest_hop() {
 #[test]
 fn hpcc_increases_additively_for_max_stage_rounds() {
     // Lines 13 to 17: below eta, R_C + W_AI for maxStage rounds, then one multiplicative step.
-    let config = hpcc::Config { max_stage: 2, ..hpcc::Config::default() };
+    let config = hpcc::Config {
+        max_stage: 2,
+        ..hpcc::Config::default()
+    };
     let mut hpcc = started(config);
     let mut rates = Vec::new();
     // A round at u = 1.9, then rounds at u = 0.5.
-    hpcc.on_ack(&ack(2000, 3000, &telemetry(&[hop(RTT_PS, 156_250 * 19 / 10, 0)])));
-    assert!((hpcc.rate().as_f64() - 50.05e9).abs() < 1e5, "{}", hpcc.rate());
+    hpcc.on_ack(&ack(
+        2000,
+        3000,
+        &telemetry(&[hop(RTT_PS, 156_250 * 19 / 10, 0)]),
+    ));
+    assert!(
+        (hpcc.rate().as_f64() - 50.05e9).abs() < 1e5,
+        "{}",
+        hpcc.rate()
+    );
     let sent = |round: u64| 156_250 * 19 / 10 + (round - 1) * 78_125;
     for round in 2..=4 {
         let record = telemetry(&[hop(round * RTT_PS, sent(round), 0)]);
@@ -150,9 +189,16 @@ fn hpcc_increases_additively_for_max_stage_rounds() {
         rates.push(hpcc.rate().as_f64());
     }
     let first = 50.05e9;
-    let expected = [first + 50e6, first + 100e6, (first + 100e6) / (0.5 / 0.95) + 50e6];
+    let expected = [
+        first + 50e6,
+        first + 100e6,
+        (first + 100e6) / (0.5 / 0.95) + 50e6,
+    ];
     let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e5;
-    assert!(rates.iter().zip(&expected).all(close), "{rates:?} {expected:?}");
+    assert!(
+        rates.iter().zip(&expected).all(close),
+        "{rates:?} {expected:?}"
+    );
 }
 
 #[test]
@@ -162,16 +208,26 @@ fn hpcc_reacts_to_every_acknowledgement_but_commits_once_a_round() {
     let mut hpcc = started(hpcc::Config::default());
     hpcc.on_ack(&ack(900, 3000, &busy(1)));
     let once = hpcc.rate();
-    assert!((once.as_f64() - (100e9 * 0.475 + 50e6)).abs() < 10.0, "{once}");
+    assert!(
+        (once.as_f64() - (100e9 * 0.475 + 50e6)).abs() < 10.0,
+        "{once}"
+    );
     hpcc.on_ack(&ack(950, 3000, &busy(2)));
     assert_eq!(hpcc.rate(), once, "no further in the same round");
     hpcc.on_ack(&ack(1500, 3000, &busy(3)));
     assert_eq!(hpcc.rate(), once, "committed");
     hpcc.on_ack(&ack(1600, 3000, &busy(4)));
     let twice = once.as_f64() * 0.475 + 50e6;
-    assert!((hpcc.rate().as_f64() - twice).abs() < 10.0, "{}", hpcc.rate());
+    assert!(
+        (hpcc.rate().as_f64() - twice).abs() < 10.0,
+        "{}",
+        hpcc.rate()
+    );
     // Without fast reaction the rate follows once a round.
-    let mut slow = started(hpcc::Config { fast_react: false, ..hpcc::Config::default() });
+    let mut slow = started(hpcc::Config {
+        fast_react: false,
+        ..hpcc::Config::default()
+    });
     assert!(!slow.on_ack(&ack(900, 3000, &busy(1))));
     assert_eq!(slow.rate(), ENVIRONMENT.line_rate);
 }
@@ -182,52 +238,4 @@ fn hpcc_starts_over_on_another_path() {
     let other = telemetry(&[hop(RTT_PS, 0, 0), hop(RTT_PS, 999_999, 99_999)]);
     assert!(!hpcc.on_ack(&ack(2000, 3000, &other)));
     assert_eq!(hpcc.rate(), ENVIRONMENT.line_rate);
-}
-
-#[test]
-fn windows_scale_with_the_rate() {
-    let line = Rate::from_gbps(100);
-    let window = |mode| Window::new(mode, Bytes::new(153_000), line);
-    let limit = |mode, rate| window(mode).limit(rate).get();
-    assert_eq!(limit(WindowMode::None, Rate::from_gbps(1)), u64::MAX);
-    assert_eq!(limit(WindowMode::Fixed, Rate::from_gbps(1)), 153_000);
-    assert_eq!(limit(WindowMode::Scaled, line), 153_000);
-    assert_eq!(limit(WindowMode::Scaled, Rate::from_gbps(33)), 50_490);
-    assert_eq!(limit(WindowMode::Scaled, Rate::from_bps(1)), 1);
-    for mode in [WindowMode::None, WindowMode::Fixed, WindowMode::Scaled] {
-        let smallest = Window::new(mode, Bytes::ZERO, line).limit(line);
-        assert!(smallest >= Bytes::new(1), "{mode:?} would stop the sender for good");
-    }
-}
-
-#[test]
-fn a_pacer_spaces_packets_and_follows_the_rate() {
-    let exact = PacingRounding::Picosecond;
-    let mut pacer = Pacer::new(us(1));
-    pacer.on_sent(us(2), Bytes::new(1000), Rate::from_gbps(100), exact);
-    assert_eq!(pacer.available(), us(2) + Duration::from_ns(80));
-    pacer.on_rate_change(Rate::from_gbps(100), Rate::from_gbps(25), exact);
-    assert_eq!(pacer.available(), us(2) + Duration::from_ns(320));
-    // Packet sizes of HPCC's simulator at 100 and 400 Gb/s, in truncated nanoseconds.
-    let ns3 = |bytes, gbps| {
-        PacingRounding::Ns3.serialization(Bytes::new(bytes), Rate::from_gbps(gbps)).as_ps()
-    };
-    let table = [(1048, 83, 20), (1090, 87, 21), (60, 4, 1), (88, 7, 1), (625, 49, 12), (43, 3, 0)];
-    for (bytes, slow, fast) in table {
-        assert_eq!((ns3(bytes, 100), ns3(bytes, 400)), (slow * 1000, fast * 1000), "{bytes} B");
-    }
-}
-
-#[test]
-fn the_telemetry_header_wraps() {
-    let format = TelemetryFormat::hpcc_header(4);
-    let at = |ns: u64, sent: u64| {
-        format.hop(Time::from_ns(ns), Bytes::new(sent), Bytes::new(1000), Rate::from_gbps(400))
-    };
-    let wrap = 1 << 24;
-    let (before, after) = (at(wrap - 10, (1 << 20) * 512 - 512), at(wrap + 20, (1 << 20) * 512 + 1024));
-    assert_eq!(format.time_between(&before, &after), Duration::from_ns(30));
-    assert_eq!(format.sent_between(&before, &after), Bytes::new(3 * 512));
-    assert_eq!(format.queue(&after), Bytes::new(960));
-    assert_eq!(after.rate(), Rate::from_gbps(400));
 }

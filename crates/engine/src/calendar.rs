@@ -108,6 +108,12 @@ impl Calendar {
         self.current.pop()
     }
 
+    /// The event that [`pop`](Self::pop) returns next, if it lies in the slot being emptied.
+    #[inline]
+    pub fn upcoming(&self) -> Option<&Event> {
+        self.current.last()
+    }
+
     fn insert_current(&mut self, event: Event) {
         self.current.push(event);
         let mut at = self.current.len() - 1;
@@ -121,7 +127,10 @@ impl Calendar {
     #[inline]
     fn list(&mut self, slot: u64, event: Event) {
         let index = (slot % SLOTS) as usize;
-        let node = Node { event, next: self.heads[index] };
+        let node = Node {
+            event,
+            next: self.heads[index],
+        };
         let at = if self.free == NONE {
             self.nodes.push(node);
             u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events")
@@ -161,7 +170,10 @@ impl Calendar {
             self.far.pop();
             self.push(event);
         }
-        self.far_slot = self.far.peek().map_or(u64::MAX, |next| next.0.time.as_ps() >> self.shift);
+        self.far_slot = self
+            .far
+            .peek()
+            .map_or(u64::MAX, |next| next.0.time.as_ps() >> self.shift);
     }
 
     fn next_occupied(&self) -> u64 {
@@ -207,4 +219,7 @@ impl Calendar {
 }
 
 /// An event later than all others.
-pub(crate) const NEVER: Event = Event { time: Time::MAX, key: Key::MAX };
+pub(crate) const NEVER: Event = Event {
+    time: Time::MAX,
+    key: Key::MAX,
+};

@@ -32,7 +32,10 @@ impl Engine {
         Self {
             calendar: Calendar::new(span),
             ties,
-            current: Event { time: Time::ZERO, key: Key::new(0, Component::new(0)) },
+            current: Event {
+                time: Time::ZERO,
+                key: Key::new(0, Component::new(0)),
+            },
             inserted: 0,
             handled: 0,
         }
@@ -74,7 +77,10 @@ impl Engine {
             Ties::Rank => Key::new(rank, component),
             Ties::Insertion => {
                 self.inserted += 1;
-                assert!(self.inserted <= Key::ORDER_MAX, "order numbers of events are used up");
+                assert!(
+                    self.inserted <= Key::ORDER_MAX,
+                    "order numbers of events are used up"
+                );
                 Key::new(self.inserted, component)
             }
         }
@@ -90,9 +96,16 @@ impl Engine {
         self.calendar.push(Event { time, key });
     }
 
+    /// The next event, if it is near enough to be known without a search: a hint for whoever wants to
+    /// fetch what it will touch.
+    #[inline]
+    pub fn upcoming(&self) -> Option<&Event> {
+        self.calendar.upcoming()
+    }
+
     /// Moves the clock to the next event.
     #[inline]
-    pub fn next(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<Event> {
         let event = self.calendar.pop()?;
         debug_assert!(event.time >= self.now(), "time went back");
         self.current = event;

@@ -43,7 +43,10 @@ impl Key {
 
     #[inline]
     pub(crate) const fn new(order: u64, component: Component) -> Self {
-        debug_assert!(order <= Self::ORDER_MAX, "order numbers of events are used up");
+        debug_assert!(
+            order <= Self::ORDER_MAX,
+            "order numbers of events are used up"
+        );
         Self(order << COMPONENT_BITS | component.0 as u64)
     }
 

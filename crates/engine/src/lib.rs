@@ -23,10 +23,10 @@
 //!     let key = engine.reserve(u64::from(component.get()), component);
 //!     engine.schedule(Time::from_ns(5), key);
 //! }
-//! assert_eq!(engine.next().map(|event| event.component()), Some(first));
+//! assert_eq!(engine.next_event().map(|event| event.component()), Some(first));
 //! assert_eq!(engine.now(), Time::from_ns(5));
-//! assert_eq!(engine.next().map(|event| event.component()), Some(second));
-//! assert_eq!(engine.next(), None);
+//! assert_eq!(engine.next_event().map(|event| event.component()), Some(second));
+//! assert_eq!(engine.next_event(), None);
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]

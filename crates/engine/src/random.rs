@@ -31,7 +31,9 @@ impl Stream {
     /// The stream of `component` in the run with `seed`.
     pub const fn new(seed: u64, component: u64) -> Self {
         let seed = mix(seed.wrapping_add(GOLDEN));
-        Self { state: mix(seed ^ mix(component.wrapping_mul(GOLDEN).wrapping_add(1))) }
+        Self {
+            state: mix(seed ^ mix(component.wrapping_mul(GOLDEN).wrapping_add(1))),
+        }
     }
 
     /// 64 random bits.
@@ -53,7 +55,10 @@ impl Stream {
     /// # Panics
     /// If `limit` is zero.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the halves of a product are wanted")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the halves of a product are wanted"
+    )]
     pub const fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "a number below zero");
         let threshold = limit.wrapping_neg() % limit;

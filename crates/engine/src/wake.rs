@@ -19,7 +19,10 @@ pub struct Wake {
 
 impl Default for Wake {
     fn default() -> Self {
-        Self { deadline: NEVER, queued: NEVER }
+        Self {
+            deadline: NEVER,
+            queued: NEVER,
+        }
     }
 }
 

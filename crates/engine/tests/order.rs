@@ -8,7 +8,13 @@ use proptest::prelude::*;
 
 /// Delays that hit the slot being emptied, the wheel, its end, and the heap beyond it.
 fn delay() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(0), 0u64..300, 0u64..2_000_000, 3_900_000u64..4_300_000, 0u64..1 << 40]
+    prop_oneof![
+        Just(0),
+        0u64..300,
+        0u64..2_000_000,
+        3_900_000u64..4_300_000,
+        0u64..1 << 40
+    ]
 }
 
 proptest! {
@@ -54,7 +60,7 @@ proptest! {
         let mut upcoming = moves.next();
         let key = engine.reserve(0, ticker);
         engine.schedule(Time::from_ps(upcoming.map_or(0, |(gap, _)| gap)), key);
-        while let Some(event) = engine.next() {
+        while let Some(event) = engine.next_event() {
             if event.component() == waker {
                 if wake.fires(&mut engine, event) {
                     prop_assert_eq!(Some(engine.now()), expected.take());
@@ -94,7 +100,9 @@ fn insertion_ties_are_first_in_first_out() {
         let key = engine.reserve(0, Component::new(component));
         engine.schedule(Time::from_ns(7), key);
     }
-    let order: Vec<u32> = std::iter::from_fn(|| engine.next()).map(|e| e.component().get()).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| engine.next_event())
+        .map(|e| e.component().get())
+        .collect();
     assert_eq!(order, [5, 3, 9, 3]);
 }
 
@@ -105,7 +113,7 @@ fn a_reserved_place_is_kept() {
     let late = engine.reserve(0, Component::new(2));
     engine.schedule(Time::from_ns(1), late);
     engine.schedule(Time::from_ns(1), early);
-    assert_eq!(engine.next().map(|event| event.key), Some(early));
+    assert_eq!(engine.next_event().map(|event| event.key), Some(early));
     assert!(engine.is_ahead(Time::from_ns(1), late));
     assert!(!engine.is_ahead(Time::from_ns(1), early));
 }
@@ -136,8 +144,14 @@ fn streams_are_independent_and_even() {
         }
     }
     // 10,000 expected in each, standard deviation 95.
-    assert!(counts.iter().all(|&count| (9_500..10_500).contains(&count)), "{counts:?}");
+    assert!(
+        counts.iter().all(|&count| (9_500..10_500).contains(&count)),
+        "{counts:?}"
+    );
     assert_ne!(Stream::new(1, 2).next_u64(), Stream::new(2, 1).next_u64());
-    let mean = (0..10_000).map(|c| Stream::new(3, c).next_f64()).sum::<f64>() / 10_000.0;
+    let mean = (0..10_000)
+        .map(|c| Stream::new(3, c).next_f64())
+        .sum::<f64>()
+        / 10_000.0;
     assert!((mean - 0.5).abs() < 0.02, "{mean}");
 }

@@ -43,8 +43,11 @@ impl Baseline {
         }
         // HPCC's simulator counts payload one way; exactly, it is a full packet there and an
         // acknowledgement back.
-        let sizes =
-            if rules.hpcc_ns3 { [rules.mtu as u16, 0] } else { [rules.largest() - rules.gap, rules.ack] };
+        let sizes = if rules.hpcc_ns3 {
+            [rules.mtu as u16, 0]
+        } else {
+            [rules.largest() - rules.gap, rules.ack]
+        };
         let mut baseline = Self {
             nanoseconds: rules.hpcc_ns3,
             row,
@@ -55,7 +58,9 @@ impl Baseline {
         };
         for &edge in &edges {
             let search = Search::from(graph, edge, |rate| baseline.serialization(rate));
-            baseline.between.extend(edges.iter().map(|&other| search.sums[other as usize]));
+            baseline
+                .between
+                .extend(edges.iter().map(|&other| search.sums[other as usize]));
         }
         baseline.largest = baseline.find_largest(graph, hosts);
         baseline
@@ -66,7 +71,10 @@ impl Baseline {
             let bits = u64::from(self.sizes[0]) * 8;
             return bits * 1_000_000_000 / rate.as_bps() * PS_PER_NS;
         }
-        self.sizes.iter().map(|&s| Bytes::new(u64::from(s)).serialization(rate).as_ps()).sum()
+        self.sizes
+            .iter()
+            .map(|&s| Bytes::new(u64::from(s)).serialization(rate).as_ps())
+            .sum()
     }
 
     fn find_largest(&self, graph: &Graph, hosts: &[NodeId]) -> RoundTrip {
@@ -81,7 +89,12 @@ impl Baseline {
         sorted.sort_by_key(key);
         let mut kept: Vec<NodeId> = Vec::new();
         for host in sorted {
-            let same = kept.iter().rev().take(2).filter(|k| key(k) == key(&host)).count();
+            let same = kept
+                .iter()
+                .rev()
+                .take(2)
+                .filter(|k| key(k) == key(&host))
+                .count();
             if same < 2 {
                 kept.push(host);
             }
@@ -102,7 +115,11 @@ impl Baseline {
     pub(crate) fn pair(&self, graph: &Graph, a: NodeId, b: NodeId) -> RoundTrip {
         let (first, last) = (graph.host_edge(a), graph.host_edge(b));
         let mut links = vec![first.port / 2];
-        let mut sums = PathSums { delay: 0, serialization: 0, rate: Rate::from_bps(u64::MAX) };
+        let mut sums = PathSums {
+            delay: 0,
+            serialization: 0,
+            rate: Rate::from_bps(u64::MAX),
+        };
         if first.to != b.get() {
             links.push(last.port / 2);
             let (from, to) = (self.row[last.to as usize], self.row[first.to as usize]);
@@ -120,7 +137,11 @@ impl Baseline {
         } else {
             sums.rate.bytes_in(rtt)
         };
-        RoundTrip { rtt, bdp, rate: sums.rate }
+        RoundTrip {
+            rtt,
+            bdp,
+            rate: sums.rate,
+        }
     }
 
     /// What a controller of messages from `a` to `b` is told.
@@ -167,14 +188,20 @@ pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules)
         number += 1;
         // Once a packet of full size shifts every hop by the same span, so does each one after it.
         let shift = free[0] - before[0];
-        let steady = free.iter().zip(&before).all(|(now, then)| now - then == shift);
+        let steady = free
+            .iter()
+            .zip(&before)
+            .all(|(now, then)| now - then == shift);
         if steady && !first && !last && number + 1 < packets {
             let skipped = packets - 1 - number;
             free.iter_mut().for_each(|at| *at += skipped * shift);
             number += skipped;
         }
     }
-    let answer = back.iter().map(|link| link.pass(rules.ack, rules)).sum::<u64>();
+    let answer = back
+        .iter()
+        .map(|link| link.pass(rules.ack, rules))
+        .sum::<u64>();
     Duration::from_ps(arrived + answer)
 }
 
@@ -207,7 +234,10 @@ pub(crate) fn hops(graph: &Graph, tuple: &FiveTuple, way: &[u32]) -> Vec<Link> {
     let ports = std::iter::once(graph.host_edge(tuple.source).port).chain(way.iter().copied());
     ports
         .map(|port| port as usize / 2)
-        .map(|link| Link { rate: graph.rates[link], delay: graph.delays[link] })
+        .map(|link| Link {
+            rate: graph.rates[link],
+            delay: graph.delays[link],
+        })
         .collect()
 }
 

@@ -48,7 +48,10 @@ pub(crate) struct Connections {
 impl Connections {
     /// `stride` is the number of switches on the longest shortest path.
     pub(crate) fn new(stride: usize) -> Self {
-        Self { stride, ..Self::default() }
+        Self {
+            stride,
+            ..Self::default()
+        }
     }
 
     /// Takes a slot; `make` gets the generation of this use.
@@ -104,6 +107,9 @@ impl Connections {
 
     /// Slots in use.
     pub(crate) fn live(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(&self.slots).filter(|(_, connection)| connection.live).map(|(slot, _)| slot)
+        (0..)
+            .zip(&self.slots)
+            .filter(|(_, connection)| connection.live)
+            .map(|(slot, _)| slot)
     }
 }

@@ -12,8 +12,12 @@ pub(crate) enum Drop {
 }
 
 impl Drop {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::BufferFull, Self::LinkError, Self::LinkDown, Self::NoRoute];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::BufferFull,
+        Self::LinkError,
+        Self::LinkDown,
+        Self::NoRoute,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -42,7 +42,9 @@ impl World {
     }
 
     pub(crate) fn on_fault(&mut self) {
-        let Some(change) = self.faults.changes.pop() else { return };
+        let Some(change) = self.faults.changes.pop() else {
+            return;
+        };
         self.graph.link_up[change.link as usize] = change.up;
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {

@@ -44,7 +44,9 @@ impl World {
             last: packet.has(Packet::LAST),
             retransmitted: false,
         };
-        let received = connection.responder.on_packet(&self.rules.transport, now, &segment);
+        let received = connection
+            .responder
+            .on_packet(&self.rules.transport, now, &segment);
         let message = connection.message;
         self.counters.placed += received.placed.get();
         match received.reply {
@@ -85,8 +87,13 @@ impl World {
             self.packets.release(at);
             return;
         };
-        let reply = Reply { kind, expected: Psn::new(packet.psn) };
-        let progress = connection.requester.on_reply(&self.rules.transport, now, &reply);
+        let reply = Reply {
+            kind,
+            expected: Psn::new(packet.psn),
+        };
+        let progress = connection
+            .requester
+            .on_reply(&self.rules.transport, now, &reply);
         self.counters.naks += u64::from(kind == ReplyKind::NakSequence);
         let marked = packet.has(Packet::MARKED);
         self.counters.cnps += u64::from(marked);
@@ -133,7 +140,9 @@ impl World {
         if !shifts {
             return;
         }
-        connection.pacer.on_rate_change(before, rate, self.rules.rounding);
+        connection
+            .pacer
+            .on_rate_change(before, rate, self.rules.rounding);
         if self.rules.nic_quirks {
             let (host, at) = (connection.source, connection.pacer.available());
             self.advance_wake(host, at);
@@ -251,7 +260,9 @@ impl World {
             return chosen;
         }
         let slots = &mut self.connections.slots;
-        turns.sweep(chosen, |slot, position| slots[slot as usize].position = position)
+        turns.sweep(chosen, |slot, position| {
+            slots[slot as usize].position = position
+        })
     }
 
     #[inline]
@@ -261,7 +272,9 @@ impl World {
         let port = nic.port;
         let slot = nic.turns.serve(position);
         let connection = &mut self.connections.slots[slot as usize];
-        let segment = connection.requester.poll_transmit(&self.rules.transport, now);
+        let segment = connection
+            .requester
+            .poll_transmit(&self.rules.transport, now);
         let segment = segment.expect("a connection in turn has a packet");
         let payload = segment.payload.get() as u16;
         let wire = self.rules.data_wire(payload, segment.first);
@@ -278,8 +291,14 @@ impl World {
             packet.telemetry = self.packets.alloc_telemetry();
         }
         let line_rate = self.ports[port as usize].rate;
-        let rate = if self.rules.paced { connection.controller.rate() } else { line_rate };
-        connection.pacer.on_sent(now, Bytes::new(u64::from(wire)), rate, self.rules.rounding);
+        let rate = if self.rules.paced {
+            connection.controller.rate()
+        } else {
+            line_rate
+        };
+        connection
+            .pacer
+            .on_sent(now, Bytes::new(u64::from(wire)), rate, self.rules.rounding);
         self.counters.data_packets += 1;
         self.counters.retransmissions += u64::from(segment.retransmitted);
         let at = self.packets.alloc(packet);
@@ -303,7 +322,8 @@ impl World {
         let connection = &self.connections.slots[slot as usize];
         let nic = &mut self.nics[connection.source as usize];
         let paused = self.ports[nic.port as usize].paused & 1 << connection.class != 0;
-        nic.turns.set(connection.position, available(connection, paused));
+        nic.turns
+            .set(connection.position, available(connection, paused));
         let deadline = connection.requester.deadline();
         let wake = &mut self.connections.wakes[slot as usize][ACK_TIMEOUT];
         match deadline {
@@ -321,7 +341,9 @@ impl World {
         let nic = &self.nics[host as usize];
         let (paused, count) = (self.ports[nic.port as usize].paused, nic.turns.len() as u32);
         for position in 0..count {
-            let Some(connection) = self.connection_at(host, position) else { continue };
+            let Some(connection) = self.connection_at(host, position) else {
+                continue;
+            };
             let at = available(connection, paused & 1 << connection.class != 0);
             self.nics[host as usize].turns.set(position, at);
         }
@@ -359,10 +381,9 @@ impl World {
             .filter(|connection| connection.requester.has_packet())
             .map(|connection| connection.pacer.available())
             .min();
-        if let Some(at) = earliest {
-            if !nic.wake.is_armed() && at > self.now() {
-                self.arm_wake(host, at);
-            }
+        match earliest {
+            Some(at) if !nic.wake.is_armed() && at > self.now() => self.arm_wake(host, at),
+            _ => {}
         }
     }
 
@@ -418,7 +439,9 @@ impl World {
             turns.finish(position);
         } else {
             let slots = &mut self.connections.slots;
-            turns.remove(position, |slot, position| slots[slot as usize].position = position);
+            turns.remove(position, |slot, position| {
+                slots[slot as usize].position = position
+            });
         }
     }
 }
@@ -427,14 +450,16 @@ impl World {
 #[inline]
 fn available(connection: &Connection, paused: bool) -> Option<Time> {
     let requester = &connection.requester;
-    let open = requester.has_packet()
-        && !paused
-        && requester.bytes_in_flight() < connection.window_limit;
+    let open =
+        requester.has_packet() && !paused && requester.bytes_in_flight() < connection.window_limit;
     open.then(|| connection.pacer.available())
 }
 
 /// Rank and component of a deadline of a connection.
 fn deadline_ids(slot: u32, message: u32, timer: usize) -> (u64, fairlane_engine::Component) {
     let rank = Waking::Connection.rank(u64::from(message) * WAKES as u64 + timer as u64);
-    (rank, Waking::Connection.component(slot * WAKES as u32 + timer as u32))
+    (
+        rank,
+        Waking::Connection.component(slot * WAKES as u32 + timer as u32),
+    )
 }

@@ -26,14 +26,25 @@ impl World {
         let wire = self.packets.get(at).wire;
         let busy = port.serialization(wire);
         let gap = self.rules.gap;
-        port.free_at = now + if gap == 0 { busy } else { port.serialization(wire + gap) };
+        port.free_at = now
+            + if gap == 0 {
+                busy
+            } else {
+                port.serialization(wire + gap)
+            };
         let index = u64::from(number);
-        port.free_key = self
-            .engine
-            .reserve(Waking::PortFree.rank(index), Waking::PortFree.component(number));
-        let key =
-            self.engine.reserve(Waking::Arrival.rank(index), Waking::Arrival.component(number));
-        let arrival = Event { time: now + busy + port.delay, key };
+        port.free_key = self.engine.reserve(
+            Waking::PortFree.rank(index),
+            Waking::PortFree.component(number),
+        );
+        let key = self.engine.reserve(
+            Waking::Arrival.rank(index),
+            Waking::Arrival.component(number),
+        );
+        let arrival = Event {
+            time: now + busy + port.delay,
+            key,
+        };
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
         if port.flight.is_empty() {
@@ -76,7 +87,11 @@ impl World {
         let link = &mut self.ports[sender as usize];
         // A link that went down has dropped the packet that this event was for.
         let component = event.component();
-        let Some(flight) = link.flight.front().filter(|f| f.arrival(component) == event) else {
+        let Some(flight) = link
+            .flight
+            .front()
+            .filter(|f| f.arrival(component) == event)
+        else {
             return;
         };
         let at = flight.packet();
@@ -110,7 +125,12 @@ impl World {
         self.packets.release(at);
         self.counters.pauses += u64::from(pause);
         let port = fairlane_units::PortId::new(receiver);
-        self.pauses.push(PauseRecord { time: now, port, class, pause });
+        self.pauses.push(PauseRecord {
+            time: now,
+            port,
+            class,
+            pause,
+        });
         let port = &mut self.ports[receiver as usize];
         port.set_paused(now, class, pause);
         let (on_switch, owner) = (port.on_switch, port.owner);

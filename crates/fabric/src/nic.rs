@@ -60,13 +60,21 @@ impl Turns {
 
     fn minimum(&self, block: usize) -> Time {
         let end = (block * BLOCK + BLOCK).min(self.available.len());
-        self.available[block * BLOCK..end].iter().copied().min().unwrap_or(BLOCKED)
+        self.available[block * BLOCK..end]
+            .iter()
+            .copied()
+            .min()
+            .unwrap_or(BLOCKED)
     }
 
     /// The earliest time at which any connection may send.
     #[inline]
     pub(crate) fn earliest(&self) -> Option<Time> {
-        self.minima.iter().copied().min().filter(|&at| at != BLOCKED)
+        self.minima
+            .iter()
+            .copied()
+            .min()
+            .filter(|&at| at != BLOCKED)
     }
 
     /// The position in turn that may send at `now`.
@@ -77,14 +85,15 @@ impl Turns {
             return None;
         }
         let start = (self.last + 1) % count;
-        self.first_in(start, count, now).or_else(|| self.first_in(0, start, now))
+        self.first_in(start, count, now)
+            .or_else(|| self.first_in(0, start, now))
     }
 
     /// The first position in `from..to` that may send at `now`.
     fn first_in(&self, from: usize, to: usize, now: Time) -> Option<u32> {
         let mut at = from;
         while at < to {
-            if at % BLOCK == 0 && self.minima[at / BLOCK] > now {
+            if at.is_multiple_of(BLOCK) && self.minima[at / BLOCK] > now {
                 at += BLOCK;
                 continue;
             }
@@ -116,7 +125,10 @@ impl Turns {
         self.finished.remove(position);
         if self.last >= position {
             // One before the first is the last, as turns go round.
-            self.last = self.last.checked_sub(1).unwrap_or(self.len().saturating_sub(1));
+            self.last = self
+                .last
+                .checked_sub(1)
+                .unwrap_or_else(|| self.len().saturating_sub(1));
         }
         self.renumber(position, moved);
     }

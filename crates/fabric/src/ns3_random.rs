@@ -14,7 +14,7 @@ const M2: u64 = 4_294_944_443;
 const A1: Matrix = [[0, 1, 0], [0, 0, 1], [M1 - 810_728, 1_403_580, 0]];
 const A2: Matrix = [[0, 1, 0], [0, 0, 1], [M2 - 1_370_589, 0, 527_612]];
 /// 1 / (m1 + 1).
-const NORM: f64 = 2.328_306_549_295_727_688e-10;
+const NORM: f64 = 2.328_306_549_295_728e-10;
 
 /// The streams of a run of ns-3 with its default seed 1 and run 1.
 #[derive(Clone, Debug)]
@@ -35,7 +35,11 @@ impl Ns3Random {
         let jump = [power_of_two(&A1, 127, M1), power_of_two(&A2, 127, M2)];
         let run = [power_of_two(&A1, 76, M1), power_of_two(&A2, 76, M2)];
         let start = |jump: &Matrix, run: &Matrix, modulus| {
-            multiply_vector(&power(jump, stream, modulus), &multiply_vector(run, &[1; 3], modulus), modulus)
+            multiply_vector(
+                &power(jump, stream, modulus),
+                &multiply_vector(run, &[1; 3], modulus),
+                modulus,
+            )
         };
         Self {
             first: start(&jump[0], &run[0], M1),
@@ -63,7 +67,11 @@ impl Ns3Random {
 
 fn multiply_vector(matrix: &Matrix, vector: &Vector, modulus: u64) -> Vector {
     matrix.map(|row| {
-        let sum: u128 = row.iter().zip(vector).map(|(&a, &b)| u128::from(a) * u128::from(b)).sum();
+        let sum: u128 = row
+            .iter()
+            .zip(vector)
+            .map(|(&a, &b)| u128::from(a) * u128::from(b))
+            .sum();
         (sum % u128::from(modulus)) as u64
     })
 }

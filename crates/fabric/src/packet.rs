@@ -107,7 +107,10 @@ impl Flight {
     #[inline]
     pub(crate) const fn new(arrival: Event, packet: u32) -> Self {
         let key = arrival.key.with_component(Component::new(packet));
-        Self(Event { time: arrival.time, key })
+        Self(Event {
+            time: arrival.time,
+            key,
+        })
     }
 
     #[inline]
@@ -118,7 +121,10 @@ impl Flight {
     /// The event of its arrival, which wakes `link`.
     #[inline]
     pub(crate) const fn arrival(self, link: Component) -> Event {
-        Event { time: self.0.time, key: self.0.key.with_component(link) }
+        Event {
+            time: self.0.time,
+            key: self.0.key.with_component(link),
+        }
     }
 }
 
@@ -133,7 +139,10 @@ pub(crate) struct PacketPool {
 
 impl PacketPool {
     pub(crate) fn new() -> Self {
-        Self { free: NONE, ..Self::default() }
+        Self {
+            free: NONE,
+            ..Self::default()
+        }
     }
 
     #[inline]
@@ -199,7 +208,10 @@ pub(crate) struct PacketList {
 
 impl Default for PacketList {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE }
+        Self {
+            head: NONE,
+            tail: NONE,
+        }
     }
 }
 

@@ -34,7 +34,11 @@ pub fn paths(
     for (name, node) in [("SRC", source), ("DST", destination)] {
         if !topology.is_host(node) {
             let message = format!("node {node} is not a host");
-            return Err(Error::new(name, message, "`fairlane topology` lists the hosts"));
+            return Err(Error::new(
+                name,
+                message,
+                "`fairlane topology` lists the hosts",
+            ));
         }
     }
     if source == destination {
@@ -46,15 +50,28 @@ pub fn paths(
     let routes = Routes::new(&graph);
     let preview = |source_port| {
         let destination_port = rules.destination_port(destination_port);
-        let tuple = FiveTuple { source, destination, source_port, destination_port };
+        let tuple = FiveTuple {
+            source,
+            destination,
+            source_port,
+            destination_port,
+        };
         let ways = both_ways(&graph, &routes, &tuple, &rules).ok_or_else(|| {
             let message = format!("there is no way from {source} to {destination}");
-            Error::new("DST", message, "links that are down at the start cut them off")
+            Error::new(
+                "DST",
+                message,
+                "links that are down at the start cut them off",
+            )
         })?;
         let nodes = |start: NodeId, way: &[u32]| {
             let first = graph.host_edge(start);
             let visited = way.iter().map(|&port| graph.peer(port));
-            [start.get(), first.to].into_iter().chain(visited).map(NodeId::new).collect()
+            [start.get(), first.to]
+                .into_iter()
+                .chain(visited)
+                .map(NodeId::new)
+                .collect()
         };
         Ok(PathPreview {
             source_port,

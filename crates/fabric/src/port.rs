@@ -162,7 +162,9 @@ impl Port {
             return self.memo[0].1;
         }
         if self.memo[1].0 != bytes {
-            let time = self.rounding.serialization(Bytes::new(u64::from(bytes)), self.rate);
+            let time = self
+                .rounding
+                .serialization(Bytes::new(u64::from(bytes)), self.rate);
             self.memo[1] = (bytes, time);
         }
         self.memo.swap(0, 1);
@@ -254,9 +256,18 @@ impl Port {
         }
     }
 
+    /// Most bytes ever waiting.
+    pub(crate) fn deepest_yet(&self) -> u64 {
+        self.deepest.max(self.waiting_max)
+    }
+
     /// Time spent paused until `now`.
     pub(crate) fn paused_until(&self, now: Time) -> Duration {
-        let open = if self.paused == 0 { Duration::ZERO } else { now - self.paused_since };
+        let open = if self.paused == 0 {
+            Duration::ZERO
+        } else {
+            now - self.paused_since
+        };
         self.paused_total + open
     }
 }

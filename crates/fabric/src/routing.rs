@@ -35,17 +35,31 @@ impl Graph {
         let mut edges = vec![Vec::new(); topology.nodes.len()];
         let mut owners = Vec::with_capacity(topology.links.len() * 2);
         for (port, link) in (0u32..).step_by(2).zip(&topology.links) {
-            edges[link.a.index()].push(Edge { port, to: link.b.get() });
-            edges[link.b.index()].push(Edge { port: port + 1, to: link.a.get() });
+            edges[link.a.index()].push(Edge {
+                port,
+                to: link.b.get(),
+            });
+            edges[link.b.index()].push(Edge {
+                port: port + 1,
+                to: link.a.get(),
+            });
             owners.extend([link.a.get(), link.b.get()]);
         }
         Self {
             edges,
             owners,
-            is_switch: topology.nodes.iter().map(|&kind| kind == NodeKind::Switch).collect(),
+            is_switch: topology
+                .nodes
+                .iter()
+                .map(|&kind| kind == NodeKind::Switch)
+                .collect(),
             link_up: vec![true; topology.links.len()],
             rates: topology.links.iter().map(|link| link.rate).collect(),
-            delays: topology.links.iter().map(|link| link.delay.as_ps()).collect(),
+            delays: topology
+                .links
+                .iter()
+                .map(|link| link.delay.as_ps())
+                .collect(),
         }
     }
 
@@ -60,7 +74,10 @@ impl Graph {
 
     /// The port of `node` towards its neighbour `to`.
     pub(crate) fn port_towards(&self, node: u32, to: u32) -> Option<u32> {
-        self.edges[node as usize].iter().find(|edge| edge.to == to).map(|edge| edge.port)
+        self.edges[node as usize]
+            .iter()
+            .find(|edge| edge.to == to)
+            .map(|edge| edge.port)
     }
 
     /// The only link of a host.
@@ -94,16 +111,27 @@ impl Search {
     /// simulator finds them, on which its choice among equal paths depends.
     pub(crate) fn from(graph: &Graph, target: u32, serialization: impl Fn(Rate) -> u64) -> Self {
         let nodes = graph.edges.len();
-        let nothing = PathSums { delay: 0, serialization: 0, rate: Rate::from_bps(u64::MAX) };
-        let mut search =
-            Self { distance: vec![FAR; nodes], order: Vec::new(), sums: vec![nothing; nodes] };
+        let nothing = PathSums {
+            delay: 0,
+            serialization: 0,
+            rate: Rate::from_bps(u64::MAX),
+        };
+        let mut search = Self {
+            distance: vec![FAR; nodes],
+            order: Vec::new(),
+            sums: vec![nothing; nodes],
+        };
         search.distance[target as usize] = 0;
         let mut queue = VecDeque::from([target]);
         let mut neighbours: Vec<Edge> = Vec::new();
         while let Some(node) = queue.pop_front() {
             search.order.push(node);
             neighbours.clear();
-            neighbours.extend(graph.edges[node as usize].iter().filter(|edge| graph.up(edge)));
+            neighbours.extend(
+                graph.edges[node as usize]
+                    .iter()
+                    .filter(|edge| graph.up(edge)),
+            );
             neighbours.sort_unstable_by_key(|edge| std::cmp::Reverse(edge.to));
             for edge in &neighbours {
                 let to = edge.to as usize;
@@ -152,9 +180,14 @@ impl Routes {
         };
         let has_hosts = |node: usize| {
             graph.is_switch[node]
-                && graph.edges[node].iter().any(|edge| !graph.is_switch[edge.to as usize])
+                && graph.edges[node]
+                    .iter()
+                    .any(|edge| !graph.is_switch[edge.to as usize])
         };
-        let targets: Vec<u32> = (0..nodes).filter(|&n| has_hosts(n)).map(|n| n as u32).collect();
+        let targets: Vec<u32> = (0..nodes)
+            .filter(|&n| has_hosts(n))
+            .map(|n| n as u32)
+            .collect();
         for (row, &target) in (0u32..).zip(&targets) {
             routes.target_of[target as usize] = row;
             routes.add_target(graph, &Search::from(graph, target, |_| 0), &targets);
@@ -165,7 +198,9 @@ impl Routes {
     fn add_target(&mut self, graph: &Graph, search: &Search, targets: &[u32]) {
         let rank = {
             let mut rank = vec![FAR; self.nodes];
-            (0..).zip(&search.order).for_each(|(at, &node)| rank[node as usize] = at);
+            (0..)
+                .zip(&search.order)
+                .for_each(|(at, &node)| rank[node as usize] = at);
             rank
         };
         for (node, edges) in graph.edges.iter().enumerate() {
@@ -181,9 +216,13 @@ impl Routes {
                 hops.sort_unstable_by_key(|edge| rank[edge.to as usize]);
                 self.hops.extend(hops.iter().map(|edge| edge.port));
             }
-            self.spans.push((start as u32, (self.hops.len() - start) as u16));
+            self.spans
+                .push((start as u32, (self.hops.len() - start) as u16));
         }
-        let reached = targets.iter().map(|&t| search.distance[t as usize]).filter(|&d| d != FAR);
+        let reached = targets
+            .iter()
+            .map(|&t| search.distance[t as usize])
+            .filter(|&d| d != FAR);
         self.longest = self.longest.max(reached.max().unwrap_or(0) as usize + 1);
     }
 
@@ -195,7 +234,13 @@ impl Routes {
     }
 
     /// The egress port at switch `node` for packets with this hash input, if there is a way.
-    pub(crate) fn egress(&self, graph: &Graph, node: u32, tuple: &FiveTuple, seeds: Seeds) -> Option<u32> {
+    pub(crate) fn egress(
+        &self,
+        graph: &Graph,
+        node: u32,
+        tuple: &FiveTuple,
+        seeds: Seeds,
+    ) -> Option<u32> {
         let last = graph.host_edge(tuple.destination);
         if last.to == node {
             return graph.up(&last).then_some(last.port ^ 1);
@@ -246,7 +291,9 @@ impl Seeds {
     fn of(self, node: u32) -> u32 {
         match self {
             Self::Node => node,
-            Self::Run(seed) => fairlane_engine::Stream::new(seed, u64::from(node)).next_u64() as u32,
+            Self::Run(seed) => {
+                fairlane_engine::Stream::new(seed, u64::from(node)).next_u64() as u32
+            }
         }
     }
 }
@@ -281,8 +328,14 @@ impl FiveTuple {
         let ports = u32::from(self.source_port) | u32::from(self.destination_port) << 16;
         let words = [address(self.source), address(self.destination), ports];
         let mut hash = words.into_iter().fold(seed, |hash, word| {
-            let word = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-            (hash ^ word).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+            let word = word
+                .wrapping_mul(0xcc9e_2d51)
+                .rotate_left(15)
+                .wrapping_mul(0x1b87_3593);
+            (hash ^ word)
+                .rotate_left(13)
+                .wrapping_mul(5)
+                .wrapping_add(0xe654_6b64)
         });
         hash ^= 12;
         hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
@@ -294,5 +347,7 @@ impl FiveTuple {
 /// The IPv4 address of a host: 11.a.b.1 for node number a * 256 + b.
 pub(crate) const fn address(node: NodeId) -> u32 {
     let number = node.get();
-    0x0b00_0001_u32.wrapping_add((number / 256) << 16).wrapping_add((number % 256) << 8)
+    0x0b00_0001_u32
+        .wrapping_add((number / 256) << 16)
+        .wrapping_add((number % 256) << 8)
 }

@@ -56,9 +56,21 @@ impl Rules {
             telemetry,
             pause: size(packet.pause),
             gap: size(packet.gap),
-            rounding: if hpcc_ns3 { PacingRounding::Ns3 } else { PacingRounding::Picosecond },
-            ties: if hpcc_ns3 { Ties::Insertion } else { Ties::Rank },
-            seeds: if hpcc_ns3 { Seeds::Node } else { Seeds::Run(scenario.seed) },
+            rounding: if hpcc_ns3 {
+                PacingRounding::Ns3
+            } else {
+                PacingRounding::Picosecond
+            },
+            ties: if hpcc_ns3 {
+                Ties::Insertion
+            } else {
+                Ties::Rank
+            },
+            seeds: if hpcc_ns3 {
+                Seeds::Node
+            } else {
+                Seeds::Run(scenario.seed)
+            },
             nic_quirks: hpcc_ns3,
             telemetry_format: needed.then_some(format),
             pfc: scenario.switch.pfc.enabled,
@@ -99,7 +111,8 @@ impl Rules {
 
     /// The time of `bytes` at `rate`.
     pub(crate) fn serialization(&self, bytes: u16, rate: fairlane_units::Rate) -> Duration {
-        self.rounding.serialization(Bytes::new(u64::from(bytes)), rate)
+        self.rounding
+            .serialization(Bytes::new(u64::from(bytes)), rate)
     }
 }
 

@@ -28,8 +28,18 @@ struct Before {
 
 impl Sampler {
     pub(crate) fn new(ports: usize, start: Time, interval: Duration) -> Self {
-        let series = PortSeries { ports, start, interval, ..PortSeries::default() };
-        Self { series, before: vec![Before::default(); ports], rows: 0, next: start + interval }
+        let series = PortSeries {
+            ports,
+            start,
+            interval,
+            ..PortSeries::default()
+        };
+        Self {
+            series,
+            before: vec![Before::default(); ports],
+            rows: 0,
+            next: start + interval,
+        }
     }
 
     fn add_row(&mut self, ports: &mut [Port], now: Time) {
@@ -40,8 +50,14 @@ impl Sampler {
             series.queue.push(narrow(port.waiting));
             series.queue_max.push(narrow(port.waiting_max));
             series.marked.push(narrow(port.marked - before.marked));
-            series.paused_ns.push(narrow((paused - before.paused).as_ns()));
-            *before = Before { sent: port.sent_bytes, marked: port.marked, paused };
+            series
+                .paused_ns
+                .push(narrow((paused - before.paused).as_ns()));
+            *before = Before {
+                sent: port.sent_bytes,
+                marked: port.marked,
+                paused,
+            };
             port.deepest = port.deepest.max(port.waiting_max);
             port.waiting_max = port.waiting;
         }

@@ -48,13 +48,25 @@ impl Schedule {
                 *slot += 1;
             }
         }
-        let due = numbered().filter(|(_, spec)| spec.after.is_none()).map(|(n, _)| n).collect();
-        Self { due, next: 0, posting: 0, first, successors, delayed: BTreeSet::new() }
+        let due = numbered()
+            .filter(|(_, spec)| spec.after.is_none())
+            .map(|(n, _)| n)
+            .collect();
+        Self {
+            due,
+            next: 0,
+            posting: 0,
+            first,
+            successors,
+            delayed: BTreeSet::new(),
+        }
     }
 
     /// When the next message without predecessor is due.
     pub(crate) fn next_start(&self, specs: &[MessageSpec]) -> Option<Time> {
-        self.due.get(self.next).map(|&number| specs[number as usize].start)
+        self.due
+            .get(self.next)
+            .map(|&number| specs[number as usize].start)
     }
 
     /// Whether a message will be posted later whatever else happens.
@@ -72,12 +84,18 @@ impl Schedule {
 /// as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network cards draw them.
 pub(crate) fn source_ports(specs: &[MessageSpec], rules: &Rules) -> Vec<u16> {
     if !rules.hpcc_ns3 {
-        let draw = |message: u64| Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14) as u16;
-        return (0..).zip(specs).map(|(message, _)| 0xc000 | draw(message)).collect();
+        let draw =
+            |message: u64| Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14) as u16;
+        return (0..)
+            .zip(specs)
+            .map(|(message, _)| 0xc000 | draw(message))
+            .collect();
     }
     let mut counts = BTreeMap::new();
     let mut next = |spec: &MessageSpec| {
-        let count: &mut u16 = counts.entry((spec.source, spec.destination)).or_insert(10_000);
+        let count: &mut u16 = counts
+            .entry((spec.source, spec.destination))
+            .or_insert(10_000);
         std::mem::replace(count, count.wrapping_add(1))
     };
     specs.iter().map(&mut next).collect()
@@ -99,7 +117,10 @@ impl World {
         let now = self.now();
         let first = self.schedule.next;
         let due = &self.schedule.due[first..];
-        let count = due.iter().take_while(|&&m| self.specs[m as usize].start == now).count();
+        let count = due
+            .iter()
+            .take_while(|&&m| self.specs[m as usize].start == now)
+            .count();
         self.schedule.next = first + count;
         self.schedule.posting = first;
         self.schedule_control(now, control::POST);
@@ -142,9 +163,15 @@ impl World {
         let now = self.now();
         let source = self.host(spec.source);
         let ends = (spec.source, spec.destination);
-        let trip = self.baseline.for_controller(&self.graph, self.base_rtt, ends);
+        let trip = self
+            .baseline
+            .for_controller(&self.graph, self.base_rtt, ends);
         let line_rate = self.ports[self.nics[source as usize].port as usize].rate;
-        let environment = Environment { line_rate, base_rtt: trip.rtt, bdp: trip.bdp };
+        let environment = Environment {
+            line_rate,
+            base_rtt: trip.rtt,
+            bdp: trip.bdp,
+        };
         let controller = Controller::new(&self.rules.params, &environment);
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
         let mut requester = Requester::new(Psn::new(0));
@@ -205,10 +232,17 @@ impl World {
     }
 
     /// What is known of a connection's message.
-    pub(crate) fn record(&self, slot: u32, finish: Option<Time>, outcome: Outcome) -> MessageRecord {
+    pub(crate) fn record(
+        &self,
+        slot: u32,
+        finish: Option<Time>,
+        outcome: Outcome,
+    ) -> MessageRecord {
         let connection = self.connections.get(slot);
         let spec = &self.specs[connection.message as usize];
-        let pair = self.baseline.pair(&self.graph, spec.source, spec.destination);
+        let pair = self
+            .baseline
+            .pair(&self.graph, spec.source, spec.destination);
         MessageRecord {
             id: connection.message,
             workload: spec.workload,
@@ -245,7 +279,9 @@ impl World {
     }
 
     fn never_posted(&self, id: u32, spec: &MessageSpec) -> MessageRecord {
-        let pair = self.baseline.pair(&self.graph, spec.source, spec.destination);
+        let pair = self
+            .baseline
+            .pair(&self.graph, spec.source, spec.destination);
         let standalone = baseline::standalone(pair, spec.size, self.rules.mtu);
         MessageRecord {
             id,

@@ -1,6 +1,7 @@
 //! What the network said, and where it was silent, why.
 
 use crate::counters::Drop;
+use crate::port::Port;
 use crate::world::World;
 use crate::{Signal, Signals};
 
@@ -9,7 +10,11 @@ impl World {
     pub(crate) fn signals(&self) -> Signals {
         let counters = &self.counters;
         let now = self.now();
-        let paused_ns = self.ports.iter().map(|port| port.paused_until(now).as_ns()).sum();
+        let paused_ns = self
+            .ports
+            .iter()
+            .map(|port| port.paused_until(now).as_ns())
+            .sum();
         let drops = Drop::ALL.map(|reason| {
             let count = counters.drops[reason as usize];
             (reason.name(), signal(count, || self.why_no_drop(reason)))
@@ -26,21 +31,23 @@ impl World {
         }
     }
 
-    /// The deepest egress queue of any switch so far, in bytes.
-    fn deepest(&self) -> u64 {
-        self.deepest_queue().get()
-    }
-
     fn why_no_marks(&self) -> String {
         if !self.rules.ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
-        let kmin = self.ports.iter().filter(|p| p.on_switch).map(|p| p.marking.kmin).min();
-        let (deepest, kmin) = (self.deepest(), kmin.unwrap_or(0));
-        if deepest <= u64::from(kmin) {
-            return format!("the deepest queue had {deepest} B, no more than the lowest kmin, {kmin} B");
+        let switch_ports = || self.ports.iter().filter(|port| port.on_switch);
+        let passed = |port: &&Port| port.deepest_yet() > u64::from(port.marking.kmin);
+        if switch_ports().any(|port| passed(&port)) {
+            return "queues passed kmin of their port too rarely for a random mark".into();
         }
-        "queues passed kmin of their port too rarely for a random mark".into()
+        let deepest = switch_ports().max_by_key(|port| port.deepest_yet());
+        deepest.map_or_else(
+            || "there is no switch".into(),
+            |port| {
+                let (depth, kmin) = (port.deepest_yet(), port.marking.kmin);
+                format!("no queue passed kmin of its port; the deepest had {depth} B of {kmin} B")
+            },
+        )
     }
 
     fn why_no_cnps(&self) -> String {
@@ -90,5 +97,8 @@ impl World {
 }
 
 fn signal(count: u64, why: impl FnOnce() -> String) -> Signal {
-    Signal { count, why_zero: (count == 0).then(why) }
+    Signal {
+        count,
+        why_zero: (count == 0).then(why),
+    }
 }

@@ -124,7 +124,9 @@ fn build_world(
     let switches: Vec<NodeId> = topology.switches().collect();
     let mut owner_of = vec![0; topology.nodes.len()];
     for nodes in [&hosts, &switches] {
-        (0..).zip(nodes).for_each(|(number, node)| owner_of[node.index()] = number);
+        (0..)
+            .zip(nodes)
+            .for_each(|(number, node)| owner_of[node.index()] = number);
     }
     let mut ports = build_ports(topology, &graph, &rules, &owner_of);
     let classes = classes_in_use(&specs);
@@ -145,7 +147,10 @@ fn build_world(
         warmed: 0,
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
-        nics: hosts.iter().map(|&host| Nic::new(graph.host_edge(host).port)).collect(),
+        nics: hosts
+            .iter()
+            .map(|&host| Nic::new(graph.host_edge(host).port))
+            .collect(),
         ports,
         buffers,
         packets: PacketPool::new(),
@@ -165,7 +170,9 @@ fn build_world(
         pauses: Vec::new(),
         faults: Faults::new(changes(scenario, &graph)?),
         ending: None,
-        ns3_random: rules.hpcc_ns3.then(|| Ns3Random::after_setup(topology.nodes.len())),
+        ns3_random: rules
+            .hpcc_ns3
+            .then(|| Ns3Random::after_setup(topology.nodes.len())),
         graph,
         rules,
     })
@@ -188,7 +195,7 @@ fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u3
             loss_rate: link.loss,
         };
         // Two streams for each port; workloads draw from streams with other numbers.
-        let stream = |which| Stream::new(rules.seed, PORT_STREAMS | u64::from(number) * 2 + which);
+        let stream = |which| Stream::new(rules.seed, PORT_STREAMS + u64::from(number) * 2 + which);
         ports.push(Port::new(spec, rules.rounding, [stream(0), stream(1)]));
     }
     ports
@@ -215,7 +222,11 @@ fn build_buffer(
     let nic_rate = if rules.hpcc_ns3 {
         first_host_rate(graph)
     } else {
-        ports.iter().filter(|port| !port.on_switch).map(|port| port.rate).min()
+        ports
+            .iter()
+            .filter(|port| !port.on_switch)
+            .map(|port| port.rate)
+            .min()
     };
     for edge in &graph.edges[node.index()] {
         // What a neighbour sends is accounted for at its port, the other end of the link.
@@ -276,7 +287,10 @@ fn lossless_headroom(port: &Port, rules: &Rules) -> u64 {
 fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
     let ecn = &scenario.switch.ecn;
     for port in ports.iter_mut().filter(|port| port.on_switch) {
-        let listed = ecn.threshold.iter().find(|threshold| threshold.rate == port.rate);
+        let listed = ecn
+            .threshold
+            .iter()
+            .find(|threshold| threshold.rate == port.rate);
         let (kmin, kmax, pmax) = match listed {
             Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
             None if ecn.threshold.is_empty() || !ecn.enabled => {
@@ -293,7 +307,11 @@ fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
             }
         };
         let narrow = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
-        port.marking = Marking { kmin: narrow(kmin), kmax: narrow(kmax), pmax };
+        port.marking = Marking {
+            kmin: narrow(kmin),
+            kmax: narrow(kmax),
+            pmax,
+        };
     }
     Ok(())
 }
@@ -303,15 +321,31 @@ fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
     for (index, fault) in scenario.faults.link.iter().enumerate() {
         let [a, b] = fault.between;
         let known = (a as usize) < graph.edges.len();
-        let port = if known { graph.port_towards(a, b) } else { None };
+        let port = if known {
+            graph.port_towards(a, b)
+        } else {
+            None
+        };
         let Some(port) = port else {
             let place = format!("faults.link[{index}].between");
             let message = format!("there is no link between {a} and {b}");
-            return Err(Error::new(place, message, "`fairlane topology` lists nodes and links"));
+            return Err(Error::new(
+                place,
+                message,
+                "`fairlane topology` lists nodes and links",
+            ));
         };
         let link = port / 2;
-        changes.push(Change { at: Time::ZERO + fault.down, link, up: false });
-        changes.extend(fault.up.map(|up| Change { at: Time::ZERO + up, link, up: true }));
+        changes.push(Change {
+            at: Time::ZERO + fault.down,
+            link,
+            up: false,
+        });
+        changes.extend(fault.up.map(|up| Change {
+            at: Time::ZERO + up,
+            link,
+            up: true,
+        }));
     }
     Ok(changes)
 }
@@ -338,7 +372,9 @@ impl World {
         self.records.clone_from(&messages);
         messages.extend(self.unfinished());
         Results {
-            ports: (0..self.ports.len() as u32).map(|port| self.port_info(port)).collect(),
+            ports: (0..self.ports.len() as u32)
+                .map(|port| self.port_info(port))
+                .collect(),
             series: self.take_series(),
             messages,
             signals,
@@ -356,7 +392,11 @@ impl World {
             let cycle = self.pause_cycle();
             return Ending::Stalled(self.stall(cycle));
         }
-        if self.counters.failed > 0 { Ending::Failed } else { Ending::Complete }
+        if self.counters.failed > 0 {
+            Ending::Failed
+        } else {
+            Ending::Complete
+        }
     }
 
     fn port_info(&self, number: u32) -> PortInfo {
@@ -395,8 +435,14 @@ impl World {
     fn in_flight(&self) -> Flux {
         let mut flux = Flux::default();
         for port in &self.ports {
-            let queued = port.queues.iter().flat_map(|queue| queue.packets.iter(&self.packets));
-            let flying = port.flight.iter().map(|flight| self.packets.get(flight.packet()));
+            let queued = port
+                .queues
+                .iter()
+                .flat_map(|queue| queue.packets.iter(&self.packets));
+            let flying = port
+                .flight
+                .iter()
+                .map(|flight| self.packets.get(flight.packet()));
             for packet in queued.chain(flying) {
                 if !packet.kind.is_pause_frame() {
                     flux.add(packet.wire);
@@ -408,7 +454,11 @@ impl World {
 
     /// The deepest egress queue that any switch port ever had.
     pub(crate) fn deepest_queue(&self) -> Bytes {
-        let deepest = self.ports.iter().filter(|port| port.on_switch).map(|port| port.deepest.max(port.waiting_max));
+        let deepest = self
+            .ports
+            .iter()
+            .filter(|port| port.on_switch)
+            .map(Port::deepest_yet);
         Bytes::new(deepest.max().unwrap_or(0))
     }
 }

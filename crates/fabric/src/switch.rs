@@ -75,7 +75,7 @@ impl World {
     /// The egress port of a packet: the one on its connection's way if routes are as they were when
     /// it left, else looked up.
     #[inline]
-    fn next_hop(&mut self, ingress: u32, at: u32) -> Option<u32> {
+    fn next_hop(&self, ingress: u32, at: u32) -> Option<u32> {
         let packet = self.packets.get(at);
         if packet.epoch == self.epoch {
             let back = packet.kind != Kind::Data;
@@ -84,7 +84,8 @@ impl World {
         }
         let tuple = self.tuple_of(packet)?;
         let node = self.ports[ingress as usize].node;
-        self.routes.egress(&self.graph, node, &tuple, self.rules.seeds)
+        self.routes
+            .egress(&self.graph, node, &tuple, self.rules.seeds)
     }
 
     /// What ECMP hashes of a packet; `None` if its message has ended.
@@ -94,7 +95,11 @@ impl World {
             return None;
         }
         let tuple = self.tuple_of_message(connection.message);
-        Some(if packet.kind == Kind::Data { tuple } else { tuple.reversed() })
+        Some(if packet.kind == Kind::Data {
+            tuple
+        } else {
+            tuple.reversed()
+        })
     }
 
     /// What ECMP hashes of the data of a message.
@@ -119,7 +124,9 @@ impl World {
             self.await_port(number);
             return;
         }
-        let Some((class, at)) = self.ports[number as usize].dequeue(&self.packets) else { return };
+        let Some((class, at)) = self.ports[number as usize].dequeue(&self.packets) else {
+            return;
+        };
         if class != 0 {
             self.release_buffer(class, at);
             self.mark(number, class, at);
@@ -193,7 +200,9 @@ impl World {
         let port = &self.ports[egress as usize];
         let (sent, waiting) = (Bytes::new(port.sent_bytes), Bytes::new(port.waiting));
         let hop = format.hop(self.engine.now(), sent, waiting, port.rate);
-        self.packets.telemetry_mut(packet.telemetry).push(egress, hop);
+        self.packets
+            .telemetry_mut(packet.telemetry)
+            .push(egress, hop);
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.

@@ -17,7 +17,10 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     pub(crate) fn new(nodes: &[u32]) -> Self {
-        Self { nodes: nodes.iter().copied().collect(), records: Vec::new() }
+        Self {
+            nodes: nodes.iter().copied().collect(),
+            records: Vec::new(),
+        }
     }
 
     #[inline]
@@ -44,8 +47,16 @@ impl World {
         let pause = kind == TracedPacket::Pause;
         let tuple = if pause { None } else { self.tuple_of(packet) };
         let neighbour = self.ports[port.peer as usize].node;
-        let class = if pause && event != TraceEvent::Received { 0 } else { packet.class };
-        let queue = if port.on_switch { port.queues[usize::from(class)].bytes } else { 0 };
+        let class = if pause && event != TraceEvent::Received {
+            0
+        } else {
+            packet.class
+        };
+        let queue = if port.on_switch {
+            port.queues[usize::from(class)].bytes
+        } else {
+            0
+        };
         let record = TraceRecord {
             time: self.engine.now(),
             node: NodeId::new(port.node),
@@ -54,8 +65,8 @@ impl World {
             queue: Bytes::new(u64::from(queue)),
             event,
             packet: kind,
-            source: tuple.map_or(NodeId::new(neighbour), |tuple| tuple.source),
-            destination: tuple.map_or(NodeId::new(port.node), |tuple| tuple.destination),
+            source: tuple.map_or_else(|| NodeId::new(neighbour), |tuple| tuple.source),
+            destination: tuple.map_or_else(|| NodeId::new(port.node), |tuple| tuple.destination),
             source_port: tuple.map_or(0, |tuple| tuple.source_port),
             destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
             sequence: self.sequence(packet),
@@ -79,7 +90,9 @@ impl World {
     /// Number of a port at its node, from 1.
     pub(crate) fn port_number(&self, port: u32) -> u32 {
         let node = self.graph.owners[port as usize] as usize;
-        let position = self.graph.edges[node].iter().position(|edge| edge.port == port);
+        let position = self.graph.edges[node]
+            .iter()
+            .position(|edge| edge.port == port);
         position.map_or(0, |position| position as u32 + 1)
     }
 }

@@ -17,7 +17,10 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks every 10 ms, or 20 base round trips on slow fabrics.
     pub(crate) fn new(base_rtt: Duration) -> Self {
-        Self { interval: Duration::from_ms(10).max(base_rtt.saturating_mul(20)), placed: 0 }
+        Self {
+            interval: Duration::from_ms(10).max(base_rtt.saturating_mul(20)),
+            placed: 0,
+        }
     }
 }
 
@@ -65,16 +68,26 @@ impl World {
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = if cycle.is_empty() {
-            format!("{first} waits for packets or acknowledgements that were lost and are not sent again")
+            format!(
+                "{first} waits for packets or acknowledgements that were lost and are not sent again"
+            )
         } else {
             let name = |port: &PortId| {
                 let (node, peer) = self.ends(port.get());
                 format!("{node}->{peer}")
             };
             let names: Vec<String> = cycle.iter().map(name).collect();
-            format!("a cycle of pauses: links {} wait for each other", names.join(", "))
+            format!(
+                "a cycle of pauses: links {} wait for each other",
+                names.join(", ")
+            )
         };
-        Stall { at: self.now(), pause_cycle: cycle, unfinished, reason }
+        Stall {
+            at: self.now(),
+            pause_cycle: cycle,
+            unfinished,
+            reason,
+        }
     }
 
     /// Ports that wait for each other: each is paused by a switch whose buffer is held by packets
@@ -86,13 +99,19 @@ impl World {
         for port in (0..count).filter(|&port| blocked(port)) {
             // The pause comes from the switch at the other end, for packets that this port sent.
             let node = self.graph.peer(port as u32) as usize;
-            for edge in self.graph.edges[node].iter().filter(|edge| blocked(edge.port as usize)) {
+            for edge in self.graph.edges[node]
+                .iter()
+                .filter(|edge| blocked(edge.port as usize))
+            {
                 if self.holds_from(edge.port, port as u32) {
                     waits_for[port].push(edge.port);
                 }
             }
         }
-        find_cycle(&waits_for).into_iter().map(PortId::new).collect()
+        find_cycle(&waits_for)
+            .into_iter()
+            .map(PortId::new)
+            .collect()
     }
 
     /// Whether a queue of `egress` has packets that `sender` sent.

@@ -128,7 +128,10 @@ impl World {
     /// Handles the next event; `false` when there is none.
     #[inline]
     pub(crate) fn step(&mut self) -> bool {
-        let Some(event) = self.engine.next() else { return false };
+        let Some(event) = self.engine.next_event() else {
+            return false;
+        };
+        self.warm();
         let (waking, index) = Waking::of(event.component());
         match waking {
             Waking::Arrival => self.on_arrival(index, event),
@@ -138,6 +141,22 @@ impl World {
             Waking::Control => self.on_control(index),
         }
         true
+    }
+
+    /// Loads what the next event will touch. Nothing waits for these loads, so that the cache fills
+    /// while this event is handled.
+    #[inline]
+    fn warm(&mut self) {
+        let Some(upcoming) = self.engine.upcoming() else {
+            return;
+        };
+        let (Waking::Arrival, index) = Waking::of(upcoming.component()) else {
+            return;
+        };
+        let port = &self.ports[index as usize];
+        if let Some(flight) = port.flight.front() {
+            self.warmed ^= self.packets.get(flight.packet()).hop ^ port.nonempty;
+        }
     }
 
     fn on_control(&mut self, index: u32) {

@@ -1,4 +1,5 @@
 //! The same run twice is the same to the last bit, and what doesn't touch a message doesn't change it.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -34,9 +35,16 @@ start = "20us"
 "#;
 
 const SETS: [&[&str]; 4] = [
-    &["congestion.algorithm=\"fixed\"", "switch.ecn.kmin_per_gbps=200"],
+    &[
+        "congestion.algorithm=\"fixed\"",
+        "switch.ecn.kmin_per_gbps=200",
+    ],
     &["switch.ecn.kmin_per_gbps=200", "switch.buffer=\"1500kB\""],
-    &["congestion.algorithm=\"hpcc\"", "faults.loss_rate=0.001", "transport.ack_timeout=\"1ms\""],
+    &[
+        "congestion.algorithm=\"hpcc\"",
+        "faults.loss_rate=0.001",
+        "transport.ack_timeout=\"1ms\"",
+    ],
     &["profile=\"hpcc-ns3\"", "switch.ecn.kmin_per_gbps=200"],
 ];
 
@@ -102,7 +110,10 @@ fn recording_packets_changes_nothing_else() {
 fn sampling_more_often_changes_no_packet() {
     for sets in SETS {
         let seldom = run(&loaded(BUSY, sets));
-        let often = run(&loaded(BUSY, &[sets, &["output.sample_interval=\"700ns\""]].concat()));
+        let often = run(&loaded(
+            BUSY,
+            &[sets, &["output.sample_interval=\"700ns\""]].concat(),
+        ));
         assert_eq!(seldom.messages, often.messages, "{sets:?}");
         assert_eq!(seldom.pauses, often.pauses, "{sets:?}");
         assert_eq!(seldom.totals.transmissions, often.totals.transmissions);
@@ -113,19 +124,32 @@ fn sampling_more_often_changes_no_packet() {
 fn with_others(others: &[(u32, u32, u64, &'static str)], hosts: u32, sets: &[&str]) -> Results {
     let mut list = vec![(0, 2, 400_000, "0ns"), (1, 2, 500_000, "0ns")];
     list.extend(others);
-    let sets = [sets, &["switch.ecn.kmin_per_gbps=300", "switch.ecn.pmax=0.5"]].concat();
+    let sets = [
+        sets,
+        &["switch.ecn.kmin_per_gbps=300", "switch.ecn.pmax=0.5"],
+    ]
+    .concat();
     complete(&loaded(&(star(hosts) + &flows(&list)), &sets))
 }
 
 /// The messages into host 2.
 fn watched(results: &Results) -> Vec<MessageRecord> {
-    results.messages.iter().filter(|m| m.destination.get() == 2).copied().collect()
+    results
+        .messages
+        .iter()
+        .filter(|m| m.destination.get() == 2)
+        .copied()
+        .collect()
 }
 
 #[test]
 fn traffic_on_other_links_changes_nothing() {
     // The others meet the watched messages in no queue; marks are drawn per port.
-    let others = [(3, 4, 300_000, "0ns"), (5, 4, 300_000, "0ns"), (6, 3, 77_777, "1us")];
+    let others = [
+        (3, 4, 300_000, "0ns"),
+        (5, 4, 300_000, "0ns"),
+        (6, 3, 77_777, "1us"),
+    ];
     for algorithm in ["fixed", "dcqcn", "hpcc"] {
         let set = format!("congestion.algorithm=\"{algorithm}\"");
         let alone = with_others(&[], 7, &[&set]);
@@ -148,14 +172,19 @@ fn more_hosts_that_are_silent_change_nothing() {
 #[test]
 fn the_order_in_which_equal_messages_are_listed_doesn_t_matter() {
     // Messages that start together at different hosts; without loss and marks nothing is random.
-    let list: Vec<(u32, u32, u64, &str)> =
-        (0..6).map(|host| (host, 6 + host % 2, 50_000 + u64::from(host), "1us")).collect();
+    let list: Vec<(u32, u32, u64, &str)> = (0..6)
+        .map(|host| (host, 6 + host % 2, 50_000 + u64::from(host), "1us"))
+        .collect();
     let mut reversed = list.clone();
     reversed.reverse();
     let sets = ["switch.ecn.enabled=false"];
     let finishes = |list: &[(u32, u32, u64, &str)]| {
         let results = complete(&loaded(&(star(8) + &flows(list)), &sets));
-        let mut times: Vec<_> = results.messages.iter().map(|m| (m.source, m.finish)).collect();
+        let mut times: Vec<_> = results
+            .messages
+            .iter()
+            .map(|m| (m.source, m.finish))
+            .collect();
         times.sort();
         times
     };

@@ -26,8 +26,14 @@ fn departures(results: &Results, node: u32) -> Vec<u64> {
 fn one_packet_over_a_switch() {
     // There:  (62 + 16 + 1000) B x 80 ps = 86,240 ps, plus 1,000,000 ps, on each of two links.
     // Back:   66 B x 80 ps = 5,280 ps, plus 1,000,000 ps, on each of two links.
-    let results = complete(&loaded(&(star(2) + &flows(&[(0, 1, 1000, "3us")])), &[FIXED]));
-    assert_eq!(taken(&results, 0), 2 * (86_240 + 1_000_000) + 2 * (5_280 + 1_000_000));
+    let results = complete(&loaded(
+        &(star(2) + &flows(&[(0, 1, 1000, "3us")])),
+        &[FIXED],
+    ));
+    assert_eq!(
+        taken(&results, 0),
+        2 * (86_240 + 1_000_000) + 2 * (5_280 + 1_000_000)
+    );
     assert_eq!(results.totals.end.as_ps(), 3_000_000 + 4_183_040);
     assert_eq!(results.totals.message_transmissions, 4);
     assert_eq!(results.totals.injected.bytes, 1078 + 66);
@@ -45,11 +51,16 @@ fn ten_packets_over_a_switch() {
     // 1,885,760, is received at 2,972,640; its acknowledgement takes 2 x (5,280 + 1,000,000).
     let text = star(2) + &flows(&[(0, 1, 10_240, "0ns")]);
     let results = complete(&loaded(&text, &[FIXED, "output.trace_nodes=[0,1,2]"]));
-    let sent: Vec<u64> = [0].into_iter().chain((0..9).map(|n| 89_760 + n * 88_480)).collect();
+    let sent: Vec<u64> = [0]
+        .into_iter()
+        .chain((0..9).map(|n| 89_760 + n * 88_480))
+        .collect();
     assert_eq!(departures(&results, 0), sent);
     let first = 88_160 + 1_000_000;
-    let forwarded: Vec<u64> =
-        [first].into_iter().chain((0..9).map(|n| first + 89_760 + n * 88_480)).collect();
+    let forwarded: Vec<u64> = [first]
+        .into_iter()
+        .chain((0..9).map(|n| first + 89_760 + n * 88_480))
+        .collect();
     assert_eq!(departures(&results, 2), forwarded);
     assert_eq!(taken(&results, 0), 2_972_640 + 2_010_560);
     assert_eq!(results.totals.data_packets, 10);
@@ -87,7 +98,10 @@ fn two_flows_share_a_downlink() {
     assert_eq!(two_flows("0ns"), (1_444_640 + last, 1_533_120 + last));
     // 50 ns later B's packets still come between A's: B1 at 1,138,160 before A2 at 1,176,640, B2 at
     // 1,226,640 before A3 at 1,265,120. So B leaves at the same times.
-    assert_eq!(two_flows("50ns"), (1_444_640 + last, 1_533_120 + last - 50_000));
+    assert_eq!(
+        two_flows("50ns"),
+        (1_444_640 + last, 1_533_120 + last - 50_000)
+    );
     // 100 ns later, A2 comes before B1 (at 1,188,160): A1 A2, then B1 before A3, A3 before B2 (at
     // 1,276,640). A1 until 1,177,920, A2 until 1,266,400, B1 until 1,356,160, A3, B2, B3.
     let (a3, b3) = (1_356_160, 1_356_160 + 2 * 88_480);
@@ -102,14 +116,20 @@ fn a_lone_message_takes_its_ideal_time() {
         &["10Gbps", "400Gbps", "100Gbps"],
         &["100Gbps", "40Gbps", "400Gbps", "25Gbps", "200Gbps"],
     ];
-    let sizes =
-        [1, 64, 1000, 1024, 1028, 1500, 2048, 2052, 4096, 100_000, 1_000_000, 3_333_333, 10_000_000];
+    let sizes = [
+        1, 64, 1000, 1024, 1028, 1500, 2048, 2052, 4096, 100_000, 1_000_000, 3_333_333, 10_000_000,
+    ];
     for rates in hops {
         let results = complete(&lone_messages(rates, &sizes));
         assert_eq!(results.messages.len(), sizes.len());
         for message in &results.messages {
             let taken = message.finish.map(|finish| finish - message.start);
-            assert_eq!(taken, Some(message.ideal), "{} over {rates:?}", message.size);
+            assert_eq!(
+                taken,
+                Some(message.ideal),
+                "{} over {rates:?}",
+                message.size
+            );
             assert_eq!(message.slowdown(), Some(1.0));
         }
     }
@@ -123,7 +143,10 @@ fn the_ideal_time_counts_the_acknowledgement_in_front_of_the_last() {
     // The first packet leaves the switch at 1,088,160; the second is there at 89,760 + 5,040 +
     // 1,000,000 = 1,094,800 and leaves at 1,177,920, received at + 5,040 + 1,000,000 = 2,182,960.
     // The first acknowledgement leaves at 2,176,320 until + 86 x 80 = 2,183,200: the last one then.
-    let results = complete(&loaded(&(star(2) + &flows(&[(0, 1, 1025, "0ns")])), &[FIXED]));
+    let results = complete(&loaded(
+        &(star(2) + &flows(&[(0, 1, 1025, "0ns")])),
+        &[FIXED],
+    ));
     assert_eq!(taken(&results, 0), 2_183_200 + 2_010_560);
     assert_eq!(results.messages[0].ideal.as_ps(), 2_183_200 + 2_010_560);
 }
@@ -137,10 +160,21 @@ fn lone_messages(rates: &[&str], sizes: &[u64]) -> fairlane_scenario::Loaded {
         at if at == last => 1,
         at => at + 1,
     };
-    let chain: Vec<_> =
-        (0..last).map(|at| (node(at), node(at + 1), rates[at as usize], "1us")).collect();
-    let starts: Vec<String> = (0..sizes.len()).map(|at| format!("{}ms", at * 50)).collect();
-    let list: Vec<_> =
-        sizes.iter().zip(&starts).map(|(&size, start)| (0, 1, size, start.as_str())).collect();
-    loaded_with(&format!("lone-{last}"), &links(2, &chain), &flows(&list), &[FIXED])
+    let chain: Vec<_> = (0..last)
+        .map(|at| (node(at), node(at + 1), rates[at as usize], "1us"))
+        .collect();
+    let starts: Vec<String> = (0..sizes.len())
+        .map(|at| format!("{}ms", at * 50))
+        .collect();
+    let list: Vec<_> = sizes
+        .iter()
+        .zip(&starts)
+        .map(|(&size, start)| (0, 1, size, start.as_str()))
+        .collect();
+    loaded_with(
+        &format!("lone-{last}"),
+        &links(2, &chain),
+        &flows(&list),
+        &[FIXED],
+    )
 }

@@ -18,7 +18,13 @@ switch = { buffer = 17806, pfc = { reserve = 1000, resume_offset = 500, threshol
 
 /// Ten packets each from hosts 0 and 1 to host 2.
 fn two_to_one() -> Loaded {
-    loaded(&format!("{SIZES}{}", flows(&[(0, 2, 10_000, "0ns"), (1, 2, 10_000, "0ns")])), &[])
+    loaded(
+        &format!(
+            "{SIZES}{}",
+            flows(&[(0, 2, 10_000, "0ns"), (1, 2, 10_000, "0ns")])
+        ),
+        &[],
+    )
 }
 
 /// Pause frames as (nanoseconds, node that stops or goes on, whether it stops).
@@ -28,7 +34,11 @@ fn pauses(results: &Results) -> Vec<(u64, u32, bool)> {
         assert_eq!(ps % 1000, 0, "{ps} ps isn't a whole nanosecond");
         ps / 1000
     };
-    results.pauses.iter().map(|p| (exact(p.time.as_ps()), node(p.port), p.pause)).collect()
+    results
+        .pauses
+        .iter()
+        .map(|p| (exact(p.time.as_ps()), node(p.port), p.pause))
+        .collect()
 }
 
 #[test]
@@ -82,7 +92,10 @@ fn two_senders_are_paused_and_resumed_on_time() {
     assert_eq!(results.signals.pauses.count, 5);
     assert_eq!(results.signals.drops["buffer-full"].count, 0);
     // A from 5250 to 9250 and 11,500 to 15,250; B from 4250 to 8250, 10,500 to 14,250, 16,500 to 18,250.
-    assert_eq!(results.signals.paused_ns.count, 4000 + 3750 + 4000 + 3750 + 1750);
+    assert_eq!(
+        results.signals.paused_ns.count,
+        4000 + 3750 + 4000 + 3750 + 1750
+    );
 }
 
 #[test]

@@ -22,9 +22,12 @@ fn delay(host: u32) -> u64 {
 /// The acknowledgements of all receivers are back at the switch at the same time, about 37 us; since
 /// 34 us hosts send to the sink at nine times its rate.
 fn bunched_acknowledgements() -> (String, String) {
-    let delays: Vec<String> = (0..HOSTS).map(|host| format!("{}ns", delay(host))).collect();
-    let spokes: Vec<_> =
-        (0..HOSTS).map(|host| (host, HOSTS, "100Gbps", delays[host as usize].as_str())).collect();
+    let delays: Vec<String> = (0..HOSTS)
+        .map(|host| format!("{}ns", delay(host)))
+        .collect();
+    let spokes: Vec<_> = (0..HOSTS)
+        .map(|host| (host, HOSTS, "100Gbps", delays[host as usize].as_str()))
+        .collect();
     let mut list: Vec<_> = (1..=RECEIVERS).map(|host| (0, host, 1024, "0ns")).collect();
     list.push((0, SINK, 300_000, "34us"));
     list.extend((SINK + 1..HOSTS).map(|host| (host, SINK, 300_000, "34us")));

@@ -1,6 +1,7 @@
 //! Profile `hpcc-ns3` against reference runs of HPCC's ns-3 simulator, byte for byte.
 //!
 //! The small cases are in `tests/data/ns3`; the fat trees stay in the folder of reference data.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -17,15 +18,20 @@ use fairlane_units::NodeId;
 /// The cases without the congestion controls that aren't imported.
 fn cases(root: &Path, prefix: &str) -> Vec<PathBuf> {
     let folders = |path: &Path| {
-        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let mut found: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
         found.sort();
         found
     };
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    let chosen = folders(root).into_iter().filter(|path| name(path).starts_with(prefix));
+    let chosen = folders(root)
+        .into_iter()
+        .filter(|path| name(path).starts_with(prefix));
     let runs = chosen.flat_map(|case| folders(&case));
-    runs.filter(|path| !matches!(name(path).as_str(), "timely" | "dctcp")).collect()
+    runs.filter(|path| !matches!(name(path).as_str(), "timely" | "dctcp"))
+        .collect()
 }
 
 fn imported(case: &Path) -> Loaded {
@@ -44,7 +50,11 @@ fn address(node: NodeId) -> u32 {
 /// Lines `sip dip sport dport size start fct standalone`, in order of completion.
 fn fct(results: &Results) -> String {
     let mut text = String::new();
-    for message in results.messages.iter().filter(|message| message.finish.is_some()) {
+    for message in results
+        .messages
+        .iter()
+        .filter(|message| message.finish.is_some())
+    {
         let taken = message.finish.unwrap() - message.start;
         writeln!(
             text,
@@ -112,7 +122,20 @@ fn trace_line(record: &TraceRecord) -> String {
 /// The same of a line `time n:node port:queue bytes event ecn sip dip sport dport kind ...`.
 fn reference_line(line: &str) -> String {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [time, node, queue, bytes, event, _ecn, sip, dip, sport, dport, kind, rest @ ..] = &fields[..]
+    let [
+        time,
+        node,
+        queue,
+        bytes,
+        event,
+        _ecn,
+        sip,
+        dip,
+        sport,
+        dport,
+        kind,
+        rest @ ..,
+    ] = &fields[..]
     else {
         panic!("a short line: {line}");
     };
@@ -121,7 +144,10 @@ fn reference_line(line: &str) -> String {
     match (*kind, rest) {
         ("U", [sequence, _stamp, _class, size]) => format!("{head} {sequence} {size}"),
         ("A", [flags, _class, sequence, _stamp, size]) => {
-            format!("{head} {} {sequence} {size}", flags.trim_start_matches("0x0"))
+            format!(
+                "{head} {} {sequence} {size}",
+                flags.trim_start_matches("0x0")
+            )
         }
         _ => panic!("an unknown line: {line}"),
     }
@@ -144,8 +170,16 @@ fn compare(case: &Path) {
     let compare = |file: &str, ours: &str, theirs: &str| {
         assert_same(&case.join(file).display().to_string(), ours, theirs);
     };
-    compare("fct.txt", &fct(&results), &theirs("fct.txt").expect("completion times"));
-    compare("pfc.txt", &pfc(&results), &theirs("pfc.txt").expect("pauses"));
+    compare(
+        "fct.txt",
+        &fct(&results),
+        &theirs("fct.txt").expect("completion times"),
+    );
+    compare(
+        "pfc.txt",
+        &pfc(&results),
+        &theirs("pfc.txt").expect("pauses"),
+    );
     if let Some(trace) = theirs("packet_trace.txt") {
         let ours: Vec<String> = results.trace.iter().map(trace_line).collect();
         let theirs: Vec<String> = trace.lines().map(reference_line).collect();
@@ -194,10 +228,15 @@ fn every_path_through_a_fat_tree_is_equal() {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let number = |field: &str| field.parse::<u32>().unwrap();
-        let ends = (NodeId::new(number(fields[0])), NodeId::new(number(fields[1])));
+        let ends = (
+            NodeId::new(number(fields[0])),
+            NodeId::new(number(fields[1])),
+        );
         let ports = (number(fields[2]) as u16, number(fields[3]) as u16);
         let preview = |ends, source_port, label| {
-            paths(&loaded, ends, [source_port], label).unwrap().remove(0)
+            paths(&loaded, ends, [source_port], label)
+                .unwrap()
+                .remove(0)
         };
         let found = match fields[4] {
             "U" => preview(ends, ports.0, ports.1).forward,

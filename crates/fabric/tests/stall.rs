@@ -1,4 +1,5 @@
 //! Runs that can't end are ended, and the reason is named.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -15,7 +16,10 @@ const EVENTS: u64 = 4_000_000;
 
 fn run(loaded: &Loaded) -> Results {
     let results = run_for(loaded, EVENTS);
-    assert_eq!(check(&results, loaded.scenario.switch.pfc.enabled), Vec::<String>::new());
+    assert_eq!(
+        check(&results, loaded.scenario.switch.pfc.enabled),
+        Vec::<String>::new()
+    );
     results
 }
 
@@ -46,9 +50,16 @@ fn a_cycle_of_pauses_is_detected_and_named() {
         (info.node.get(), info.peer_node.get())
     };
     let cycle: BTreeSet<(u32, u32)> = stall.pause_cycle.iter().map(named).collect();
-    assert_eq!(cycle, BTreeSet::from([(5, 6), (6, 7), (7, 8), (8, 9), (9, 5)]));
+    assert_eq!(
+        cycle,
+        BTreeSet::from([(5, 6), (6, 7), (7, 8), (8, 9), (9, 5)])
+    );
     for (node, peer) in cycle {
-        assert!(stall.reason.contains(&format!("{node}->{peer}")), "{}", stall.reason);
+        assert!(
+            stall.reason.contains(&format!("{node}->{peer}")),
+            "{}",
+            stall.reason
+        );
     }
     let paused = results.pauses.iter().filter(|pause| pause.pause).count();
     assert_eq!(results.signals.pauses.count, paused as u64);
@@ -57,7 +68,11 @@ fn a_cycle_of_pauses_is_detected_and_named() {
 
 #[test]
 fn the_same_ring_without_pauses_completes() {
-    let sets = ["switch.buffer=\"150kB\"", "switch.pfc.enabled=false", "transport.ack_timeout=\"1ms\""];
+    let sets = [
+        "switch.buffer=\"150kB\"",
+        "switch.pfc.enabled=false",
+        "transport.ack_timeout=\"1ms\"",
+    ];
     let results = run(&ring(&sets));
     assert_eq!(results.totals.ending, Ending::Complete);
     assert!(drops(&results, "buffer-full") > 0);
@@ -65,7 +80,10 @@ fn the_same_ring_without_pauses_completes() {
 
 #[test]
 fn the_same_ring_with_enough_buffer_completes() {
-    assert_eq!(run(&ring(&["switch.buffer=\"64MiB\""])).totals.ending, Ending::Complete);
+    assert_eq!(
+        run(&ring(&["switch.buffer=\"64MiB\""])).totals.ending,
+        Ending::Complete
+    );
 }
 
 #[test]
@@ -75,21 +93,38 @@ fn a_lost_last_packet_without_timeout_is_reported_by_name() {
     let text = format!("profile = \"hpcc-ns3\"\n{}{}", star(5), flows(&list));
     let results = run(&loaded(&text, &["faults.loss_rate=0.02"]));
     let stall = stall(&results);
-    let open: Vec<_> = results.messages.iter().filter(|m| m.finish.is_none()).collect();
+    let open: Vec<_> = results
+        .messages
+        .iter()
+        .filter(|m| m.finish.is_none())
+        .collect();
     assert!(!open.is_empty() && open.len() < 100, "{}", open.len());
     assert_eq!(stall.unfinished as usize, open.len());
     assert!(stall.pause_cycle.is_empty());
     let names: Vec<String> = open
         .iter()
-        .map(|m| format!("message {} from host {} to host {} ", m.id, m.source, m.destination))
+        .map(|m| {
+            format!(
+                "message {} from host {} to host {} ",
+                m.id, m.source, m.destination
+            )
+        })
         .collect();
-    assert!(names.iter().any(|name| stall.reason.contains(name)), "{} {names:?}", stall.reason);
+    assert!(
+        names.iter().any(|name| stall.reason.contains(name)),
+        "{} {names:?}",
+        stall.reason
+    );
     assert!(drops(&results, "link-error") > 0);
 }
 
 #[test]
 fn a_run_stops_when_the_scenario_says() {
-    let text = format!("stop = \"20us\"\n{}{}", star(2), flows(&[(0, 1, 10_000_000, "0ns")]));
+    let text = format!(
+        "stop = \"20us\"\n{}{}",
+        star(2),
+        flows(&[(0, 1, 10_000_000, "0ns")])
+    );
     let results = run(&loaded(&text, &[FIXED]));
     assert_eq!(results.totals.ending, Ending::Stopped);
     assert_eq!(results.totals.end.as_ps(), 20_000_000);
@@ -104,7 +139,11 @@ fn a_run_ends_when_its_caller_says() {
     let results = Simulation::new(&case).unwrap().run(&mut |progress| {
         assert!(progress.placed <= progress.total && progress.messages == 1);
         reports += 1;
-        if reports < 2 { Control::Continue } else { Control::Interrupt }
+        if reports < 2 {
+            Control::Continue
+        } else {
+            Control::Interrupt
+        }
     });
     assert_eq!(results.totals.ending, Ending::Stopped);
     assert_eq!(check(&results, true), Vec::<String>::new());
@@ -117,7 +156,10 @@ fn a_receiver_cut_off_for_good_fails_the_message() {
     let results = run(&loaded(&text, &[FIXED, "transport.ack_timeout=\"100us\""]));
     assert_eq!(results.totals.ending, Ending::Failed);
     let outcomes: Vec<_> = results.messages.iter().map(|m| (m.id, m.outcome)).collect();
-    assert_eq!(outcomes, [(1, Outcome::Completed), (0, Outcome::RetryExceeded)]);
+    assert_eq!(
+        outcomes,
+        [(1, Outcome::Completed), (0, Outcome::RetryExceeded)]
+    );
     // One timeout for each retry and one that gives up.
     assert_eq!(results.signals.timeouts.count, 8);
 }
@@ -126,7 +168,10 @@ fn a_receiver_cut_off_for_good_fails_the_message() {
 fn cut_off(timeout: &str) -> Results {
     let fault = "[[faults.link]]\nbetween = [0, 3]\ndown = \"1us\"\n";
     let text = star(3) + &flows(&[(0, 1, 5000, "2us")]) + fault;
-    run(&loaded(&text, &[FIXED, &format!("transport.ack_timeout=\"{timeout}\"")]))
+    run(&loaded(
+        &text,
+        &[FIXED, &format!("transport.ack_timeout=\"{timeout}\"")],
+    ))
 }
 
 #[test]
@@ -145,13 +190,26 @@ fn a_collective_with_a_failed_step_ends_the_run() {
     let text = star(3) + work + fault;
     let results = run(&loaded(&text, &[FIXED, "transport.ack_timeout=\"100us\""]));
     let ended = matches!(results.totals.ending, Ending::Stalled(_) | Ending::Failed);
-    assert!(ended, "{:?} at {}", results.totals.ending, results.totals.end);
-    assert!(results.messages.iter().any(|m| m.outcome == Outcome::RetryExceeded));
+    assert!(
+        ended,
+        "{:?} at {}",
+        results.totals.ending, results.totals.end
+    );
+    assert!(
+        results
+            .messages
+            .iter()
+            .any(|m| m.outcome == Outcome::RetryExceeded)
+    );
 }
 
 #[test]
 fn long_silence_between_messages_is_no_stall() {
-    let list = [(0, 1, 5000, "0ns"), (0, 1, 5000, "500ms"), (1, 0, 5000, "2s")];
+    let list = [
+        (0, 1, 5000, "0ns"),
+        (0, 1, 5000, "500ms"),
+        (1, 0, 5000, "2s"),
+    ];
     let results = run_unchecked(&loaded(&(star(2) + &flows(&list)), &[]));
     assert_eq!(results.totals.ending, Ending::Complete);
 }

@@ -197,8 +197,11 @@ impl Requester {
     #[inline]
     pub fn on_reply(&mut self, config: &Config, now: Time, reply: &Reply) -> Progress {
         let expected = self.number(reply.expected);
-        let mut progress =
-            Progress { acknowledged: Bytes::ZERO, advanced: Bytes::ZERO, went_back: false };
+        let mut progress = Progress {
+            acknowledged: Bytes::ZERO,
+            advanced: Bytes::ZERO,
+            went_back: false,
+        };
         if expected > self.sent || self.failed {
             progress.acknowledged = Bytes::new(self.unacked_at);
             return progress;
@@ -239,15 +242,28 @@ impl Requester {
             self.completed -= 1;
             self.sending -= 1;
             let message = self.messages.pop_front()?;
-            return Some(Completion { id: message.id, status: Status::Success });
+            return Some(Completion {
+                id: message.id,
+                status: Status::Success,
+            });
         }
         if !self.failed {
             return None;
         }
-        let oldest = self.messages.front().is_some_and(|message| message.first <= self.unacked);
+        let oldest = self
+            .messages
+            .front()
+            .is_some_and(|message| message.first <= self.unacked);
         let message = self.messages.pop_front()?;
-        let status = if oldest { Status::RetryExceeded } else { Status::Flushed };
-        Some(Completion { id: message.id, status })
+        let status = if oldest {
+            Status::RetryExceeded
+        } else {
+            Status::Flushed
+        };
+        Some(Completion {
+            id: message.id,
+            status,
+        })
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "24 bits are wanted")]
@@ -290,7 +306,8 @@ impl Requester {
         if expected >= self.unacked {
             return self.unacked_at;
         }
-        self.unacked_at.saturating_sub((self.unacked - expected) * mtu)
+        self.unacked_at
+            .saturating_sub((self.unacked - expected) * mtu)
     }
 
     fn go_back(&mut self) {

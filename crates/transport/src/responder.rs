@@ -29,7 +29,11 @@ pub struct Received {
 impl Responder {
     /// A receiver whose first packet has number `initial`.
     pub const fn new(initial: Psn) -> Self {
-        Self { expected: initial, nak_for: initial, nak_again: Time::ZERO }
+        Self {
+            expected: initial,
+            nak_for: initial,
+            nak_again: Time::ZERO,
+        }
     }
 
     /// The next packet in order.
@@ -46,12 +50,26 @@ impl Responder {
             return Received {
                 placed: segment.payload,
                 message_complete: segment.last,
-                reply: Some(Reply { kind: ReplyKind::Ack, expected: self.expected }),
+                reply: Some(Reply {
+                    kind: ReplyKind::Ack,
+                    expected: self.expected,
+                }),
             };
         }
-        let kind = if distance > 0 { self.too_early(config, now) } else { duplicate(config) };
-        let reply = kind.map(|kind| Reply { kind, expected: self.expected });
-        Received { placed: Bytes::ZERO, message_complete: false, reply }
+        let kind = if distance > 0 {
+            self.too_early(config, now)
+        } else {
+            duplicate(config)
+        };
+        let reply = kind.map(|kind| Reply {
+            kind,
+            expected: self.expected,
+        });
+        Received {
+            placed: Bytes::ZERO,
+            message_complete: false,
+            reply,
+        }
     }
 
     fn too_early(&mut self, config: &Config, now: Time) -> Option<ReplyKind> {

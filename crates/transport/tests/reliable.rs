@@ -8,8 +8,10 @@ use proptest::prelude::*;
 
 /// Runs `sizes` over a channel of `latency` that loses what `lost` says; returns completed ids.
 fn run(config: &Config, sizes: &[u64], initial: u32, mut lost: impl FnMut() -> bool) -> Vec<u64> {
-    let (mut requester, mut responder) =
-        (Requester::new(Psn::new(initial)), Responder::new(Psn::new(initial)));
+    let (mut requester, mut responder) = (
+        Requester::new(Psn::new(initial)),
+        Responder::new(Psn::new(initial)),
+    );
     for (id, &size) in (0..).zip(sizes) {
         requester.post_write(config, id, Bytes::new(size));
     }
@@ -101,7 +103,10 @@ fn without_loss_nothing_is_sent_twice() {
 
 #[test]
 fn the_retry_limit_ends_in_an_error_and_flushes_the_rest() {
-    let config = Config { retry_limit: 2, ..config() };
+    let config = Config {
+        retry_limit: 2,
+        ..config()
+    };
     let mut requester = Requester::new(Psn::new(0));
     requester.post_write(&config, 1, Bytes::new(10));
     requester.post_write(&config, 2, Bytes::new(10));
@@ -112,7 +117,9 @@ fn the_retry_limit_ends_in_an_error_and_flushes_the_rest() {
         requester.on_timeout(&config, at);
     }
     assert_eq!(sent, 6, "once and two retries");
-    let ends: Vec<_> = std::iter::from_fn(|| requester.poll_completion()).map(|c| c.status).collect();
+    let ends: Vec<_> = std::iter::from_fn(|| requester.poll_completion())
+        .map(|c| c.status)
+        .collect();
     assert_eq!(ends, [Status::RetryExceeded, Status::Flushed]);
 }
 
@@ -126,7 +133,10 @@ fn one_nak_per_gap_and_interval() {
         std::iter::from_fn(|| requester.poll_transmit(&config, Time::ZERO)).collect();
     let at = |us| Time::ZERO + Duration::from_us(us);
     let naks = |responder: &mut Responder, us| {
-        segments[1..].iter().filter_map(|s| responder.on_packet(&config, at(us), s).reply).count()
+        segments[1..]
+            .iter()
+            .filter_map(|s| responder.on_packet(&config, at(us), s).reply)
+            .count()
     };
     assert_eq!(naks(&mut responder, 1), 1);
     assert_eq!(naks(&mut responder, 20), 0);

@@ -37,7 +37,10 @@ impl Bytes {
     }
 
     /// The number of bytes as a float, for statistics.
-    #[expect(clippy::cast_precision_loss, reason = "sizes below 2^53 bytes are exact")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sizes below 2^53 bytes are exact"
+    )]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
@@ -119,7 +122,9 @@ impl core::iter::Sum for Bytes {
 impl fmt::Display for Bytes {
     /// A whole number in the largest unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS.iter().find(|unit| self.0 != 0 && self.0.is_multiple_of(unit.factor));
+        let whole = UNITS
+            .iter()
+            .find(|unit| self.0 != 0 && self.0.is_multiple_of(unit.factor));
         let unit = whole.unwrap_or(&UNITS[UNITS.len() - 1]);
         write!(f, "{}{}", self.0 / unit.factor, unit.name)
     }

@@ -229,8 +229,12 @@ impl FromStr for Duration {
     type Err = ParseError;
     /// Reads `"1us"`, `"0.5 ms"`, `"83ns"`; a value that isn't a whole picosecond is refused.
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse::read_scaled(text, UNITS, "a time such as \"1us\" or \"2.5ms\" (ps, ns, us, ms, s)")
-            .map(Self)
+        parse::read_scaled(
+            text,
+            UNITS,
+            "a time such as \"1us\" or \"2.5ms\" (ps, ns, us, ms, s)",
+        )
+        .map(Self)
     }
 }
 

@@ -28,10 +28,10 @@ extern crate alloc;
 mod bytes;
 mod duration;
 mod ids;
+mod parse;
 mod rate;
 #[cfg(feature = "serde")]
 mod text;
-mod parse;
 
 pub use bytes::Bytes;
 pub use duration::{Duration, Time};

@@ -33,7 +33,11 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" {}; expected {}", self.text, self.reason, self.expected)
+        write!(
+            f,
+            "\"{}\" {}; expected {}",
+            self.text, self.reason, self.expected
+        )
     }
 }
 
@@ -45,7 +49,11 @@ pub(crate) fn read_scaled(
     units: &[Scale],
     expected: &'static str,
 ) -> Result<u64, ParseError> {
-    let fail = |reason| ParseError { text: text.into(), expected, reason };
+    let fail = |reason| ParseError {
+        text: text.into(),
+        expected,
+        reason,
+    };
     let trimmed = text.trim();
     let split = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -73,14 +81,20 @@ fn scale_decimal(whole: &str, fraction: &str, factor: u64) -> Result<u64, &'stat
     const TOO_FINE: &str = "is finer than the smallest unit";
     let digits = |text: &str| -> Result<u128, &'static str> {
         text.bytes().try_fold(0u128, |value, digit| {
-            let next = value.checked_mul(10).and_then(|v| v.checked_add(u128::from(digit - b'0')));
+            let next = value
+                .checked_mul(10)
+                .and_then(|v| v.checked_add(u128::from(digit - b'0')));
             next.ok_or(TOO_LARGE)
         })
     };
     let fraction = fraction.trim_end_matches('0');
-    let power = u32::try_from(fraction.len()).ok().and_then(|len| 10u128.checked_pow(len));
+    let power = u32::try_from(fraction.len())
+        .ok()
+        .and_then(|len| 10u128.checked_pow(len));
     let power = power.ok_or(TOO_FINE)?;
-    let scaled = digits(fraction)?.checked_mul(u128::from(factor)).ok_or(TOO_FINE)?;
+    let scaled = digits(fraction)?
+        .checked_mul(u128::from(factor))
+        .ok_or(TOO_FINE)?;
     if scaled % power != 0 {
         return Err(TOO_FINE);
     }
@@ -92,13 +106,12 @@ fn scale_decimal(whole: &str, fraction: &str, factor: u64) -> Result<u64, &'stat
 }
 
 /// Writes `value` base units exactly, in the largest unit that keeps it at or above one.
-pub(crate) fn write_scaled(
-    f: &mut fmt::Formatter<'_>,
-    value: u64,
-    units: &[Scale],
-) -> fmt::Result {
+pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[Scale]) -> fmt::Result {
     let smallest = units.len() - 1;
-    let unit = units.iter().find(|unit| value >= unit.factor).unwrap_or(&units[smallest]);
+    let unit = units
+        .iter()
+        .find(|unit| value >= unit.factor)
+        .unwrap_or(&units[smallest]);
     let (whole, rest) = (value / unit.factor, value % unit.factor);
     if rest == 0 {
         return write!(f, "{whole}{}", unit.name);

@@ -53,7 +53,10 @@ impl Rate {
     }
 
     /// Bits per second as a float, for formulas that are defined on reals.
-    #[expect(clippy::cast_precision_loss, reason = "rates below 2^53 bit/s are exact")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rates below 2^53 bit/s are exact"
+    )]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }

@@ -5,19 +5,36 @@ use proptest::prelude::*;
 
 #[test]
 fn common_link_speeds_are_exact() {
-    let table = [(10, 800), (25, 320), (40, 200), (50, 160), (100, 80), (200, 40), (400, 20), (800, 10)];
+    let table = [
+        (10, 800),
+        (25, 320),
+        (40, 200),
+        (50, 160),
+        (100, 80),
+        (200, 40),
+        (400, 20),
+        (800, 10),
+    ];
     for (gbps, ps) in table {
         let rate = Rate::from_gbps(gbps);
         assert_eq!(rate.exact_ps_per_byte(), Some(ps));
         assert_eq!(Bytes::new(1).serialization(rate), Duration::from_ps(ps));
-        assert_eq!(Bytes::new(9000).serialization(rate), Duration::from_ps(9000 * ps));
+        assert_eq!(
+            Bytes::new(9000).serialization(rate),
+            Duration::from_ps(9000 * ps)
+        );
     }
     assert_eq!(Rate::from_gbps(56).exact_ps_per_byte(), None);
 }
 
 #[test]
 fn text_is_exact_and_canonical() {
-    for (text, ps) in [("1us", 1_000_000), ("0.001ms", 1_000_000), ("83.84ns", 83_840), ("7 ps", 7)] {
+    for (text, ps) in [
+        ("1us", 1_000_000),
+        ("0.001ms", 1_000_000),
+        ("83.84ns", 83_840),
+        ("7 ps", 7),
+    ] {
         assert_eq!(text.parse::<Duration>(), Ok(Duration::from_ps(ps)));
     }
     assert_eq!(Duration::from_ps(67_108_864_000).to_string(), "67.108864ms");

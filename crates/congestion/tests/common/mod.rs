@@ -1,5 +1,11 @@
 //! Helpers of the tests.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
+pub mod sender;
 
 use fairlane_congestion::dcqcn::Dcqcn;
 use fairlane_congestion::{Ack, Environment, Hop, Telemetry};
@@ -34,13 +40,20 @@ pub fn run_timers(dcqcn: &mut Dcqcn, end: Time) {
 
 /// Telemetry of one hop at 100 Gb/s, with exact units.
 pub fn hop(at_ps: u64, sent: u64, queue: u32) -> Hop {
-    Hop { time: at_ps, sent, queue, rate_mbps: 100_000 }
+    Hop {
+        time: at_ps,
+        sent,
+        queue,
+        rate_mbps: 100_000,
+    }
 }
 
 /// Telemetry of a path of hops on ports 1, 2, 3 ...
 pub fn telemetry(hops: &[Hop]) -> Telemetry {
     let mut telemetry = Telemetry::EMPTY;
-    (1..).zip(hops).for_each(|(port, &hop)| telemetry.push(port, hop));
+    (1..)
+        .zip(hops)
+        .for_each(|(port, &hop)| telemetry.push(port, hop));
     telemetry
 }
 

@@ -26,10 +26,15 @@ pub(super) fn shape(shape: &Shape) -> Result<(), TopologyError> {
         return Err(TopologyError::NoHosts);
     }
     match *shape {
-        Shape::FatTree { cores, aggregations_per_pod: aggregations, .. }
-            if cores.checked_rem(aggregations).unwrap_or(cores) != 0 =>
-        {
-            Err(TopologyError::UnevenCores { cores, aggregations })
+        Shape::FatTree {
+            cores,
+            aggregations_per_pod: aggregations,
+            ..
+        } if cores.checked_rem(aggregations).unwrap_or(cores) != 0 => {
+            Err(TopologyError::UnevenCores {
+                cores,
+                aggregations,
+            })
         }
         _ => Ok(()),
     }

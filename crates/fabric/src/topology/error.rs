@@ -186,10 +186,7 @@ impl TopologyError {
     fn describe_link(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownNode { link, node, nodes } => {
-                write!(
-                    f,
-                    "link {link} ends at node {node}, expected below {nodes}"
-                )
+                write!(f, "link {link} ends at node {node}, expected below {nodes}")
             }
             Self::SelfLink { link, node } => {
                 write!(f, "link {link} joins node {node} to itself")
@@ -199,10 +196,7 @@ impl TopologyError {
                 second,
                 ends: (a, b),
             } => {
-                write!(
-                    f,
-                    "links {first} and {second} both join nodes {a} and {b}"
-                )
+                write!(f, "links {first} and {second} both join nodes {a} and {b}")
             }
             Self::ZeroRate { link, ends: (a, b) } => {
                 write!(f, "link {link} of nodes {a} and {b} has rate 0")
@@ -212,10 +206,7 @@ impl TopologyError {
                 ends: (a, b),
                 loss,
             } => {
-                write!(
-                    f,
-                    "link {link} of nodes {a} and {b} has loss rate {loss}"
-                )
+                write!(f, "link {link} of nodes {a} and {b} has loss rate {loss}")
             }
             _ => Ok(()),
         }

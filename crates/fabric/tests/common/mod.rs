@@ -85,7 +85,11 @@ pub fn run_unchecked(loaded: &Loaded) -> Results {
 pub fn run_for(loaded: &Loaded, events: u64) -> Results {
     let simulation = Simulation::new(loaded).unwrap_or_else(|error| panic!("{error}"));
     simulation.run(&mut |progress| {
-        if progress.events < events { Control::Continue } else { Control::Interrupt }
+        if progress.events < events {
+            Control::Continue
+        } else {
+            Control::Interrupt
+        }
     })
 }
 
@@ -106,7 +110,11 @@ pub fn complete(loaded: &Loaded) -> Results {
 
 /// Picoseconds from start to finish of message `id`.
 pub fn taken(results: &Results, id: u32) -> u64 {
-    let message = results.messages.iter().find(|message| message.id == id).unwrap();
+    let message = results
+        .messages
+        .iter()
+        .find(|message| message.id == id)
+        .unwrap();
     (message.finish.unwrap() - message.start).as_ps()
 }
 
@@ -133,6 +141,8 @@ pub fn plain_or_gzipped(path: &Path) -> Option<String> {
     }
     let file = fs::File::open(format!("{}.gz", path.display())).ok()?;
     let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
     Some(text)
 }
