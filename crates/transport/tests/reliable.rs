@@ -20,10 +20,8 @@ fn run(config: &Config, sizes: &[u64], initial: u32, mut lost: impl FnMut() -> b
     let mut completed = Vec::new();
     while !requester.is_idle() {
         now += Duration::from_us(1);
-        if let Some(segment) = requester.poll_transmit(config, now) {
-            if !lost() {
-                data.push_back((now + Duration::from_us(5), segment));
-            }
+        if let Some(segment) = requester.poll_transmit(config, now).filter(|_| !lost()) {
+            data.push_back((now + Duration::from_us(5), segment));
         }
         while data.front().is_some_and(|&(at, _)| at <= now) {
             let (_, segment) = data.pop_front().expect("checked");
