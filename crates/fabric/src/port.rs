@@ -37,49 +37,51 @@ pub(crate) struct Marking {
     pub(crate) pmax: f64,
 }
 
-/// One end of a link. What a hop touches comes first, so that it fills few cache lines.
+/// One end of a link. The order of fields decides which cache lines a hop touches: an arrival the
+/// first and third, a transmission the second and first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
+    // Link.
+    /// Packets on the way to the peer.
+    pub(crate) flight: VecDeque<Flight>,
+    pub(crate) loss_rate: f64,
+    pub(crate) peer: u32,
+    /// Host or switch number, depending on `on_switch`; that of the peer likewise.
+    pub(crate) owner: u32,
+    pub(crate) peer_owner: u32,
+    /// Headroom at the switch at the other end, and the share of its free buffer from which that
+    /// switch pauses this port.
+    pub(crate) headroom_limit: u32,
+    pub(crate) threshold_shift: u32,
+    /// Whether this port and its peer are on switches.
+    pub(crate) on_switch: bool,
+    pub(crate) peer_on_switch: bool,
+    /// Classes of which the switch at the other end has paused this port, as that switch sees it: the
+    /// pause frame may still be on its way.
+    pub(crate) pausing: u8,
+    pub(crate) up: bool,
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
     ps_per_byte: u64,
     pub(crate) delay: Duration,
-    pub(crate) peer: u32,
-    /// Host or switch number, depending on `on_switch`; that of the peer likewise.
-    pub(crate) owner: u32,
-    pub(crate) peer_owner: u32,
-    pub(crate) free_armed: bool,
-    pub(crate) up: bool,
-    /// Whether this port and its peer are on switches.
-    pub(crate) on_switch: bool,
-    pub(crate) peer_on_switch: bool,
-    /// Classes with packets, and classes that the peer has paused, as bit sets.
-    pub(crate) nonempty: u8,
-    pub(crate) paused: u8,
-    /// Classes of which the switch at the other end has paused this port, as that switch sees it: the
-    /// pause frame may still be on its way.
-    pub(crate) pausing: u8,
-    /// Class served last, for round robin.
-    pub(crate) last_served: u8,
-    /// Share of the free buffer at the other end from which that switch pauses this port.
-    pub(crate) threshold_shift: u32,
-    // Link.
-    /// Packets on the way to the peer.
-    pub(crate) flight: VecDeque<Flight>,
-    pub(crate) loss_rate: f64,
     pub(crate) sent_bytes: u64,
     /// Bytes waiting in all classes, and the most since the last sample.
     pub(crate) waiting: u64,
     pub(crate) waiting_max: u64,
-    // Queues.
+    /// Classes with packets, and classes that the peer has paused, as bit sets.
+    pub(crate) nonempty: u8,
+    pub(crate) paused: u8,
+    /// Class served last, for round robin.
+    pub(crate) last_served: u8,
+    pub(crate) free_armed: bool,
+    pub(crate) node: u32,
+    // Buffer use and queues.
+    pub(crate) ingress: [Ingress; CLASSES],
     pub(crate) queues: [Queue; CLASSES],
     pub(crate) marking: Marking,
-    pub(crate) headroom_limit: u32,
-    pub(crate) ingress: [Ingress; CLASSES],
     memo: [(u16, Duration); 2],
-    pub(crate) node: u32,
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
@@ -91,6 +93,9 @@ pub(crate) struct Port {
     pub(crate) paused_total: Duration,
     rounding: PacingRounding,
 }
+
+const _: () = assert!(std::mem::offset_of!(Port, free_at) == 64);
+const _: () = assert!(std::mem::offset_of!(Port, ingress) == 128);
 
 /// What a port is made from.
 #[derive(Clone, Copy, Debug)]
