@@ -152,6 +152,10 @@ impl Hpcc {
         let (mut busiest, mut span_ns) = (0.0, 0.0);
         for (hop, before) in telemetry.hops().iter().zip(self.previous.hops()) {
             let tau_ns = nanoseconds(format.time_between(before, hop));
+            if tau_ns == 0.0 {
+                // A clock too coarse to tell two packets apart says nothing of the rate.
+                continue;
+            }
             let sent_bits = (format.sent_between(before, hop) * 8).as_f64();
             let rate = hop.rate().as_f64();
             let queue = format.queue(hop).min(format.queue(before)).as_f64();

@@ -40,7 +40,7 @@ impl Window {
     pub fn limit(&self, rate: Rate) -> Bytes {
         match self.mode {
             WindowMode::None => Bytes::new(u64::MAX),
-            WindowMode::Fixed => self.base,
+            WindowMode::Fixed => self.base.max(Bytes::new(1)),
             WindowMode::Scaled => self.scaled(rate),
         }
     }

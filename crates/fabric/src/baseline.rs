@@ -46,7 +46,7 @@ impl Baseline {
         let sizes = if rules.hpcc_ns3 {
             [rules.mtu as u16, 0]
         } else {
-            [rules.largest() - rules.gap, rules.ack]
+            [rules.data_wire(rules.mtu as u16, true), rules.ack]
         };
         let mut baseline = Self {
             nanoseconds: rules.hpcc_ns3,
@@ -176,15 +176,18 @@ pub(crate) fn standalone(pair: RoundTrip, size: Bytes, mtu: u32) -> Duration {
 pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules) -> Duration {
     let mtu = u64::from(rules.mtu);
     let packets = size.get().div_ceil(mtu).max(1);
-    let mut free = vec![0u64; forward.len()];
-    let mut arrived = 0;
+    // When each transmitter is free: on the way there, then on the way back.
+    let mut free = vec![0u64; forward.len() + back.len()];
+    let mut answered = 0;
     let mut number = 0;
     while number < packets {
         let payload = (size.get() - number * mtu).min(mtu) as u16;
         let (first, last) = (number == 0, number + 1 == packets);
         let wire = rules.data_wire(payload, first);
         let before = free.clone();
-        arrived = pass(forward, wire, rules, &mut free);
+        let (there, answers) = free.split_at_mut(forward.len());
+        let arrived = pass(forward, wire, rules, (0, there));
+        answered = pass(back, rules.ack, rules, (arrived, answers));
         number += 1;
         // Once a packet of full size shifts every hop by the same span, so does each one after it.
         let shift = free[0] - before[0];
@@ -198,19 +201,18 @@ pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules)
             number += skipped;
         }
     }
-    let answer = back
-        .iter()
-        .map(|link| link.pass(rules.ack, rules))
-        .sum::<u64>();
-    Duration::from_ps(arrived + answer)
+    Duration::from_ps(answered)
 }
 
-/// Sends one packet over all hops; `free` is when each transmitter is free. Returns its arrival.
-fn pass(links: &[Link], wire: u16, rules: &Rules, free: &mut [u64]) -> u64 {
-    let mut at = 0;
+/// Sends one packet, ready at `at`, over all hops; `free` is when each transmitter is free. Returns
+/// its arrival.
+fn pass(links: &[Link], wire: u16, rules: &Rules, (mut at, free): (u64, &mut [u64])) -> u64 {
     for (link, free) in links.iter().zip(free) {
         let start = at.max(*free);
-        *free = start + rules.serialization(wire + rules.gap, link.rate).as_ps();
+        *free = start
+            + rules
+                .serialization(u32::from(wire) + u32::from(rules.gap), link.rate)
+                .as_ps();
         at = start + link.pass(wire, rules);
     }
     at
@@ -225,7 +227,7 @@ pub(crate) struct Link {
 
 impl Link {
     fn pass(&self, wire: u16, rules: &Rules) -> u64 {
-        rules.serialization(wire, self.rate).as_ps() + self.delay
+        rules.serialization(u32::from(wire), self.rate).as_ps() + self.delay
     }
 }
 

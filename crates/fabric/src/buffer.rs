@@ -30,7 +30,7 @@ impl SharedBuffer {
         } else {
             self.shareable.saturating_sub(self.shared_used)
         };
-        free >> port.threshold_shift
+        free.checked_shr(port.threshold_shift).unwrap_or(0)
     }
 
     #[inline]

@@ -5,6 +5,8 @@ use fairlane_engine::Wake;
 use fairlane_transport::{Requester, Responder};
 use fairlane_units::{Bytes, Duration, Time};
 
+use crate::packet::NONE;
+
 /// Deadlines of a connection: those of its controller, then the acknowledgement timeout.
 pub(crate) const WAKES: usize = fairlane_congestion::TIMERS + 1;
 /// Index of the acknowledgement timeout.
@@ -24,7 +26,8 @@ pub(crate) struct Connection {
     pub(crate) position: u32,
     /// The message that it carries.
     pub(crate) message: u32,
-    pub(crate) generation: u16,
+    /// Packets of it that exist: while there are any, nobody else gets the slot.
+    pub(crate) packets: u32,
     /// Sending host.
     pub(crate) source: u32,
     pub(crate) class: u8,
@@ -54,26 +57,45 @@ impl Connections {
         }
     }
 
-    /// Takes a slot; `make` gets the generation of this use.
-    pub(crate) fn insert(&mut self, make: impl FnOnce(u16) -> Connection) -> u32 {
+    /// Takes a slot.
+    pub(crate) fn insert(&mut self, connection: Connection) -> u32 {
         if let Some(slot) = self.free.pop() {
-            let generation = self.slots[slot as usize].generation.wrapping_add(1);
-            self.slots[slot as usize] = make(generation);
+            self.slots[slot as usize] = connection;
             return slot;
         }
-        self.slots.push(make(0));
+        self.slots.push(connection);
         self.wakes.push(Default::default());
         self.ways.resize(self.slots.len() * 2 * self.stride, 0);
         (self.slots.len() - 1) as u32
     }
 
-    /// Ends the use of a slot.
+    /// Makes room for ways over `stride` switches; every way must be found again.
+    pub(crate) fn widen(&mut self, stride: usize) {
+        if stride > self.stride {
+            self.stride = stride;
+            self.ways = vec![NONE; self.slots.len() * 2 * stride];
+        }
+    }
+
+    /// Ends the use of a slot. It is free once no packet of it exists.
     pub(crate) fn remove(&mut self, slot: u32) {
         self.slots[slot as usize].live = false;
         for wake in &mut self.wakes[slot as usize] {
             wake.cancel();
         }
-        self.free.push(slot);
+        if self.slots[slot as usize].packets == 0 {
+            self.free.push(slot);
+        }
+    }
+
+    /// A packet of a connection ceases to exist.
+    #[inline]
+    pub(crate) fn on_packet_gone(&mut self, slot: u32) {
+        let connection = &mut self.slots[slot as usize];
+        connection.packets -= 1;
+        if connection.packets == 0 && !connection.live {
+            self.free.push(slot);
+        }
     }
 
     #[inline]
@@ -86,11 +108,11 @@ impl Connections {
         &mut self.slots[slot as usize]
     }
 
-    /// The connection of a packet, unless that use of the slot has ended.
+    /// The connection of a packet, unless its message has ended.
     #[inline]
-    pub(crate) fn of_packet(&mut self, slot: u32, generation: u16) -> Option<&mut Connection> {
+    pub(crate) fn of_packet(&mut self, slot: u32) -> Option<&mut Connection> {
         let connection = &mut self.slots[slot as usize];
-        (connection.live && connection.generation == generation).then_some(connection)
+        connection.live.then_some(connection)
     }
 
     /// Egress ports at the switches on one of the two ways.

@@ -54,6 +54,7 @@ impl World {
             }
         }
         self.routes = Routes::new(&self.graph);
+        self.connections.widen(self.routes.longest);
         self.epoch = self.epoch.wrapping_add(1);
         let live: Vec<u32> = self.connections.live().collect();
         for slot in live {
@@ -95,7 +96,7 @@ impl World {
     /// Acknowledgements that never left their host were never injected, so they aren't lost.
     fn forget_all(&mut self, mut list: PacketList) {
         while let Some(at) = list.pop(&self.packets) {
-            self.packets.release(at);
+            self.discard(at);
         }
     }
 }

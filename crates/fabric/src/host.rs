@@ -32,8 +32,8 @@ impl World {
         let now = self.engine.now();
         let packet = self.packets.get(at);
         let slot = packet.connection;
-        let Some(connection) = self.connections.of_packet(slot, packet.generation) else {
-            self.packets.release(at);
+        let Some(connection) = self.connections.of_packet(slot) else {
+            self.discard(at);
             return;
         };
         let segment = Segment {
@@ -51,7 +51,7 @@ impl World {
         self.counters.placed += received.placed.get();
         match received.reply {
             Some(reply) => self.answer(port, at, &reply),
-            None => self.packets.release(at),
+            None => self.discard(at),
         }
         if received.message_complete {
             self.on_message_received(message);
@@ -83,8 +83,8 @@ impl World {
         let now = self.engine.now();
         let packet = *self.packets.get(at);
         let slot = packet.connection;
-        let Some(connection) = self.connections.of_packet(slot, packet.generation) else {
-            self.packets.release(at);
+        let Some(connection) = self.connections.of_packet(slot) else {
+            self.discard(at);
             return;
         };
         let reply = Reply {
@@ -103,7 +103,7 @@ impl World {
             self.finish(slot, completion.status);
         }
         self.hear(slot, packet.telemetry, marked, progress.acknowledged);
-        self.packets.release(at);
+        self.discard(at);
         if completed.is_some() {
             self.forget(slot);
         } else {
@@ -283,7 +283,7 @@ impl World {
         let last = if segment.last { Packet::LAST } else { 0 };
         packet.flags = first | last;
         packet.connection = slot;
-        packet.generation = connection.generation;
+        connection.packets += 1;
         packet.psn = segment.psn.get();
         packet.payload = payload;
         packet.epoch = self.epoch;

@@ -23,9 +23,9 @@ impl World {
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
         let now = self.engine.now();
         let port = &mut self.ports[number as usize];
-        let wire = self.packets.get(at).wire;
+        let wire = u32::from(self.packets.get(at).wire);
         let busy = port.serialization(wire);
-        let gap = self.rules.gap;
+        let gap = u32::from(self.rules.gap);
         port.free_at = now
             + if gap == 0 {
                 busy
@@ -151,6 +151,16 @@ impl World {
         if !packet.kind.is_pause_frame() {
             self.counters.drops[reason as usize] += 1;
             self.counters.dropped.add(packet.wire);
+        }
+        self.discard(at);
+    }
+
+    /// Ends the existence of a packet.
+    #[inline]
+    pub(crate) fn discard(&mut self, at: u32) {
+        let packet = self.packets.get(at);
+        if !packet.kind.is_pause_frame() {
+            self.connections.on_packet_gone(packet.connection);
         }
         self.packets.release(at);
     }

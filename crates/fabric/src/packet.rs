@@ -51,8 +51,6 @@ pub(crate) struct Packet {
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
     pub(crate) payload: u16,
-    /// Use of that connection slot, so that a late packet isn't taken for its successor's.
-    pub(crate) generation: u16,
     /// Routing epoch in which its path was chosen.
     pub(crate) epoch: u16,
     /// Switches passed.
@@ -84,7 +82,6 @@ impl Packet {
             sender: 0,
             wire,
             payload: 0,
-            generation: 0,
             epoch: 0,
             hop: 0,
             class,
@@ -230,6 +227,28 @@ impl PacketList {
             pool.get_mut(self.tail).next = at;
         }
         self.tail = at;
+    }
+
+    /// Inserts a packet behind the first ones that satisfy `ahead`.
+    pub(crate) fn push_behind(
+        &mut self,
+        pool: &mut PacketPool,
+        at: u32,
+        ahead: impl Fn(&Packet) -> bool,
+    ) {
+        let (mut before, mut next) = (NONE, self.head);
+        while next != NONE && ahead(pool.get(next)) {
+            before = next;
+            next = pool.get(next).next;
+        }
+        if next == NONE {
+            return self.push(pool, at);
+        }
+        pool.get_mut(at).next = next;
+        match before {
+            NONE => self.head = at,
+            _ => pool.get_mut(before).next = at,
+        }
     }
 
     /// Removes the first packet.

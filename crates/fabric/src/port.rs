@@ -81,7 +81,7 @@ pub(crate) struct Port {
     pub(crate) ingress: [Ingress; CLASSES],
     pub(crate) queues: [Queue; CLASSES],
     pub(crate) marking: Marking,
-    memo: [(u16, Duration); 2],
+    memo: [(u32, Duration); 2],
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
@@ -158,7 +158,7 @@ impl Port {
 
     /// The time of `bytes` on this link.
     #[inline]
-    pub(crate) fn serialization(&mut self, bytes: u16) -> Duration {
+    pub(crate) fn serialization(&mut self, bytes: u32) -> Duration {
         if self.ps_per_byte != 0 {
             return Duration::from_ps(u64::from(bytes) * self.ps_per_byte);
         }
@@ -191,6 +191,20 @@ impl Port {
         queue.packets.push(pool, at);
         queue.bytes += wire;
         self.nonempty |= 1 << class;
+        self.waiting += u64::from(wire);
+        self.waiting_max = self.waiting_max.max(self.waiting);
+    }
+
+    /// Adds a pause frame to the control queue, behind other pause frames and ahead of everything
+    /// else: headroom covers no wait for acknowledgements.
+    pub(crate) fn enqueue_pause(&mut self, pool: &mut PacketPool, at: u32) {
+        let wire = u32::from(pool.get(at).wire);
+        let queue = &mut self.queues[0];
+        queue
+            .packets
+            .push_behind(pool, at, |packet| packet.kind.is_pause_frame());
+        queue.bytes += wire;
+        self.nonempty |= 1;
         self.waiting += u64::from(wire);
         self.waiting_max = self.waiting_max.max(self.waiting);
     }

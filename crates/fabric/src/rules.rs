@@ -105,12 +105,12 @@ impl Rules {
     }
 
     /// The largest wire size of any packet, with its gap.
-    pub(crate) const fn largest(&self) -> u16 {
-        self.data_wire(self.mtu as u16, true) + self.gap
+    pub(crate) const fn largest(&self) -> u32 {
+        self.data_wire(self.mtu as u16, true) as u32 + self.gap as u32
     }
 
     /// The time of `bytes` at `rate`.
-    pub(crate) fn serialization(&self, bytes: u16, rate: fairlane_units::Rate) -> Duration {
+    pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
     }

@@ -176,7 +176,7 @@ impl World {
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
         let mut requester = Requester::new(Psn::new(0));
         requester.post_write(&self.rules.transport, u64::from(message), spec.size);
-        let slot = self.connections.insert(|generation| Connection {
+        let slot = self.connections.insert(Connection {
             requester,
             window_limit: window.limit(controller.rate()),
             controller,
@@ -185,7 +185,7 @@ impl World {
             responder: Responder::new(Psn::new(0)),
             position: 0,
             message,
-            generation,
+            packets: 0,
             source,
             class: spec.class,
             live: true,

@@ -233,7 +233,7 @@ fn build_buffer(
         let port = &mut ports[edge.port as usize ^ 1];
         let headroom = match pfc.headroom_delays {
             _ if !pfc.enabled => 0,
-            Some(delays) => port.rate.as_bps() * port.delay.as_ns() / 8 / 1_000_000_000 * delays,
+            Some(delays) => headroom_of(port) * delays,
             None => lossless_headroom(port, rules),
         };
         port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
@@ -249,15 +249,26 @@ fn build_buffer(
         let hint = "enlarge the buffer, shorten the links, or set switch.pfc.headroom_delays";
         return Err(Error::new("switch.buffer", message, hint));
     }
+    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     Ok(SharedBuffer {
         // Wraps on purpose in profile `hpcc-ns3`.
-        shareable: (total as u32).wrapping_sub(committed as u32),
+        shareable: if rules.hpcc_ns3 {
+            (total as u32).wrapping_sub(committed as u32)
+        } else {
+            narrow(total - committed)
+        },
         shared_used: 0,
-        reserve: pfc.reserve.get() as u32,
-        resume_offset: pfc.resume_offset.get() as u32,
+        reserve: narrow(pfc.reserve.get()),
+        resume_offset: narrow(pfc.resume_offset.get()),
         wraps: rules.hpcc_ns3,
         pfc: pfc.enabled,
     })
+}
+
+/// Bytes that a link holds, in the arithmetic of HPCC's simulator.
+fn headroom_of(port: &Port) -> u64 {
+    let bits = u128::from(port.rate.as_bps()) * u128::from(port.delay.as_ns());
+    (bits / 8 / 1_000_000_000) as u64
 }
 
 /// Rate of the link of the host with the lowest number, which HPCC's simulator takes for all.
@@ -281,7 +292,7 @@ fn shift(port: &Port, nic_rate: fairlane_units::Rate, full: u32) -> u32 {
 fn lossless_headroom(port: &Port, rules: &Rules) -> u64 {
     let on_link = port.rate.bytes_in(port.delay * 2).get() + 2;
     let packets = 3 * u64::from(rules.largest());
-    on_link + packets + 8 * u64::from(rules.pause + rules.gap)
+    on_link + packets + 8 * (u64::from(rules.pause) + u64::from(rules.gap))
 }
 
 fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {

@@ -66,6 +66,12 @@ impl World {
         if class != 0 {
             self.evict(class, at);
         }
+        let wire = u64::from(self.packets.get(at).wire);
+        let port = &mut self.ports[egress as usize];
+        port.waiting_max = port.waiting_max.max(wire);
+        if class != 0 {
+            port.last_served = class;
+        }
         if self.packets.get(at).telemetry != NONE {
             self.stamp(egress, at);
         }
@@ -82,24 +88,21 @@ impl World {
             let port = self.connections.egress(packet.connection, back, packet.hop);
             return (port != NONE).then_some(port);
         }
-        let tuple = self.tuple_of(packet)?;
+        let tuple = self.tuple_of(packet);
         let node = self.ports[ingress as usize].node;
         self.routes
             .egress(&self.graph, node, &tuple, self.rules.seeds)
     }
 
-    /// What ECMP hashes of a packet; `None` if its message has ended.
-    pub(crate) fn tuple_of(&self, packet: &Packet) -> Option<FiveTuple> {
-        let connection = self.connections.get(packet.connection);
-        if connection.generation != packet.generation {
-            return None;
-        }
-        let tuple = self.tuple_of_message(connection.message);
-        Some(if packet.kind == Kind::Data {
+    /// What ECMP hashes of a packet.
+    pub(crate) fn tuple_of(&self, packet: &Packet) -> FiveTuple {
+        let message = self.connections.get(packet.connection).message;
+        let tuple = self.tuple_of_message(message);
+        if packet.kind == Kind::Data {
             tuple
         } else {
             tuple.reversed()
-        })
+        }
     }
 
     /// What ECMP hashes of the data of a message.
@@ -217,7 +220,7 @@ impl World {
         let at = self.packets.alloc(packet);
         self.counters.pause_transmissions += 1;
         // Pause frames wait in the control queue whatever class they pause.
-        self.ports[number as usize].enqueue(&mut self.packets, 0, at);
+        self.ports[number as usize].enqueue_pause(&mut self.packets, at);
         if self.tracer.is_on() {
             self.trace(number, at, TraceEvent::Enqueued);
         }

@@ -45,7 +45,7 @@ impl World {
             Kind::Pause | Kind::Resume => TracedPacket::Pause,
         };
         let pause = kind == TracedPacket::Pause;
-        let tuple = if pause { None } else { self.tuple_of(packet) };
+        let tuple = (!pause).then(|| self.tuple_of(packet));
         let neighbour = self.ports[port.peer as usize].node;
         let class = if pause && event != TraceEvent::Received {
             0
@@ -80,7 +80,7 @@ impl World {
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
     fn sequence(&self, packet: &Packet) -> u64 {
         let at = u64::from(packet.psn) * u64::from(self.rules.mtu);
-        if self.tuple_of(packet).is_none() {
+        if packet.kind.is_pause_frame() {
             return at;
         }
         let message = self.connections.get(packet.connection).message;

@@ -33,7 +33,7 @@ impl World {
     pub(crate) fn on_watch(&mut self) {
         let placed = self.counters.placed;
         let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
-        if !progressed && self.connections.live().next().is_some() {
+        if !progressed && !self.is_done() {
             let cycle = self.pause_cycle();
             if !cycle.is_empty() || !self.may_recover() {
                 self.ending = Some(Ending::Stalled(self.stall(cycle)));
@@ -47,11 +47,14 @@ impl World {
 
     /// Whether something other than an acknowledgement can still move an unfinished message.
     fn may_recover(&self) -> bool {
-        let sends_later = |nic: &crate::nic::Nic| nic.turns.earliest().is_some();
-        self.rules.transport.ack_timeout.is_some()
-            || self.schedule.is_pending()
+        let sends_later = |nic: &crate::nic::Nic| {
+            self.ports[nic.port as usize].up && nic.turns.earliest().is_some()
+        };
+        let retries = |slot| self.connections.get(slot).requester.deadline().is_some();
+        self.schedule.is_pending()
             || self.faults.is_pending()
             || self.nics.iter().any(sends_later)
+            || self.connections.live().any(retries)
     }
 
     /// Describes a run that can't end; `cycle` is what [`World::pause_cycle`] found.
