@@ -12,7 +12,9 @@ use crate::event::{Event, Key};
 
 const SLOTS: u64 = 1 << 14;
 const WORDS: usize = SLOTS as usize / 64;
-const NONE: u32 = u32::MAX;
+/// Events that the wheel holds; more of them wait in the heap until there is room.
+const NODES: usize = 1 << 16;
+const NONE: u16 = u16::MAX;
 /// Slots with more events than this are sorted, others are filled in order.
 const SORT_FROM: usize = 32;
 
@@ -30,14 +32,17 @@ pub struct Calendar {
     /// Events of the slot being emptied and of earlier ones, last one first.
     current: Vec<Event>,
     /// First node of the list of each slot in `cursor + 1 .. cursor + SLOTS`.
-    heads: Box<[u32; SLOTS as usize]>,
+    heads: Box<[u16; SLOTS as usize]>,
     /// One bit for each slot that has a list.
     occupied: Box<[u64; WORDS]>,
-    nodes: Vec<Node>,
-    free: u32,
+    /// The indices of nodes fill 16 bits, which spares bounds checks.
+    nodes: Box<[Node; NODES]>,
+    free: u16,
+    /// Nodes that have ever been in use.
+    used: u16,
     /// Events in lists.
     listed: usize,
-    /// Events at or beyond slot `cursor + SLOTS`.
+    /// Events at or beyond slot `cursor + SLOTS`, and those that the wheel has no room for.
     far: BinaryHeap<Reverse<Event>>,
     /// Slot of the first event in `far`.
     far_slot: u64,
@@ -54,7 +59,7 @@ fn boxed<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     event: Event,
-    next: u32,
+    next: u16,
 }
 
 impl Calendar {
@@ -67,8 +72,12 @@ impl Calendar {
             current: Vec::new(),
             heads: boxed(NONE),
             occupied: boxed(0),
-            nodes: Vec::new(),
+            nodes: boxed(Node {
+                event: NEVER,
+                next: NONE,
+            }),
             free: NONE,
+            used: 0,
             listed: 0,
             far: BinaryHeap::new(),
             far_slot: u64::MAX,
@@ -91,9 +100,7 @@ impl Calendar {
         let slot = event.time.as_ps() >> self.shift;
         if slot <= self.cursor {
             self.insert_current(event);
-        } else if slot - self.cursor < SLOTS {
-            self.list(slot, event);
-        } else {
+        } else if slot - self.cursor >= SLOTS || !self.list(slot, event) {
             self.far_slot = self.far_slot.min(slot);
             self.far.push(Reverse(event));
         }
@@ -124,37 +131,43 @@ impl Calendar {
         self.current[at] = event;
     }
 
+    /// Adds an event to the list of its slot; `false` if the wheel is full.
     #[inline]
-    fn list(&mut self, slot: u64, event: Event) {
-        let index = (slot % SLOTS) as usize;
-        let node = Node {
-            event,
-            next: self.heads[index],
-        };
-        let at = if self.free == NONE {
-            self.nodes.push(node);
-            u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events")
-        } else {
+    fn list(&mut self, slot: u64, event: Event) -> bool {
+        let at = if self.free != NONE {
             let at = self.free;
-            let reused = &mut self.nodes[at as usize];
-            self.free = reused.next;
-            *reused = node;
+            self.free = self.nodes[usize::from(at)].next;
             at
+        } else if self.used != NONE {
+            self.used += 1;
+            self.used - 1
+        } else {
+            return false;
         };
-        self.heads[index] = at;
+        let index = (slot % SLOTS) as usize;
+        let next = core::mem::replace(&mut self.heads[index], at);
+        self.nodes[usize::from(at)] = Node { event, next };
         self.occupied[index / 64] |= 1 << (index % 64);
         self.listed += 1;
+        true
     }
 
     /// Moves to the next slot that has events and sorts them into `current`.
     fn advance(&mut self) -> Option<()> {
-        self.cursor = if self.listed > 0 {
+        let listed = if self.listed > 0 {
             self.next_occupied()
         } else {
-            self.far.peek()?.0.time.as_ps() >> self.shift
+            u64::MAX
         };
-        self.open_slot();
-        if self.cursor + SLOTS > self.far_slot {
+        let next = listed.min(self.far_slot);
+        if next == u64::MAX {
+            return None;
+        }
+        self.cursor = next;
+        if self.cursor == listed {
+            self.open_slot();
+        }
+        if self.far_slot - self.cursor < SLOTS {
             self.bring_near();
         }
         Some(())
@@ -164,16 +177,15 @@ impl Calendar {
     fn bring_near(&mut self) {
         while let Some(Reverse(event)) = self.far.peek().copied() {
             let slot = event.time.as_ps() >> self.shift;
-            if slot - self.cursor >= SLOTS {
+            if slot <= self.cursor {
+                self.insert_current(event);
+            } else if slot - self.cursor >= SLOTS || !self.list(slot, event) {
                 break;
             }
             self.far.pop();
-            self.push(event);
         }
-        self.far_slot = self
-            .far
-            .peek()
-            .map_or(u64::MAX, |next| next.0.time.as_ps() >> self.shift);
+        let next = self.far.peek();
+        self.far_slot = next.map_or(u64::MAX, |next| next.0.time.as_ps() >> self.shift);
     }
 
     fn next_occupied(&self) -> u64 {
@@ -199,7 +211,7 @@ impl Calendar {
         let mut at = core::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
         while at != NONE {
-            let node = &mut self.nodes[at as usize];
+            let node = &mut self.nodes[usize::from(at)];
             let event = node.event;
             let next = core::mem::replace(&mut node.next, self.free);
             self.free = at;

@@ -24,15 +24,15 @@ impl World {
         packet.hop += 1;
         packet.sender = sender;
         let (class, wire) = (packet.class, packet.wire);
-        if class != 0 && !self.admit(sender, class, wire) {
-            self.drop_packet(at, ingress, Drop::BufferFull);
-            return;
-        }
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
         if idle && ingress != egress && !self.is_busy(egress) && !self.tracer.is_on() {
             // Nothing waits: the packet needn't either.
-            self.pass_through(egress, class, at);
+            self.pass_through(egress, at);
+            return;
+        }
+        if class != 0 && !self.admit(sender, class, wire) {
+            self.drop_packet(at, ingress, Drop::BufferFull);
             return;
         }
         self.ports[egress as usize].enqueue(&mut self.packets, class, at);
@@ -62,20 +62,49 @@ impl World {
     /// Sends a packet that finds the transmitter idle and the queues empty. It can't be marked:
     /// nothing stays behind.
     #[inline]
-    fn pass_through(&mut self, egress: u32, class: u8, at: u32) {
-        if class != 0 {
-            self.evict(class, at);
+    fn pass_through(&mut self, egress: u32, at: u32) {
+        let packet = self.packets.get(at);
+        let (sender, class, telemetry) = (packet.sender, packet.class, packet.telemetry);
+        let wire = packet.wire;
+        if class != 0 && !self.pass_buffer(sender, class, wire) {
+            let ingress = self.ports[sender as usize].peer;
+            self.drop_packet(at, ingress, Drop::BufferFull);
+            return;
         }
-        let wire = u64::from(self.packets.get(at).wire);
         let port = &mut self.ports[egress as usize];
-        port.waiting_max = port.waiting_max.max(wire);
+        port.waiting_max = port.waiting_max.max(u64::from(wire));
         if class != 0 {
             port.last_served = class;
         }
-        if self.packets.get(at).telemetry != NONE {
+        if telemetry != NONE {
             self.stamp(egress, at);
         }
         self.transmit(egress, at);
+    }
+
+    /// Charges a packet to the buffer and gives that back at once, with the pauses and resumes that
+    /// either leads to; `false` if there is no room.
+    #[inline]
+    fn pass_buffer(&mut self, sender: u32, class: u8, wire: u16) -> bool {
+        let port = &mut self.ports[sender as usize];
+        let buffer = &mut self.buffers[port.peer_owner as usize];
+        let wire = u32::from(wire);
+        if !buffer.admit(port, class, wire) {
+            return false;
+        }
+        let (peer, bit) = (port.peer, 1 << class);
+        let pauses = buffer.should_pause(port, class);
+        port.pausing |= if pauses { bit } else { 0 };
+        buffer.release(port, class, wire);
+        let resumes = buffer.should_resume(port, class);
+        port.pausing &= if resumes { !bit } else { !0 };
+        if pauses {
+            self.send_pause(peer, class, true);
+        }
+        if resumes {
+            self.send_pause(peer, class, false);
+        }
+        true
     }
 
     /// The egress port of a packet: the one on its connection's way if routes are as they were when
