@@ -12,29 +12,35 @@ pub(crate) const WAKES: usize = fairlane_congestion::TIMERS + 1;
 /// Index of the acknowledgement timeout.
 pub(crate) const ACK_TIMEOUT: usize = fairlane_congestion::TIMERS;
 
-/// One message on a queue pair of its own, and both its ends.
+/// One message on a queue pair of its own, and both its ends. The first cache line is all that the
+/// arrival of data touches.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Connection {
-    pub(crate) requester: Requester,
-    pub(crate) controller: Controller,
+    pub(crate) responder: Responder,
     pub(crate) pacer: Pacer,
-    pub(crate) window: Window,
     /// The window at the current rate.
     pub(crate) window_limit: Bytes,
-    pub(crate) responder: Responder,
-    /// Position among the turns of its host.
-    pub(crate) position: u32,
-    /// The message that it carries.
-    pub(crate) message: u32,
     /// Packets of it that exist: while there are any, nobody else gets the slot.
     pub(crate) packets: u32,
+    /// The message that it carries.
+    pub(crate) message: u32,
     /// Sending host.
     pub(crate) source: u32,
+    /// Position among the turns of its host.
+    pub(crate) position: u32,
     pub(crate) class: u8,
     pub(crate) live: bool,
+    /// Whether an event for the acknowledgement timeout is under way, perhaps too early a one.
+    pub(crate) timeout_armed: bool,
+    pub(crate) requester: Requester,
+    pub(crate) controller: Controller,
+    pub(crate) window: Window,
     pub(crate) start: Time,
     pub(crate) ideal: Duration,
 }
+
+const _: () = assert!(std::mem::offset_of!(Connection, requester) == 64);
 
 /// All connections, by slot; a slot is used again after its message has ended.
 #[derive(Debug, Default)]

@@ -194,6 +194,11 @@ impl World {
     fn on_ack_timeout(&mut self, slot: u32) {
         let now = self.engine.now();
         let connection = &mut self.connections.slots[slot as usize];
+        connection.timeout_armed = false;
+        if connection.requester.deadline().is_none_or(|at| at > now) {
+            self.refresh(slot);
+            return;
+        }
         connection.requester.on_timeout(&self.rules.transport, now);
         self.counters.timeouts += 1;
         let host = connection.source;
@@ -316,23 +321,23 @@ impl World {
         self.transmit(port, at);
     }
 
-    /// Brings the turn and the acknowledgement timeout of a connection up to date.
+    /// Brings the turn of a connection up to date and sees to its acknowledgement timeout.
     #[inline]
     pub(crate) fn refresh(&mut self, slot: u32) {
-        let connection = &self.connections.slots[slot as usize];
+        let connection = &mut self.connections.slots[slot as usize];
         let nic = &mut self.nics[connection.source as usize];
         let paused = self.ports[nic.port as usize].paused & 1 << connection.class != 0;
         nic.turns
             .set(connection.position, available(connection, paused));
-        let deadline = connection.requester.deadline();
-        let wake = &mut self.connections.wakes[slot as usize][ACK_TIMEOUT];
-        match deadline {
-            Some(at) if wake.deadline() != at => {
-                let (rank, component) = deadline_ids(slot, connection.message, ACK_TIMEOUT);
-                wake.arm(&mut self.engine, at, rank, component);
-            }
-            Some(_) => {}
-            None => wake.cancel(),
+        if connection.timeout_armed {
+            // Progress moves the timeout to later; the event that is under way finds that out.
+            return;
+        }
+        if let Some(at) = connection.requester.deadline() {
+            connection.timeout_armed = true;
+            let (rank, component) = deadline_ids(slot, connection.message, ACK_TIMEOUT);
+            let wake = &mut self.connections.wakes[slot as usize][ACK_TIMEOUT];
+            wake.arm(&mut self.engine, at, rank, component);
         }
     }
 

@@ -189,6 +189,7 @@ impl World {
             source,
             class: spec.class,
             live: true,
+            timeout_armed: false,
             start: now,
             ideal: fairlane_units::Duration::MAX,
         });

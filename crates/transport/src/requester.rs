@@ -30,6 +30,45 @@ impl Message {
     }
 }
 
+/// Messages in order. The first is inline: most connections have one, and then a packet costs no
+/// visit to the heap.
+#[derive(Clone, Debug)]
+struct Messages {
+    first: Option<Message>,
+    rest: VecDeque<Message>,
+}
+
+impl Messages {
+    const fn new() -> Self {
+        Self {
+            first: None,
+            rest: VecDeque::new(),
+        }
+    }
+
+    fn push_back(&mut self, message: Message) {
+        if self.first.is_none() {
+            self.first = Some(message);
+        } else {
+            self.rest.push_back(message);
+        }
+    }
+
+    fn pop_front(&mut self) -> Option<Message> {
+        let first = self.first.take()?;
+        self.first = self.rest.pop_front();
+        Some(first)
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> Option<&Message> {
+        match index.checked_sub(1) {
+            None => self.first.as_ref(),
+            Some(behind) => self.rest.get(behind),
+        }
+    }
+}
+
 /// The sending end of a reliable connection.
 ///
 /// Inputs: [`post_write`](Self::post_write), [`on_reply`](Self::on_reply),
@@ -39,7 +78,7 @@ impl Message {
 pub struct Requester {
     initial: Psn,
     /// Messages not yet completed to the application, oldest first.
-    messages: VecDeque<Message>,
+    messages: Messages,
     /// Messages at the front that are acknowledged but not yet polled.
     completed: usize,
     /// Index of the message that `next` belongs to.
@@ -98,7 +137,7 @@ impl Requester {
     pub const fn new(initial: Psn) -> Self {
         Self {
             initial,
-            messages: VecDeque::new(),
+            messages: Messages::new(),
             completed: 0,
             sending: 0,
             unacked: 0,
@@ -171,7 +210,7 @@ impl Requester {
             return None;
         }
         let mtu = config.mtu.get();
-        let message = self.messages[self.sending];
+        let message = *self.messages.get(self.sending)?;
         let offset = message.offset(self.next, mtu);
         let payload = (message.length - offset).min(mtu);
         let segment = Segment {
@@ -252,7 +291,7 @@ impl Requester {
         }
         let oldest = self
             .messages
-            .front()
+            .get(0)
             .is_some_and(|message| message.first <= self.unacked);
         let message = self.messages.pop_front()?;
         let status = if oldest {
