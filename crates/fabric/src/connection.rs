@@ -37,7 +37,8 @@ pub(crate) struct Connection {
     pub(crate) controller: Controller,
     pub(crate) window: Window,
     pub(crate) start: Time,
-    pub(crate) ideal: Duration,
+    /// Completion time alone on the fabric, least of the ways that it had.
+    pub(crate) ideal: Option<Duration>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Connection, requester) == 64);
@@ -67,11 +68,13 @@ impl Connections {
     pub(crate) fn insert(&mut self, connection: Connection) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = connection;
+            self.way_mut(slot, false).fill(NONE);
+            self.way_mut(slot, true).fill(NONE);
             return slot;
         }
         self.slots.push(connection);
         self.wakes.push(Default::default());
-        self.ways.resize(self.slots.len() * 2 * self.stride, 0);
+        self.ways.resize(self.slots.len() * 2 * self.stride, NONE);
         (self.slots.len() - 1) as u32
     }
 

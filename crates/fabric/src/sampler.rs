@@ -112,7 +112,8 @@ impl World {
     /// The series up to now, the last row perhaps a short one.
     pub(crate) fn take_series(&mut self) -> PortSeries {
         let now = self.now();
-        if now > self.sampler.series.start {
+        let sampled = self.sampler.next - self.sampler.series.interval;
+        if now > sampled {
             self.sampler.add_row(&mut self.ports, now);
         }
         std::mem::take(&mut self.sampler.series)

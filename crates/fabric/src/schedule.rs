@@ -9,6 +9,7 @@ use fairlane_units::{Bytes, Psn, Time};
 
 use crate::baseline;
 use crate::connection::Connection;
+use crate::packet::NONE;
 use crate::rules::Rules;
 use crate::world::{World, control};
 use crate::{MessageRecord, MessageSpec, Outcome};
@@ -191,7 +192,7 @@ impl World {
             live: true,
             timeout_armed: false,
             start: now,
-            ideal: fairlane_units::Duration::MAX,
+            ideal: None,
         });
         self.find_way(slot);
         let position = self.nics[source as usize].turns.push(slot);
@@ -201,35 +202,53 @@ impl World {
     }
 
     /// Looks up the way of a connection there and back under the present routes.
+    ///
+    /// Data and acknowledgements may be on old and new ways at once, so the ideal time is the least
+    /// over the combinations.
     pub(crate) fn find_way(&mut self, slot: u32) {
         let message = self.connections.get(slot).message;
         let tuple = self.tuple_of_message(message);
-        let seeds = self.rules.seeds;
-        let mut lengths = [None, None];
-        for (back, tuple) in [(false, tuple), (true, tuple.reversed())] {
-            let way = self.connections.way_mut(slot, back);
-            lengths[usize::from(back)] = self.routes.trace(&self.graph, &tuple, seeds, way);
-            if lengths[usize::from(back)].is_none() {
-                // A port that is down makes the switch drop the packet.
-                way.fill(crate::packet::NONE);
+        let mut there = self.known_hops(slot, false);
+        let mut back = self.known_hops(slot, true);
+        for (is_back, tuple) in [(false, tuple), (true, tuple.reversed())] {
+            let way = self.connections.way_mut(slot, is_back);
+            way.fill(NONE);
+            let found = self
+                .routes
+                .trace(&self.graph, &tuple, self.rules.seeds, way);
+            if found.is_none() {
+                // The first switch without a way drops the packet.
+                way.fill(NONE);
             }
         }
-        if let [Some(there), Some(back)] = lengths {
-            let size = self.specs[message as usize].size;
-            let forward = baseline::hops(
-                &self.graph,
-                &tuple,
-                &self.connections.way_mut(slot, false)[..there],
-            );
-            let reverse = baseline::hops(
-                &self.graph,
-                &tuple.reversed(),
-                &self.connections.way_mut(slot, true)[..back],
-            );
-            let ideal = baseline::ideal(&forward, &reverse, size, &self.rules);
-            let connection = self.connections.get_mut(slot);
-            connection.ideal = connection.ideal.min(ideal);
+        there.extend(self.known_hops(slot, false));
+        back.extend(self.known_hops(slot, true));
+        let size = self.specs[message as usize].size;
+        for forward in &there {
+            for reverse in &back {
+                let ideal = baseline::ideal(forward, reverse, size, &self.rules);
+                let least = &mut self.connections.get_mut(slot).ideal;
+                *least = Some(least.map_or(ideal, |so_far| so_far.min(ideal)));
+            }
         }
+    }
+
+    /// The hops of the way that a connection has, if it has one.
+    fn known_hops(&mut self, slot: u32, back: bool) -> Vec<Vec<baseline::Link>> {
+        let tuple = self.tuple_of_message(self.connections.get(slot).message);
+        let tuple = if back { tuple.reversed() } else { tuple };
+        let way = self.connections.way_mut(slot, back);
+        let length = way.iter().position(|&port| port == NONE);
+        let way = &way[..length.unwrap_or(way.len())];
+        let end = match way.last() {
+            Some(&port) => self.graph.peer(port),
+            None => self.graph.host_edge(tuple.source).to,
+        };
+        let arrives = end == tuple.destination.get();
+        arrives
+            .then(|| baseline::hops(&self.graph, &tuple, way))
+            .into_iter()
+            .collect()
     }
 
     /// What is known of a connection's message.
@@ -244,6 +263,7 @@ impl World {
         let pair = self
             .baseline
             .pair(&self.graph, spec.source, spec.destination);
+        let standalone = baseline::standalone(pair, spec.size, self.rules.mtu);
         MessageRecord {
             id: connection.message,
             workload: spec.workload,
@@ -255,8 +275,9 @@ impl World {
             size: spec.size,
             start: connection.start,
             finish,
-            ideal: connection.ideal,
-            standalone: baseline::standalone(pair, spec.size, self.rules.mtu),
+            // A message that never had a way has no ideal time of its own.
+            ideal: connection.ideal.unwrap_or(standalone),
+            standalone,
             retransmitted: u32::try_from(connection.requester.retransmitted()).unwrap_or(u32::MAX),
             outcome,
         }
