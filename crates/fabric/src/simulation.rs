@@ -1,5 +1,6 @@
 //! A run, from scenario to results.
 
+use fairlane_congestion::Telemetry;
 use fairlane_engine::{Engine, Stream};
 use fairlane_scenario::{Error, Loaded, Scenario};
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Time};
@@ -136,6 +137,7 @@ fn build_world(
         .collect::<Result<Vec<_>, Error>>()?;
     set_marking(scenario, &mut ports)?;
     let routes = Routes::new(&graph);
+    check_telemetry(&rules, &routes)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
@@ -176,6 +178,18 @@ fn build_world(
         graph,
         rules,
     })
+}
+
+/// Refuses ways with more hops than telemetry can hold.
+fn check_telemetry(rules: &Rules, routes: &Routes) -> Result<(), Error> {
+    let (hops, limit) = (routes.longest, Telemetry::MAX_HOPS);
+    if rules.telemetry_format.is_none() || hops <= limit {
+        return Ok(());
+    }
+    let message =
+        format!("needs telemetry of {hops} switches on the longest way, expected at most {limit}");
+    let hint = "use another congestion control, or a fabric of at most three tiers";
+    Err(Error::new("congestion.algorithm", message, hint))
 }
 
 fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u32]) -> Vec<Port> {

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{complete, flows, loaded, star};
-use fairlane_fabric::Results;
+use common::{complete, flows, links, loaded, loaded_with, star};
+use fairlane_fabric::{Results, Simulation};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 
@@ -126,4 +126,25 @@ fn links_of_a_second() {
         assert_eq!(results.messages[0].slowdown(), Some(1.0));
         assert_eq!(results.signals.pauses.count, 0);
     }
+}
+
+#[test]
+fn telemetry_over_more_switches_than_its_header_holds_is_refused() {
+    let chain = |switches: u32| {
+        let inner = (2..switches + 1).map(|id| (id, id + 1, "100Gbps", "1us"));
+        let ends = [
+            (0, 2, "100Gbps", "1us"),
+            (1, switches + 1, "100Gbps", "1us"),
+        ];
+        let list: Vec<_> = inner.chain(ends).collect();
+        let traffic = flows(&[(0, 1, 5_000, "0ns")]);
+        let sets = ["congestion.algorithm=\"hpcc\""];
+        Simulation::new(&loaded_with("telemetry", &links(2, &list), &traffic, &sets))
+    };
+    assert!(chain(5).is_ok());
+    let error = chain(6).err().expect("six switches").to_string();
+    assert!(
+        error.contains("congestion.algorithm") && error.contains("hint:"),
+        "{error}"
+    );
 }

@@ -128,7 +128,7 @@ impl Default for Nic {
 impl Default for Transport {
     fn default() -> Self {
         Self {
-            // IBTA 11.6.2 local ACK timeout: 4.096 us x 2^14, as perftest and NCCL's defaults use.
+            // IBTA 11.6.2 local ACK timeout: 4.096 us x 2^14, as perftest sets.
             ack_timeout: Some(Duration::from_ns(4096 << 14)),
             retry_limit: 7,
             nak_interval: Duration::from_us(500),

@@ -160,9 +160,8 @@ fn the_browser_test_notices_a_broken_page() {
     assert!(complaint.contains("blocked file"), "{complaint}");
 }
 
-/// Writes samples to look at: `cargo test -p fairlane-cli write_samples -- --ignored --nocapture`.
+/// Also leaves the samples to look at: `cargo test -p fairlane-cli write_samples -- --nocapture`.
 #[test]
-#[ignore = "writes files for people to look at"]
 fn write_samples() {
     let folder = std::env::temp_dir().join("fairlane-report");
     fs::create_dir_all(&folder).unwrap();
@@ -173,7 +172,9 @@ fn write_samples() {
         ("stalled", Sample::stalled_star()),
     ] {
         let path = folder.join(format!("{name}.html"));
-        fs::write(&path, render(&sample.input())).unwrap();
+        let page = render(&sample.input());
+        assert!(page.trim_end().ends_with("</html>"), "{name} is cut short");
+        fs::write(&path, page).unwrap();
         println!("{}", path.display());
     }
 }
