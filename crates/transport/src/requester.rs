@@ -1,88 +1,40 @@
-//! The sending end of a reliable connection.
-
-use alloc::collections::VecDeque;
+//! The requesting end of a queue pair: work requests become packets, responses become completions.
 
 use fairlane_units::{Bytes, Psn, Time};
 
 use crate::config::Config;
-use crate::packet::{Reply, ReplyKind, Segment};
+use crate::messages::{Message, Messages};
+use crate::packet::{Outgoing, Packet, Placement, Source};
+use crate::segment;
+use crate::selective::Scoreboard;
+use crate::work::{Completion, Status, WorkRequest};
 
-/// A posted message on its way.
-#[derive(Clone, Copy, Debug)]
-struct Message {
-    id: u64,
-    length: u64,
-    /// Stream position of its first byte.
-    start: u64,
-    /// Number of its first packet, counted from the first packet of the connection.
-    first: u64,
-    packets: u64,
+/// Why nothing may be sent, as a set of bits.
+mod hold {
+    /// The queue pair has failed.
+    pub(super) const FAILED: u8 = 1;
+    /// The responder had no receive; it is left alone for a while.
+    pub(super) const RNR: u8 = 2;
+    /// The next work request waits for READs and atomics.
+    pub(super) const GATE: u8 = 4;
 }
 
-impl Message {
-    const fn end(&self) -> u64 {
-        self.first + self.packets
-    }
+/// Packets that may be unacknowledged: half the circle of PSNs (IBTA 9.7.2).
+const PSN_WINDOW: u64 = 1 << 23;
 
-    /// Bytes of this message before packet `number`.
-    fn offset(&self, number: u64, mtu: u64) -> u64 {
-        ((number - self.first) * mtu).min(self.length)
-    }
-}
-
-/// Messages in order. The first is inline: most connections have one, and then a packet costs no
-/// visit to the heap.
-#[derive(Clone, Debug)]
-struct Messages {
-    first: Option<Message>,
-    rest: VecDeque<Message>,
-}
-
-impl Messages {
-    const fn new() -> Self {
-        Self {
-            first: None,
-            rest: VecDeque::new(),
-        }
-    }
-
-    fn push_back(&mut self, message: Message) {
-        if self.first.is_none() {
-            self.first = Some(message);
-        } else {
-            self.rest.push_back(message);
-        }
-    }
-
-    fn pop_front(&mut self) -> Option<Message> {
-        let first = self.first.take()?;
-        self.first = self.rest.pop_front();
-        Some(first)
-    }
-
-    #[inline]
-    fn get(&self, index: usize) -> Option<&Message> {
-        match index.checked_sub(1) {
-            None => self.first.as_ref(),
-            Some(behind) => self.rest.get(behind),
-        }
-    }
-}
-
-/// The sending end of a reliable connection.
+/// The requesting end of a queue pair.
 ///
-/// Inputs: [`post_write`](Self::post_write), [`on_reply`](Self::on_reply),
-/// [`on_timeout`](Self::on_timeout). Outputs: [`poll_transmit`](Self::poll_transmit),
-/// [`poll_completion`](Self::poll_completion), [`deadline`](Self::deadline). Time never goes back.
+/// Inputs: [`post`](Self::post), [`on_packet`](Self::on_packet), [`on_timeout`](Self::on_timeout).
+/// Outputs: [`poll_transmit`](Self::poll_transmit), [`poll_completion`](Self::poll_completion),
+/// [`deadline`](Self::deadline). Time never goes back.
+///
+/// Packets have numbers of 64 bits, counted from the first one; the PSN is their low end. A READ
+/// takes the numbers of its response packets, so that going back into the middle of it asks for
+/// the rest (IBTA 9.7.5.1.4).
 #[derive(Clone, Debug)]
 pub struct Requester {
     initial: Psn,
-    /// Messages not yet completed to the application, oldest first.
-    messages: Messages,
-    /// Messages at the front that are acknowledged but not yet polled.
-    completed: usize,
-    /// Index of the message that `next` belongs to.
-    sending: usize,
+    retries: u32,
     /// Oldest unacknowledged packet.
     unacked: u64,
     /// Next packet to send.
@@ -95,46 +47,44 @@ pub struct Requester {
     unacked_at: u64,
     next_at: u64,
     posted_at: u64,
-    retransmitted: u64,
     deadline: Option<Time>,
-    retries: u32,
-    failed: bool,
+    /// Messages at the front that are done but not yet polled.
+    completed: usize,
+    /// Index of the message that `next` belongs to.
+    sending: usize,
+    hold: u8,
+    /// Whether no further work request begins.
+    draining: bool,
+    /// READs and atomics sent and not finished.
+    reads: u32,
+    rnr_retries: u32,
+    retransmitted: u64,
+    /// Oldest unacknowledged packet when a missing response was last asked for again.
+    implied_nak: u64,
+    failure: Option<(u64, Status)>,
+    /// What the responder keeps out of order, if it may.
+    scoreboard: Option<Scoreboard>,
+    /// Messages not yet completed to the application, oldest first.
+    messages: Messages,
 }
 
-/// What an acknowledgement changed.
+/// What a response changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Stream position that this acknowledgement confirms, which may be an old one.
+    /// Stream position that the response confirms, which may be an old one.
     pub acknowledged: Bytes,
     /// Bytes confirmed for the first time.
     pub advanced: Bytes,
-    /// Whether sending goes back to the oldest unacknowledged packet.
+    /// Whether sending goes back to packets sent before.
     pub went_back: bool,
-}
-
-/// The end of a work request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// The number given when it was posted.
-    pub id: u64,
-    /// How it ended.
-    pub status: Status,
-}
-
-/// How a work request ended (IBTA 11.6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Acknowledged to the last byte.
-    Success,
-    /// The retry limit was reached while this request was the oldest.
-    RetryExceeded,
-    /// The queue pair failed before this request was served.
-    Flushed,
+    /// Where the payload of the response goes, or the result of an atomic.
+    pub placement: Option<Placement>,
 }
 
 impl Requester {
-    /// A sender whose first packet has number `initial`.
-    pub const fn new(initial: Psn) -> Self {
+    /// A requester whose first packet has number `initial`.
+    pub fn new(config: &Config, initial: Psn) -> Self {
+        let selective = config.is_selective() && config.service.is_reliable();
         Self {
             initial,
             messages: Messages::new(),
@@ -150,34 +100,60 @@ impl Requester {
             retransmitted: 0,
             deadline: None,
             retries: 0,
-            failed: false,
+            rnr_retries: 0,
+            hold: 0,
+            draining: false,
+            reads: 0,
+            implied_nak: u64::MAX,
+            failure: None,
+            scoreboard: selective.then(|| Scoreboard::new(config.selective_window)),
         }
     }
 
-    /// Posts an RDMA WRITE of `length` bytes; a WRITE of nothing still takes one packet.
-    pub fn post_write(&mut self, config: &Config, id: u64, length: Bytes) {
-        let packets = length.get().div_ceil(config.mtu.get()).max(1);
-        self.messages.push_back(Message {
-            id,
-            length: length.get(),
-            start: self.posted_at,
+    /// Posts a work request; one of no bytes still takes one packet.
+    pub fn post(&mut self, config: &Config, request: WorkRequest) {
+        let packets = request.length.get().div_ceil(config.mtu.get()).max(1);
+        let message = Message {
             first: self.posted,
             packets,
-        });
+            start: self.posted_at,
+            request,
+        };
+        self.messages.push_back(message);
+        let blocked = self.next == self.posted;
         self.posted += packets;
-        self.posted_at += length.get();
+        self.posted_at = message.position(self.posted, config.mtu.get());
+        if blocked {
+            self.update_gate(config);
+        }
     }
 
     /// Whether a packet is waiting to be sent.
     #[inline]
     pub const fn has_packet(&self) -> bool {
-        self.next < self.posted && !self.failed
+        self.next < self.posted && self.hold == 0 && self.next - self.unacked < PSN_WINDOW
     }
 
     /// Whether everything posted is acknowledged or has failed.
     #[inline]
     pub const fn is_idle(&self) -> bool {
-        self.unacked == self.posted || self.failed
+        self.unacked == self.posted || self.hold & hold::FAILED != 0
+    }
+
+    /// Whether it has failed, so that everything posted ends as flushed.
+    #[inline]
+    pub const fn has_failed(&self) -> bool {
+        self.hold & hold::FAILED != 0
+    }
+
+    /// Whether every work request that has begun has ended.
+    pub const fn is_drained(&self) -> bool {
+        self.unacked == self.sent
+    }
+
+    /// Work requests that [`poll_completion`](Self::poll_completion) hasn't passed yet.
+    pub fn outstanding(&self) -> usize {
+        self.messages.len()
     }
 
     /// Bytes sent and not acknowledged.
@@ -203,144 +179,197 @@ impl Requester {
         self.deadline
     }
 
-    /// The next packet, or `None` if nothing waits. Sending it is the driver's duty.
+    /// Ends what is posted: nothing further is sent, all of it completes as flushed.
+    pub fn flush(&mut self) {
+        self.fail(u64::MAX, Status::Flushed);
+    }
+
+    /// Ends the oldest work request with `status` and all others as flushed.
+    pub fn fail_oldest(&mut self, status: Status) {
+        self.fail(self.unacked, status);
+    }
+
+    /// The number that the next new packet gets.
+    pub const fn next_psn(&self) -> Psn {
+        self.psn(self.sent)
+    }
+
+    /// Begins no work request that hasn't begun yet.
+    pub fn drain(&mut self, config: &Config) {
+        self.draining = true;
+        self.update_gate(config);
+    }
+
+    /// Ends [`drain`](Self::drain).
+    pub fn resume(&mut self, config: &Config) {
+        self.draining = false;
+        self.update_gate(config);
+    }
+
+    /// The next packet, or `None` if nothing waits. Sending it is the driver's duty; a driver whose
+    /// window closes behind it sets its `ack_request`.
     #[inline]
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Segment> {
+    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Outgoing> {
         if !self.has_packet() {
             return None;
         }
         let mtu = config.mtu.get();
-        let message = *self.messages.get(self.sending)?;
-        let offset = message.offset(self.next, mtu);
-        let payload = (message.length - offset).min(mtu);
-        let segment = Segment {
-            psn: self.psn(self.next),
+        let number = self.next;
+        let message = self.messages.get(self.sending)?;
+        let offset = message.offset(number, mtu);
+        let rest = message.request.length.get() - offset;
+        let (end, payload) = if message.request.operation.carries_payload() {
+            (number + 1, rest.min(mtu))
+        } else {
+            (message.end(), 0)
+        };
+        let (first, last) = (number == message.first, end == message.end());
+        let retransmitted = number < self.sent;
+        let part = segment::Part {
             offset: Bytes::new(offset),
             payload: Bytes::new(payload),
-            first: self.next == message.first,
-            last: self.next + 1 == message.end(),
-            retransmitted: self.next < self.sent,
+            first,
+            last,
         };
-        self.retransmitted += u64::from(segment.retransmitted);
-        self.next += 1;
+        let asks = config.ack_interval == 1 || end.is_multiple_of(config.ack_interval.into());
+        let packet = Packet {
+            opcode: segment::opcode(config, &message.request.operation, &part),
+            psn: self.psn(number),
+            payload: part.payload,
+            ack_request: config.service.is_reliable() && (asks || last || retransmitted),
+            solicited: last && message.request.solicited,
+            selective: self.scoreboard.is_some(),
+            extension: segment::extension(config, &message.request, &part),
+        };
+        let source = if payload == 0 {
+            Source::Nothing
+        } else {
+            let id = message.request.id;
+            let offset = part.offset;
+            Source::Request { id, offset }
+        };
+        let awaits = !retransmitted && message.request.operation.awaits_response();
+        self.reads += u32::from(awaits);
+        self.retransmitted += u64::from(retransmitted);
+        self.next = end;
         self.next_at += payload;
-        self.sent = self.sent.max(self.next);
-        self.sending += usize::from(segment.last);
+        self.sent = self.sent.max(end);
+        if last {
+            self.sending += 1;
+            self.update_gate(config);
+        }
+        self.after_transmission(config, now);
+        Some(Outgoing {
+            packet,
+            source,
+            retransmitted,
+        })
+    }
+
+    #[inline]
+    fn after_transmission(&mut self, config: &Config, now: Time) {
+        if !config.service.is_reliable() {
+            self.acknowledge(config, self.next);
+            return;
+        }
+        if self.scoreboard.is_some() && self.next < self.sent {
+            self.resume_at(config, self.next);
+        }
         if self.deadline.is_none() {
             self.restart_timer(config, now);
         }
-        Some(segment)
     }
 
-    /// Hears an acknowledgement; one for packets never sent is ignored.
-    #[inline]
-    pub fn on_reply(&mut self, config: &Config, now: Time, reply: &Reply) -> Progress {
-        let expected = self.number(reply.expected);
-        let mut progress = Progress {
-            acknowledged: Bytes::ZERO,
-            advanced: Bytes::ZERO,
-            went_back: false,
-        };
-        if expected > self.sent || self.failed {
-            progress.acknowledged = Bytes::new(self.unacked_at);
-            return progress;
-        }
-        if expected > self.unacked {
-            progress.advanced = Bytes::new(self.acknowledge(expected, config.mtu.get()));
-            self.retries = 0;
-            self.restart_timer(config, now);
-        }
-        progress.acknowledged = Bytes::new(self.position_near(expected, config.mtu.get()));
-        // IBTA 9.7.5.2.8: a NAK that is not older than what is known asks for a retransmission.
-        if reply.kind == ReplyKind::NakSequence && expected >= self.unacked {
-            self.go_back();
-            progress.went_back = true;
-        }
-        progress
-    }
-
-    /// Fires the deadline: goes back, or fails at the retry limit.
+    /// Fires the deadline: ends a wait for the responder, or goes back, or fails at the retry limit.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
         self.deadline = None;
         if self.is_idle() {
             return;
         }
+        if self.hold & hold::RNR != 0 {
+            self.hold &= !hold::RNR;
+            return;
+        }
         if self.retries >= config.retry_limit {
-            self.failed = true;
+            self.fail(self.unacked, Status::RetryExceeded);
             return;
         }
         self.retries += 1;
-        self.go_back();
+        self.go_back(config);
         self.restart_timer(config, now);
     }
 
-    /// The next finished work request, in the order of posting.
+    /// The next finished work request to report, in the order of posting.
     #[inline]
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        if self.completed > 0 {
+        while self.completed > 0 {
             self.completed -= 1;
             self.sending -= 1;
-            let message = self.messages.pop_front()?;
-            return Some(Completion {
-                id: message.id,
-                status: Status::Success,
-            });
+            let request = self.messages.pop_front()?.request;
+            if request.signaled {
+                return Some(Completion {
+                    id: request.id,
+                    status: Status::Success,
+                });
+            }
         }
-        if !self.failed {
-            return None;
-        }
-        let oldest = self
-            .messages
-            .get(0)
-            .is_some_and(|message| message.first <= self.unacked);
+        let (number, status) = self.failure?;
         let message = self.messages.pop_front()?;
-        let status = if oldest {
-            Status::RetryExceeded
-        } else {
-            Status::Flushed
-        };
+        let culprit = (message.first..message.end()).contains(&number);
         Some(Completion {
-            id: message.id,
-            status,
+            id: message.request.id,
+            status: if culprit { status } else { Status::Flushed },
         })
     }
 
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "24 bits are wanted")]
-    const fn psn(&self, number: u64) -> Psn {
+    pub(crate) const fn psn(&self, number: u64) -> Psn {
         self.initial.advance(number as u32)
     }
 
     /// The packet number of a PSN on the circle around the oldest unacknowledged packet.
+    #[inline]
     fn number(&self, psn: Psn) -> u64 {
         let ahead = psn.distance(self.psn(self.unacked));
         self.unacked.saturating_add_signed(i64::from(ahead))
     }
 
     /// Takes packets before `expected` as acknowledged; returns how many bytes they had.
-    fn acknowledge(&mut self, expected: u64, mtu: u64) -> u64 {
+    #[inline]
+    fn acknowledge(&mut self, config: &Config, expected: u64) -> u64 {
+        let reads = self.reads;
         while let Some(message) = self.messages.get(self.completed) {
             if message.end() > expected {
                 break;
             }
+            self.reads -= u32::from(message.request.operation.awaits_response());
             self.completed += 1;
         }
         let position = match self.messages.get(self.completed) {
-            Some(message) => message.start + message.offset(expected, mtu),
+            Some(message) if message.first < expected => {
+                message.position(expected, config.mtu.get())
+            }
+            Some(message) => message.start,
             None => self.posted_at,
         };
         let advanced = position - self.unacked_at;
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.advance(expected - self.unacked);
+        }
         self.unacked = expected;
         self.unacked_at = position;
         if self.next < expected {
             // Packets sent before going back have arrived after all.
-            self.next = expected;
-            self.next_at = position;
-            self.sending = self.completed;
+            self.resume_at(config, expected);
+        } else if self.reads != reads || self.hold & hold::GATE != 0 {
+            self.update_gate(config);
         }
         advanced
     }
 
     /// Stream position before packet `expected`; for one acknowledged long ago, a lower bound.
+    #[inline]
     fn position_near(&self, expected: u64, mtu: u64) -> u64 {
         if expected >= self.unacked {
             return self.unacked_at;
@@ -349,12 +378,54 @@ impl Requester {
             .saturating_sub((self.unacked - expected) * mtu)
     }
 
-    fn go_back(&mut self) {
-        self.next = self.unacked;
-        self.next_at = self.unacked_at;
-        self.sending = self.completed;
+    /// Sends again from the oldest unacknowledged packet.
+    fn go_back(&mut self, config: &Config) {
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.repeat_all(self.sent);
+        }
+        self.resume_at(config, self.unacked);
     }
 
+    /// Makes `number`, or the first one behind it that is worth sending, the next packet.
+    fn resume_at(&mut self, config: &Config, number: u64) {
+        let number = match &self.scoreboard {
+            Some(scoreboard) => scoreboard.next_missing(number, self.unacked, self.sent),
+            None => number,
+        };
+        self.next = number;
+        self.sending = self.messages.locate(number);
+        self.next_at = match self.messages.get(self.sending) {
+            Some(message) => message.position(number, config.mtu.get()),
+            None => self.posted_at,
+        };
+        self.update_gate(config);
+    }
+
+    /// Whether the message at `next` has to wait for READs and atomics, or for the end of draining.
+    #[inline]
+    fn update_gate(&mut self, config: &Config) {
+        self.hold &= !hold::GATE;
+        let Some(message) = self.messages.get(self.sending) else {
+            return;
+        };
+        let fresh = self.next == message.first && self.next >= self.sent;
+        let request = &message.request;
+        let full = self.reads >= config.max_reads.into() && request.operation.awaits_response();
+        let wide = message.end() - self.unacked > PSN_WINDOW && full_range(message);
+        if fresh && (full || wide || self.draining || (request.fence && self.reads > 0)) {
+            self.hold |= hold::GATE;
+        }
+    }
+
+    fn fail(&mut self, number: u64, status: Status) {
+        if !self.has_failed() {
+            self.failure = Some((number, status));
+            self.hold |= hold::FAILED;
+            self.deadline = None;
+        }
+    }
+
+    #[inline]
     fn restart_timer(&mut self, config: &Config, now: Time) {
         self.deadline = match config.ack_timeout {
             Some(timeout) if self.unacked < self.sent => Some(now.saturating_add(timeout)),
@@ -362,3 +433,10 @@ impl Requester {
         };
     }
 }
+
+/// Whether a message takes all its packet numbers with its first packet.
+const fn full_range(message: &Message) -> bool {
+    message.request.operation.awaits_response()
+}
+
+mod response;

@@ -2,35 +2,50 @@
 
 use std::collections::VecDeque;
 
-use fairlane_transport::{Config, Requester, Responder, Status};
+use fairlane_transport::{
+    Config, Operation, Packet, Received, Remote, Requester, Responder, Source, Status, Unchecked,
+    WorkRequest,
+};
 use fairlane_units::{Bytes, Duration, Psn, Time};
 use proptest::prelude::*;
+
+fn post(requester: &mut Requester, config: &Config, id: u64, size: u64) {
+    let operation = Operation::Write(Remote::default());
+    requester.post(config, WorkRequest::new(id, operation, Bytes::new(size)));
+}
+
+fn hear(responder: &mut Responder, config: &Config, now: Time, packet: &Packet) -> Received {
+    responder.on_packet(config, now, packet, &mut Unchecked, &mut Unchecked)
+}
 
 /// Runs `sizes` over a channel of `latency` that loses what `lost` says; returns completed ids.
 fn run(config: &Config, sizes: &[u64], initial: u32, mut lost: impl FnMut() -> bool) -> Vec<u64> {
     let (mut requester, mut responder) = (
-        Requester::new(Psn::new(initial)),
-        Responder::new(Psn::new(initial)),
+        Requester::new(config, Psn::new(initial)),
+        Responder::new(config, Psn::new(initial)),
     );
     for (id, &size) in (0..).zip(sizes) {
-        requester.post_write(config, id, Bytes::new(size));
+        post(&mut requester, config, id, size);
     }
     let (mut data, mut replies) = (VecDeque::new(), VecDeque::new());
     let (mut now, mut message, mut placed) = (Time::ZERO, 0usize, 0u64);
     let mut completed = Vec::new();
     while !requester.is_idle() {
         now += Duration::from_us(1);
-        if let Some(segment) = requester.poll_transmit(config, now).filter(|_| !lost()) {
-            data.push_back((now + Duration::from_us(5), segment));
+        if let Some(outgoing) = requester.poll_transmit(config, now).filter(|_| !lost()) {
+            data.push_back((now + Duration::from_us(5), outgoing));
         }
         while data.front().is_some_and(|&(at, _)| at <= now) {
-            let (_, segment) = data.pop_front().expect("checked");
-            let received = responder.on_packet(config, now, &segment);
+            let (_, outgoing) = data.pop_front().expect("checked");
+            let received = hear(&mut responder, config, now, &outgoing.packet);
             if !received.placed.is_zero() {
-                assert_eq!(segment.offset.get(), placed, "placed in order");
+                let Source::Request { offset, .. } = outgoing.source else {
+                    panic!("a WRITE carries its data");
+                };
+                assert_eq!(offset.get(), placed, "placed in order");
                 placed += received.placed.get();
             }
-            if received.message_complete {
+            if received.messages > 0 {
                 assert_eq!(placed, sizes[message], "complete means every byte");
                 (message, placed) = (message + 1, 0);
             }
@@ -42,7 +57,7 @@ fn run(config: &Config, sizes: &[u64], initial: u32, mut lost: impl FnMut() -> b
         }
         while replies.front().is_some_and(|&(at, _)| at <= now) {
             let (_, reply) = replies.pop_front().expect("checked");
-            requester.on_reply(config, now, &reply);
+            requester.on_packet(config, now, &reply);
         }
         if requester.deadline().is_some_and(|at| at <= now) {
             requester.on_timeout(config, now);
@@ -92,8 +107,8 @@ proptest! {
 #[test]
 fn without_loss_nothing_is_sent_twice() {
     let config = config();
-    let mut requester = Requester::new(Psn::new(0));
-    requester.post_write(&config, 1, Bytes::new(1_050));
+    let mut requester = Requester::new(&config, Psn::new(0));
+    post(&mut requester, &config, 1, 1_050);
     let packets = std::iter::from_fn(|| requester.poll_transmit(&config, Time::ZERO)).count();
     assert_eq!((packets, requester.retransmitted()), (11, 0));
     assert_eq!(requester.bytes_in_flight(), Bytes::new(1_050));
@@ -105,9 +120,9 @@ fn the_retry_limit_ends_in_an_error_and_flushes_the_rest() {
         retry_limit: 2,
         ..config()
     };
-    let mut requester = Requester::new(Psn::new(0));
-    requester.post_write(&config, 1, Bytes::new(10));
-    requester.post_write(&config, 2, Bytes::new(10));
+    let mut requester = Requester::new(&config, Psn::new(0));
+    post(&mut requester, &config, 1, 10);
+    post(&mut requester, &config, 2, 10);
     let mut sent = 0;
     while !requester.is_idle() {
         sent += std::iter::from_fn(|| requester.poll_transmit(&config, Time::ZERO)).count();
@@ -124,16 +139,16 @@ fn the_retry_limit_ends_in_an_error_and_flushes_the_rest() {
 #[test]
 fn one_nak_per_gap_and_interval() {
     let config = config();
-    let mut requester = Requester::new(Psn::new(5));
-    let mut responder = Responder::new(Psn::new(5));
-    requester.post_write(&config, 1, Bytes::new(500));
+    let mut requester = Requester::new(&config, Psn::new(5));
+    let mut responder = Responder::new(&config, Psn::new(5));
+    post(&mut requester, &config, 1, 500);
     let segments: Vec<_> =
         std::iter::from_fn(|| requester.poll_transmit(&config, Time::ZERO)).collect();
     let at = |us| Time::ZERO + Duration::from_us(us);
     let naks = |responder: &mut Responder, us| {
         segments[1..]
             .iter()
-            .filter_map(|s| responder.on_packet(&config, at(us), s).reply)
+            .filter_map(|s| hear(responder, &config, at(us), &s.packet).reply)
             .count()
     };
     assert_eq!(naks(&mut responder, 1), 1);

@@ -1,0 +1,230 @@
+//! What a requester hears from the responder (IBTA 9.7.5, 9.9.2).
+
+use fairlane_units::{Bytes, Psn, Time};
+use fairlane_wire::{Aeth, NakCode, Opcode, Operation as Kind, RnrTimer, Syndrome};
+
+use super::{Progress, Requester, hold};
+use crate::config::Config;
+use crate::packet::{Extension, Packet, Placement};
+use crate::selective::Repeat;
+use crate::work::{Operation, Status};
+
+impl Requester {
+    /// Hears a response; one to packets never sent is ignored.
+    #[inline]
+    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Progress {
+        let mut progress = Progress {
+            acknowledged: Bytes::new(self.unacked_at),
+            advanced: Bytes::ZERO,
+            went_back: false,
+            placement: None,
+        };
+        if self.has_failed() {
+            return progress;
+        }
+        if let (Opcode::RcAcknowledge, Extension::Acknowledge(aeth)) =
+            (packet.opcode, packet.extension)
+        {
+            self.on_acknowledge(config, now, (packet, aeth), &mut progress);
+        } else if self.reads > 0 {
+            self.on_data(config, now, packet, &mut progress);
+        }
+        progress
+    }
+
+    #[inline]
+    fn on_acknowledge(
+        &mut self,
+        config: &Config,
+        now: Time,
+        (packet, aeth): (&Packet, Aeth),
+        progress: &mut Progress,
+    ) {
+        let number = self.number(packet.psn);
+        let acknowledges = matches!(aeth.syndrome, Syndrome::Ack { .. });
+        let expected = number + u64::from(acknowledges);
+        if expected > self.sent {
+            return;
+        }
+        let reached = self.unless_response_missing(expected);
+        if reached > self.unacked {
+            self.progress_to(config, now, reached, progress);
+        }
+        progress.acknowledged = Bytes::new(self.position_near(expected, config.mtu.get()));
+        if reached < expected && expected > self.unacked {
+            // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost.
+            self.ask_again(config, progress);
+        }
+        // A NAK that is older than what is known says nothing.
+        if !acknowledges && number >= self.unacked {
+            self.on_nak(config, now, (packet, aeth), progress);
+        }
+    }
+
+    fn on_nak(
+        &mut self,
+        config: &Config,
+        now: Time,
+        (packet, aeth): (&Packet, Aeth),
+        progress: &mut Progress,
+    ) {
+        let number = self.number(packet.psn);
+        match aeth.syndrome {
+            Syndrome::Ack { .. } => {}
+            Syndrome::Nak(NakCode::SequenceError) | Syndrome::RnrNak { .. }
+                if progress.went_back => {}
+            Syndrome::Nak(NakCode::SequenceError) => {
+                self.on_sequence_error(config, (packet, aeth), progress);
+            }
+            Syndrome::Nak(NakCode::RemoteAccess) => self.fail(number, Status::RemoteAccess),
+            Syndrome::Nak(NakCode::RemoteOperational) => {
+                self.fail(number, Status::RemoteOperation);
+            }
+            Syndrome::Nak(_) => self.fail(number, Status::RemoteInvalidRequest),
+            Syndrome::RnrNak { timer } => {
+                self.on_rnr_nak(config, now, timer);
+                progress.went_back = true;
+            }
+        }
+    }
+
+    fn on_sequence_error(
+        &mut self,
+        config: &Config,
+        (packet, aeth): (&Packet, Aeth),
+        progress: &mut Progress,
+    ) {
+        let arrived = self.number(Psn::new(aeth.msn));
+        match &mut self.scoreboard {
+            Some(scoreboard) if packet.selective => {
+                match scoreboard.on_nak(self.unacked, arrived, self.sent) {
+                    Repeat::Nothing => return,
+                    // What lies between is still to be sent again anyway.
+                    Repeat::From(number) if number > self.next => return,
+                    Repeat::From(number) => self.resume_at(config, number),
+                }
+            }
+            _ => self.go_back(config),
+        }
+        progress.went_back = true;
+    }
+
+    /// Leaves the responder alone for a while (IBTA 9.7.5.2.8).
+    fn on_rnr_nak(&mut self, config: &Config, now: Time, timer: RnrTimer) {
+        if self.hold & hold::RNR != 0 {
+            return;
+        }
+        if self.rnr_retries >= config.rnr_retry_limit {
+            self.fail(self.unacked, Status::RnrRetryExceeded);
+            return;
+        }
+        self.rnr_retries = self.rnr_retries.saturating_add(1);
+        self.retries = 0;
+        self.go_back(config);
+        self.hold |= hold::RNR;
+        self.deadline = Some(now.saturating_add(timer.duration()));
+    }
+
+    /// Hears a packet with the data of a READ or the result of an atomic.
+    fn on_data(&mut self, config: &Config, now: Time, packet: &Packet, progress: &mut Progress) {
+        let number = self.number(packet.psn);
+        let Some((first, end)) = self.oldest_awaiting(self.sent) else {
+            return;
+        };
+        let wanted = first.max(self.unacked);
+        if number < wanted || number >= self.sent {
+            return;
+        }
+        if number > wanted {
+            // Everything before the READ has been carried out; the response has a gap.
+            if first > self.unacked {
+                self.progress_to(config, now, first, progress);
+            }
+            self.ask_again(config, progress);
+            return;
+        }
+        match self.placement(config, number, packet) {
+            Ok(placement) => {
+                self.progress_to(config, now, number + 1, progress);
+                progress.placement = Some(placement);
+            }
+            Err(status) => self.fail(number, status),
+        }
+        debug_assert!(number < end);
+    }
+
+    /// Where the data of response `number` goes.
+    fn placement(
+        &self,
+        config: &Config,
+        number: u64,
+        packet: &Packet,
+    ) -> Result<Placement, Status> {
+        let mtu = config.mtu.get();
+        let index = self.messages.locate(number);
+        let message = self.messages.get(index).ok_or(Status::BadResponse)?;
+        let id = message.request.id;
+        match (message.request.operation, packet.opcode.operation()) {
+            (Operation::Read(_), Kind::ReadResponse) => {
+                let offset = message.offset(number, mtu);
+                let expected = (message.request.length.get() - offset).min(mtu);
+                let ends = packet.opcode.position().ends();
+                if packet.payload.get() != expected || ends != (number + 1 == message.end()) {
+                    return Err(Status::LocalLength);
+                }
+                let offset = Bytes::new(offset);
+                Ok(Placement::Request { id, offset })
+            }
+            (
+                Operation::FetchAdd { .. } | Operation::CompareSwap { .. },
+                Kind::AtomicAcknowledge,
+            ) => match packet.extension {
+                Extension::AtomicResult { original, .. } => Ok(Placement::Result { id, original }),
+                _ => Err(Status::BadResponse),
+            },
+            _ => Err(Status::BadResponse),
+        }
+    }
+
+    fn progress_to(&mut self, config: &Config, now: Time, expected: u64, progress: &mut Progress) {
+        let advanced = self.acknowledge(config, expected);
+        progress.advanced = Bytes::new(progress.advanced.get() + advanced);
+        progress.acknowledged = Bytes::new(self.unacked_at);
+        self.retries = 0;
+        self.rnr_retries = 0;
+        if self.hold & hold::RNR == 0 {
+            self.restart_timer(config, now);
+        }
+    }
+
+    /// Goes back because a response is missing, once for each packet that is the oldest one.
+    fn ask_again(&mut self, config: &Config, progress: &mut Progress) {
+        if self.implied_nak != self.unacked {
+            self.implied_nak = self.unacked;
+            self.go_back(config);
+            progress.went_back = true;
+        }
+    }
+
+    /// How far an acknowledgement of everything before `expected` reaches: not beyond a READ or
+    /// atomic whose response hasn't come.
+    #[inline]
+    fn unless_response_missing(&self, expected: u64) -> u64 {
+        if self.reads == 0 {
+            return expected;
+        }
+        match self.oldest_awaiting(expected) {
+            Some((first, _)) => first.max(self.unacked),
+            None => expected,
+        }
+    }
+
+    /// First and end of the oldest READ or atomic that begins before `limit` and isn't finished.
+    fn oldest_awaiting(&self, limit: u64) -> Option<(u64, u64)> {
+        (self.completed..)
+            .map_while(|index| self.messages.get(index))
+            .take_while(|message| message.first < limit)
+            .find(|message| message.request.operation.awaits_response())
+            .map(|message| (message.first, message.end()))
+    }
+}

@@ -1,0 +1,109 @@
+//! READs and atomics at the responder (IBTA 9.4.4, 9.4.5, 9.7.5.1.4).
+
+use alloc::boxed::Box;
+
+use fairlane_units::{Bytes, Psn};
+use fairlane_wire::NakCode;
+
+use super::{Phase, Received, Refusal, Responder};
+use crate::config::Config;
+use crate::memory::{Access, Memory};
+use crate::out_of_order::packets;
+use crate::packet::{Extension, Packet};
+use crate::responses::{Response, Responses};
+use crate::work::{Operation, Remote};
+
+/// Bytes that an atomic works on.
+const ATOMIC: Bytes = Bytes::new(8);
+
+impl Responder {
+    /// Carries out a READ request or an atomic; returns how many PSNs it takes.
+    #[cold]
+    pub(super) fn on_inquiry(
+        &mut self,
+        config: &Config,
+        packet: &Packet,
+        memory: &mut impl Memory,
+        received: &mut Received,
+    ) -> Result<u32, Refusal> {
+        let responses = self
+            .responses
+            .get_or_insert_with(|| Box::new(Responses::new(config)));
+        let busy = responses.pending() >= usize::from(config.max_destination_reads);
+        if busy || self.phase != Phase::Idle || !packet.payload.is_zero() {
+            return Err(Refusal::Nak(NakCode::InvalidRequest));
+        }
+        let psn = packet.psn;
+        let span = match packet.extension {
+            Extension::Remote { remote, length, .. } => {
+                if !length.is_zero() && !memory.permits(Access::Read, remote, length) {
+                    return Err(Refusal::Nak(NakCode::RemoteAccess));
+                }
+                responses.push(read(psn, (remote, length), false));
+                packets(length, config.mtu)
+            }
+            Extension::Atomic(operation) => {
+                let remote = target(&operation).ok_or(Refusal::Nak(NakCode::InvalidRequest))?;
+                if !remote.address.is_multiple_of(ATOMIC.get()) {
+                    return Err(Refusal::Nak(NakCode::InvalidRequest));
+                }
+                if !memory.permits(Access::Atomic, remote, ATOMIC) {
+                    return Err(Refusal::Nak(NakCode::RemoteAccess));
+                }
+                let original = memory.execute(&operation);
+                responses.remember(config, psn, original);
+                responses.push(Response::Atomic { psn, original });
+                1
+            }
+            _ => return Err(Refusal::Nak(NakCode::InvalidRequest)),
+        };
+        received.messages = 1;
+        Ok(span)
+    }
+
+    /// Reads again what was read before, or a part of it.
+    pub(super) fn repeat_read(
+        &mut self,
+        config: &Config,
+        (packet, distance): (&Packet, i32),
+        memory: &impl Memory,
+    ) {
+        let Extension::Remote { remote, length, .. } = packet.extension else {
+            return;
+        };
+        let known = packets(length, config.mtu) <= distance.unsigned_abs();
+        let allowed = length.is_zero() || memory.permits(Access::Read, remote, length);
+        if let Some(responses) = self.responses.as_mut().filter(|_| known && allowed) {
+            responses.discard_from(packet.psn);
+            responses.push(read(packet.psn, (remote, length), true));
+        }
+    }
+
+    /// Answers an atomic again without carrying it out again.
+    pub(super) fn repeat_atomic(&mut self, psn: Psn) {
+        if let Some(responses) = &mut self.responses
+            && let Some(original) = responses.recall(psn)
+        {
+            responses.discard_from(psn);
+            responses.push(Response::Atomic { psn, original });
+        }
+    }
+}
+
+const fn read(psn: Psn, (remote, length): (Remote, Bytes), repeated: bool) -> Response {
+    Response::Read {
+        psn,
+        remote,
+        rest: length,
+        fresh: true,
+        repeated,
+    }
+}
+
+/// The place that an atomic works on.
+const fn target(operation: &Operation) -> Option<Remote> {
+    match operation {
+        Operation::FetchAdd { remote, .. } | Operation::CompareSwap { remote, .. } => Some(*remote),
+        _ => None,
+    }
+}

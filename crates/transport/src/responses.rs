@@ -1,0 +1,200 @@
+//! What a responder owes: responses to READs and atomics, and acknowledgements behind them.
+
+use alloc::collections::VecDeque;
+
+use fairlane_units::{Bytes, Psn};
+use fairlane_wire::{Aeth, Opcode, Syndrome};
+
+use crate::config::Config;
+use crate::packet::{Extension, Outgoing, Packet, Source};
+use crate::work::Remote;
+
+/// One response. They leave in the order of their requests (IBTA 9.7.5.1.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Response {
+    /// The rest of a READ.
+    Read {
+        psn: Psn,
+        remote: Remote,
+        rest: Bytes,
+        /// Whether none of it has been sent.
+        fresh: bool,
+        repeated: bool,
+    },
+    /// The result of an atomic.
+    Atomic { psn: Psn, original: u64 },
+    /// An acknowledgement or NAK.
+    Acknowledge(Packet),
+}
+
+impl Response {
+    const fn psn(&self) -> Psn {
+        match self {
+            Self::Read { psn, .. } | Self::Atomic { psn, .. } => *psn,
+            Self::Acknowledge(packet) => packet.psn,
+        }
+    }
+}
+
+/// The queue of responses, and results of atomics in case they are asked for again.
+#[derive(Clone, Debug)]
+pub(crate) struct Responses {
+    queue: VecDeque<Response>,
+    /// Results of the latest atomics, oldest first.
+    results: VecDeque<(Psn, u64)>,
+    /// Bytes of READ responses sent, repeats included.
+    sent: u64,
+}
+
+impl Responses {
+    pub(crate) fn new(config: &Config) -> Self {
+        let depth = usize::from(config.max_destination_reads);
+        Self {
+            queue: VecDeque::with_capacity(depth * 2 + 2),
+            results: VecDeque::with_capacity(depth),
+            sent: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Bytes of READ responses sent, repeats included.
+    pub(crate) const fn position(&self) -> Bytes {
+        Bytes::new(self.sent)
+    }
+
+    /// READs and atomics that are still to be answered.
+    pub(crate) fn pending(&self) -> usize {
+        self.queue
+            .iter()
+            .filter(|response| !matches!(response, Response::Acknowledge(_)))
+            .count()
+    }
+
+    pub(crate) fn push(&mut self, response: Response) {
+        self.queue.push_back(response);
+    }
+
+    /// Queues an acknowledgement; a positive one makes a positive one right before it unnecessary.
+    pub(crate) fn push_acknowledge(&mut self, packet: Packet) {
+        if let Some(Response::Acknowledge(tail)) = self.queue.back_mut()
+            && is_positive(tail)
+        {
+            *tail = packet;
+        } else {
+            self.queue.push_back(Response::Acknowledge(packet));
+        }
+    }
+
+    /// Forgets responses from `psn` on, which the requester is about to ask for again.
+    pub(crate) fn discard_from(&mut self, psn: Psn) {
+        self.queue.retain(|response| response.psn().is_before(psn));
+    }
+
+    /// Remembers the result of an atomic for as many as the requester may have under way.
+    pub(crate) fn remember(&mut self, config: &Config, psn: Psn, original: u64) {
+        if self.results.len() >= usize::from(config.max_destination_reads).max(1) {
+            self.results.pop_front();
+        }
+        self.results.push_back((psn, original));
+    }
+
+    /// The result of the atomic with that PSN.
+    pub(crate) fn recall(&self, psn: Psn) -> Option<u64> {
+        let mut known = self.results.iter();
+        known
+            .find(|(known, _)| *known == psn)
+            .map(|&(_, original)| original)
+    }
+
+    /// The next packet.
+    pub(crate) fn poll_transmit(&mut self, config: &Config, msn: u32) -> Option<Outgoing> {
+        let aeth = Aeth {
+            syndrome: Syndrome::ACK,
+            msn,
+        };
+        let front = self.queue.front_mut()?;
+        let outgoing = match front {
+            Response::Acknowledge(packet) => plain(*packet),
+            Response::Atomic { psn, original } => {
+                let extension = Extension::AtomicResult {
+                    aeth,
+                    original: *original,
+                };
+                plain(response(Opcode::RcAtomicAcknowledge, *psn, extension))
+            }
+            Response::Read {
+                psn,
+                remote,
+                rest,
+                fresh,
+                repeated,
+            } => {
+                let payload = (*rest).min(config.mtu);
+                let last = payload == *rest;
+                let opcode = match (*fresh, last) {
+                    (true, true) => Opcode::RcReadResponseOnly,
+                    (true, false) => Opcode::RcReadResponseFirst,
+                    (false, false) => Opcode::RcReadResponseMiddle,
+                    (false, true) => Opcode::RcReadResponseLast,
+                };
+                let extension = if opcode.has_aeth() {
+                    Extension::Acknowledge(aeth)
+                } else {
+                    Extension::None
+                };
+                let mut packet = response(opcode, *psn, extension);
+                packet.payload = payload;
+                let outgoing = Outgoing {
+                    packet,
+                    source: Source::Memory(*remote),
+                    retransmitted: *repeated,
+                };
+                self.sent += payload.get();
+                *rest = *rest - payload;
+                (*psn, *remote, *fresh) = (psn.advance(1), remote.behind(payload), false);
+                if !last {
+                    return Some(outgoing);
+                }
+                outgoing
+            }
+        };
+        self.queue.pop_front();
+        Some(outgoing)
+    }
+}
+
+fn is_positive(packet: &Packet) -> bool {
+    matches!(
+        packet.extension,
+        Extension::Acknowledge(Aeth {
+            syndrome: Syndrome::Ack { .. },
+            ..
+        })
+    )
+}
+
+/// A packet of a responder without payload.
+#[inline]
+pub(crate) const fn response(opcode: Opcode, psn: Psn, extension: Extension) -> Packet {
+    Packet {
+        opcode,
+        psn,
+        payload: Bytes::ZERO,
+        ack_request: false,
+        solicited: false,
+        selective: false,
+        extension,
+    }
+}
+
+const fn plain(packet: Packet) -> Outgoing {
+    Outgoing {
+        packet,
+        source: Source::Nothing,
+        retransmitted: false,
+    }
+}

@@ -1,0 +1,83 @@
+//! Which packets a selective repeat sends again.
+//!
+//! A responder that keeps packets out of order reports each of them by a NAK whose PSN is the one
+//! expected and whose MSN field is the PSN that came too early. The requester takes the packets in
+//! between that were not reported as lost, and sends each of them again once; if a packet that was
+//! sent after them arrives before the gap is filled, they are lost once more.
+
+use crate::bitmap::Bitmap;
+
+/// What a requester knows about packets behind the oldest unacknowledged one.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    /// Packets that the responder keeps, from the oldest unacknowledged one on.
+    kept: Bitmap,
+    /// Packets before this that are not kept are to be sent again.
+    end: u64,
+    /// Packets from this on were sent after the repeat began.
+    sent_later: u64,
+}
+
+/// What a selective NAK means for the requester.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Nothing new is lost.
+    Nothing,
+    /// Packets from here on are.
+    From(u64),
+}
+
+impl Scoreboard {
+    pub(crate) fn new(window: u32) -> Self {
+        Self {
+            kept: Bitmap::new(window),
+            end: 0,
+            sent_later: 0,
+        }
+    }
+
+    /// The oldest unacknowledged packet is `by` packets later.
+    #[inline]
+    pub(crate) fn advance(&mut self, by: u64) {
+        self.kept.advance(usize::try_from(by).unwrap_or(usize::MAX));
+    }
+
+    /// Everything that isn't kept is to be sent again.
+    pub(crate) fn repeat_all(&mut self, sent: u64) {
+        (self.end, self.sent_later) = (sent, sent);
+    }
+
+    /// The first packet from `number` on that is worth sending.
+    pub(crate) fn next_missing(&self, number: u64, unacked: u64, sent: u64) -> u64 {
+        if number >= self.end {
+            return number.max(sent);
+        }
+        let index = usize::try_from(number - unacked).unwrap_or(usize::MAX);
+        let missing = unacked + self.kept.first_clear(index) as u64;
+        if missing < self.end { missing } else { sent }
+    }
+
+    /// Hears that `arrived` came while `unacked` was expected; all before `sent` has been sent.
+    pub(crate) fn on_nak(&mut self, unacked: u64, arrived: u64, sent: u64) -> Repeat {
+        if arrived <= unacked || arrived >= sent {
+            // The responder couldn't keep it: everything that isn't kept must come again.
+            self.repeat_all(sent);
+            return Repeat::From(unacked);
+        }
+        if let Ok(index) = usize::try_from(arrived - unacked)
+            && index < self.kept.len()
+        {
+            self.kept.set(index);
+        }
+        let active = self.end > unacked;
+        if !active || arrived >= self.sent_later {
+            (self.end, self.sent_later) = (arrived, sent);
+            Repeat::From(unacked)
+        } else if arrived > self.end {
+            let from = core::mem::replace(&mut self.end, arrived);
+            Repeat::From(from)
+        } else {
+            Repeat::Nothing
+        }
+    }
+}
