@@ -194,6 +194,11 @@ impl Requester {
         self.psn(self.sent)
     }
 
+    /// The number behind everything that is posted.
+    pub const fn posted_psn(&self) -> Psn {
+        self.psn(self.posted)
+    }
+
     /// Begins no work request that hasn't begun yet.
     pub fn drain(&mut self, config: &Config) {
         self.draining = true;
