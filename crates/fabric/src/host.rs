@@ -3,19 +3,21 @@
 use fairlane_congestion::Ack;
 use fairlane_engine::Event;
 use fairlane_scenario::{AckPause, Verb};
-use fairlane_transport::{self as transport, Extension, Remote, Status, Unchecked};
+use fairlane_transport::{self as transport, Extension, Remote, Reply, Status, Unchecked};
 use fairlane_units::{Bytes, Psn, Rate, Time};
 use fairlane_wire::{Aeth, ExtensionKind, NakCode, Opcode, Syndrome};
 
 use crate::connection::{ACK_TIMEOUT, Connection, WAKES};
 use crate::nic::Turn;
 use crate::packet::{Kind, NONE, Packet};
+use crate::response::{self, ACCEPTED};
 use crate::world::{Waking, World};
 use crate::{Outcome, TraceEvent};
 
 impl World {
-    /// A packet has arrived at a host.
-    #[inline]
+    /// A packet has arrived at a host. Not part of what handles arrivals at switches, which would need
+    /// more registers than there are.
+    #[inline(never)]
     pub(crate) fn on_host_arrival(&mut self, port: u32, at: u32) {
         if self.tracer.is_on() {
             self.trace(port, at, TraceEvent::Received);
@@ -63,7 +65,7 @@ impl World {
         }
         let complete = received.messages > 0 && self.is_received(slot);
         match received.reply {
-            Some(reply) => self.answer(port, at, &reply),
+            Some(reply) => self.answer(port, at, Opcode::RcAcknowledge, &reply),
             None => self.discard(at),
         }
         if complete {
@@ -82,20 +84,19 @@ impl World {
 
     /// Turns a packet into the answer to it and queues that.
     #[inline]
-    pub(crate) fn answer(&mut self, port: u32, at: u32, reply: &transport::Packet) {
+    pub(crate) fn answer(&mut self, port: u32, at: u32, opcode: Opcode, reply: &Reply) {
         let packet = self.packets.get_mut(at);
-        let (kind, distance) = match reply.extension {
-            Extension::Acknowledge(Aeth {
-                syndrome: Syndrome::Nak(_),
-                msn,
-            }) => (Kind::Nak, Psn::new(msn).distance(reply.psn)),
-            _ => (Kind::Ack, 0),
+        let (kind, distance) = match reply.aeth.syndrome {
+            Syndrome::Ack { .. } => (Kind::Ack, 0),
+            // In a selective NAK the MSN is the PSN of the packet that came too early.
+            _ if reply.selective => (Kind::Nak, Psn::new(reply.aeth.msn).distance(reply.psn)),
+            _ => (Kind::Nak, 0),
         };
         packet.kind = kind;
-        packet.opcode = reply.opcode;
+        packet.opcode = opcode;
         packet.psn = reply.psn.get();
-        packet.wire = self.rules.reply_wire(reply.opcode);
-        packet.payload = if reply.selective { distance as u16 } else { 0 };
+        packet.wire = self.rules.reply_wire(opcode);
+        packet.payload = distance as u16;
         packet.hop = 0;
         packet.epoch = self.epoch;
         packet.flags = packet.flags & Packet::MARKED | Packet::BACK;
@@ -125,14 +126,26 @@ impl World {
             return;
         };
         let nak = packet.kind == Kind::Nak;
-        let reply = reply(&packet, self.rules.transport.is_selective());
-        let progress = connection
-            .requester
-            .on_packet(&self.rules.transport, now, &reply);
+        let config = &self.rules.transport;
+        let progress = if packet.opcode == Opcode::RcAcknowledge {
+            let reply = reply(&packet, config.is_selective());
+            connection.requester.on_reply(config, now, &reply)
+        } else {
+            let extension = Extension::AtomicResult {
+                aeth: ACCEPTED,
+                original: 0,
+            };
+            let result = response::received(&packet, extension);
+            connection.requester.on_packet(config, now, &result).0
+        };
         self.counters.naks += u64::from(nak);
         let marked = packet.has(Packet::MARKED);
         self.counters.cnps += u64::from(marked);
-        let host = connection.source;
+        let (host, message, atomic) = (
+            connection.source,
+            connection.message,
+            connection.verb.is_atomic(),
+        );
         let next = connection.requester.next_position();
         let completed = connection.requester.poll_completion();
         if let Some(completion) = completed {
@@ -145,6 +158,10 @@ impl World {
             self.forget(slot);
         } else {
             self.refresh(slot);
+        }
+        let succeeded = completed.is_some_and(|end| end.status == Status::Success);
+        if atomic && succeeded {
+            self.on_message_received(message);
         }
         self.send_from_host(host);
     }
@@ -586,28 +603,19 @@ fn extension(
 
 /// A reply as the requester hears it.
 #[inline]
-fn reply(packet: &Packet, selective: bool) -> transport::Packet {
-    let syndrome = match packet.kind {
-        Kind::Nak => Syndrome::Nak(NakCode::SequenceError),
-        _ => Syndrome::ACK,
-    };
+fn reply(packet: &Packet, selective: bool) -> Reply {
     let psn = Psn::new(packet.psn);
-    let aeth = Aeth {
-        syndrome,
-        msn: psn.advance(u32::from(packet.payload)).get(),
-    };
-    let extension = if packet.opcode == Opcode::RcAtomicAcknowledge {
-        Extension::AtomicResult { aeth, original: 0 }
+    let syndrome = if packet.kind == Kind::Nak {
+        Syndrome::Nak(NakCode::SequenceError)
     } else {
-        Extension::Acknowledge(aeth)
+        Syndrome::ACK
     };
-    transport::Packet {
-        opcode: packet.opcode,
+    Reply {
         psn,
-        payload: Bytes::ZERO,
-        ack_request: false,
-        solicited: false,
+        aeth: Aeth {
+            syndrome,
+            msn: psn.advance(u32::from(packet.payload)).get(),
+        },
         selective,
-        extension,
     }
 }

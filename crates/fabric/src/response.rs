@@ -5,7 +5,7 @@
 //! for a response; instead, the requester's card sends feedback for each packet of it: the size of an
 //! acknowledgement, with the packet's mark and telemetry.
 
-use fairlane_transport::{self as transport, Extension};
+use fairlane_transport::{self as transport, Extension, Reply, Status};
 use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
@@ -22,7 +22,14 @@ impl World {
         let connection = &mut self.connections.slots[slot as usize];
         if packet.opcode != Opcode::RcReadRequest {
             match connection.responder.poll_transmit(&self.rules.transport) {
-                Some(outgoing) => self.answer(port, at, &outgoing.packet),
+                Some(outgoing) => {
+                    let reply = Reply {
+                        psn: outgoing.packet.psn,
+                        aeth: ACCEPTED,
+                        selective: false,
+                    };
+                    self.answer(port, at, outgoing.packet.opcode, &reply);
+                }
                 None => self.discard(at),
             }
             return;
@@ -71,31 +78,22 @@ impl World {
             self.discard(at);
             return;
         };
-        let aeth = Aeth {
-            syndrome: Syndrome::ACK,
-            msn: 0,
-        };
-        let response = transport::Packet {
-            opcode: packet.opcode,
-            psn: Psn::new(packet.psn),
-            payload: Bytes::new(u64::from(packet.payload)),
-            ack_request: false,
-            solicited: false,
-            selective: false,
-            extension: Extension::Acknowledge(aeth),
-        };
+        let response = received(&packet, Extension::Acknowledge(ACCEPTED));
         let config = &self.rules.transport;
-        let progress = connection.requester.on_packet(config, now, &response);
-        if progress.placement.is_some() {
+        let (_, placement) = connection.requester.on_packet(config, now, &response);
+        if placement.is_some() {
             self.counters.placed += response.payload.get();
         }
         let (host, message) = (connection.source, connection.message);
-        if let Some(completion) = connection.requester.poll_completion() {
-            self.finish(slot, completion.status);
-            self.forget(slot);
-            self.on_message_received(message);
-        } else {
-            self.refresh(slot);
+        match connection.requester.poll_completion() {
+            Some(completion) => {
+                self.finish(slot, completion.status);
+                self.forget(slot);
+                if completion.status == Status::Success {
+                    self.on_message_received(message);
+                }
+            }
+            None => self.refresh(slot),
         }
         if self.rules.response_feedback {
             self.feed_back(port, at);
@@ -142,5 +140,24 @@ impl World {
         self.discard(at);
         self.refresh_response(slot);
         self.send_from_host(host);
+    }
+}
+
+/// The AETH of every response.
+pub(crate) const ACCEPTED: Aeth = Aeth {
+    syndrome: Syndrome::ACK,
+    msn: 0,
+};
+
+/// A response as the requester hears it.
+pub(crate) fn received(packet: &Packet, extension: Extension) -> transport::Packet {
+    transport::Packet {
+        opcode: packet.opcode,
+        psn: Psn::new(packet.psn),
+        payload: Bytes::new(u64::from(packet.payload)),
+        ack_request: false,
+        solicited: false,
+        selective: false,
+        extension,
     }
 }
