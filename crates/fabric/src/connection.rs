@@ -76,6 +76,8 @@ pub(crate) struct Response {
     pub(crate) next: u64,
     /// Bytes that have arrived, as far as the responder's host has heard.
     pub(crate) heard: u64,
+    /// Packets sent more than once.
+    pub(crate) repeated: u32,
 }
 
 impl Response {
@@ -86,6 +88,7 @@ impl Response {
             position: NONE,
             next: 0,
             heard: 0,
+            repeated: 0,
         }
     }
 

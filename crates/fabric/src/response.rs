@@ -64,6 +64,7 @@ impl World {
         let outgoing = connection.responder.poll_transmit(&self.rules.transport);
         let outgoing = outgoing.expect("a response in turn has a packet");
         connection.response.next += outgoing.packet.payload.get();
+        connection.response.repeated += u32::from(outgoing.retransmitted);
         self.counters.retransmissions += u64::from(outgoing.retransmitted);
         self.send_payload(port, slot, &outgoing.packet, Packet::BACK);
         self.refresh_response(slot);

@@ -289,7 +289,10 @@ impl World {
             // A message that never had a way has no ideal time of its own.
             ideal: connection.ideal.unwrap_or(standalone),
             standalone,
-            retransmitted: u32::try_from(connection.requester.retransmitted()).unwrap_or(u32::MAX),
+            retransmitted: u32::try_from(connection.requester.retransmitted())
+                .unwrap_or(u32::MAX)
+                .saturating_add(connection.response.repeated),
+            verb: spec.verb,
             outcome,
         }
     }
@@ -330,6 +333,7 @@ impl World {
             ideal: standalone,
             standalone,
             retransmitted: 0,
+            verb: spec.verb,
             outcome: Outcome::Unfinished,
         }
     }

@@ -23,6 +23,7 @@ fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
         source_port: 10_000,
         destination_port: 100,
         class: 3,
+        verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(size),
         start,
         finish: Some(start + Duration::from_ns(taken)),
@@ -163,6 +164,7 @@ fn marks_and_pauses_are_summed_over_ports() {
         time: Time::from_ns(ns),
         port: PortId::new(0),
         class: 3,
+        verb: fairlane_scenario::Verb::Write,
         pause,
     };
     results.pauses = vec![
