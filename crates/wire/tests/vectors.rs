@@ -1,16 +1,27 @@
 //! Packets of other implementations, network cards among them, byte by byte.
 
-mod common;
-
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use common::bytes;
 use fairlane_units::{Psn, QpNumber};
 use fairlane_wire::{
     Aeth, Bth, Cnp, Datagram, Deth, Ecn, Ethernet, Extension, Field, Frame, Icrc, Ipv4, Ipv6,
     MacAddress, NakCode, Network, NextHeader, Opcode, Packet, Reason, Reth, RnrTimer, Syndrome,
     TrafficClass, Udp, VlanTag,
 };
+
+/// Bytes from hexadecimal digits; white space is ignored.
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = |c: char| c.to_digit(16).expect("a hexadecimal digit") as u8;
+    let digits: Vec<u8> = hex
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(digits)
+        .collect();
+    digits
+        .chunks_exact(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
+}
 
 /// That a frame is read as expected, and that what is expected is written with the same bytes.
 #[track_caller]
