@@ -326,5 +326,5 @@ pub(crate) fn both_ways(
         way.truncate(length);
         Some(way)
     };
-    Some([trace(tuple)?, trace(&tuple.reversed())?])
+    Some([trace(tuple)?, trace(&tuple.answering(rules.hpcc_ns3))?])
 }

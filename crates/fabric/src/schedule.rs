@@ -221,7 +221,7 @@ impl World {
         let tuple = self.tuple_of_message(message);
         let mut there = self.known_hops(slot, false);
         let mut back = self.known_hops(slot, true);
-        for (is_back, tuple) in [(false, tuple), (true, tuple.reversed())] {
+        for (is_back, tuple) in [(false, tuple), (true, tuple.answering(self.rules.hpcc_ns3))] {
             let way = self.connections.way_mut(slot, is_back);
             way.fill(NONE);
             let found = self
@@ -247,7 +247,11 @@ impl World {
     /// The hops of the way that a connection has, if it has one.
     fn known_hops(&mut self, slot: u32, back: bool) -> Vec<Vec<baseline::Link>> {
         let tuple = self.tuple_of_message(self.connections.get(slot).message);
-        let tuple = if back { tuple.reversed() } else { tuple };
+        let tuple = if back {
+            tuple.answering(self.rules.hpcc_ns3)
+        } else {
+            tuple
+        };
         let way = self.connections.way_mut(slot, back);
         let length = way.iter().position(|&port| port == NONE);
         let way = &way[..length.unwrap_or(way.len())];

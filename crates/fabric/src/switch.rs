@@ -129,7 +129,7 @@ impl World {
         let message = self.connections.get(packet.connection).message;
         let tuple = self.tuple_of_message(message);
         if packet.has(Packet::BACK) {
-            tuple.reversed()
+            tuple.answering(self.rules.hpcc_ns3)
         } else {
             tuple
         }

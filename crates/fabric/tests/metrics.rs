@@ -164,7 +164,6 @@ fn marks_and_pauses_are_summed_over_ports() {
         time: Time::from_ns(ns),
         port: PortId::new(0),
         class: 3,
-        verb: fairlane_scenario::Verb::Write,
         pause,
     };
     results.pauses = vec![
