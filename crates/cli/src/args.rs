@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Turn another simulator's files into a scenario
     #[command(subcommand, arg_required_else_help = true)]
     Import(Import),
-    /// Turn results into another simulator's format
+    /// Turn results into another program's format
     #[command(subcommand, arg_required_else_help = true)]
     Export(Export),
     /// Describe the fabric that a scenario builds
@@ -94,6 +94,8 @@ pub(crate) struct ImportHpcc {
 pub(crate) enum Export {
     /// Completion times in the text format of HPCC's ns-3 simulator, in completion order
     HpccFct(ExportHpccFct),
+    /// Packets at captured ports as pcapng, for Wireshark
+    Pcap(ExportPcap),
 }
 
 /// Arguments of `export hpcc-fct`.
@@ -104,6 +106,17 @@ pub(crate) struct ExportHpccFct {
     pub(crate) results: PathBuf,
     /// File to write
     #[arg(short, long, value_name = "FCT.txt")]
+    pub(crate) output: PathBuf,
+}
+
+/// Arguments of `export pcap`.
+#[derive(Args, Debug)]
+pub(crate) struct ExportPcap {
+    /// Directory that `run` has written, of a scenario that captures
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// File to write
+    #[arg(short, long, value_name = "CAPTURE.pcapng")]
     pub(crate) output: PathBuf,
 }
 

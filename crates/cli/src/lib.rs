@@ -18,6 +18,7 @@ mod command;
 mod failure;
 mod interrupt;
 mod meter;
+mod pcap;
 mod print;
 mod progress;
 mod read;

@@ -601,6 +601,14 @@ fn extension(
     }
 }
 
+/// Bytes that the RETH or AtomicETH of a request is about.
+pub(crate) fn request_length(packet: &Packet, config: &transport::Config, size: Bytes) -> Bytes {
+    match extension(packet, config, || size) {
+        Extension::Remote { length, .. } => length,
+        _ => size,
+    }
+}
+
 /// A reply as the requester hears it.
 #[inline]
 fn reply(packet: &Packet, selective: bool) -> Reply {

@@ -10,11 +10,12 @@
 //!
 //! Parts: ports and links (`port`, `link`), switches (`switch`, `buffer`), network cards (`host`,
 //! `nic`), shortest paths (`routing`), what an empty fabric does (`baseline`), the run as a whole
-//! (`schedule`, `faults`, `sampler`, `watch`, `trace`).
+//! (`schedule`, `faults`, `sampler`, `watch`, `trace`, `capture`).
 #![forbid(unsafe_code)]
 
 mod baseline;
 mod buffer;
+mod capture;
 mod connection;
 mod counters;
 mod faults;
@@ -42,6 +43,7 @@ mod watch;
 pub mod workload;
 mod world;
 
+pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
 pub use paths::{PathPreview, paths};
 pub use results::{
     Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,

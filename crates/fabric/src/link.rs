@@ -21,6 +21,9 @@ impl World {
     /// somebody waits for it: see [`World::await_port`].
     #[inline]
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
+        if self.capture.is_on() {
+            self.capture(number, at, true);
+        }
         let now = self.engine.now();
         let port = &mut self.ports[number as usize];
         let wire = u32::from(self.packets.get(at).wire);
@@ -103,11 +106,17 @@ impl World {
             self.warmed ^= self.packets.get(behind.packet()).hop;
         }
         let (receiver, to_switch) = (link.peer, link.peer_on_switch);
+        let pauses = self.packets.get(at).kind.is_pause_frame();
         // Switches repeat pause frames as long as they hold, so the loss of one means nothing.
-        if self.packets.get(at).kind.is_pause_frame() {
-            self.on_pause(receiver, at);
-        } else if link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
+        if !pauses && link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
             self.drop_packet(at, receiver, Drop::LinkError);
+            return;
+        }
+        if self.capture.is_on() {
+            self.capture(receiver, at, false);
+        }
+        if pauses {
+            self.on_pause(receiver, at);
         } else if to_switch {
             self.forward(sender, at);
         } else {

@@ -6,6 +6,8 @@ use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
 use serde::Serialize;
 
+use crate::CaptureRecord;
+
 /// Everything measured in one run.
 #[derive(Clone, Debug)]
 pub struct Results {
@@ -23,6 +25,8 @@ pub struct Results {
     pub trace: Vec<TraceRecord>,
     /// Pause frames in order of arrival.
     pub pauses: Vec<PauseRecord>,
+    /// Packets that passed captured ports, in order of time.
+    pub capture: Vec<CaptureRecord>,
 }
 
 /// One message, posted on a queue pair of its own.

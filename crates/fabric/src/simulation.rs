@@ -7,6 +7,7 @@ use fairlane_units::{Bytes, Duration, NodeId, PortId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
+use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::faults::{Change, Faults};
@@ -169,6 +170,7 @@ fn build_world(
         records: Vec::new(),
         counters: Counters::default(),
         tracer: Tracer::new(&scenario.output.trace_nodes),
+        capture: Capture::new(&scenario.capture, &graph),
         pauses: Vec::new(),
         faults: Faults::new(changes(scenario, &graph)?),
         ending: None,
@@ -406,6 +408,7 @@ impl World {
             totals,
             trace: self.tracer.records,
             pauses: self.pauses,
+            capture: self.capture.records,
         }
     }
 

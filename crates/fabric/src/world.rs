@@ -5,6 +5,7 @@ use fairlane_units::{NodeId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
+use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::faults::Faults;
@@ -110,6 +111,7 @@ pub(crate) struct World {
     pub(crate) counters: Counters,
     pub(crate) sampler: Sampler,
     pub(crate) tracer: Tracer,
+    pub(crate) capture: Capture,
     pub(crate) pauses: Vec<PauseRecord>,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,

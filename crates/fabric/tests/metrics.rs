@@ -95,6 +95,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         },
         trace: Vec::new(),
         pauses: Vec::new(),
+        capture: Vec::new(),
     }
 }
 

@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod blame;
+mod capture_point;
 mod defaults;
 mod document;
 mod error;
@@ -56,6 +57,7 @@ mod topology_text;
 mod types;
 mod validate;
 
+pub use capture_point::CapturePorts;
 pub use error::Error;
 pub use inputs::{Inputs, SideFile};
 pub use layout::{Counts, counts, generate, hosts, layout};

@@ -22,6 +22,8 @@ pub struct Scenario {
     #[serde(with = "crate::optional::never")]
     #[schemars(schema_with = "crate::optional::never::schema")]
     pub stop: Option<Duration>,
+    /// Ports whose packets are captured, for `fairlane export pcap`.
+    pub capture: Vec<CapturePoint>,
     /// What is recorded.
     pub output: Output,
     /// Sizes on the wire.
@@ -569,6 +571,11 @@ pub struct Flow {
 #[serde(transparent)]
 pub struct HostSet(pub String);
 
+/// One or all ports of a node by its number: `"host:3"`, `"switch:7"`, `"switch:7/port:2"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CapturePoint(pub String);
+
 /// A distribution of message sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
@@ -621,6 +628,7 @@ impl Default for Scenario {
             seed: 1,
             profile: Profile::Exact,
             stop: None,
+            capture: Vec::new(),
             output: Output::default(),
             packet: Packet::default(),
             switch: Switch::default(),

@@ -25,6 +25,7 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Import(Import::Hpcc(arguments)) => import::hpcc(&arguments),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
+        Command::Export(Export::Pcap(arguments)) => export::pcap(&arguments),
         Command::Topology(arguments) => topology::topology(&arguments),
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

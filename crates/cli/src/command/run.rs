@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
         summary: &json,
         report: &report(&loaded, &scenario, &results, &figures),
         traced: !loaded.scenario.output.trace_nodes.is_empty(),
+        captured: !loaded.scenario.capture.is_empty(),
     };
     write::all(staging.path(), &content, &interrupt)?;
     let directory = staging.publish(write::NAMES)?;

@@ -1,11 +1,14 @@
 //! Reads back what `run` has written.
 
+mod capture;
 mod csv;
 mod parquet;
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+
+pub(crate) use capture::{Addresses, Capture, CaptureRow};
 
 /// A row of `flows.parquet` or `flows.csv`, as far as exports need it.
 #[derive(Clone, Debug, PartialEq, Eq)]

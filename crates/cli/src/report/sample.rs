@@ -49,6 +49,7 @@ impl Sample {
             series,
             trace: Vec::new(),
             pauses,
+            capture: Vec::new(),
         };
         let name = "Hadoop at 50 % on a fat-tree".into();
         let scenario = "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20);

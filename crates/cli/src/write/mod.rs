@@ -1,11 +1,14 @@
 //! The files of a result directory, described in `docs/results.md`.
 
+mod capture;
 mod column;
 mod csv;
 mod flows;
 mod parquet;
 mod ports;
 mod trace;
+
+pub(crate) use capture::{PAUSE, RESUME};
 
 #[cfg(test)]
 mod tests;
@@ -30,9 +33,13 @@ pub(crate) const NAMES: &[&str] = &[
     "signals.json",
     "summary.json",
     "packets.csv",
+    CAPTURE,
     "pauses.csv",
     "report.html",
 ];
+
+/// Packets at captured ports.
+pub(crate) const CAPTURE: &str = "capture.parquet";
 
 /// What goes into a result directory.
 pub(crate) struct Content<'a> {
@@ -48,6 +55,8 @@ pub(crate) struct Content<'a> {
     pub(crate) report: &'a str,
     /// Whether packets were recorded one by one.
     pub(crate) traced: bool,
+    /// Whether packets were captured.
+    pub(crate) captured: bool,
 }
 
 /// Writes all files into an empty directory.
@@ -71,6 +80,10 @@ pub(crate) fn all(
     interrupt.check()?;
     if content.traced {
         trace::packets(&file("packets.csv"), &results.trace)?;
+    }
+    if content.captured {
+        capture::write(&file(CAPTURE), results)?;
+        interrupt.check()?;
     }
     trace::pauses(&file("pauses.csv"), results)?;
     text(&file("signals.json"), &print::to_json(&results.signals)?)?;

@@ -197,6 +197,7 @@ fn results() -> Results {
         totals: totals(),
         trace: Vec::new(),
         pauses: Vec::new(),
+        capture: Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be known to be wrong before a run.
 
+mod capture;
 mod graph;
 mod limits;
 mod policies;
@@ -43,6 +44,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     sections::check(&subject)?;
     topology::check_links(&subject)?;
     graph::check(&subject)?;
+    capture::check(&subject)?;
     policies::check(&subject)?;
     traffic::check(&subject)?;
     verbs::check(&subject)

@@ -1,11 +1,9 @@
 //! `fairlane export hpcc-fct`.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::args::ExportHpccFct;
+use crate::command::export::replace;
 use crate::failure::Failure;
 use crate::read::{self, FlowRow};
 
@@ -54,35 +52,6 @@ fn address(node: u32) -> Result<u32, Failure> {
         );
     }
     Ok(0x0b00_0001 + ((node / 256) << 16) + ((node % 256) << 8))
-}
-
-/// Writes a file through a temporary one beside it, so that it appears complete or not at all.
-fn replace(
-    path: &Path,
-    fill: &mut dyn FnMut(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let partial = partial_name(path)?;
-    let file = File::create(&partial).map_err(|error| Failure::at(path, error))?;
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    let done = fill(&mut out)
-        .and_then(|()| out.flush().map_err(|error| Failure::at(path, error)))
-        .and_then(|()| fs::rename(&partial, path).map_err(|error| Failure::at(path, error)));
-    if done.is_err() {
-        // The failure that is already on its way says more than one about the temporary file.
-        let _ = fs::remove_file(&partial);
-    }
-    done
-}
-
-fn partial_name(path: &Path) -> Result<PathBuf, Failure> {
-    if path.is_dir() {
-        return Err(Failure::at(path, "is a directory").hint("-o names a file"));
-    }
-    let name = path
-        .file_name()
-        .ok_or_else(|| Failure::at(path, "not a name for a file"))?;
-    let name = format!(".{}.partial-{}", name.to_string_lossy(), std::process::id());
-    Ok(path.with_file_name(name))
 }
 
 #[cfg(test)]

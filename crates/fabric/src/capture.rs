@@ -1,0 +1,232 @@
+//! Packets that pass chosen ports, as a network analyser there would see them.
+
+use fairlane_scenario::{CapturePoint, Verb};
+use fairlane_units::{Bytes, PortId, Psn, Time};
+use fairlane_wire::{Aeth, NakCode, Opcode, Syndrome};
+
+use crate::host;
+use crate::packet::{Kind, Packet};
+use crate::routing::Graph;
+use crate::world::World;
+
+/// A packet that passed a captured port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureRecord {
+    /// When its transmission began, or when it had arrived.
+    pub time: Time,
+    /// The captured port.
+    pub port: PortId,
+    /// Whether the port sent it; else the port received it.
+    pub outbound: bool,
+    /// Traffic class; of a pause frame, the class that it is about.
+    pub class: u8,
+    /// Bytes on the simulated link, without gap.
+    pub size: u16,
+    /// What it was.
+    pub packet: CapturedPacket,
+}
+
+/// What a captured packet was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturedPacket {
+    /// Pauses the sending of a class.
+    Pause,
+    /// Ends that.
+    Resume,
+    /// Belongs to a message.
+    Transport(CapturedTransport),
+}
+
+impl CapturedPacket {
+    /// Its transport headers, unless it is a pause frame.
+    pub const fn transport(&self) -> Option<&CapturedTransport> {
+        match self {
+            Self::Transport(transport) => Some(transport),
+            Self::Pause | Self::Resume => None,
+        }
+    }
+}
+
+/// What the headers of a captured packet say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedTransport {
+    /// The message that it belongs to.
+    pub message: u32,
+    /// What it does. Feedback for a READ's response is an acknowledgement of the requester.
+    pub opcode: Opcode,
+    /// Whether it goes from the responder to the requester, the host that posted the message.
+    pub from_responder: bool,
+    /// Sequence number.
+    pub psn: Psn,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Switches passed.
+    pub switches: u8,
+    /// Congestion experienced, or in a reply its echo.
+    pub marked: bool,
+    /// Asks for an acknowledgement.
+    pub ack_request: bool,
+    /// Its sender keeps packets that arrive out of order.
+    pub selective: bool,
+    /// Of a packet with RETH or AtomicETH.
+    pub access: Option<CapturedAccess>,
+    /// Of a packet with AETH; the MSN counts messages of less than 2^24 packets. In a selective NAK it
+    /// is the PSN of the packet that came too early.
+    pub aeth: Option<Aeth>,
+}
+
+impl CapturedTransport {
+    /// Whether it says only what has arrived: switches don't mark it, and its mark is an echo.
+    pub const fn is_reply(&self) -> bool {
+        matches!(
+            self.opcode,
+            Opcode::RcAcknowledge | Opcode::RcAtomicAcknowledge
+        )
+    }
+}
+
+/// The memory that a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedAccess {
+    /// Bytes of the message before it.
+    pub offset: Bytes,
+    /// Bytes that the request writes, asks for, or works on.
+    pub length: Bytes,
+}
+
+/// Records what passes chosen ports.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Capture {
+    /// By port, whether it is captured; empty if none is.
+    ports: Vec<bool>,
+    pub(crate) records: Vec<CaptureRecord>,
+}
+
+impl Capture {
+    /// `points` have been checked with the scenario; one that isn't a point names no port.
+    pub(crate) fn new(points: &[CapturePoint], graph: &Graph) -> Self {
+        let points: Vec<_> = points
+            .iter()
+            .filter_map(|point| point.ports().ok())
+            .collect();
+        let mut ports = Vec::new();
+        if !points.is_empty() {
+            ports.resize(graph.owners.len(), false);
+        }
+        for (node, edges) in (0..).zip(&graph.edges) {
+            for (number, edge) in (1..).zip(edges) {
+                if points.iter().any(|point| point.contains(node, number)) {
+                    ports[edge.port as usize] = true;
+                }
+            }
+        }
+        Self {
+            ports,
+            records: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.ports.is_empty()
+    }
+}
+
+impl World {
+    /// Records that `port` sends or has received packet `at`, if it is captured.
+    #[cold]
+    pub(crate) fn capture(&mut self, port: u32, at: u32, outbound: bool) {
+        if !self.capture.ports[port as usize] {
+            return;
+        }
+        let packet = self.packets.get(at);
+        let record = CaptureRecord {
+            time: self.engine.now(),
+            port: PortId::new(port),
+            outbound,
+            class: packet.class,
+            size: packet.wire,
+            packet: match packet.kind {
+                Kind::Pause => CapturedPacket::Pause,
+                Kind::Resume => CapturedPacket::Resume,
+                Kind::Data | Kind::Ack | Kind::Nak => {
+                    CapturedPacket::Transport(self.headers_of(packet))
+                }
+            },
+        };
+        self.capture.records.push(record);
+    }
+
+    fn headers_of(&self, packet: &Packet) -> CapturedTransport {
+        let from_responder = packet.has(Packet::BACK);
+        let data = packet.kind == Kind::Data;
+        // Feedback keeps the opcode of the response that it is for.
+        let opcode = match data || from_responder {
+            true => packet.opcode,
+            false => Opcode::RcAcknowledge,
+        };
+        let repeats = opcode.is_request() || opcode == Opcode::RcAcknowledge;
+        CapturedTransport {
+            message: self.connections.get(packet.connection).message,
+            opcode,
+            from_responder,
+            psn: Psn::new(packet.psn),
+            payload: if data { packet.payload } else { 0 },
+            switches: packet.hop,
+            marked: packet.has(Packet::MARKED),
+            ack_request: packet.has(Packet::ACK_REQUEST),
+            selective: self.rules.transport.is_selective() && repeats,
+            access: self.access(packet),
+            aeth: opcode.has_aeth().then(|| self.aeth(packet)),
+        }
+    }
+
+    /// What a request is about, as its RETH or AtomicETH says.
+    fn access(&self, packet: &Packet) -> Option<CapturedAccess> {
+        let opcode = packet.opcode;
+        if packet.kind != Kind::Data || !(opcode.has_reth() || opcode.has_atomic_eth()) {
+            return None;
+        }
+        let message = self.connections.get(packet.connection).message;
+        let size = self.specs[message as usize].size;
+        let mtu = self.rules.transport.mtu.get();
+        Some(CapturedAccess {
+            offset: Bytes::new(u64::from(packet.psn) * mtu),
+            length: host::request_length(packet, &self.rules.transport, size),
+        })
+    }
+
+    /// What an acknowledgement or response says. Each connection carries one message.
+    fn aeth(&self, packet: &Packet) -> Aeth {
+        let syndrome = match packet.kind {
+            Kind::Nak => Syndrome::Nak(NakCode::SequenceError),
+            _ => Syndrome::ACK,
+        };
+        Aeth {
+            syndrome,
+            msn: self.messages_completed(packet),
+        }
+    }
+
+    /// How many messages the sender of a reply or response has completed as a responder.
+    fn messages_completed(&self, packet: &Packet) -> u32 {
+        if !packet.has(Packet::BACK) {
+            return 0;
+        }
+        let connection = self.connections.get(packet.connection);
+        if connection.verb.awaits_response() {
+            return 1;
+        }
+        let config = &self.rules.transport;
+        let psn = Psn::new(packet.psn);
+        if packet.kind == Kind::Nak && config.is_selective() {
+            return psn.advance(u32::from(packet.payload)).get();
+        }
+        let taken = psn.advance(u32::from(packet.kind == Kind::Ack));
+        if config.direct_placement && connection.verb == Verb::Write {
+            // Each packet is a message of its own for the responder.
+            return taken.get();
+        }
+        u32::from(taken == connection.requester.posted_psn())
+    }
+}

@@ -1,0 +1,84 @@
+//! Capture points: nodes and ports that exist.
+
+use std::collections::BTreeSet;
+
+use super::limits::fail;
+use super::{Check, Subject};
+use crate::capture_point::CapturePorts;
+use crate::error::Error;
+
+const HINT: &str = "`fairlane topology` lists hosts and switches";
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    if subject.scenario.capture.is_empty() {
+        return Ok(());
+    }
+    let (counts, mut seen) = (port_counts(subject), BTreeSet::new());
+    for (i, point) in subject.scenario.capture.iter().enumerate() {
+        let place = format!("capture[{i}]");
+        let ports = point.ports().map_err(|error| Error {
+            place: place.clone(),
+            message: format!("\"{}\" {}", crate::lines::shorten(&point.0), error.message),
+            hint: error.hint,
+        })?;
+        check_node(subject, &place, ports)?;
+        let count = counts[ports.node as usize];
+        if let Some(port) = ports.port
+            && !(1..=count).contains(&port)
+        {
+            let node = ports.node;
+            let message = format!("node {node} has no port {port}, expected 1 to {count}");
+            return fail(
+                place,
+                message,
+                "ports are numbered in the order of the links",
+            );
+        }
+        let numbers = (1..=count).filter(|number| ports.contains(ports.node, *number));
+        for number in numbers {
+            if !seen.insert((ports.node, number)) {
+                let message = format!("port {number} of node {} is named twice", ports.node);
+                return fail(place, message, "name every port once");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The node exists and is what it is said to be.
+fn check_node(subject: &Subject<'_>, place: &str, ports: CapturePorts) -> Check {
+    let (node, nodes) = (ports.node, subject.fabric.nodes);
+    if node >= nodes {
+        let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
+        return fail(place, message, HINT);
+    }
+    match (ports.on_switch, subject.is_host(node)) {
+        (true, true) => {
+            let hint = format!("write \"host:{node}\"; {HINT}");
+            fail(
+                place,
+                format!("node {node} is a host, expected a switch"),
+                hint,
+            )
+        }
+        (false, false) => {
+            let hint = format!("write \"switch:{node}\"; {HINT}");
+            fail(
+                place,
+                format!("node {node} is a switch, expected a host"),
+                hint,
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many links each node has.
+fn port_counts(subject: &Subject<'_>) -> Vec<u32> {
+    let mut counts = vec![0; subject.fabric.nodes as usize];
+    for link in &subject.fabric.links {
+        counts[link.a as usize] += 1;
+        counts[link.b as usize] += 1;
+    }
+    counts
+}
