@@ -238,6 +238,56 @@ fn values_out_of_range() {
 }
 
 #[test]
+fn captures_of_what_is_not_there() {
+    let refused = |points: &str, parts: &[&str]| {
+        refused(&format!("capture = [\n{points}\n]\n{STAR}"), parts);
+    };
+    for text in [
+        "hots:1",
+        "host",
+        "host:",
+        "host:1/",
+        "host:+1",
+        "host:1/port",
+        "host:1/port:-1",
+        "host:1 ",
+        "switch:4/port:1/port:2",
+        "host:99999999999",
+        "",
+    ] {
+        let quoted = format!("\"{text}\"");
+        let hint = "\"switch:7/port:2\"";
+        let expected = "names no port, expected host:N or switch:N";
+        refused(&quoted, &["`capture[0]`", "x.toml:2:1", expected, hint]);
+    }
+    refused("1", &["`capture[0]`", "text in quotes"]);
+    refused(
+        "\"host:0\",\n\"host:5\"",
+        &[
+            "x.toml:3:1",
+            "`capture[1]`",
+            "node 5 doesn't exist",
+            "0 to 4",
+        ],
+    );
+    refused(
+        "\"host:4\"",
+        &["node 4 is a switch, expected a host", "write \"switch:4\""],
+    );
+    refused(
+        "\"switch:0\"",
+        &["node 0 is a host, expected a switch", "write \"host:0\""],
+    );
+    refused("\"switch:4/port:0\"", &["has no port 0, expected 1 to 4"]);
+    refused("\"switch:4/port:5\"", &["has no port 5, expected 1 to 4"]);
+    refused("\"host:0/port:2\"", &["has no port 2, expected 1 to 1"]);
+    refused(
+        "\"switch:4/port:2\", \"switch:4\"",
+        &["`capture[1]`", "port 2 of node 4 is named twice"],
+    );
+}
+
+#[test]
 fn thresholds_by_rate() {
     let list = |rows: &str| format!("[switch.ecn]\nthreshold = [{rows}]");
     refused(
