@@ -1,4 +1,4 @@
-//! Base transport header (IBTA 9.2; A17.4 for what RoCEv2 makes of it).
+//! Base transport header (IBTA 9.2; A17 for what RoCEv2 makes of it).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -63,7 +63,7 @@ pub struct Bth {
     /// Whether the receiver of this packet is to slow down; set in a CNP.
     pub becn: bool,
     /// Whether the sender keeps packets that arrive out of order, so that only what is lost need be sent
-    /// again. Fairlane's own use of the lowest of six reserved bits: peers ignore it (IBTA 9.2.7) and
+    /// again. Fairlane's own use of the lowest of six reserved bits: peers ignore it and
     /// the ICRC doesn't cover it.
     pub selective: bool,
     /// The queue pair that is to receive the packet, 24 bits.
@@ -78,7 +78,7 @@ impl Bth {
     /// Length in bytes.
     pub const LENGTH: usize = 12;
 
-    /// The partition that every port is a full member of (IBTA 10.9.1.1).
+    /// The partition that every port is a full member of (IBTA 10.9).
     pub const DEFAULT_PARTITION: TenantId = TenantId::new(0xffff);
 
     /// A header in the default partition with no flag set and no pad bytes.

@@ -26,16 +26,46 @@
 #![forbid(unsafe_code)]
 
 mod aeth;
+mod atomic_ack_eth;
+mod atomic_eth;
 mod bth;
 mod bytes;
+mod cnp;
+mod deth;
 mod error;
+mod ethernet;
+mod frame;
+mod headers;
+mod icrc;
+mod ieth;
+mod immdt;
+mod ipv4;
+mod ipv6;
 mod opcode;
+mod packet;
 mod reth;
 mod timer;
+mod traffic_class;
+mod udp;
 
 pub use aeth::{Aeth, NakCode, Syndrome};
+pub use atomic_ack_eth::AtomicAckEth;
+pub use atomic_eth::AtomicEth;
 pub use bth::Bth;
+pub use cnp::Cnp;
+pub use deth::Deth;
 pub use error::{Error, Field, Reason};
+pub use ethernet::{EtherType, Ethernet, MacAddress, VlanTag};
+pub use frame::{Datagram, Frame, Network};
+pub use headers::{Extension, Headers};
+pub use icrc::{Icrc, IcrcDigest};
+pub use ieth::Ieth;
+pub use immdt::ImmDt;
+pub use ipv4::Ipv4;
+pub use ipv6::{Ipv6, NextHeader};
 pub use opcode::{ExtensionKind, Opcode, Operation, Position, Service};
+pub use packet::Packet;
 pub use reth::Reth;
 pub use timer::{AckTimeout, RnrTimer};
+pub use traffic_class::{Ecn, TrafficClass};
+pub use udp::Udp;

@@ -6,14 +6,14 @@ use fairlane_units::Duration;
 
 const CODES: u8 = 32;
 
-/// Waiting times in units of 10 us (IBTA table 45). Code 0 is the longest.
+/// Waiting times in units of 10 us (IBTA 9.7.5.2.8, table 45). Code 0 is the longest.
 const RNR_UNITS: [u64; CODES as usize] = [
     65_536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024,
     1_536, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768, 49_152,
 ];
 const RNR_UNIT: Duration = Duration::from_us(10);
 
-/// How long a requester waits after an RNR NAK, as its 5-bit code (IBTA 9.7.5.2.8).
+/// How long a requester waits after an RNR NAK, as its 5-bit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RnrTimer(u8);
 
@@ -53,7 +53,7 @@ impl fmt::Display for RnrTimer {
 }
 
 /// How long a requester waits for an acknowledgement, as the exponent in 4.096 us * 2^n
-/// (IBTA 9.9.2.1.2 and 11.2.4.2).
+/// (IBTA 9.7.6.1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AckTimeout(u8);
 

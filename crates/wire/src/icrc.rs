@@ -1,0 +1,306 @@
+//! Invariant CRC: the last four bytes of a packet (IBTA 7.8.1; A17 for what it covers in RoCEv2).
+//!
+//! ```text
+//! +-------------------+----+-----+-----+-------------------+---------+-----+
+//! | 8 bytes of ones   | IP | UDP | BTH | extension headers | payload | pad |
+//! +-------------------+----+-----+-----+-------------------+---------+-----+
+//!   for the LRH         with ones for what routers may change
+//! ```
+//!
+//! The CRC is Ethernet's, its least significant byte sent first. Ones stand for: type of service, time
+//! to live and header checksum of IPv4; traffic class, flow label and hop limit of IPv6; the UDP checksum;
+//! FECN, BECN and the six reserved bits of the BTH.
+
+use core::fmt;
+
+use crate::bth::Bth;
+use crate::error::{Error, Field, Reason};
+use crate::ipv4::Ipv4;
+use crate::ipv6::{Ipv6, NextHeader};
+use crate::udp::Udp;
+
+/// Bytes that change on the way, by their place in their header.
+mod field {
+    use core::ops::Range;
+
+    /// Version 4 and a header of five words.
+    pub(super) const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
+    pub(super) const IPV4_TYPE_OF_SERVICE: usize = 1;
+    pub(super) const IPV4_TTL: usize = 8;
+    pub(super) const IPV4_CHECKSUM: Range<usize> = 10..12;
+    pub(super) const IPV6_VERSION: usize = 0;
+    /// The part of the traffic class beside the version.
+    pub(super) const IPV6_CLASS_BITS: u8 = 0x0f;
+    pub(super) const IPV6_CLASS_AND_LABEL: Range<usize> = 1..4;
+    pub(super) const IPV6_NEXT_HEADER: usize = 6;
+    pub(super) const IPV6_HOP_LIMIT: usize = 7;
+    pub(super) const UDP_CHECKSUM: Range<usize> = 6..8;
+    pub(super) const BTH_CONGESTION: usize = 4;
+}
+
+/// The polynomial of IEEE 802.3 3.2.9, reflected.
+const POLYNOMIAL: u32 = 0xedb8_8320;
+/// How many bytes are taken at once.
+const SLICE: usize = 16;
+
+/// `TABLES[n][b]`: what byte `b` contributes to the remainder `n` bytes later.
+static TABLES: [[u32; 256]; SLICE] = tables();
+
+const fn tables() -> [[u32; 256]; SLICE] {
+    let mut tables = [[0; 256]; SLICE];
+    let mut byte = 0;
+    while byte < 256 {
+        tables[0][byte] = shift(byte as u32, 8);
+        byte += 1;
+    }
+    let mut slice = 1;
+    while slice < SLICE {
+        let mut byte = 0;
+        while byte < 256 {
+            let before = tables[slice - 1][byte];
+            tables[slice][byte] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        slice += 1;
+    }
+    tables
+}
+
+/// The remainder after `bits` zero bits.
+const fn shift(mut remainder: u32, bits: u32) -> u32 {
+    let mut bit = 0;
+    while bit < bits {
+        let carry = remainder & 1;
+        remainder = (remainder >> 1) ^ (carry * POLYNOMIAL);
+        bit += 1;
+    }
+    remainder
+}
+
+/// The remainder after the eight bytes of ones that stand for the LRH.
+const AFTER_LRH: u32 = {
+    // The first four bytes cancel the initial ones.
+    let mut remainder = shift(0, 32);
+    let mut byte = 0;
+    while byte < 4 {
+        remainder = shift(remainder ^ 0xff, 8);
+        byte += 1;
+    }
+    remainder
+};
+
+/// The last four bytes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Icrc(u32);
+
+impl Icrc {
+    /// Length in bytes.
+    pub const LENGTH: usize = 4;
+
+    /// The ICRC with this value, the CRC as an integer.
+    pub const fn new(value: u32) -> Self {
+        Self(value)
+    }
+
+    /// The value as an integer.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The ICRC that has these bytes on the wire.
+    pub const fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
+        Self(u32::from_le_bytes(bytes))
+    }
+
+    /// The bytes on the wire.
+    pub const fn bytes(self) -> [u8; Self::LENGTH] {
+        self.0.to_le_bytes()
+    }
+
+    /// The ICRC of a packet, given from its IP header to its pad.
+    ///
+    /// # Errors
+    /// If the bytes end before the BTH does, or don't begin with an IP header that RoCEv2 has.
+    #[inline]
+    pub fn compute(bytes: &[u8]) -> Result<Self, Error> {
+        Ok(IcrcDigest::new(bytes)?.finish())
+    }
+
+    /// Writes the ICRC of the packet in the first `length` bytes of `buffer`, from its IP header to its pad,
+    /// behind it, and returns the length of both.
+    ///
+    /// # Errors
+    /// As [`Icrc::compute`], and if there is no room for it.
+    pub fn append(buffer: &mut [u8], length: usize) -> Result<usize, Error> {
+        let there = buffer.len();
+        let no_room = || Error::counted(Field::Icrc, Reason::NoRoom, there);
+        let (packet, rest) = buffer.split_at_mut_checked(length).ok_or_else(no_room)?;
+        let place = rest.first_chunk_mut().ok_or_else(no_room)?;
+        *place = Self::compute(packet)?.bytes();
+        Ok(length + Self::LENGTH)
+    }
+
+    /// Checks the ICRC in the last four bytes of a packet that is given from its IP header on.
+    ///
+    /// # Errors
+    /// As [`Icrc::compute`], and [`Reason::Corrupt`] if the ICRC is wrong.
+    pub fn verify(bytes: &[u8]) -> Result<(), Error> {
+        let (packet, icrc) = bytes
+            .split_last_chunk()
+            .ok_or_else(|| Error::counted(Field::Icrc, Reason::Truncated, bytes.len()))?;
+        Self::compute(packet)?.expect(Self::from_bytes(*icrc))
+    }
+
+    /// An error unless `found`, which a packet carries, is the same.
+    #[inline]
+    pub(crate) fn expect(self, found: Self) -> Result<(), Error> {
+        if self == found {
+            Ok(())
+        } else {
+            Err(Error::new(Field::Icrc, Reason::Corrupt, found.0))
+        }
+    }
+}
+
+impl fmt::Display for Icrc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+/// An ICRC in the making, for packets whose bytes lie in several places.
+#[derive(Clone, Copy, Debug)]
+pub struct IcrcDigest {
+    remainder: u32,
+}
+
+impl IcrcDigest {
+    /// Begins with the IP header, everything up to the end of the BTH, and what follows it in `bytes`.
+    ///
+    /// # Errors
+    /// If the bytes end before the BTH does, or don't begin with an IP header that RoCEv2 has. Beside UDP,
+    /// a BTH may follow an IPv6 header at once: that is the ICRC of the first RoCE.
+    #[inline]
+    pub fn new(bytes: &[u8]) -> Result<Self, Error> {
+        let (masked, end) = masked(bytes)?;
+        let mut digest = Self {
+            remainder: AFTER_LRH,
+        };
+        digest.update(&masked[..end]);
+        digest.update(&bytes[end..]);
+        Ok(digest)
+    }
+
+    /// Takes the next bytes of the packet.
+    #[inline]
+    pub fn update(&mut self, bytes: &[u8]) {
+        let (slices, rest) = bytes.as_chunks();
+        for slice in slices {
+            self.remainder = after_slice(self.remainder, slice);
+        }
+        for byte in rest {
+            let index = (self.remainder as u8 ^ byte) as usize;
+            self.remainder = self.remainder >> 8 ^ TABLES[0][index];
+        }
+    }
+
+    /// The ICRC of the bytes so far.
+    #[inline]
+    pub const fn finish(self) -> Icrc {
+        Icrc(!self.remainder)
+    }
+}
+
+/// The remainder after 16 more bytes.
+#[inline]
+fn after_slice(remainder: u32, slice: &[u8; SLICE]) -> u32 {
+    let mut slice = *slice;
+    for (byte, before) in slice.iter_mut().zip(remainder.to_le_bytes()) {
+        *byte ^= before;
+    }
+    let mut after = 0;
+    for (byte, table) in slice.iter().zip(TABLES.iter().rev()) {
+        after ^= table[*byte as usize];
+    }
+    after
+}
+
+/// IPv6, UDP and BTH.
+const LONGEST: usize = Ipv6::LENGTH + Udp::LENGTH + Bth::LENGTH;
+
+/// The bytes up to the end of the BTH with ones for what changes on the way, and how many there are.
+#[inline]
+fn masked(bytes: &[u8]) -> Result<([u8; LONGEST], usize), Error> {
+    let (udp, bth) = places(bytes)?;
+    let end = bth + Bth::LENGTH;
+    let mut masked = [0; LONGEST];
+    let headers = bytes
+        .get(..end)
+        .ok_or_else(|| Error::counted(Field::Bth, Reason::Truncated, bytes.len()))?;
+    masked[..end].copy_from_slice(headers);
+    if masked[0] >> 4 == 4 {
+        masked[field::IPV4_TYPE_OF_SERVICE] = u8::MAX;
+        masked[field::IPV4_TTL] = u8::MAX;
+        masked[field::IPV4_CHECKSUM].fill(u8::MAX);
+    } else {
+        masked[field::IPV6_VERSION] |= field::IPV6_CLASS_BITS;
+        masked[field::IPV6_CLASS_AND_LABEL].fill(u8::MAX);
+        masked[field::IPV6_HOP_LIMIT] = u8::MAX;
+    }
+    if let Some(udp) = udp {
+        masked[udp..][field::UDP_CHECKSUM].fill(u8::MAX);
+    }
+    masked[bth..][field::BTH_CONGESTION] = u8::MAX;
+    Ok((masked, end))
+}
+
+/// Where the UDP header, if there is one, and the BTH begin.
+#[inline]
+fn places(bytes: &[u8]) -> Result<(Option<usize>, usize), Error> {
+    let behind = |ip: usize| (Some(ip), ip + Udp::LENGTH);
+    let refuse = |field, found: u8| Err(Error::new(field, Reason::Unsupported, found.into()));
+    let first = bytes.first().copied();
+    let first = first.ok_or_else(|| Error::new(Field::IpVersion, Reason::Truncated, 0))?;
+    match (first >> 4, bytes.get(field::IPV6_NEXT_HEADER)) {
+        (4, _) if first == field::IPV4_WITHOUT_OPTIONS => Ok(behind(Ipv4::LENGTH)),
+        (4, _) => refuse(Field::HeaderLength, first & 0x0f),
+        (6, Some(&Udp::PROTOCOL)) => Ok(behind(Ipv6::LENGTH)),
+        (6, Some(&NextHeader::INFINIBAND)) => Ok((None, Ipv6::LENGTH)),
+        (6, Some(&other)) => refuse(Field::Protocol, other),
+        (6, None) => Err(Error::counted(Field::Ipv6, Reason::Truncated, bytes.len())),
+        (other, _) => refuse(Field::IpVersion, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The CRC of some bytes by its definition, bit by bit.
+    fn slow(remainder: u32, bytes: &[u8]) -> u32 {
+        let next = |remainder, byte: &u8| shift(remainder ^ u32::from(*byte), 8);
+        bytes.iter().fold(remainder, next)
+    }
+
+    #[test]
+    fn the_crc_is_that_of_ethernet() {
+        // The check value of CRC-32/ISO-HDLC.
+        assert_eq!(!slow(u32::MAX, b"123456789"), 0xcbf4_3926);
+        assert_eq!(slow(u32::MAX, &[0xff; 8]), AFTER_LRH);
+    }
+
+    #[test]
+    fn slices_give_what_single_bits_give() {
+        let mut bytes = [0; 100];
+        for (value, byte) in (7_u8..).zip(&mut bytes) {
+            *byte = value.wrapping_mul(29);
+        }
+        for start in 0..20 {
+            for end in start..bytes.len() {
+                let mut digest = IcrcDigest { remainder: 0x1234 };
+                digest.update(&bytes[start..end]);
+                assert_eq!(digest.remainder, slow(0x1234, &bytes[start..end]));
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A transport packet: what stands in a UDP datagram (IBTA 5.2, A17).
+//!
+//! ```text
+//! +-----+-------------------+---------+------------+------+
+//! | BTH | extension headers | payload | 0-3 pad    | ICRC |
+//! +-----+-------------------+---------+------------+------+
+//!                           whole words of 4 bytes
+//! ```
+//!
+//! A UDP socket hands over just this; only with the IP header, which the socket keeps to itself, can the
+//! ICRC be checked. [`Datagram`](crate::Datagram) has both.
+
+use core::fmt;
+
+use crate::bth::Bth;
+use crate::error::{Error, Field, Reason};
+use crate::headers::{Extension, Headers};
+use crate::icrc::Icrc;
+
+/// Payload and pad are whole words.
+const WORD: usize = 4;
+/// The only version of the transport headers (IBTA 9.2).
+const VERSION: u8 = 0;
+
+/// Transport headers and payload, without the ICRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Packet<'a> {
+    /// The transport headers.
+    pub headers: Headers,
+    /// The data, without pad bytes.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// A packet whose pad count is that of its payload.
+    pub const fn new(bth: Bth, extension: Extension, payload: &'a [u8]) -> Self {
+        let pad_count = pad_length(payload.len()) as u8;
+        Self {
+            headers: Headers {
+                bth: Bth { pad_count, ..bth },
+                extension,
+            },
+            payload,
+        }
+    }
+
+    /// The base transport header.
+    pub const fn bth(&self) -> &Bth {
+        &self.headers.bth
+    }
+
+    /// Length in bytes: headers, payload, pad and ICRC, which is the payload of the UDP datagram.
+    #[inline]
+    pub const fn length(&self) -> usize {
+        let payload = self.payload.len();
+        self.headers.length() + payload + pad_length(payload) + Icrc::LENGTH
+    }
+
+    /// Reads the payload of a UDP datagram, and returns the packet and its ICRC, which isn't checked.
+    ///
+    /// The pad count of packets that have no payload is ignored. Whether payload lengths fit message and
+    /// path MTU is for the transport to say.
+    ///
+    /// # Errors
+    /// If the bytes end early, the opcode isn't known, a field is reserved, the version isn't 0, or there is
+    /// payload where the opcode has none or that isn't whole words.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<(Self, Icrc), Error> {
+        let (headers, rest) = Headers::parse(bytes)?;
+        if headers.bth.version != VERSION {
+            let found = headers.bth.version.into();
+            return Err(Error::new(Field::Version, Reason::Unsupported, found));
+        }
+        let (body, icrc) = rest
+            .split_last_chunk()
+            .ok_or_else(|| Error::counted(Field::Icrc, Reason::Truncated, rest.len()))?;
+        let payload = payload(&headers.bth, body)?;
+        Ok((Self { headers, payload }, Icrc::from_bytes(*icrc)))
+    }
+
+    /// Writes headers, payload and pad to the front of `buffer` and returns the room behind them, where the
+    /// ICRC belongs.
+    ///
+    /// # Errors
+    /// If the buffer is too small, a value has more bits than its field, or extension, payload or pad count
+    /// contradict the opcode.
+    #[inline]
+    pub fn emit<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        self.check()?;
+        let rest = self.headers.emit(buffer)?;
+        let (payload, pad) = (self.payload.len(), pad_length(self.payload.len()));
+        let there = rest.len();
+        let (body, rest) = rest
+            .split_at_mut_checked(payload + pad)
+            .ok_or_else(|| Error::counted(Field::Payload, Reason::NoRoom, there))?;
+        let (data, fill) = body.split_at_mut(payload);
+        data.copy_from_slice(self.payload);
+        fill.fill(0);
+        Ok(rest)
+    }
+
+    /// The pad bytes.
+    pub(crate) fn pad(&self) -> &'static [u8] {
+        &[0; WORD - 1][..pad_length(self.payload.len())]
+    }
+
+    /// Whether payload and pad count are such as the opcode has.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let bth = &self.headers.bth;
+        if bth.version != VERSION {
+            let found = bth.version.into();
+            return Err(Error::new(Field::Version, Reason::Unsupported, found));
+        }
+        if !bth.opcode.has_payload() {
+            return no_payload(self.payload);
+        }
+        if usize::from(bth.pad_count) != pad_length(self.payload.len()) {
+            let found = bth.pad_count.into();
+            return Err(Error::new(Field::PadCount, Reason::Inconsistent, found));
+        }
+        Ok(())
+    }
+}
+
+/// What fills a payload up to whole words.
+const fn pad_length(payload: usize) -> usize {
+    payload.wrapping_neg() % WORD
+}
+
+/// The payload between headers and ICRC.
+#[inline]
+fn payload<'a>(bth: &Bth, body: &'a [u8]) -> Result<&'a [u8], Error> {
+    if !bth.opcode.has_payload() {
+        no_payload(body)?;
+        return Ok(body);
+    }
+    if !body.len().is_multiple_of(WORD) {
+        let reason = Reason::Inconsistent;
+        return Err(Error::counted(Field::Payload, reason, body.len()));
+    }
+    let length = body.len().checked_sub(bth.pad_count.into());
+    length
+        .and_then(|length| body.get(..length))
+        .ok_or_else(|| Error::new(Field::PadCount, Reason::Inconsistent, bth.pad_count.into()))
+}
+
+fn no_payload(bytes: &[u8]) -> Result<(), Error> {
+    if bytes.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::counted(Field::Payload, Reason::Excess, bytes.len()))
+    }
+}
+
+impl fmt::Display for Packet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.payload.len() {
+            0 => self.headers.fmt(f),
+            length => write!(f, "{} payload={length}", self.headers),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opcode::Opcode;
+    use fairlane_units::{Psn, QpNumber};
+
+    fn send(payload: &[u8]) -> Packet<'_> {
+        let bth = Bth::new(Opcode::RcSendOnly, QpNumber::new(7), Psn::new(9));
+        Packet::new(bth, Extension::None, payload)
+    }
+
+    /// The bytes of a SEND with a payload of `N` bytes and an ICRC.
+    fn bytes(payload: &[u8]) -> ([u8; 64], usize) {
+        let (mut buffer, packet) = ([0xee; 64], send(payload));
+        packet.emit(&mut buffer).expect("it is a packet");
+        (buffer, packet.length())
+    }
+
+    #[test]
+    fn payloads_are_filled_up_to_whole_words() {
+        for length in 0..9 {
+            let payload = &[1, 2, 3, 4, 5, 6, 7, 8, 9][..length];
+            let (buffer, total) = bytes(payload);
+            assert_eq!(total, 12 + length.next_multiple_of(4) + 4);
+            let (packet, icrc) = Packet::parse(&buffer[..total]).expect("it is a packet");
+            assert_eq!(packet, send(payload));
+            assert_eq!(icrc.bytes(), [0xee; 4]);
+        }
+    }
+
+    #[test]
+    fn pad_counts_that_contradict_the_payload_are_refused() {
+        let (mut buffer, _) = bytes(&[]);
+        buffer[1] |= 0x10;
+        let error = Packet::parse(&buffer[..16]).expect_err("nothing to cut off");
+        assert_eq!(
+            (error.field, error.reason),
+            (Field::PadCount, Reason::Inconsistent)
+        );
+        let mut packet = send(&[1]);
+        packet.headers.bth.pad_count = 2;
+        let error = packet.emit(&mut [0; 64]).expect_err("3 are needed");
+        assert_eq!(
+            (error.field, error.reason),
+            (Field::PadCount, Reason::Inconsistent)
+        );
+    }
+
+    #[test]
+    fn payloads_that_are_not_whole_words_are_refused() {
+        let (buffer, _) = bytes(&[1, 2, 3, 4]);
+        let error = Packet::parse(&buffer[..19]).expect_err("3 bytes");
+        assert_eq!(error, Error::new(Field::Payload, Reason::Inconsistent, 3));
+    }
+
+    #[test]
+    fn payload_of_packets_that_have_none_is_refused() {
+        for opcode in Opcode::ALL.iter().filter(|opcode| !opcode.has_payload()) {
+            let mut buffer = [0; 64];
+            buffer[0] = opcode.code();
+            let length = opcode.header_length() + Icrc::LENGTH;
+            assert!(Packet::parse(&buffer[..length]).is_ok(), "{opcode}");
+            let error = Packet::parse(&buffer[..length + 4]).expect_err("4 bytes too many");
+            assert_eq!(error, Error::new(Field::Payload, Reason::Excess, 4));
+        }
+    }
+
+    #[test]
+    fn the_pad_count_of_packets_without_payload_is_ignored() {
+        let mut buffer = [0; 20];
+        (buffer[0], buffer[1]) = (Opcode::RcAcknowledge.code(), 0x60);
+        let (packet, _) = Packet::parse(&buffer).expect("an acknowledgement");
+        assert_eq!((packet.bth().pad_count, packet.payload), (2, &[][..]));
+        let mut again = [0; 20];
+        packet.emit(&mut again).expect("it was one");
+        assert_eq!(again, buffer);
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let (mut buffer, total) = bytes(&[]);
+        buffer[1] |= 1;
+        let error = Packet::parse(&buffer[..total]).expect_err("version 1");
+        assert_eq!(error, Error::new(Field::Version, Reason::Unsupported, 1));
+    }
+}
