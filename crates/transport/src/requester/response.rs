@@ -40,24 +40,23 @@ impl Requester {
         (packet, aeth): (&Packet, Aeth),
         progress: &mut Progress,
     ) {
-        let number = self.number(packet.psn);
+        let Some(number) = self.number(packet.psn).filter(|&number| number < self.sent) else {
+            return;
+        };
         let acknowledges = matches!(aeth.syndrome, Syndrome::Ack { .. });
         let expected = number + u64::from(acknowledges);
-        if expected > self.sent {
-            return;
-        }
         let reached = self.unless_response_missing(expected);
         if reached > self.unacked {
             self.progress_to(config, now, reached, progress);
         }
         progress.acknowledged = Bytes::new(self.position_near(expected, config.mtu.get()));
-        if reached < expected && expected > self.unacked {
-            // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost.
+        if reached < expected {
+            // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost. So does
+            // a NAK, which will come again if the READ can be repeated.
             self.ask_again(config, progress);
-        }
-        // A NAK that is older than what is known says nothing.
-        if !acknowledges && number >= self.unacked {
-            self.on_nak(config, now, (packet, aeth), progress);
+        } else if !acknowledges && number >= self.unacked {
+            // A NAK that is older than what is known says nothing.
+            self.on_nak(config, now, (number, packet, aeth), progress);
         }
     }
 
@@ -65,14 +64,11 @@ impl Requester {
         &mut self,
         config: &Config,
         now: Time,
-        (packet, aeth): (&Packet, Aeth),
+        (number, packet, aeth): (u64, &Packet, Aeth),
         progress: &mut Progress,
     ) {
-        let number = self.number(packet.psn);
         match aeth.syndrome {
             Syndrome::Ack { .. } => {}
-            Syndrome::Nak(NakCode::SequenceError) | Syndrome::RnrNak { .. }
-                if progress.went_back => {}
             Syndrome::Nak(NakCode::SequenceError) => {
                 self.on_sequence_error(config, (packet, aeth), progress);
             }
@@ -94,7 +90,7 @@ impl Requester {
         (packet, aeth): (&Packet, Aeth),
         progress: &mut Progress,
     ) {
-        let arrived = self.number(Psn::new(aeth.msn));
+        let arrived = self.number(Psn::new(aeth.msn)).unwrap_or(self.unacked);
         match &mut self.scoreboard {
             Some(scoreboard) if packet.selective => {
                 match scoreboard.on_nak(self.unacked, arrived, self.sent) {
@@ -127,14 +123,17 @@ impl Requester {
 
     /// Hears a packet with the data of a READ or the result of an atomic.
     fn on_data(&mut self, config: &Config, now: Time, packet: &Packet, progress: &mut Progress) {
-        let number = self.number(packet.psn);
         let Some((first, end)) = self.oldest_awaiting(self.sent) else {
             return;
         };
         let wanted = first.max(self.unacked);
-        if number < wanted || number >= self.sent {
+        let plausible = wanted..self.sent;
+        let Some(number) = self
+            .number(packet.psn)
+            .filter(|number| plausible.contains(number))
+        else {
             return;
-        }
+        };
         if number > wanted {
             // Everything before the READ has been carried out; the response has a gap.
             if first > self.unacked {

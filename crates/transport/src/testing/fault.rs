@@ -40,13 +40,15 @@ pub enum Fault {
     ReceivesTwice,
     /// The timer never fires.
     NeverTimesOut,
+    /// The first timeout is the last.
+    GivesUpEarly,
     /// NAKs get lost.
     SwallowsNaks,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::LosesCompletions,
         Self::CompletesTwice,
         Self::HidesFailures,
@@ -62,6 +64,7 @@ impl Fault {
         Self::ForgetsImmediate,
         Self::ReceivesTwice,
         Self::NeverTimesOut,
+        Self::GivesUpEarly,
         Self::SwallowsNaks,
     ];
 

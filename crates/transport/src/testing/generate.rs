@@ -17,6 +17,8 @@ pub(super) const BASE: [u64; 2] = [0x7f00_0000_1000, 0xffff_ffff_0000_0000];
 /// The key that datagrams need.
 pub(super) const QUEUE_KEY: u32 = 0x1111;
 
+const FOREVER: u32 = Config::FOREVER;
+
 const SHARED_KEY: u32 = 0x100;
 const READ_ONLY_KEY: u32 = 0x200;
 const WRITE_ONLY_KEY: u32 = 0x300;
@@ -102,8 +104,8 @@ fn connection(profile: Profile, mtu: u64, choices: &mut Choices) -> [End; 2] {
             mtu: Bytes::new(mtu),
             ack_interval: choices.between(1, 8) as u32,
             ack_timeout: Some(timeout),
-            retry_limit: choices.pick(&[20, 7, 20, 2, 0]),
-            rnr_retry_limit: choices.pick(&[Config::FOREVER, 7, Config::FOREVER, 1, 0]),
+            retry_limit: choices.pick(&[20, 7, 20, 20, 20, 20, 2, 0]),
+            rnr_retry_limit: choices.pick(&[FOREVER, FOREVER, FOREVER, 7, FOREVER, 1, 0]),
             rnr_timer: us(choices.pick(&[10, 40, 160])),
             nak_interval: us(choices.pick(&[0, 20, 100])),
             ack_duplicates: profile == Profile::Clean || !choices.percent(5),
@@ -186,6 +188,9 @@ impl Maker<'_> {
         self.wanted.resize(connections, [0; 2]);
         self.posted.resize(connections, [0; 2]);
         self.faulty = self.choices.percent(30);
+        if self.choices.percent(50) {
+            self.post_early();
+        }
         let steps = self.choices.between(1, 40);
         for _ in 0..steps {
             if !self.choices.has_more() {
@@ -210,11 +215,23 @@ impl Maker<'_> {
             60..90 => self.receive(connection, side),
             90..95 => Action::Drain,
             95..98 => Action::Resume,
-            98 if self.faulty => Action::Fail,
-            99 if self.faulty => self.reconnect(connection),
+            98 if self.faulty && self.choices.percent(50) => Action::Fail,
+            99 if self.faulty && self.choices.percent(50) => self.reconnect(connection),
             _ => self.request(connection, side),
         };
         self.add(connection, side, action);
+    }
+
+    /// Receives that are there before anything takes one.
+    fn post_early(&mut self) {
+        for connection in 0..self.services.len() {
+            for side in Side::BOTH {
+                for _ in 0..self.choices.between(1, 12) {
+                    let receive = self.receive(connection, side);
+                    self.add(connection, side, receive);
+                }
+            }
+        }
     }
 
     fn add(&mut self, connection: usize, side: Side, action: Action) {
@@ -235,7 +252,7 @@ impl Maker<'_> {
 
     fn receive(&mut self, connection: usize, side: Side) -> Action {
         self.posted[connection][side.index()] += 1;
-        let short = self.faulty && self.choices.percent(10);
+        let short = self.faulty && self.choices.percent(5);
         let most = if short { self.mtu } else { self.longest() };
         let least = if short { 0 } else { most };
         Action::Receive(Bytes::new(self.choices.between(least, most)))
@@ -323,7 +340,7 @@ impl Maker<'_> {
         let free = region.length.get().saturating_sub(length);
         let offset = self.choices.between(0, free);
         let mut remote = region.start.behind(Bytes::new(offset));
-        if self.faulty && self.choices.percent(10) {
+        if self.faulty && self.choices.percent(5) {
             remote = match self.choices.below(4) {
                 0 => region.start.behind(Bytes::new(free + 1)),
                 1 => Remote {
@@ -347,7 +364,7 @@ impl Maker<'_> {
     fn word(&mut self, connection: usize, side: Side) -> Remote {
         let region = self.region(connection, side);
         let word = region.start.behind(Bytes::new(8 * self.choices.below(3)));
-        if self.faulty && self.choices.percent(10) {
+        if self.faulty && self.choices.percent(5) {
             return region
                 .start
                 .behind(Bytes::new(region.length.get().next_multiple_of(8)));

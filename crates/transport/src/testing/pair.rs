@@ -21,7 +21,7 @@ use crate::encode::Ends;
 use crate::packet::{Outgoing, Packet, Placement, Source};
 use crate::queue_pair::{Heard, Modify, QueuePair};
 use crate::state::State;
-use crate::work::Receive;
+use crate::work::{Receive, Status};
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;
@@ -42,10 +42,8 @@ pub struct Statistics {
     pub lost: u64,
     /// Deadlines that fired.
     pub timeouts: u64,
-    /// Work requests that ended well.
-    pub succeeded: u64,
-    /// Work requests that ended otherwise.
-    pub failed: u64,
+    /// Work requests by how they ended, in the order of [`Status::ALL`].
+    pub requests: [u64; Status::ALL.len()],
     /// Receives that ended.
     pub received: u64,
     /// When the last event was.
@@ -59,8 +57,9 @@ impl core::ops::AddAssign for Statistics {
         self.retransmitted += other.retransmitted;
         self.lost += other.lost;
         self.timeouts += other.timeouts;
-        self.succeeded += other.succeeded;
-        self.failed += other.failed;
+        for (sum, count) in self.requests.iter_mut().zip(other.requests) {
+            *sum += count;
+        }
         self.received += other.received;
         self.end = self.end.max(other.end);
     }
@@ -153,9 +152,13 @@ impl Pair {
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
-        if fault == Fault::ReadsTooMany {
-            let endpoints = self.hosts.iter_mut().flat_map(|host| &mut host.endpoints);
-            endpoints.for_each(|endpoint| endpoint.config.max_reads += 1);
+        let endpoints = self.hosts.iter_mut().flat_map(|host| &mut host.endpoints);
+        for Endpoint { config, .. } in endpoints {
+            match fault {
+                Fault::ReadsTooMany => config.max_reads += 1,
+                Fault::GivesUpEarly => config.retry_limit = 0,
+                _ => {}
+            }
         }
         self
     }
@@ -244,16 +247,10 @@ impl Pair {
         if end.pair.deadline().is_none_or(|deadline| deadline > now) {
             return Ok(());
         }
-        self.statistics.timeouts += 1;
         if self.fault == Some(Fault::NeverTimesOut) {
-            // The deadline moves on without effect.
-            let config = Config {
-                retry_limit: 0,
-                ..end.config.clone()
-            };
-            end.pair.on_timeout(&config, now);
-            return self.settle(at);
+            return Ok(());
         }
+        self.statistics.timeouts += 1;
         end.pair.on_timeout(&end.config, now);
         self.model.timed_out(at);
         self.note(|| format!("{at:?} deadline"));
@@ -287,6 +284,7 @@ impl Pair {
         let length = outgoing.packet.payload.get();
         let payload = match outgoing.source {
             Source::Nothing => &[][..],
+            _ if length == 0 => &[][..],
             Source::Request { id, offset } => self.model.data(from, id, (offset.get(), length)),
             Source::Memory(remote) => {
                 let memory = &self.hosts[from.0.index()].memory;
@@ -401,9 +399,7 @@ impl Pair {
             if let Some(trace) = &mut self.trace {
                 trace.push(format!("{}: {at:?} {completion:?}", self.now));
             }
-            let well = completion.status == crate::work::Status::Success;
-            self.statistics.succeeded += u64::from(well);
-            self.statistics.failed += u64::from(!well);
+            self.statistics.requests[completion.status as usize] += 1;
             for _ in 0..times {
                 self.model.completed(at, completion)?;
             }

@@ -17,7 +17,8 @@ impl Model {
         outgoing: &Outgoing,
     ) -> Result<(), Violation> {
         let endpoint = self.endpoints[from.1][from.0.index()];
-        let clean = self.is_clean() && endpoint.rnr_naks == 0;
+        let peer = self.endpoints[from.1][from.0.other().index()];
+        let clean = self.is_clean() && endpoint.rnr_naks == 0 && peer.death.is_none();
         let flow = &mut self.flows[from.1][from.0.index()];
         let number = flow.number(outgoing.packet.psn);
         let found = number.and_then(|number| Some((number, flow.locate(number)?)));
@@ -125,13 +126,21 @@ impl Model {
         match status {
             Status::RemoteAccess | Status::RemoteInvalidRequest => {
                 let refused = flow.refused;
+                // A request may be wrong and one too many at once.
+                let too_many = op.has_result() && flow.depths.0 > flow.depths.1;
+                let either = too_many && status == Status::RemoteInvalidRequest;
+                let explained = refused.is_some_and(|(culprit, reason)| {
+                    culprit == index && (reason == status || either)
+                });
                 ensure!(
-                    refused == Some((index, status)),
+                    explained,
                     "request {index} ended with {status:?}, refused is {refused:?}"
                 );
             }
             Status::RetryExceeded => {
-                let explained = !self.is_clean() || peer.death.is_some();
+                // Without loss, a refusal comes as a NAK.
+                let silent = peer.death.is_some() && flow.refused.is_none();
+                let explained = !self.is_clean() || silent;
                 ensure!(explained, "{status:?} on a clean network");
                 ensure!(endpoint.timeouts > retries, "{status:?} too early");
                 ensure!(op.first < flow.sent, "{status:?} of a request never sent");
@@ -159,13 +168,12 @@ impl Model {
 
     fn finish_flow(&self, from: (Side, usize)) -> Result<(), Violation> {
         let flow = &self.flows[from.1][from.0.index()];
-        let dead = self.endpoints[from.1][from.0.index()].death.is_some();
         let target_dead = self.endpoints[from.1][from.0.other().index()]
             .death
             .is_some();
         for op in &flow.ops[flow.completed..] {
             let id = op.request.id;
-            ensure!(!dead && !op.request.signaled, "request {id} never ended");
+            ensure!(!op.request.signaled, "request {id} never ended");
             ensure!(is_finished(flow, op), "request {id} was never finished");
         }
         ensure!(flow.due.is_empty(), "receives never ended: {:?}", flow.due);

@@ -77,6 +77,8 @@ pub(super) struct Flow {
     pub(super) due: VecDeque<ReceiveCompletion>,
     /// The request that the responder refused, and how it ends.
     pub(super) refused: Option<(usize, Status)>,
+    /// Whether a receive was missing once.
+    pub(super) not_ready: bool,
     /// Requests that have ended.
     pub(super) completed: usize,
     /// Whether a request has ended other than well.
@@ -101,6 +103,7 @@ impl Flow {
             received: 0,
             due: VecDeque::new(),
             refused: None,
+            not_ready: false,
             completed: 0,
             broken: false,
         }

@@ -123,9 +123,6 @@ impl Model {
             return Err("a packet that nobody posted was heard".into());
         };
         ensure!(effect.deeds.len() <= 1, "one packet did {:?}", effect.deeds);
-        if effect.failed {
-            return self.refused(to, (number, index), effect);
-        }
         if let Some(placement) = effect.placement {
             self.placed(to, (number, index), (placement, effect))?;
         }
@@ -135,6 +132,9 @@ impl Model {
         }) = effect.deeds.first()
         {
             self.executed(to, (number, index), (operation, original))?;
+        }
+        if effect.failed {
+            self.failed_at(to, (number, index), effect)?;
         }
         if let Some(reply) = &effect.reply {
             self.replied(to, reply)?;
@@ -148,7 +148,12 @@ impl Model {
         (number, index): (u64, usize),
         (placement, effect): (Placement, &Effect<'_>),
     ) -> Result<(), Violation> {
-        self.pass_reads(to, number)?;
+        let flow = &self.flows[to.1][to.0.other().index()];
+        // A packet that may be early says nothing about READs before it.
+        let ahead = number.saturating_sub(flow.taken);
+        if !flow.ops[index].may_be_early(number) || ahead >= flow.window {
+            self.pass_reads(to, number)?;
+        }
         let flow = &self.flows[to.1][to.0.other().index()];
         let op = &flow.ops[index];
         ensure!(flow.refused.is_none(), "placed after a refusal");
@@ -267,22 +272,39 @@ impl Model {
         Ok(())
     }
 
-    /// The responder `to` has failed.
-    fn refused(
+    /// The responder `to` has failed by a packet: by itself, or by one behind it that had come early.
+    fn failed_at(
         &mut self,
         to: (Side, usize),
         (number, index): (u64, usize),
         effect: &Effect<'_>,
     ) -> Result<(), Violation> {
-        // Kept packets behind the one that came may be the reason.
         let flow = &self.flows[to.1][to.0.other().index()];
-        let before = flow.taken;
-        ensure!(effect.placement.is_none(), "failed and placed");
+        let op = &flow.ops[index];
+        let is_read = matches!(op.request.operation, Operation::Read(_));
+        let fine = is_read && self.verdict(to, op, number) == Verdict::Fine;
+        let executed = matches!(effect.deeds.first(), Some(Deed::Executed { .. }));
+        let carried_out = effect.placement.is_some() || executed;
+        if !(carried_out || fine && !flow.early.is_empty()) {
+            return self.refused(to, (number, index));
+        }
+        let end = op.end();
+        self.pass_reads(to, if is_read { end } else { number })?;
+        self.revoked(to, number)
+    }
+
+    /// The responder `to` has refused a packet.
+    fn refused(
+        &mut self,
+        to: (Side, usize),
+        (number, index): (u64, usize),
+    ) -> Result<(), Violation> {
         self.pass_reads(to, number)?;
         let flow = &self.flows[to.1][to.0.other().index()];
+        let taken = flow.taken;
         ensure!(
-            number == flow.taken,
-            "packet {number} was refused while {before} is due"
+            number == taken,
+            "packet {number} was refused while {taken} is due"
         );
         let op = &flow.ops[index];
         let verdict = self.verdict(to, op, number);
@@ -306,6 +328,24 @@ impl Model {
         }
         let death = &mut self.endpoints[to.1][to.0.index()].death;
         *death = death.or(Some(Death::Flushed));
+        Ok(())
+    }
+
+    /// The responder `to` took a packet and failed at one behind it, which had been placed early and
+    /// whose key was invalidated in between.
+    fn revoked(&mut self, to: (Side, usize), number: u64) -> Result<(), Violation> {
+        let flow = &self.flows[to.1][to.0.other().index()];
+        let denied = Verdict::Refused(Status::RemoteAccess);
+        let behind = |op: &&Op| op.first > number && op.first < flow.taken;
+        let mut early = flow.ops.iter().filter(behind);
+        let op = early.find(|op| self.verdict(to, op, op.first) == denied);
+        let Some(index) = op.and_then(|op| flow.locate(op.first)) else {
+            return Err("failed and placed".into());
+        };
+        let flow = &mut self.flows[to.1][to.0.other().index()];
+        flow.taken = flow.ops[index].first;
+        flow.refused = Some((index, Status::RemoteAccess));
+        self.endpoints[to.1][to.0.index()].death = Some(Death::Flushed);
         Ok(())
     }
 
@@ -334,10 +374,10 @@ impl Model {
                 let op = flow.locate(number).map(|index| &flow.ops[index]);
                 let takes = op.is_some_and(|op| op.request.operation.takes_receive());
                 ensure!(takes, "packet {number} needs no receive");
+                self.flows[from.1][from.0.other().index()].not_ready = true;
             }
             Syndrome::Nak(NakCode::SequenceError) if self.is_clean() => {
-                let rnr = self.endpoints[from.1][from.0.other().index()].rnr_naks > 0;
-                ensure!(rnr, "a sequence error on a clean network");
+                ensure!(flow.not_ready, "a sequence error on a clean network");
             }
             _ => {}
         }
