@@ -111,7 +111,7 @@ impl QueuePair {
     }
 
     /// Whether everything that has begun has ended, as SQD waits for.
-    pub const fn is_drained(&self) -> bool {
+    pub fn is_drained(&self) -> bool {
         self.requester.is_drained()
     }
 
@@ -237,7 +237,9 @@ impl QueuePair {
             .on_packet(config, now, packet, memory, receives);
         self.ended.extend(received.completion);
         if received.fault.is_some() {
-            self.fail();
+            // What the responder owes still leaves, the NAK behind it.
+            self.state = State::Error;
+            self.requester.flush();
         }
         Heard {
             placement: received.placement,

@@ -146,8 +146,9 @@ impl Requester {
     }
 
     /// Whether every work request that has begun has ended.
-    pub const fn is_drained(&self) -> bool {
-        self.unacked == self.sent
+    pub fn is_drained(&self) -> bool {
+        let next = self.messages.get(self.sending);
+        self.unacked == self.sent && next.is_none_or(|message| message.first >= self.sent)
     }
 
     /// Work requests that [`poll_completion`](Self::poll_completion) hasn't passed yet.
@@ -287,11 +288,12 @@ impl Requester {
     /// Fires the deadline: ends a wait for the responder, or goes back, or fails at the retry limit.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
         self.deadline = None;
-        if self.is_idle() {
-            return;
-        }
         if self.hold & hold::RNR != 0 {
             self.hold &= !hold::RNR;
+            self.restart_timer(config, now);
+            return;
+        }
+        if self.is_idle() {
             return;
         }
         if self.retries >= config.retry_limit {
@@ -299,6 +301,12 @@ impl Requester {
             return;
         }
         self.retries += 1;
+        if self.retries > 1
+            && let Some(scoreboard) = &mut self.scoreboard
+        {
+            // What the responder seemed to keep doesn't help; perhaps it doesn't keep it.
+            scoreboard.forget();
+        }
         self.go_back(config);
         self.restart_timer(config, now);
     }
@@ -332,11 +340,12 @@ impl Requester {
         self.initial.advance(number as u32)
     }
 
-    /// The packet number of a PSN on the circle around the oldest unacknowledged packet.
+    /// The packet number of a PSN on the circle around the oldest unacknowledged packet; `None` if it
+    /// is before the first one.
     #[inline]
-    fn number(&self, psn: Psn) -> u64 {
+    fn number(&self, psn: Psn) -> Option<u64> {
         let ahead = psn.distance(self.psn(self.unacked));
-        self.unacked.saturating_add_signed(i64::from(ahead))
+        self.unacked.checked_add_signed(i64::from(ahead))
     }
 
     /// Takes packets before `expected` as acknowledged; returns how many bytes they had.

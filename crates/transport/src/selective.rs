@@ -42,6 +42,11 @@ impl Scoreboard {
         self.kept.advance(usize::try_from(by).unwrap_or(usize::MAX));
     }
 
+    /// Nothing is known to be kept.
+    pub(crate) fn forget(&mut self) {
+        self.kept.advance(usize::MAX);
+    }
+
     /// Everything that isn't kept is to be sent again.
     pub(crate) fn repeat_all(&mut self, sent: u64) {
         (self.end, self.sent_later) = (sent, sent);

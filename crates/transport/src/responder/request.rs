@@ -156,7 +156,7 @@ impl Responder {
         let mut end = completion(packet, receive, packet.payload);
         end.source = Some(source);
         if packet.payload > receive.length {
-            (end.status, end.length) = (Status::LocalLength, Bytes::ZERO);
+            end = ReceiveCompletion::failed(receive.id, Status::LocalLength);
         } else {
             let (id, offset) = (receive.id, Bytes::ZERO);
             received.placement = Some(Placement::Receive { id, offset });
