@@ -357,9 +357,8 @@ impl Model {
         let flow = &self.flows[from.1][from.0.other().index()];
         let is_ack = matches!(aeth.syndrome, Syndrome::Ack { .. });
         // Before the first packet there is nothing to acknowledge but that.
-        let number = match flow.number(reply.psn) {
-            Some(number) => number,
-            None => return Err("a reply to a packet before the first".into()),
+        let Some(number) = flow.number(reply.psn) else {
+            return Err("a reply to a packet before the first".into());
         };
         let reached = number + u64::from(is_ack);
         self.pass_reads(from, reached)?;
