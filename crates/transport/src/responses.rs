@@ -171,7 +171,7 @@ impl Responses {
                     retransmitted: *repeated,
                 };
                 self.sent += payload.get();
-                *rest = *rest - payload;
+                *rest -= payload;
                 (*psn, *remote, *fresh) = (psn.advance(1), remote.behind(payload), false);
                 if !last {
                     return Some(outgoing);

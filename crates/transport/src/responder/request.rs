@@ -142,7 +142,7 @@ impl Responder {
 
     /// Takes a datagram; without a receive, or too long for it, it is lost.
     pub(super) fn on_datagram(
-        &mut self,
+        &self,
         packet: &Packet,
         receives: &mut impl Receives,
         received: &mut Received,

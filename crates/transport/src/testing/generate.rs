@@ -43,6 +43,7 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
         wanted: Vec::new(),
         posted: Vec::new(),
         steps: Vec::new(),
+        unreadable: Vec::new(),
     };
     maker.steps();
     Program {
@@ -50,6 +51,7 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
         link: link(profile, maker.choices),
         regions: maker.regions,
         steps: maker.steps,
+        unreadable: maker.unreadable,
         connections,
     }
 }
@@ -179,6 +181,7 @@ struct Maker<'a> {
     /// Receives posted.
     posted: Vec<[u64; 2]>,
     steps: Vec<Step>,
+    unreadable: Vec<(Side, usize, u64)>,
 }
 
 impl Maker<'_> {
@@ -324,8 +327,12 @@ impl Maker<'_> {
         self.wanted[connection][other.index()] += u64::from(operation.takes_receive());
         let id = &mut self.ids[connection][side.index()];
         *id += 1;
+        let id = *id;
+        if self.faulty && self.choices.percent(2) {
+            self.unreadable.push((side, connection, id));
+        }
         Action::Request(WorkRequest {
-            id: *id,
+            id,
             operation,
             length: Bytes::new(length),
             signaled: !self.choices.percent(30),

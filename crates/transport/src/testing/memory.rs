@@ -45,7 +45,7 @@ impl HostMemory {
             deeds: Vec::new(),
         };
         for (place, byte) in memory.bytes.iter_mut().enumerate() {
-            *byte = (place * 37 >> 3) as u8;
+            *byte = ((place * 37) >> 3) as u8;
         }
         memory
     }
