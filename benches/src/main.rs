@@ -5,14 +5,15 @@
 //! Instructions come from `valgrind --tool=callgrind` where it is installed: they hardly vary from
 //! run to run and show a change of a few percent on a busy machine.
 //!
-//! `fairlane-benches` measures everything, `fairlane-benches micro` and `fairlane-benches fabric`
-//! a part. Remaining arguments are for the processes that it starts.
+//! `fairlane-benches` measures everything, `fairlane-benches micro`, `fairlane-benches wire` and
+//! `fairlane-benches fabric` a part. Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
 mod fat_tree;
 mod micro;
 mod process;
 mod table;
+mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,12 +25,15 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        [] => micro::table().and_then(|()| fat_tree::table()),
+        [] => micro::table()
+            .and_then(|()| wire::table())
+            .and_then(|()| fat_tree::table()),
         ["micro"] => micro::table(),
+        ["wire"] => wire::table(),
         ["fabric"] => fat_tree::table(),
         ["one", name, operations] => micro::one(name, operations),
         ["tree", hosts] => fat_tree::one(hosts),
-        _ => Err("usage: fairlane-benches [micro | fabric]".into()),
+        _ => Err("usage: fairlane-benches [micro | wire | fabric]".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,14 +12,15 @@ use fairlane_fabric::{Control, Simulation};
 use fairlane_units::{Duration, Time};
 
 use crate::table::{self, row};
-use crate::{Outcome, process};
+use crate::{Outcome, process, wire};
 
 /// Events that wait while the queue is measured.
 const PENDING: [(&str, u32); 3] = [("1k", 1_000), ("100k", 100_000), ("1M", 1_000_000)];
 const ALGORITHMS: [&str; 3] = ["fixed", "dcqcn", "hpcc"];
-/// Operations timed, and those counted: callgrind is some 50 times slower.
-const TIMED: u64 = 2_000_000;
-const COUNTED: u64 = 100_000;
+const EFFORT: Effort = Effort {
+    timed: 2_000_000,
+    counted: 100_000,
+};
 const REPETITIONS: usize = 3;
 
 /// Measures the parts and prints a table.
@@ -27,12 +28,12 @@ pub(crate) fn table() -> Outcome<()> {
     let counted = process::counts_instructions();
     let mut rows = vec![row(["", "ns", "instructions"])];
     for (name, _) in PENDING {
-        let cost = Cost::of(&format!("queue-{name}"), counted)?;
+        let cost = Cost::of(&format!("queue-{name}"), EFFORT, counted)?;
         rows.push(cost.row(&format!("event queue, {name} events wait: pop and push")));
     }
     for algorithm in ALGORITHMS {
-        let one = Cost::of(&format!("star-{algorithm}"), counted)?;
-        let two = Cost::of(&format!("dumbbell-{algorithm}"), counted)?;
+        let one = Cost::of(&format!("star-{algorithm}"), EFFORT, counted)?;
+        let two = Cost::of(&format!("dumbbell-{algorithm}"), EFFORT, counted)?;
         // Both ways: a switch more for the data packet and for its acknowledgement.
         let switch = two.minus(&one).over(2.0);
         let hosts = one.minus(&switch).minus(&switch);
@@ -41,23 +42,41 @@ pub(crate) fn table() -> Outcome<()> {
             "both hosts, data packet and acknowledgement, {algorithm}"
         )));
     }
-    let title = if counted {
-        "Cost of one operation (user time; instructions by callgrind)"
+    table::print(&title("operation", counted), &rows)
+}
+
+/// The title of a table of costs.
+pub(crate) fn title(what: &str, counted: bool) -> String {
+    let instructions = if counted {
+        "instructions by callgrind"
     } else {
-        "Cost of one operation (user time; no instructions: valgrind is not installed)"
+        "no instructions: valgrind is not installed"
     };
-    table::print(title, &rows)
+    format!("Cost of one {what} (user time; {instructions})")
+}
+
+/// How many operations are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Those timed.
+    pub(crate) timed: u64,
+    /// Those whose instructions are counted: callgrind is some 50 times slower.
+    pub(crate) counted: u64,
 }
 
 /// What one operation costs.
 #[derive(Clone, Copy, Debug)]
-struct Cost {
-    ns: f64,
+pub(crate) struct Cost {
+    pub(crate) ns: f64,
     instructions: Option<f64>,
 }
 
 impl Cost {
-    fn of(name: &str, counted: bool) -> Outcome<Self> {
+    pub(crate) fn of(name: &str, effort: Effort, counted: bool) -> Outcome<Self> {
+        let Effort {
+            timed,
+            counted: few,
+        } = effort;
         let time = |operations: u64| -> Outcome<f64> {
             let mut best = u64::MAX;
             for _ in 0..REPETITIONS {
@@ -70,12 +89,12 @@ impl Cost {
             |operations: u64| process::instructions(&["one", name, &operations.to_string()]);
         let instructions = if counted {
             // What preparation executes cancels out.
-            Some((count(2 * COUNTED)? as f64 - count(COUNTED)? as f64) / COUNTED as f64)
+            Some((count(2 * few)? as f64 - count(few)? as f64) / few as f64)
         } else {
             None
         };
         Ok(Self {
-            ns: time(TIMED)? / TIMED as f64,
+            ns: time(timed)? / timed as f64,
             instructions,
         })
     }
@@ -96,7 +115,7 @@ impl Cost {
         self.map(self, |a, _| a / parts)
     }
 
-    fn row(&self, name: &str) -> Vec<String> {
+    pub(crate) fn row(&self, name: &str) -> Vec<String> {
         let count = self
             .instructions
             .map_or_else(|| "-".into(), |count| format!("{count:.0}"));
@@ -116,6 +135,7 @@ pub(crate) fn one(name: &str, operations: &str) -> Outcome<()> {
                 .ok_or("unknown queue")?;
             hold(pending, operations)?
         }
+        "wire" => wire::run(which, operations)?,
         "star" => message("kind = \"star\"\nhosts = 2", which, operations)?,
         "dumbbell" => {
             let core = "core_link = { rate = \"100Gbps\", delay = \"1us\" }";

@@ -1,7 +1,8 @@
 //! What the fabric does without queues: base round-trip times, and ideal completion times.
 
-use fairlane_scenario::BaseRtt;
+use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
+use fairlane_wire::{Opcode, Position};
 
 use crate::routing::{FiveTuple, Graph, PathSums, Routes, Search};
 use crate::rules::Rules;
@@ -46,7 +47,10 @@ impl Baseline {
         let sizes = if rules.hpcc_ns3 {
             [rules.mtu as u16, 0]
         } else {
-            [rules.data_wire(rules.mtu as u16, true), rules.ack]
+            [
+                rules.data_wire(Opcode::RcWriteOnly, rules.mtu as u16),
+                rules.ack,
+            ]
         };
         let mut baseline = Self {
             nanoseconds: rules.hpcc_ns3,
@@ -169,25 +173,91 @@ pub(crate) fn standalone(pair: RoundTrip, size: Bytes, mtu: u32) -> Duration {
 }
 
 /// Completion time of a message alone on the fabric: each packet is stored and forwarded at every
-/// switch, the sender sends at line rate, and the acknowledgement of the last packet comes back.
+/// switch, the sender sends at line rate, and the acknowledgement of the last packet comes back. A
+/// READ is a request there and all packets of the response back; an atomic a packet there and back.
 ///
 /// Departures form a max-plus recursion: packet i leaves hop j when it has arrived there and packet
 /// i-1 has left with its gap.
-pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules) -> Duration {
+pub(crate) fn ideal(
+    [forward, back]: [&[Link]; 2],
+    verb: Verb,
+    size: Bytes,
+    rules: &Rules,
+) -> Duration {
+    let mut asked = vec![0; forward.len()];
+    let ask = |opcode, asked: &mut [u64]| {
+        let request = rules.data_wire(opcode, 0);
+        pass(forward, request, rules, (0, asked))
+    };
+    let finished = match verb {
+        Verb::Write | Verb::Send => stream([forward, back], (0, size), rules, |position| {
+            let opcode = data_opcode(rules, verb, position);
+            (opcode, Some(rules.ack))
+        }),
+        Verb::Read => {
+            let at = ask(Opcode::RcReadRequest, &mut asked);
+            stream([back, &[]], (at, size), rules, |position| {
+                (response_opcode(position), None)
+            })
+        }
+        Verb::FetchAdd | Verb::CompareSwap => {
+            let at = ask(Opcode::RcFetchAdd, &mut asked);
+            let answer = rules.reply_wire(Opcode::RcAtomicAcknowledge);
+            pass(back, answer, rules, (at, &mut vec![0; back.len()]))
+        }
+    };
+    Duration::from_ps(finished)
+}
+
+/// The opcode of a packet of a WRITE or SEND.
+fn data_opcode(rules: &Rules, verb: Verb, position: Position) -> Opcode {
+    match (verb, position) {
+        (Verb::Write, _) if rules.transport.direct_placement => Opcode::RcWriteOnly,
+        (Verb::Write, Position::First | Position::Only) => Opcode::RcWriteFirst,
+        (Verb::Write, _) => Opcode::RcWriteMiddle,
+        _ => Opcode::RcSendMiddle,
+    }
+}
+
+const fn response_opcode(position: Position) -> Opcode {
+    match position {
+        Position::First => Opcode::RcReadResponseFirst,
+        Position::Middle => Opcode::RcReadResponseMiddle,
+        Position::Last => Opcode::RcReadResponseLast,
+        Position::Only => Opcode::RcReadResponseOnly,
+    }
+}
+
+/// Sends a message of `size`, ready at `start`; `packet` says what each packet is and how large the
+/// answer to it. Returns when the last packet, or its answer, has arrived.
+fn stream(
+    [forward, back]: [&[Link]; 2],
+    (start, size): (u64, Bytes),
+    rules: &Rules,
+    packet: impl Fn(Position) -> (Opcode, Option<u16>),
+) -> u64 {
     let mtu = u64::from(rules.mtu);
     let packets = size.get().div_ceil(mtu).max(1);
     // When each transmitter is free: on the way there, then on the way back.
-    let mut free = vec![0u64; forward.len() + back.len()];
-    let mut answered = 0;
+    let mut free = vec![start; forward.len() + back.len()];
+    let mut finished = start;
     let mut number = 0;
     while number < packets {
         let payload = (size.get() - number * mtu).min(mtu) as u16;
         let (first, last) = (number == 0, number + 1 == packets);
-        let wire = rules.data_wire(payload, first);
+        let (opcode, answer) = packet(match (first, last) {
+            (true, true) => Position::Only,
+            (true, false) => Position::First,
+            (false, false) => Position::Middle,
+            (false, true) => Position::Last,
+        });
         let before = free.clone();
         let (there, answers) = free.split_at_mut(forward.len());
-        let arrived = pass(forward, wire, rules, (0, there));
-        answered = pass(back, rules.ack, rules, (arrived, answers));
+        let wire = rules.data_wire(opcode, payload);
+        finished = pass(forward, wire, rules, (start, there));
+        if let Some(answer) = answer {
+            finished = pass(back, answer, rules, (finished, answers));
+        }
         number += 1;
         // Once a packet of full size shifts every hop by the same span, so does each one after it.
         let shift = free[0] - before[0];
@@ -201,7 +271,7 @@ pub(crate) fn ideal(forward: &[Link], back: &[Link], size: Bytes, rules: &Rules)
             number += skipped;
         }
     }
-    Duration::from_ps(answered)
+    finished
 }
 
 /// Sends one packet, ready at `at`, over all hops; `free` is when each transmitter is free. Returns
@@ -256,5 +326,5 @@ pub(crate) fn both_ways(
         way.truncate(length);
         Some(way)
     };
-    Some([trace(tuple)?, trace(&tuple.reversed())?])
+    Some([trace(tuple)?, trace(&tuple.answering(rules.hpcc_ns3))?])
 }

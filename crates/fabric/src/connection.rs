@@ -2,9 +2,11 @@
 
 use fairlane_congestion::{Controller, Pacer, Window};
 use fairlane_engine::Wake;
+use fairlane_scenario::Verb;
 use fairlane_transport::{Requester, Responder};
 use fairlane_units::{Bytes, Duration, Time};
 
+use crate::nic::Turn;
 use crate::packet::NONE;
 
 /// Deadlines of a connection: those of its controller, then the acknowledgement timeout.
@@ -17,7 +19,6 @@ pub(crate) const ACK_TIMEOUT: usize = fairlane_congestion::TIMERS;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Connection {
-    pub(crate) responder: Responder,
     pub(crate) pacer: Pacer,
     /// The window at the current rate.
     pub(crate) window_limit: Bytes,
@@ -25,23 +26,77 @@ pub(crate) struct Connection {
     pub(crate) packets: u32,
     /// The message that it carries.
     pub(crate) message: u32,
-    /// Sending host.
+    /// The host that posted it.
     pub(crate) source: u32,
-    /// Position among the turns of its host.
+    /// Position among the turns of that host.
     pub(crate) position: u32,
     pub(crate) class: u8,
     pub(crate) live: bool,
     /// Whether an event for the acknowledgement timeout is under way, perhaps too early a one.
     pub(crate) timeout_armed: bool,
+    pub(crate) verb: Verb,
+    pub(crate) responder: Responder,
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,
     pub(crate) window: Window,
     pub(crate) start: Time,
     /// Completion time alone on the fabric, least of the ways that it had.
     pub(crate) ideal: Option<Duration>,
+    pub(crate) response: Response,
 }
 
-const _: () = assert!(std::mem::offset_of!(Connection, requester) == 64);
+const _: () = assert!(std::mem::offset_of!(Connection, responder) == 48);
+
+impl Connection {
+    /// The position of one of its turns.
+    pub(crate) fn turn_mut(&mut self, turn: Turn) -> &mut u32 {
+        if turn.is_response() {
+            &mut self.response.position
+        } else {
+            &mut self.position
+        }
+    }
+
+    /// When the responder's host may send the next packet of the response.
+    pub(crate) fn response_available(&self, paused: bool) -> Option<Time> {
+        let open =
+            self.responder.has_packet() && !paused && self.response.in_flight() < self.window_limit;
+        open.then(|| self.pacer.available())
+    }
+}
+
+/// The sending of a READ's response: the responder's host takes turns, paces and limits it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    /// The responder's host.
+    pub(crate) host: u32,
+    /// Position among the turns of that host, [`NONE`] before a request has come.
+    pub(crate) position: u32,
+    /// Bytes of the message before the next response packet.
+    pub(crate) next: u64,
+    /// Bytes that have arrived, as far as the responder's host has heard.
+    pub(crate) heard: u64,
+    /// Packets sent more than once.
+    pub(crate) repeated: u32,
+}
+
+impl Response {
+    /// Nothing asked for yet.
+    pub(crate) const fn new(host: u32) -> Self {
+        Self {
+            host,
+            position: NONE,
+            next: 0,
+            heard: 0,
+            repeated: 0,
+        }
+    }
+
+    /// Bytes sent that nobody has confirmed.
+    pub(crate) const fn in_flight(&self) -> Bytes {
+        Bytes::new(self.next.saturating_sub(self.heard))
+    }
+}
 
 /// All connections, by slot; a slot is used again after its message has ended.
 #[derive(Debug, Default)]

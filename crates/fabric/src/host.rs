@@ -2,75 +2,113 @@
 
 use fairlane_congestion::Ack;
 use fairlane_engine::Event;
-use fairlane_scenario::AckPause;
-use fairlane_transport::{Reply, ReplyKind, Segment, Status};
+use fairlane_scenario::{AckPause, Verb};
+use fairlane_transport::{self as transport, Extension, Remote, Reply, Status, Unchecked};
 use fairlane_units::{Bytes, Psn, Rate, Time};
+use fairlane_wire::{Aeth, ExtensionKind, NakCode, Opcode, Syndrome};
 
 use crate::connection::{ACK_TIMEOUT, Connection, WAKES};
-use crate::packet::{Kind, Packet};
+use crate::nic::Turn;
+use crate::packet::{Kind, NONE, Packet};
+use crate::response::{self, ACCEPTED};
 use crate::world::{Waking, World};
 use crate::{Outcome, TraceEvent};
 
 impl World {
-    /// A packet has arrived at a host.
-    #[inline]
+    /// A packet has arrived at a host. Not part of what handles arrivals at switches, which would need
+    /// more registers than there are.
+    #[inline(never)]
     pub(crate) fn on_host_arrival(&mut self, port: u32, at: u32) {
         if self.tracer.is_on() {
             self.trace(port, at, TraceEvent::Received);
         }
         let packet = *self.packets.get(at);
         self.counters.delivered.add(packet.wire);
-        match packet.kind {
-            Kind::Data => self.on_data(port, at),
-            Kind::Ack => self.on_reply(at, ReplyKind::Ack),
-            Kind::Nak => self.on_reply(at, ReplyKind::NakSequence),
-            Kind::Pause | Kind::Resume => unreachable!("pauses are taken by the link"),
+        match (packet.kind, packet.has(Packet::BACK)) {
+            (Kind::Data, false) => self.on_request(port, at),
+            (Kind::Ack | Kind::Nak, true) => self.on_reply(at),
+            (Kind::Data, true) => self.on_response(port, at),
+            (Kind::Ack | Kind::Nak, false) => self.on_feedback(at),
+            (Kind::Pause | Kind::Resume, _) => unreachable!("pauses are taken by the link"),
         }
     }
 
-    fn on_data(&mut self, port: u32, at: u32) {
+    fn on_request(&mut self, port: u32, at: u32) {
         let now = self.engine.now();
-        let packet = self.packets.get(at);
+        let packet = *self.packets.get(at);
         let slot = packet.connection;
         let Some(connection) = self.connections.of_packet(slot) else {
             self.discard(at);
             return;
         };
-        let segment = Segment {
+        let (config, message) = (&self.rules.transport, connection.message);
+        let request = transport::Packet {
+            opcode: packet.opcode,
             psn: Psn::new(packet.psn),
-            offset: Bytes::ZERO,
             payload: Bytes::new(u64::from(packet.payload)),
-            first: packet.has(Packet::FIRST),
-            last: packet.has(Packet::LAST),
-            retransmitted: false,
+            ack_request: packet.has(Packet::ACK_REQUEST),
+            solicited: false,
+            selective: config.is_selective(),
+            extension: match packet.opcode.extension() {
+                ExtensionKind::None => Extension::None,
+                _ => extension(&packet, config, || self.specs[message as usize].size),
+            },
         };
+        let (memory, receives) = (&mut Unchecked, &mut Unchecked);
         let received = connection
             .responder
-            .on_packet(&self.rules.transport, now, &segment);
-        let message = connection.message;
+            .on_packet(config, now, &request, memory, receives);
         self.counters.placed += received.placed.get();
+        if connection.verb.awaits_response() {
+            self.on_inquiry(port, at);
+            return;
+        }
+        let complete = received.messages > 0 && self.is_received(slot);
         match received.reply {
-            Some(reply) => self.answer(port, at, &reply),
+            Some(reply) => self.answer(port, at, Opcode::RcAcknowledge, &reply),
             None => self.discard(at),
         }
-        if received.message_complete {
+        if complete {
             self.on_message_received(message);
         }
     }
 
-    /// Turns a data packet into its acknowledgement and queues it.
+    /// Whether all of a connection's message has arrived; placed directly, each packet is one of its
+    /// own for the responder.
     #[inline]
-    fn answer(&mut self, port: u32, at: u32, reply: &Reply) {
+    fn is_received(&self, slot: u32) -> bool {
+        let connection = self.connections.get(slot);
+        !self.rules.transport.direct_placement
+            || connection.responder.expected() == connection.requester.posted_psn()
+    }
+
+    /// Turns a packet into the answer to it and queues that.
+    #[inline]
+    pub(crate) fn answer(&mut self, port: u32, at: u32, opcode: Opcode, reply: &Reply) {
         let packet = self.packets.get_mut(at);
-        packet.kind = Kind::of_reply(reply.kind);
-        packet.psn = reply.expected.get();
-        packet.wire = self.rules.ack;
-        packet.payload = 0;
+        let (kind, distance) = match reply.aeth.syndrome {
+            Syndrome::Ack { .. } => (Kind::Ack, 0),
+            // In a selective NAK the MSN is the PSN of the packet that came too early.
+            _ if reply.selective => (Kind::Nak, Psn::new(reply.aeth.msn).distance(reply.psn)),
+            _ => (Kind::Nak, 0),
+        };
+        packet.kind = kind;
+        packet.opcode = opcode;
+        packet.psn = reply.psn.get();
+        packet.wire = self.rules.reply_wire(opcode);
+        packet.payload = distance as u16;
         packet.hop = 0;
         packet.epoch = self.epoch;
+        packet.flags = packet.flags & Packet::MARKED | Packet::BACK;
         if self.rules.ack_control_class {
             packet.class = 0;
         }
+        self.queue_reply(port, at);
+    }
+
+    /// Queues a packet that goes ahead of a host's queue pairs.
+    #[inline]
+    pub(crate) fn queue_reply(&mut self, port: u32, at: u32) {
         if self.tracer.is_on() {
             self.trace(port, at, TraceEvent::Enqueued);
         }
@@ -79,7 +117,7 @@ impl World {
         self.send_from_host(host);
     }
 
-    fn on_reply(&mut self, at: u32, kind: ReplyKind) {
+    fn on_reply(&mut self, at: u32) {
         let now = self.engine.now();
         let packet = *self.packets.get(at);
         let slot = packet.connection;
@@ -87,40 +125,63 @@ impl World {
             self.discard(at);
             return;
         };
-        let reply = Reply {
-            kind,
-            expected: Psn::new(packet.psn),
+        let nak = packet.kind == Kind::Nak;
+        let config = &self.rules.transport;
+        let progress = if packet.opcode == Opcode::RcAcknowledge {
+            let reply = reply(&packet, config.is_selective());
+            connection.requester.on_reply(config, now, &reply)
+        } else {
+            let extension = Extension::AtomicResult {
+                aeth: ACCEPTED,
+                original: 0,
+            };
+            let result = response::received(&packet, extension);
+            connection.requester.on_packet(config, now, &result).0
         };
-        let progress = connection
-            .requester
-            .on_reply(&self.rules.transport, now, &reply);
-        self.counters.naks += u64::from(kind == ReplyKind::NakSequence);
+        self.counters.naks += u64::from(nak);
         let marked = packet.has(Packet::MARKED);
         self.counters.cnps += u64::from(marked);
-        let host = connection.source;
+        let (host, message, atomic) = (
+            connection.source,
+            connection.message,
+            connection.verb.is_atomic(),
+        );
+        let next = connection.requester.next_position();
         let completed = connection.requester.poll_completion();
         if let Some(completion) = completed {
             self.finish(slot, completion.status);
         }
-        self.hear(slot, packet.telemetry, marked, progress.acknowledged);
+        let positions = (progress.acknowledged, next);
+        self.hear(slot, packet.telemetry, marked, positions);
         self.discard(at);
         if completed.is_some() {
             self.forget(slot);
         } else {
             self.refresh(slot);
         }
+        let succeeded = completed.is_some_and(|end| end.status == Status::Success);
+        if atomic && succeeded {
+            self.on_message_received(message);
+        }
         self.send_from_host(host);
     }
 
-    /// Passes an acknowledgement on to the controller of a connection.
+    /// Passes an acknowledgement on to the controller of a connection: `positions` are those up to
+    /// which it confirms and of the next byte to send.
     #[inline]
-    fn hear(&mut self, slot: u32, telemetry: u32, marked: bool, acknowledged: Bytes) {
+    pub(crate) fn hear(
+        &mut self,
+        slot: u32,
+        telemetry: u32,
+        marked: bool,
+        (acknowledged, next_to_send): (Bytes, Bytes),
+    ) {
         let now = self.engine.now();
         let connection = &mut self.connections.slots[slot as usize];
         let before = connection.controller.rate();
         let ack = Ack {
             acknowledged,
-            next_to_send: connection.requester.next_position(),
+            next_to_send,
             congestion_notified: marked,
             round_trip: None,
             telemetry: self.packets.telemetry(telemetry),
@@ -265,8 +326,8 @@ impl World {
             return chosen;
         }
         let slots = &mut self.connections.slots;
-        turns.sweep(chosen, |slot, position| {
-            slots[slot as usize].position = position
+        turns.sweep(chosen, |turn, position| {
+            *slots[turn.connection()].turn_mut(turn) = position
         })
     }
 
@@ -275,40 +336,61 @@ impl World {
         let now = self.engine.now();
         let nic = &mut self.nics[host as usize];
         let port = nic.port;
-        let slot = nic.turns.serve(position);
+        let turn = nic.turns.serve(position);
+        let slot = turn.connection() as u32;
+        if turn.is_response() {
+            self.send_response(port, slot);
+            return;
+        }
         let connection = &mut self.connections.slots[slot as usize];
-        let segment = connection
-            .requester
-            .poll_transmit(&self.rules.transport, now);
-        let segment = segment.expect("a connection in turn has a packet");
-        let payload = segment.payload.get() as u16;
-        let wire = self.rules.data_wire(payload, segment.first);
-        let mut packet = Packet::new(Kind::Data, connection.class, wire);
-        let first = if segment.first { Packet::FIRST } else { 0 };
-        let last = if segment.last { Packet::LAST } else { 0 };
-        packet.flags = first | last;
+        let config = &self.rules.transport;
+        let outgoing = connection.requester.poll_transmit(config, now);
+        let outgoing = outgoing.expect("a connection in turn has a packet");
+        let closes = connection.requester.bytes_in_flight() >= connection.window_limit;
+        let asks = outgoing.packet.ack_request || closes;
+        let flags = if asks { Packet::ACK_REQUEST } else { 0 };
+        self.counters.retransmissions += u64::from(outgoing.retransmitted);
+        self.send_payload(port, slot, &outgoing.packet, flags);
+        self.refresh(slot);
+    }
+
+    /// Sends a packet of a queue pair and charges its pacer.
+    #[inline]
+    pub(crate) fn send_payload(
+        &mut self,
+        port: u32,
+        slot: u32,
+        outgoing: &transport::Packet,
+        flags: u8,
+    ) {
+        let now = self.engine.now();
+        let connection = &mut self.connections.slots[slot as usize];
+        let payload = outgoing.payload.get() as u16;
+        let wire = self.rules.data_wire(outgoing.opcode, payload);
+        let mut packet = Packet::new(Kind::Data, outgoing.opcode, connection.class, wire);
+        packet.flags = flags;
         packet.connection = slot;
         connection.packets += 1;
-        packet.psn = segment.psn.get();
+        packet.psn = outgoing.psn.get();
         packet.payload = payload;
         packet.epoch = self.epoch;
         if self.rules.telemetry_format.is_some() {
             packet.telemetry = self.packets.alloc_telemetry();
         }
-        let line_rate = self.ports[port as usize].rate;
         let rate = if self.rules.paced {
             connection.controller.rate()
         } else {
-            line_rate
+            self.ports[port as usize].rate
         };
-        connection
-            .pacer
-            .on_sent(now, Bytes::new(u64::from(wire)), rate, self.rules.rounding);
+        // The rate of a READ is that of its response.
+        if outgoing.opcode != Opcode::RcReadRequest {
+            let size = Bytes::new(u64::from(wire));
+            let rounding = self.rules.rounding;
+            connection.pacer.on_sent(now, size, rate, rounding);
+        }
         self.counters.data_packets += 1;
-        self.counters.retransmissions += u64::from(segment.retransmitted);
         let at = self.packets.alloc(packet);
         self.inject(port, at);
-        self.refresh(slot);
     }
 
     /// Puts a packet of a host on its link.
@@ -329,6 +411,10 @@ impl World {
         let paused = self.ports[nic.port as usize].paused & 1 << connection.class != 0;
         nic.turns
             .set(connection.position, available(connection, paused));
+        if connection.response.position != NONE {
+            self.refresh_response(slot);
+        }
+        let connection = &mut self.connections.slots[slot as usize];
         if connection.timeout_armed {
             // Progress moves the timeout to later; the event that is under way finds that out.
             return;
@@ -346,10 +432,15 @@ impl World {
         let nic = &self.nics[host as usize];
         let (paused, count) = (self.ports[nic.port as usize].paused, nic.turns.len() as u32);
         for position in 0..count {
-            let Some(connection) = self.connection_at(host, position) else {
+            let Some((turn, connection)) = self.connection_at(host, position) else {
                 continue;
             };
-            let at = available(connection, paused & 1 << connection.class != 0);
+            let paused = paused & 1 << connection.class != 0;
+            let at = if turn.is_response() {
+                connection.response_available(paused)
+            } else {
+                available(connection, paused)
+            };
             self.nics[host as usize].turns.set(position, at);
         }
     }
@@ -383,8 +474,8 @@ impl World {
         // pause stops; if the earliest of them is not in the future, nobody is woken.
         let earliest = (0..nic.turns.len() as u32)
             .filter_map(|position| self.connection_at(host, position))
-            .filter(|connection| connection.requester.has_packet())
-            .map(|connection| connection.pacer.available())
+            .filter(|(_, connection)| connection.requester.has_packet())
+            .map(|(_, connection)| connection.pacer.available())
             .min();
         match earliest {
             Some(at) if !nic.wake.is_armed() && at > self.now() => self.arm_wake(host, at),
@@ -393,11 +484,15 @@ impl World {
     }
 
     /// The connection in a position, unless it is finished and only waits to be swept.
-    fn connection_at(&self, host: u32, position: u32) -> Option<&Connection> {
-        let slot = self.nics[host as usize].turns.connection(position);
-        let connection = self.connections.get(slot);
-        let here = connection.source == host && connection.position == position;
-        (connection.live && here).then_some(connection)
+    fn connection_at(&self, host: u32, position: u32) -> Option<(Turn, &Connection)> {
+        let turn = self.nics[host as usize].turns.at(position);
+        let connection = &self.connections.slots[turn.connection()];
+        let here = if turn.is_response() {
+            connection.response.host == host && connection.response.position == position
+        } else {
+            connection.source == host && connection.position == position
+        };
+        (connection.live && here).then_some((turn, connection))
     }
 
     fn arm_wake(&mut self, host: u32, at: Time) {
@@ -423,10 +518,10 @@ impl World {
     }
 
     /// Records the end of a connection's message.
-    fn finish(&mut self, slot: u32, status: Status) {
+    pub(crate) fn finish(&mut self, slot: u32, status: Status) {
         let outcome = match status {
             Status::Success => Outcome::Completed,
-            Status::RetryExceeded | Status::Flushed => Outcome::RetryExceeded,
+            _ => Outcome::RetryExceeded,
         };
         self.counters.failed += u32::from(outcome != Outcome::Completed);
         let finish = (outcome == Outcome::Completed).then_some(self.now());
@@ -435,19 +530,27 @@ impl World {
     }
 
     /// Ends the use of a connection.
-    fn forget(&mut self, slot: u32) {
+    pub(crate) fn forget(&mut self, slot: u32) {
         let connection = &mut self.connections.slots[slot as usize];
         let (position, host) = (connection.position, connection.source);
+        let response = connection.response;
         self.connections.remove(slot);
-        let turns = &mut self.nics[host as usize].turns;
         if self.rules.nic_quirks {
-            turns.finish(position);
-        } else {
-            let slots = &mut self.connections.slots;
-            turns.remove(position, |slot, position| {
-                slots[slot as usize].position = position
-            });
+            self.nics[host as usize].turns.finish(position);
+            return;
         }
+        self.leave_turns(host, position);
+        if response.position != NONE {
+            self.leave_turns(response.host, response.position);
+        }
+    }
+
+    fn leave_turns(&mut self, host: u32, position: u32) {
+        let slots = &mut self.connections.slots;
+        let turns = &mut self.nics[host as usize].turns;
+        turns.remove(position, |turn, position| {
+            *slots[turn.connection()].turn_mut(turn) = position
+        });
     }
 }
 
@@ -457,7 +560,10 @@ fn available(connection: &Connection, paused: bool) -> Option<Time> {
     let requester = &connection.requester;
     let open =
         requester.has_packet() && !paused && requester.bytes_in_flight() < connection.window_limit;
-    open.then(|| connection.pacer.available())
+    open.then(|| match connection.verb {
+        Verb::Read => Time::ZERO,
+        _ => connection.pacer.available(),
+    })
 }
 
 /// Rank and component of a deadline of a connection.
@@ -467,4 +573,49 @@ fn deadline_ids(slot: u32, message: u32, timer: usize) -> (u64, fairlane_engine:
         rank,
         Waking::Connection.component(slot * WAKES as u32 + timer as u32),
     )
+}
+
+/// The extension headers of a request, which carry no more than what both ends know anyway.
+#[cold]
+fn extension(
+    packet: &Packet,
+    config: &transport::Config,
+    size: impl FnOnce() -> Bytes,
+) -> Extension {
+    let remote = Remote::default();
+    let length = match packet.opcode {
+        Opcode::RcWriteFirst => size(),
+        // A READ asks for all that is behind its first byte.
+        Opcode::RcReadRequest => {
+            Bytes::new(size().get() - u64::from(packet.psn) * config.mtu.get())
+        }
+        Opcode::RcFetchAdd | Opcode::RcCompareSwap => {
+            return Extension::Atomic(transport::Operation::FetchAdd { remote, add: 1 });
+        }
+        _ => Bytes::new(u64::from(packet.payload)),
+    };
+    Extension::Remote {
+        remote,
+        length,
+        immediate: None,
+    }
+}
+
+/// A reply as the requester hears it.
+#[inline]
+fn reply(packet: &Packet, selective: bool) -> Reply {
+    let psn = Psn::new(packet.psn);
+    let syndrome = if packet.kind == Kind::Nak {
+        Syndrome::Nak(NakCode::SequenceError)
+    } else {
+        Syndrome::ACK
+    };
+    Reply {
+        psn,
+        aeth: Aeth {
+            syndrome,
+            msn: psn.advance(u32::from(packet.payload)).get(),
+        },
+        selective,
+    }
 }

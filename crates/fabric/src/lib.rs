@@ -26,6 +26,7 @@ mod ns3_random;
 mod packet;
 mod paths;
 mod port;
+mod response;
 mod results;
 mod routing;
 mod rules;

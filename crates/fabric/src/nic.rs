@@ -9,13 +9,38 @@ use crate::packet::PacketList;
 const BLOCKED: Time = Time::MAX;
 const BLOCK: usize = 16;
 
+/// What takes turns: the requester of a connection, or the responder that answers its READ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn(u32);
+
+impl Turn {
+    pub(crate) const fn request(connection: u32) -> Self {
+        Self(connection << 1)
+    }
+
+    pub(crate) const fn response(connection: u32) -> Self {
+        Self(connection << 1 | 1)
+    }
+
+    #[inline]
+    pub(crate) const fn is_response(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// The connection's slot.
+    #[inline]
+    pub(crate) const fn connection(self) -> usize {
+        self.0 as usize >> 1
+    }
+}
+
 /// The queue pairs of a port that have work, each with the time from which it may send.
 ///
 /// Times are kept in blocks with a minimum each, so that finding the next queue pair in turn among
 /// n costs about n / 16 + 16 comparisons.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    connections: Vec<u32>,
+    turns: Vec<Turn>,
     available: Vec<Time>,
     finished: Vec<bool>,
     minima: Vec<Time>,
@@ -26,22 +51,22 @@ pub(crate) struct Turns {
 
 impl Turns {
     pub(crate) const fn len(&self) -> usize {
-        self.connections.len()
+        self.turns.len()
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.connections.is_empty()
+        self.turns.is_empty()
     }
 
     /// Adds a connection at the end; returns its position.
-    pub(crate) fn push(&mut self, connection: u32) -> u32 {
-        self.connections.push(connection);
+    pub(crate) fn push(&mut self, turn: Turn) -> u32 {
+        self.turns.push(turn);
         self.available.push(BLOCKED);
         self.finished.push(false);
-        if self.connections.len() > self.minima.len() * BLOCK {
+        if self.turns.len() > self.minima.len() * BLOCK {
             self.minima.push(BLOCKED);
         }
-        (self.connections.len() - 1) as u32
+        (self.turns.len() - 1) as u32
     }
 
     /// Sets the time from which the connection at `position` may send, `None` if it can't.
@@ -107,20 +132,20 @@ impl Turns {
 
     /// Notes that the connection at `position` is being served.
     #[inline]
-    pub(crate) fn serve(&mut self, position: u32) -> u32 {
+    pub(crate) fn serve(&mut self, position: u32) -> Turn {
         self.last = position as usize;
-        self.connections[position as usize]
+        self.turns[position as usize]
     }
 
-    pub(crate) fn connection(&self, position: u32) -> u32 {
-        self.connections[position as usize]
+    pub(crate) fn at(&self, position: u32) -> Turn {
+        self.turns[position as usize]
     }
 
-    /// Removes the connection at `position`; calls `moved(connection, new position)` for those
+    /// Removes the connection at `position`; calls `moved(turn, new position)` for those
     /// behind it. The turn stays with the same neighbour.
-    pub(crate) fn remove(&mut self, position: u32, moved: impl FnMut(u32, u32)) {
+    pub(crate) fn remove(&mut self, position: u32, moved: impl FnMut(Turn, u32)) {
         let position = position as usize;
-        self.connections.remove(position);
+        self.turns.remove(position);
         self.available.remove(position);
         self.finished.remove(position);
         if self.last >= position {
@@ -147,7 +172,7 @@ impl Turns {
     pub(crate) fn sweep(
         &mut self,
         chosen: Option<u32>,
-        moved: impl FnMut(u32, u32),
+        moved: impl FnMut(Turn, u32),
     ) -> Option<u32> {
         if self.finished_count == 0 {
             return chosen;
@@ -168,23 +193,23 @@ impl Turns {
             if chosen == Some(at as u32) {
                 result = Some(kept as u32);
             }
-            self.connections[kept] = self.connections[at];
+            self.turns[kept] = self.turns[at];
             self.available[kept] = self.available[at];
             self.finished[kept] = false;
             kept += 1;
         }
-        self.connections.truncate(kept);
+        self.turns.truncate(kept);
         self.available.truncate(kept);
         self.finished.truncate(kept);
         self.renumber(first, moved);
         result
     }
 
-    fn renumber(&mut self, from: usize, mut moved: impl FnMut(u32, u32)) {
-        for at in from..self.connections.len() {
-            moved(self.connections[at], at as u32);
+    fn renumber(&mut self, from: usize, mut moved: impl FnMut(Turn, u32)) {
+        for at in from..self.turns.len() {
+            moved(self.turns[at], at as u32);
         }
-        self.minima.truncate(self.connections.len().div_ceil(BLOCK));
+        self.minima.truncate(self.turns.len().div_ceil(BLOCK));
         for block in from / BLOCK..self.minima.len() {
             self.minima[block] = self.minimum(block);
         }
@@ -236,7 +261,7 @@ mod tests {
                 let position = if model.is_empty() { 0 } else { pick % model.len() as u32 };
                 match action {
                     0 => {
-                        prop_assert_eq!(turns.push(number), model.len() as u32);
+                        prop_assert_eq!(turns.push(Turn::request(number)), model.len() as u32);
                         model.push((number, BLOCKED));
                     }
                     1 if !model.is_empty() => {
@@ -244,7 +269,7 @@ mod tests {
                         turns.remove(position, |connection, to| moves.push((connection, to)));
                         model.remove(position as usize);
                         for (connection, to) in moves {
-                            prop_assert_eq!(model[to as usize].0, connection);
+                            prop_assert_eq!(Turn::request(model[to as usize].0), connection);
                         }
                     }
                     2 if !model.is_empty() => {
@@ -258,7 +283,8 @@ mod tests {
                         let expected = naive(&available, turns.last, now);
                         prop_assert_eq!(turns.in_turn(now), expected);
                         if let Some(position) = expected {
-                            prop_assert_eq!(turns.serve(position), model[position as usize].0);
+                            let served = turns.serve(position);
+                            prop_assert_eq!(served, Turn::request(model[position as usize].0));
                         }
                     }
                 }

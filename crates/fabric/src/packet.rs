@@ -2,7 +2,7 @@
 
 use fairlane_congestion::Telemetry;
 use fairlane_engine::{Component, Event};
-use fairlane_transport::ReplyKind;
+use fairlane_wire::Opcode;
 
 /// No packet, or no telemetry.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -10,6 +10,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// Of a requester, or the response to a READ: whatever a switch may mark.
     Data,
     Ack,
     Nak,
@@ -25,13 +26,6 @@ impl Kind {
     pub(crate) const fn is_pause_frame(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
     }
-
-    pub(crate) const fn of_reply(reply: ReplyKind) -> Self {
-        match reply {
-            ReplyKind::Ack => Self::Ack,
-            ReplyKind::NakSequence => Self::Nak,
-        }
-    }
 }
 
 /// A packet in the fabric. Two fill a cache line: misses on packets are what a hop costs most.
@@ -42,7 +36,7 @@ pub(crate) struct Packet {
     pub(crate) next: u32,
     /// Connection that it belongs to.
     pub(crate) connection: u32,
-    /// Sequence number of data; the next one expected in a reply.
+    /// Sequence number as on the wire.
     pub(crate) psn: u32,
     /// Telemetry record, or [`NONE`].
     pub(crate) telemetry: u32,
@@ -50,6 +44,7 @@ pub(crate) struct Packet {
     pub(crate) sender: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
+    /// Payload; in a selective NAK, how far the packet that came too early is ahead of the PSN.
     pub(crate) payload: u16,
     /// Routing epoch in which its path was chosen.
     pub(crate) epoch: u16,
@@ -58,6 +53,7 @@ pub(crate) struct Packet {
     /// Traffic class, 0 for control.
     pub(crate) class: u8,
     pub(crate) kind: Kind,
+    pub(crate) opcode: Opcode,
     /// A set of the constants below.
     pub(crate) flags: u8,
 }
@@ -65,15 +61,15 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 32);
 
 impl Packet {
-    /// Begins a message.
-    pub(crate) const FIRST: u8 = 1;
-    /// Ends a message.
-    pub(crate) const LAST: u8 = 2;
+    /// Asks for an acknowledgement.
+    pub(crate) const ACK_REQUEST: u8 = 1;
+    /// Goes from the responder of its connection to the requester.
+    pub(crate) const BACK: u8 = 2;
     /// Congestion experienced, or its echo in a reply.
     pub(crate) const MARKED: u8 = 4;
 
     /// A packet that hasn't been anywhere yet.
-    pub(crate) const fn new(kind: Kind, class: u8, wire: u16) -> Self {
+    pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
             next: NONE,
             connection: 0,
@@ -86,6 +82,7 @@ impl Packet {
             hop: 0,
             class,
             kind,
+            opcode,
             flags: 0,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
 use serde::Serialize;
 
@@ -24,16 +25,16 @@ pub struct Results {
     pub pauses: Vec<PauseRecord>,
 }
 
-/// One message: a WRITE posted on a queue pair of its own.
+/// One message, posted on a queue pair of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRecord {
     /// Number of the message, in order of start.
     pub id: u32,
     /// Index of its workload in the scenario.
     pub workload: u32,
-    /// Sender.
+    /// The host that posted it: the sender, or of a READ the receiver.
     pub source: NodeId,
-    /// Receiver.
+    /// The other host.
     pub destination: NodeId,
     /// UDP source port: the entropy that ECMP hashes.
     pub source_port: u16,
@@ -41,11 +42,13 @@ pub struct MessageRecord {
     pub destination_port: u16,
     /// Traffic class.
     pub class: u8,
+    /// What it is.
+    pub verb: Verb,
     /// Payload.
     pub size: Bytes,
     /// When it was posted.
     pub start: Time,
-    /// When the sender had the last acknowledgement.
+    /// When the source had the last acknowledgement, or all of the response.
     pub finish: Option<Time>,
     /// Completion time alone on the fabric: store-and-forward on its path, headers and the last
     /// acknowledgement included. No message finishes faster.

@@ -312,14 +312,20 @@ pub(crate) struct FiveTuple {
 }
 
 impl FiveTuple {
-    /// The tuple of packets that answer.
+    /// The tuple of packets that go the other way. RoCEv2 packets all go to port 4791, so they have
+    /// the same source port; HPCC's simulator swaps the ports (`swaps`).
     #[must_use]
-    pub(crate) const fn reversed(self) -> Self {
+    pub(crate) const fn answering(self, swaps: bool) -> Self {
+        let (source_port, destination_port) = if swaps {
+            (self.destination_port, self.source_port)
+        } else {
+            (self.source_port, self.destination_port)
+        };
         Self {
             source: self.destination,
             destination: self.source,
-            source_port: self.destination_port,
-            destination_port: self.source_port,
+            source_port,
+            destination_port,
         }
     }
 

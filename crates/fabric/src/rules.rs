@@ -2,8 +2,9 @@
 
 use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
-use fairlane_scenario::{AckPause, Congestion, Profile, Scenario};
+use fairlane_scenario::{AckPause, Congestion, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
+use fairlane_wire::{Opcode, Reth};
 
 use crate::routing::Seeds;
 
@@ -12,7 +13,10 @@ use crate::routing::Seeds;
 pub(crate) struct Rules {
     pub(crate) mtu: u32,
     pub(crate) header: u16,
-    pub(crate) first_header: u16,
+    /// Extension headers by opcode.
+    extension: [u16; 256],
+    /// One less than what payload is padded to a multiple of.
+    padding: u16,
     pub(crate) ack: u16,
     pub(crate) telemetry: u16,
     pub(crate) pause: u16,
@@ -31,6 +35,8 @@ pub(crate) struct Rules {
     pub(crate) window: WindowMode,
     pub(crate) params: Params,
     pub(crate) transport: fairlane_transport::Config,
+    /// Whether packets of READ responses are answered with feedback.
+    pub(crate) response_feedback: bool,
     pub(crate) hpcc_ns3: bool,
     pub(crate) seed: u64,
 }
@@ -51,7 +57,8 @@ impl Rules {
         Self {
             mtu: packet.mtu.get() as u32,
             header: size(packet.header),
-            first_header: size(packet.first_header),
+            extension: extensions(packet, hpcc_ns3),
+            padding: size(packet.padding).max(1) - 1,
             ack: (size(packet.ack) + telemetry).max(size(packet.ack_min)),
             telemetry,
             pause: size(packet.pause),
@@ -86,17 +93,36 @@ impl Rules {
                 retry_limit: scenario.transport.retry_limit,
                 nak_interval: scenario.transport.nak_interval,
                 ack_duplicates: scenario.transport.ack_duplicates,
+                ack_interval: scenario.transport.ack_interval,
+                selective_window: match scenario.transport.recovery {
+                    Recovery::GoBackN => 0,
+                    Recovery::SelectiveRepeat => scenario.transport.reorder_window,
+                },
+                direct_placement: scenario.transport.direct_placement,
+                ..fairlane_transport::Config::default()
             },
+            response_feedback: scenario.congestion.algorithm
+                != fairlane_congestion::Algorithm::Fixed
+                || scenario.congestion.window_mode() != WindowMode::None,
             hpcc_ns3,
             seed: scenario.seed,
         }
     }
 
-    /// Wire size of a data packet.
+    /// Wire size of a packet with payload, or of a request without.
     #[inline]
-    pub(crate) const fn data_wire(&self, payload: u16, first: bool) -> u16 {
-        let first_header = if first { self.first_header } else { 0 };
-        self.header + self.telemetry + first_header + payload
+    pub(crate) const fn data_wire(&self, opcode: Opcode, payload: u16) -> u16 {
+        let padded = (payload + self.padding) & !self.padding;
+        self.header + self.telemetry + self.extension[opcode.code() as usize] + padded
+    }
+
+    /// Wire size of a reply.
+    #[inline]
+    pub(crate) const fn reply_wire(&self, opcode: Opcode) -> u16 {
+        match opcode {
+            Opcode::RcAtomicAcknowledge => self.ack + 8,
+            _ => self.ack,
+        }
     }
 
     /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.
@@ -106,7 +132,7 @@ impl Rules {
 
     /// The largest wire size of any packet, with its gap.
     pub(crate) const fn largest(&self) -> u32 {
-        self.data_wire(self.mtu as u16, true) as u32 + self.gap as u32
+        self.data_wire(Opcode::RcWriteOnly, self.mtu as u16) as u32 + self.gap as u32
     }
 
     /// The time of `bytes` at `rate`.
@@ -114,6 +140,20 @@ impl Rules {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
     }
+}
+
+/// Bytes of extension headers; that of the RETH is a setting.
+fn extensions(packet: &Packet, hpcc_ns3: bool) -> [u16; 256] {
+    let mut sizes = [0; 256];
+    for opcode in Opcode::ALL {
+        let length = opcode.extension().length() as u16;
+        sizes[usize::from(opcode.code())] = match opcode.has_reth() {
+            true => packet.first_header.get() as u16 + length - Reth::LENGTH as u16,
+            false if hpcc_ns3 => 0,
+            false => length,
+        };
+    }
+    sizes
 }
 
 fn params(congestion: &Congestion, format: TelemetryFormat) -> Params {

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_congestion::{Controller, Environment, Pacer, Window};
 use fairlane_engine::Stream;
-use fairlane_transport::{Requester, Responder};
+use fairlane_scenario::Verb;
+use fairlane_transport::{Operation, Remote, Requester, Responder, WorkRequest};
 use fairlane_units::{Bytes, Psn, Time};
 
 use crate::baseline;
-use crate::connection::Connection;
+use crate::connection::{Connection, Response};
+use crate::nic::Turn;
 use crate::packet::NONE;
 use crate::rules::Rules;
 use crate::world::{World, control};
@@ -167,7 +169,13 @@ impl World {
         let trip = self
             .baseline
             .for_controller(&self.graph, self.base_rtt, ends);
-        let line_rate = self.ports[self.nics[source as usize].port as usize].rate;
+        let destination = self.host(spec.destination);
+        let sender = if spec.verb == Verb::Read {
+            destination
+        } else {
+            source
+        };
+        let line_rate = self.ports[self.nics[sender as usize].port as usize].rate;
         let environment = Environment {
             line_rate,
             base_rtt: trip.rtt,
@@ -175,15 +183,18 @@ impl World {
         };
         let controller = Controller::new(&self.rules.params, &environment);
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
-        let mut requester = Requester::new(Psn::new(0));
-        requester.post_write(&self.rules.transport, u64::from(message), spec.size);
+        let config = &self.rules.transport;
+        let mut requester = Requester::new(config, Psn::new(0));
+        requester.post(config, work_request(message, &spec));
         let slot = self.connections.insert(Connection {
             requester,
             window_limit: window.limit(controller.rate()),
             controller,
             pacer: Pacer::new(now),
             window,
-            responder: Responder::new(Psn::new(0)),
+            responder: Responder::new(config, Psn::new(0)),
+            verb: spec.verb,
+            response: Response::new(destination),
             position: 0,
             message,
             packets: 0,
@@ -195,7 +206,7 @@ impl World {
             ideal: None,
         });
         self.find_way(slot);
-        let position = self.nics[source as usize].turns.push(slot);
+        let position = self.nics[source as usize].turns.push(Turn::request(slot));
         self.connections.get_mut(slot).position = position;
         self.refresh(slot);
         self.send_from_host(source);
@@ -210,7 +221,7 @@ impl World {
         let tuple = self.tuple_of_message(message);
         let mut there = self.known_hops(slot, false);
         let mut back = self.known_hops(slot, true);
-        for (is_back, tuple) in [(false, tuple), (true, tuple.reversed())] {
+        for (is_back, tuple) in [(false, tuple), (true, tuple.answering(self.rules.hpcc_ns3))] {
             let way = self.connections.way_mut(slot, is_back);
             way.fill(NONE);
             let found = self
@@ -223,10 +234,10 @@ impl World {
         }
         there.extend(self.known_hops(slot, false));
         back.extend(self.known_hops(slot, true));
-        let size = self.specs[message as usize].size;
+        let MessageSpec { verb, size, .. } = self.specs[message as usize];
         for forward in &there {
             for reverse in &back {
-                let ideal = baseline::ideal(forward, reverse, size, &self.rules);
+                let ideal = baseline::ideal([forward, reverse], verb, size, &self.rules);
                 let least = &mut self.connections.get_mut(slot).ideal;
                 *least = Some(least.map_or(ideal, |so_far| so_far.min(ideal)));
             }
@@ -236,7 +247,11 @@ impl World {
     /// The hops of the way that a connection has, if it has one.
     fn known_hops(&mut self, slot: u32, back: bool) -> Vec<Vec<baseline::Link>> {
         let tuple = self.tuple_of_message(self.connections.get(slot).message);
-        let tuple = if back { tuple.reversed() } else { tuple };
+        let tuple = if back {
+            tuple.answering(self.rules.hpcc_ns3)
+        } else {
+            tuple
+        };
         let way = self.connections.way_mut(slot, back);
         let length = way.iter().position(|&port| port == NONE);
         let way = &way[..length.unwrap_or(way.len())];
@@ -278,7 +293,10 @@ impl World {
             // A message that never had a way has no ideal time of its own.
             ideal: connection.ideal.unwrap_or(standalone),
             standalone,
-            retransmitted: u32::try_from(connection.requester.retransmitted()).unwrap_or(u32::MAX),
+            retransmitted: u32::try_from(connection.requester.retransmitted())
+                .unwrap_or(u32::MAX)
+                .saturating_add(connection.response.repeated),
+            verb: spec.verb,
             outcome,
         }
     }
@@ -319,9 +337,27 @@ impl World {
             ideal: standalone,
             standalone,
             retransmitted: 0,
+            verb: spec.verb,
             outcome: Outcome::Unfinished,
         }
     }
+}
+
+/// What a message asks of its queue pair.
+fn work_request(message: u32, spec: &MessageSpec) -> WorkRequest {
+    let remote = Remote::default();
+    let operation = match spec.verb {
+        Verb::Write => Operation::Write(remote),
+        Verb::Send => Operation::Send,
+        Verb::Read => Operation::Read(remote),
+        Verb::FetchAdd => Operation::FetchAdd { remote, add: 1 },
+        Verb::CompareSwap => Operation::CompareSwap {
+            remote,
+            compare: 0,
+            swap: 1,
+        },
+    };
+    WorkRequest::new(u64::from(message), operation, spec.size)
 }
 
 /// Payload of all messages.

@@ -1,5 +1,6 @@
 //! The traffic of a run, as the simulator consumes it.
 
+use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, NodeId, Time};
 
 /// One message to be posted.
@@ -7,9 +8,9 @@ use fairlane_units::{Bytes, NodeId, Time};
 pub struct MessageSpec {
     /// Index of its workload in the scenario.
     pub workload: u32,
-    /// Sender: a host.
+    /// The host that posts it.
     pub source: NodeId,
-    /// Receiver: another host.
+    /// The other host.
     pub destination: NodeId,
     /// Payload, at least one byte.
     pub size: Bytes,
@@ -17,8 +18,11 @@ pub struct MessageSpec {
     pub start: Time,
     /// Traffic class, 1 to 7.
     pub class: u8,
+    /// What it is.
+    pub verb: Verb,
     /// Destination port: a label.
     pub destination_port: u16,
-    /// Index of a message that must have been received completely before this one is posted.
+    /// Index of a message that must have been received completely before this one is posted; of a
+    /// READ or an atomic, the response.
     pub after: Option<u32>,
 }

@@ -1,6 +1,7 @@
 //! Switches: routing, admission, queues, marks, telemetry, pauses.
 
 use fairlane_units::{Bytes, NodeId};
+use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
 use crate::counters::Drop;
@@ -113,7 +114,7 @@ impl World {
     fn next_hop(&self, ingress: u32, at: u32) -> Option<u32> {
         let packet = self.packets.get(at);
         if packet.epoch == self.epoch {
-            let back = packet.kind != Kind::Data;
+            let back = packet.has(Packet::BACK);
             let port = self.connections.egress(packet.connection, back, packet.hop);
             return (port != NONE).then_some(port);
         }
@@ -127,10 +128,10 @@ impl World {
     pub(crate) fn tuple_of(&self, packet: &Packet) -> FiveTuple {
         let message = self.connections.get(packet.connection).message;
         let tuple = self.tuple_of_message(message);
-        if packet.kind == Kind::Data {
-            tuple
+        if packet.has(Packet::BACK) {
+            tuple.answering(self.rules.hpcc_ns3)
         } else {
-            tuple.reversed()
+            tuple
         }
     }
 
@@ -244,7 +245,8 @@ impl World {
             random.skip();
         }
         let kind = if pause { Kind::Pause } else { Kind::Resume };
-        let mut packet = Packet::new(kind, class, self.rules.pause);
+        // Of a pause frame the opcode has no meaning.
+        let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
         packet.epoch = self.epoch;
         let at = self.packets.alloc(packet);
         self.counters.pause_transmissions += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_units::{Bytes, NodeId};
+use fairlane_units::{Bytes, NodeId, Psn};
 
 use crate::packet::{Kind, Packet};
 use crate::world::World;
@@ -79,7 +79,9 @@ impl World {
 
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
     fn sequence(&self, packet: &Packet) -> u64 {
-        let at = u64::from(packet.psn) * u64::from(self.rules.mtu);
+        // An acknowledgement has the PSN of the last packet that it confirms.
+        let next = packet.psn + u32::from(packet.kind == Kind::Ack);
+        let at = u64::from(Psn::new(next).get()) * u64::from(self.rules.mtu);
         if packet.kind.is_pause_frame() {
             return at;
         }

@@ -65,6 +65,7 @@ fn the_smallest_packets() {
         "packet.mtu=1",
         "packet.header=0",
         "packet.first_header=0",
+        "packet.padding=1",
         "packet.gap=0",
     ];
     let results = two_to_one(&[&sets[..], &["packet.ack=1", "packet.ack_min=0"]].concat());

@@ -23,6 +23,7 @@ fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
         source_port: 10_000,
         destination_port: 100,
         class: 3,
+        verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(size),
         start,
         finish: Some(start + Duration::from_ns(taken)),

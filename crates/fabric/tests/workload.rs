@@ -6,7 +6,7 @@ use fairlane_fabric::MessageSpec;
 use fairlane_fabric::topology::Topology;
 use fairlane_fabric::workload::{generate, offered};
 use fairlane_scenario::{
-    Error, Flow, HostSet, Inputs, LinkSpec, SizeDistribution, SizePoint, Topology as Shape,
+    Error, Flow, HostSet, Inputs, LinkSpec, SizeDistribution, SizePoint, Topology as Shape, Verb,
     Workload,
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
@@ -63,6 +63,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         sources: set("all"),
         destinations: set("all"),
         class: 3,
+        verb: Verb::Write,
     }
 }
 
@@ -77,6 +78,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         jitter: Duration::from_us(2),
         hosts: set(hosts),
         class: 4,
+        verb: Verb::Write,
     }
 }
 
@@ -87,6 +89,7 @@ fn permutation(hosts: &str) -> Workload {
         start,
         hosts: set(hosts),
         class: 3,
+        verb: Verb::Write,
     }
 }
 
@@ -97,6 +100,7 @@ fn all_to_all(hosts: &str) -> Workload {
         start,
         hosts: set(hosts),
         class: 3,
+        verb: Verb::Write,
     }
 }
 
@@ -108,6 +112,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         rounds,
         hosts,
         class: 3,
+        verb: Verb::Write,
     }
 }
 
@@ -124,7 +129,11 @@ fn flow(source: u32, destination: u32, start: Duration) -> Flow {
 }
 
 fn flows(flow: Vec<Flow>) -> Workload {
-    Workload::Flows { path: None, flow }
+    Workload::Flows {
+        path: None,
+        flow,
+        verb: Verb::Write,
+    }
 }
 
 /// Two thirds small messages, the rest up to 100 kB.
@@ -390,6 +399,7 @@ fn flows_keep_their_fields_and_their_order() {
         size: Bytes::new(7),
         start: Time::from_ns(5),
         class: 2,
+        verb: Verb::Write,
         destination_port: 321,
         after: None,
     };
@@ -407,6 +417,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
     let workload = Workload::Flows {
         path: Some("flow.txt".into()),
         flow: Vec::new(),
+        verb: Verb::Write,
     };
     let messages = generate(&[workload], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));

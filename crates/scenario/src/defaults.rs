@@ -4,8 +4,8 @@ use fairlane_congestion::{Algorithm, Scope, WindowMode, dcqcn, fixed, hpcc};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, BaseRtt, Congestion, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Scenario,
-    Switch, Topology, Transport,
+    AckPause, BaseRtt, Congestion, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery,
+    Scenario, Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -45,6 +45,8 @@ impl Default for Packet {
             mtu: Bytes::new(1024),
             header: Bytes::new(14 + 20 + 8 + 12 + 4 + 4),
             first_header: Bytes::new(16),
+            // IBTA 9.2.1: the pad count of the BTH makes payload a multiple of four bytes.
+            padding: Bytes::new(4),
             ack: Bytes::new(14 + 20 + 8 + 12 + 4 + 4 + 4),
             ack_min: Bytes::new(64),
             // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
@@ -62,6 +64,7 @@ impl Packet {
             mtu: Bytes::new(1000),
             header: Bytes::new(48),
             first_header: Bytes::ZERO,
+            padding: Bytes::new(1),
             ack: Bytes::new(14 + 20 + 12),
             ack_min: Bytes::new(60),
             telemetry: Bytes::new(42),
@@ -133,6 +136,10 @@ impl Default for Transport {
             retry_limit: 7,
             nak_interval: Duration::from_us(500),
             ack_duplicates: true,
+            ack_interval: 1,
+            recovery: Recovery::GoBackN,
+            reorder_window: 1024,
+            direct_placement: false,
             ack_control_class: false,
         }
     }

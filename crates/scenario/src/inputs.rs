@@ -64,7 +64,9 @@ impl Inputs {
                     let (text, file) = inputs.open(folder, path, format!("workload[{i}].path"))?;
                     Some(flow_text::parse(&text, &file, scenario.profile)?)
                 }
-                Workload::Flows { path: None, flow } => Some(flow.clone()),
+                Workload::Flows {
+                    path: None, flow, ..
+                } => Some(flow.clone()),
                 _ => None,
             };
             inputs.sizes.push(sizes);

@@ -71,8 +71,11 @@ pub struct Packet {
     pub mtu: Bytes,
     /// Headers and trailer of every data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
     pub header: Bytes,
-    /// Further header on the first packet of a WRITE message: RETH 16.
+    /// Further header on the first packet of a WRITE and on a READ request: RETH 16. Headers of other
+    /// operations have the sizes that the specification gives.
     pub first_header: Bytes,
+    /// Payload is padded to a multiple of this, a power of two.
+    pub padding: Bytes,
     /// An acknowledgement without telemetry: the headers above with AETH 4.
     pub ack: Bytes,
     /// Shorter acknowledgements are padded to this.
@@ -184,9 +187,30 @@ pub struct Transport {
     pub nak_interval: Duration,
     /// Whether a duplicate packet is acknowledged again (IBTA 9.7.5.1.4) or ignored.
     pub ack_duplicates: bool,
+    /// Every how many packets a sender asks for an acknowledgement; it also asks at the end of a
+    /// message, when its window closes, and whenever it sends again.
+    pub ack_interval: u32,
+    /// What is sent again after a loss.
+    pub recovery: Recovery,
+    /// Packets that a receiver keeps out of order under selective repeat, 1 to 65535.
+    pub reorder_window: u32,
+    /// Whether every packet of a WRITE carries its address (as a WRITE of its own), so that it can be
+    /// placed whenever it arrives.
+    pub direct_placement: bool,
     /// Whether acknowledgements travel in the control queue of switches, ahead of data, instead of
     /// in the class of the data that they acknowledge.
     pub ack_control_class: bool,
+}
+
+/// What is sent again after a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Everything from the lost packet on.
+    #[default]
+    GoBackN,
+    /// What is lost; the receiver keeps WRITE packets that come too early.
+    SelectiveRepeat,
 }
 
 /// Congestion control and its scope.
@@ -352,6 +376,9 @@ pub enum Workload {
         /// Traffic class, 1 to 7.
         #[serde(default = "default_class")]
         class: u8,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
     /// Several hosts send to one at the same time, again and again.
     Incast {
@@ -380,6 +407,9 @@ pub enum Workload {
         /// Traffic class, 1 to 7.
         #[serde(default = "default_class")]
         class: u8,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
     /// Every host sends one message to another, and receives one.
     Permutation {
@@ -394,6 +424,9 @@ pub enum Workload {
         /// Traffic class, 1 to 7.
         #[serde(default = "default_class")]
         class: u8,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
     /// Every host sends one message to every other.
     AllToAll {
@@ -408,6 +441,9 @@ pub enum Workload {
         /// Traffic class, 1 to 7.
         #[serde(default = "default_class")]
         class: u8,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor.
@@ -426,6 +462,9 @@ pub enum Workload {
         /// Traffic class, 1 to 7.
         #[serde(default = "default_class")]
         class: u8,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
     /// Messages listed in the scenario or in a file.
     Flows {
@@ -435,7 +474,73 @@ pub enum Workload {
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,
+        /// What each message is.
+        #[serde(default)]
+        verb: Verb,
     },
+}
+
+impl Workload {
+    /// What each message is.
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::Poisson { verb, .. }
+            | Self::Incast { verb, .. }
+            | Self::Permutation { verb, .. }
+            | Self::AllToAll { verb, .. }
+            | Self::RingAllReduce { verb, .. }
+            | Self::Flows { verb, .. } => *verb,
+        }
+    }
+}
+
+/// What a message is. The source of a message posts it; a READ's data comes from the destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verb {
+    /// RDMA WRITE.
+    #[default]
+    Write,
+    /// SEND into a posted receive.
+    Send,
+    /// RDMA READ: the size is that of the response.
+    Read,
+    /// FETCH-ADD on eight bytes.
+    FetchAdd,
+    /// CMP-SWAP on eight bytes.
+    CompareSwap,
+}
+
+impl Verb {
+    /// Every verb.
+    pub const ALL: [Self; 5] = [
+        Self::Write,
+        Self::Send,
+        Self::Read,
+        Self::FetchAdd,
+        Self::CompareSwap,
+    ];
+
+    /// The name used in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Send => "send",
+            Self::Read => "read",
+            Self::FetchAdd => "fetch-add",
+            Self::CompareSwap => "compare-swap",
+        }
+    }
+
+    /// Whether it works on eight bytes at once.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::FetchAdd | Self::CompareSwap)
+    }
+
+    /// Whether it ends with a response that carries data.
+    pub const fn awaits_response(self) -> bool {
+        matches!(self, Self::Read | Self::FetchAdd | Self::CompareSwap)
+    }
 }
 
 /// One message.

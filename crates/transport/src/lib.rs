@@ -33,7 +33,7 @@
 //!     let (memory, receives) = (&mut Unchecked, &mut Unchecked);
 //!     let received = responder.on_packet(&config, now, &outgoing.packet, memory, receives);
 //!     if let Some(reply) = received.reply {
-//!         requester.on_packet(&config, now, &reply);
+//!         requester.on_reply(&config, now, &reply);
 //!     }
 //! }
 //! assert_eq!(requester.poll_completion().map(|completion| completion.id), Some(1));
@@ -64,7 +64,7 @@ mod work;
 pub use config::{Config, Service};
 pub use encode::Ends;
 pub use memory::{Access, Memory, ReceiveQueue, Receives, Unchecked};
-pub use packet::{Extension, Outgoing, Packet, Placement, Source};
+pub use packet::{Extension, Outgoing, Packet, Placement, Reply, Source};
 pub use queue_pair::{Capacity, Heard, Modify, QueuePair};
 pub use requester::{Progress, Requester};
 pub use responder::{Received, Responder};

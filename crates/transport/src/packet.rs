@@ -67,6 +67,33 @@ pub enum Extension {
     },
 }
 
+/// An acknowledgement or NAK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The last packet taken; in a NAK, the one expected.
+    pub psn: Psn,
+    /// What it says.
+    pub aeth: Aeth,
+    /// As [`Packet::selective`].
+    pub selective: bool,
+}
+
+impl Reply {
+    /// The packet that says so.
+    #[inline]
+    pub const fn packet(self) -> Packet {
+        Packet {
+            opcode: Opcode::RcAcknowledge,
+            psn: self.psn,
+            payload: Bytes::ZERO,
+            ack_request: false,
+            solicited: false,
+            selective: self.selective,
+            extension: Extension::Acknowledge(self.aeth),
+        }
+    }
+}
+
 /// Where the payload of an outgoing packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {

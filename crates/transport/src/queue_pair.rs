@@ -6,7 +6,7 @@ use fairlane_units::{Bytes, Psn, Time};
 
 use crate::config::{Config, Service};
 use crate::memory::{Memory, ReceiveQueue, Receives};
-use crate::packet::{Extension, Outgoing, Packet, Placement};
+use crate::packet::{Extension, Outgoing, Packet, Placement, Reply};
 use crate::requester::Requester;
 use crate::responder::Responder;
 use crate::state::{InvalidTransition, State};
@@ -228,15 +228,14 @@ impl QueuePair {
             return Heard::default();
         }
         if packet.opcode.is_response() {
-            let progress = self.requester.on_packet(config, now, packet);
-            let heard = Heard {
-                placement: progress.placement,
-                reply: None,
-            };
+            let (_, placement) = self.requester.on_packet(config, now, packet);
             if self.requester.has_failed() {
                 self.fail();
             }
-            return heard;
+            return Heard {
+                placement,
+                reply: None,
+            };
         }
         let received = self
             .responder
@@ -249,7 +248,7 @@ impl QueuePair {
         }
         Heard {
             placement: received.placement,
-            reply: received.reply,
+            reply: received.reply.map(Reply::packet),
         }
     }
 

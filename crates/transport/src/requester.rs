@@ -4,7 +4,7 @@ use fairlane_units::{Bytes, Psn, Time};
 
 use crate::config::Config;
 use crate::messages::{Message, Messages};
-use crate::packet::{Outgoing, Packet, Placement, Source};
+use crate::packet::{Outgoing, Packet, Source};
 use crate::segment;
 use crate::selective::Scoreboard;
 use crate::work::{Completion, Status, WorkRequest};
@@ -24,7 +24,8 @@ const PSN_WINDOW: u64 = 1 << 23;
 
 /// The requesting end of a queue pair.
 ///
-/// Inputs: [`post`](Self::post), [`on_packet`](Self::on_packet), [`on_timeout`](Self::on_timeout).
+/// Inputs: [`post`](Self::post), [`on_packet`](Self::on_packet) or
+/// [`on_reply`](Self::on_reply), [`on_timeout`](Self::on_timeout).
 /// Outputs: [`poll_transmit`](Self::poll_transmit), [`poll_completion`](Self::poll_completion),
 /// [`deadline`](Self::deadline). Time never goes back.
 ///
@@ -78,8 +79,6 @@ pub struct Progress {
     pub advanced: Bytes,
     /// Whether sending goes back to packets sent before.
     pub went_back: bool,
-    /// Where the payload of the response goes, or the result of an atomic.
-    pub placement: Option<Placement>,
 }
 
 impl Requester {
@@ -218,6 +217,11 @@ impl Requester {
     /// The number that the next new packet gets.
     pub const fn next_psn(&self) -> Psn {
         self.psn(self.sent)
+    }
+
+    /// The number behind everything that is posted.
+    pub const fn posted_psn(&self) -> Psn {
+        self.psn(self.posted)
     }
 
     /// Begins no work request that hasn't begun yet.

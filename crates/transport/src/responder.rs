@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 
 use fairlane_units::{Bytes, Psn, Time};
-use fairlane_wire::{Aeth, NakCode, Opcode, Operation as Kind, Position, RnrTimer, Syndrome};
+use fairlane_wire::{Aeth, NakCode, Operation as Kind, Position, RnrTimer, Syndrome};
 
 use crate::config::Config;
 use crate::memory::{Memory, Receives};
 use crate::out_of_order::{Kept, OutOfOrder, Range};
-use crate::packet::{Extension, Outgoing, Packet, Placement};
-use crate::responses::{Responses, response};
+use crate::packet::{Extension, Outgoing, Packet, Placement, Reply};
+use crate::responses::Responses;
 use crate::work::{Receive, ReceiveCompletion, Status};
 
 /// What a message in progress does.
@@ -59,7 +59,7 @@ pub struct Received {
     /// A receive that has ended.
     pub completion: Option<ReceiveCompletion>,
     /// The response to send at once. Others take their turn: see [`Responder::poll_transmit`].
-    pub reply: Option<Packet>,
+    pub reply: Option<Reply>,
     /// Why the queue pair has failed.
     pub fault: Option<NakCode>,
 }
@@ -202,19 +202,20 @@ impl Responder {
     }
 
     #[inline]
-    fn acknowledge(&self, config: &Config, psn: Psn, syndrome: Syndrome) -> Packet {
-        let aeth = Aeth {
-            syndrome,
-            msn: self.msn & 0x00ff_ffff,
-        };
-        let mut packet = response(Opcode::RcAcknowledge, psn, Extension::Acknowledge(aeth));
-        packet.selective = config.is_selective();
-        packet
+    fn acknowledge(&self, config: &Config, psn: Psn, syndrome: Syndrome) -> Reply {
+        Reply {
+            psn,
+            aeth: Aeth {
+                syndrome,
+                msn: self.msn & 0x00ff_ffff,
+            },
+            selective: config.is_selective(),
+        }
     }
 
     /// Lets an acknowledgement out at once if no response is before it.
     #[inline]
-    fn in_turn(&mut self, reply: Packet) -> Option<Packet> {
+    fn in_turn(&mut self, reply: Reply) -> Option<Reply> {
         match &mut self.responses {
             Some(responses) if !responses.is_empty() => {
                 responses.push_acknowledge(reply);
@@ -333,8 +334,7 @@ impl Responder {
         reply.selective = config.is_selective() && packet.selective;
         if reply.selective {
             let arrived = if reports { packet.psn } else { self.expected };
-            let msn = arrived.get();
-            reply.extension = Extension::Acknowledge(Aeth { syndrome, msn });
+            reply.aeth.msn = arrived.get();
         }
         received.reply = self.in_turn(reply);
         received

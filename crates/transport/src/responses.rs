@@ -6,7 +6,7 @@ use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::config::Config;
-use crate::packet::{Extension, Outgoing, Packet, Source};
+use crate::packet::{Extension, Outgoing, Packet, Reply, Source};
 use crate::work::Remote;
 
 /// One response. They leave in the order of their requests (IBTA 9.7.5.1.2).
@@ -28,14 +28,14 @@ pub(crate) enum Response {
         repeated: bool,
     },
     /// An acknowledgement or NAK.
-    Acknowledge(Packet),
+    Acknowledge(Reply),
 }
 
 impl Response {
     const fn psn(&self) -> Psn {
         match self {
             Self::Read { psn, .. } | Self::Atomic { psn, .. } => *psn,
-            Self::Acknowledge(packet) => packet.psn,
+            Self::Acknowledge(reply) => reply.psn,
         }
     }
 }
@@ -89,13 +89,13 @@ impl Responses {
     }
 
     /// Queues an acknowledgement; a positive one makes a positive one right before it unnecessary.
-    pub(crate) fn push_acknowledge(&mut self, packet: Packet) {
+    pub(crate) fn push_acknowledge(&mut self, reply: Reply) {
         if let Some(Response::Acknowledge(tail)) = self.queue.back_mut()
-            && is_positive(tail)
+            && matches!(tail.aeth.syndrome, Syndrome::Ack { .. })
         {
-            *tail = packet;
+            *tail = reply;
         } else if self.queue.len() < self.limit {
-            self.queue.push_back(Response::Acknowledge(packet));
+            self.queue.push_back(Response::Acknowledge(reply));
         }
     }
 
@@ -128,7 +128,7 @@ impl Responses {
         };
         let front = self.queue.front_mut()?;
         let outgoing = match front {
-            Response::Acknowledge(packet) => plain(*packet),
+            Response::Acknowledge(reply) => plain(reply.packet()),
             Response::Atomic {
                 psn,
                 original,
@@ -184,19 +184,8 @@ impl Responses {
     }
 }
 
-fn is_positive(packet: &Packet) -> bool {
-    matches!(
-        packet.extension,
-        Extension::Acknowledge(Aeth {
-            syndrome: Syndrome::Ack { .. },
-            ..
-        })
-    )
-}
-
 /// A packet of a responder without payload.
-#[inline]
-pub(crate) const fn response(opcode: Opcode, psn: Psn, extension: Extension) -> Packet {
+const fn response(opcode: Opcode, psn: Psn, extension: Extension) -> Packet {
     Packet {
         opcode,
         psn,

@@ -57,7 +57,7 @@ fn run(config: &Config, sizes: &[u64], initial: u32, mut lost: impl FnMut() -> b
         }
         while replies.front().is_some_and(|&(at, _)| at <= now) {
             let (_, reply) = replies.pop_front().expect("checked");
-            requester.on_packet(config, now, &reply);
+            requester.on_reply(config, now, &reply);
         }
         if requester.deadline().is_some_and(|at| at <= now) {
             requester.on_timeout(config, now);

@@ -212,17 +212,19 @@ impl IcrcDigest {
 }
 
 /// The remainder after 16 more bytes.
+///
+/// The first four wait for the remainder before them, so they are added last: meanwhile the processor
+/// looks the others up. That doubles the speed.
 #[inline]
 fn after_slice(remainder: u32, slice: &[u8; SLICE]) -> u32 {
-    let mut slice = *slice;
-    for (byte, before) in slice.iter_mut().zip(remainder.to_le_bytes()) {
-        *byte ^= before;
-    }
+    let [a, b, c, d, free @ ..] = slice;
     let mut after = 0;
-    for (byte, table) in slice.iter().zip(TABLES.iter().rev()) {
+    for (byte, table) in free.iter().rev().zip(&TABLES) {
         after ^= table[*byte as usize];
     }
-    after
+    let waiting = u32::from_le_bytes([*a, *b, *c, *d]) ^ remainder;
+    let [a, b, c, d] = waiting.to_le_bytes().map(usize::from);
+    after ^ ((TABLES[15][a] ^ TABLES[14][b]) ^ (TABLES[13][c] ^ TABLES[12][d]))
 }
 
 /// IPv6, UDP and BTH.

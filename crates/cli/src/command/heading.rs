@@ -136,7 +136,9 @@ fn workload(workload: &Workload) -> String {
         Workload::Flows {
             path: Some(path), ..
         } => format!("flows from {}", path.display()),
-        Workload::Flows { path: None, flow } => format!("{} flows", flow.len()),
+        Workload::Flows {
+            path: None, flow, ..
+        } => format!("{} flows", flow.len()),
     }
 }
 

@@ -310,6 +310,7 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
             source_port: 10_000,
             destination_port: 100,
             class: 3,
+            verb: fairlane_scenario::Verb::Write,
             size: Bytes::new(size),
             start,
             finish: Some(start + ideal + Duration::from_ns((ideal.as_ns() as f64 * delay) as u64)),

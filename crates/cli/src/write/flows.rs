@@ -46,6 +46,11 @@ pub(crate) const COLUMNS: &[Column<MessageRecord>] = &[
         value: |m| m.class.into(),
     },
     Column {
+        name: "verb",
+        kind: Kind::Word,
+        value: |m| m.verb.name().into(),
+    },
+    Column {
         name: "size_bytes",
         kind: Kind::Integer(64),
         value: |m| m.size.get().into(),

@@ -22,6 +22,7 @@ fn message(id: u32, finish: Option<u64>) -> MessageRecord {
         source_port: 10_000,
         destination_port: 100,
         class: 3,
+        verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(1_000 + u64::from(id)),
         start: Time::from_ns(5),
         finish: finish.map(Time::from_ps),
@@ -135,9 +136,9 @@ fn csv_names_units_and_leaves_cells_empty() {
     )
     .unwrap();
     insta::assert_snapshot!(fs::read_to_string(directory.path().join("flows.csv")).unwrap(), @r"
-    id,workload,source,destination,source_port,destination_port,class,size_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome
-    1,0,1,8,10000,100,3,1001,5000,9000,4000,1000,4,2,0,completed
-    2,0,2,8,10000,100,3,1002,5000,,,1000,,2,0,unfinished
+    id,workload,source,destination,source_port,destination_port,class,verb,size_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome
+    1,0,1,8,10000,100,3,write,1001,5000,9000,4000,1000,4,2,0,completed
+    2,0,2,8,10000,100,3,write,1002,5000,,,1000,,2,0,unfinished
     ");
 }
 

@@ -1,7 +1,7 @@
 //! What every kind of workload needs: hosts, random streams, checks and a place for messages.
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution};
+use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
 
 use crate::MessageSpec;
@@ -22,6 +22,8 @@ pub(super) struct Context<'a> {
     /// Index of the workload in the scenario.
     pub(super) index: u32,
     pub(super) seed: u64,
+    /// What each message is.
+    pub(super) verb: Verb,
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
@@ -121,6 +123,7 @@ impl<'a> Context<'a> {
             size: self.size(size)?,
             start: Time::ZERO.saturating_add(start),
             class: self.class(class)?,
+            verb: self.verb,
             destination_port: ORDINARY_PORT,
             after: None,
         })

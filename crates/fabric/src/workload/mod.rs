@@ -44,6 +44,7 @@ pub fn generate(
         let context = Context {
             index,
             seed,
+            verb: workload.verb(),
             inputs,
             hosts: &hosts,
             rates: &rates,
@@ -89,6 +90,7 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             jitter,
             hosts,
             class,
+            ..
         } => {
             let incast = Incast {
                 degree: *degree,
@@ -110,6 +112,7 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             start,
             hosts,
             class,
+            ..
         } => {
             let template = context.template(*size, *start, *class)?;
             exchange::permutation(
@@ -124,6 +127,7 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             start,
             hosts,
             class,
+            ..
         } => {
             let template = context.template(*size, *start, *class)?;
             exchange::all_to_all(
@@ -139,6 +143,7 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             rounds,
             hosts,
             class,
+            ..
         } => {
             let template = context.template(*size, *start, *class)?;
             let hosts = context.members(hosts, "hosts")?;

@@ -16,7 +16,7 @@ use crate::flow_text;
 use crate::inputs::{Inputs, SideFile};
 use crate::lines::lines;
 use crate::topology_text::TopologyText;
-use crate::types::{Profile, Scenario, Topology, Workload};
+use crate::types::{Profile, Scenario, Topology, Verb, Workload};
 use crate::validate::validate;
 
 /// A case, ready to be written as a scenario with its side files.
@@ -64,6 +64,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
     scenario.workload = vec![Workload::Flows {
         path: Some("flows.txt".into()),
         flow: Vec::new(),
+        verb: Verb::Write,
     }];
     scenario.name = stem(config);
     scenario.resolve();
@@ -119,6 +120,7 @@ impl Imported {
         scenario.workload = vec![Workload::Flows {
             path: Some(flows.clone().into()),
             flow: Vec::new(),
+            verb: Verb::Write,
         }];
         let mut text = String::from("# Imported from a case of HPCC's ns-3 simulator.\n");
         for note in &self.notes {

@@ -6,6 +6,7 @@ mod policies;
 mod sections;
 mod topology;
 mod traffic;
+mod verbs;
 
 use fairlane_units::NodeId;
 
@@ -43,7 +44,8 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     topology::check_links(&subject)?;
     graph::check(&subject)?;
     policies::check(&subject)?;
-    traffic::check(&subject)
+    traffic::check(&subject)?;
+    verbs::check(&subject)
 }
 
 impl Subject<'_> {

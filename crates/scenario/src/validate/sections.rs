@@ -71,12 +71,19 @@ fn packet(packet: &Packet) -> Check {
     bytes("mtu", packet.mtu, 1, MOST_MTU)?;
     bytes("header", packet.header, 0, LONGEST_PACKET)?;
     bytes("first_header", packet.first_header, 0, LONGEST_PACKET)?;
+    bytes("padding", packet.padding, 1, 64)?;
+    if !packet.padding.get().is_power_of_two() {
+        let message = format!("is {}, expected a power of two", packet.padding);
+        return fail("packet.padding", message, "RoCE pads to 4 bytes");
+    }
     bytes("telemetry", packet.telemetry, 0, LONGEST_PACKET)?;
     bytes("ack", packet.ack, 1, LONGEST_PACKET)?;
     bytes("ack_min", packet.ack_min, 0, LONGEST_PACKET)?;
     bytes("pause", packet.pause, 1, LONGEST_PACKET)?;
     bytes("gap", packet.gap, 0, LONGEST_PACKET)?;
-    let longest = packet.mtu + packet.header + packet.first_header + packet.telemetry;
+    // An AtomicETH is 12 bytes longer than a RETH.
+    let extension = packet.first_header.max(Bytes::new(28)) + packet.padding;
+    let longest = packet.mtu + packet.header + extension + packet.telemetry;
     if longest.get().max((packet.ack + packet.telemetry).get()) > LONGEST_PACKET {
         let message =
             format!("with headers a packet has {longest}, expected at most {LONGEST_PACKET}B");

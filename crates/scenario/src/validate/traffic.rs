@@ -22,6 +22,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 start,
                 hosts,
                 class,
+                ..
             } => {
                 let count = scope.collective(*size, *start, hosts, *class)?;
                 scope.messages(count)?;
@@ -31,6 +32,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 start,
                 hosts,
                 class,
+                ..
             } => {
                 let count = scope.collective(*size, *start, hosts, *class)?;
                 scope.messages(count.saturating_mul(count - 1))?;
@@ -41,11 +43,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 rounds,
                 hosts,
                 class,
+                ..
             } => {
                 let count = scope.collective(*size, *start, hosts, *class)?;
                 scope.ring(*size, count, *rounds)?;
             }
-            Workload::Flows { path, flow } => scope.flows(path.is_some(), flow)?,
+            Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
         }
     }
     Ok(())
@@ -152,6 +155,7 @@ impl Scope<'_> {
             jitter,
             hosts,
             class: c,
+            ..
         } = workload
         else {
             return Ok(());

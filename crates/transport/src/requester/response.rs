@@ -1,76 +1,88 @@
 //! What a requester hears from the responder (IBTA 9.7.5, 9.9.2).
 
 use fairlane_units::{Bytes, Psn, Time};
-use fairlane_wire::{Aeth, NakCode, Opcode, Operation as Kind, RnrTimer, Syndrome};
+use fairlane_wire::{NakCode, Opcode, Operation as Kind, RnrTimer, Syndrome};
 
 use super::{Progress, Requester, hold};
 use crate::config::Config;
-use crate::packet::{Extension, Packet, Placement};
+use crate::packet::{Extension, Packet, Placement, Reply};
 use crate::selective::Repeat;
 use crate::work::{Operation, Status};
 
 impl Requester {
-    /// Hears a response; one to packets never sent is ignored.
-    #[inline]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Progress {
-        let mut progress = Progress {
-            acknowledged: Bytes::new(self.unacked_at),
-            advanced: Bytes::ZERO,
-            went_back: false,
-            placement: None,
-        };
-        if self.has_failed() {
-            return progress;
-        }
-        if let (Opcode::RcAcknowledge, Extension::Acknowledge(aeth)) =
-            (packet.opcode, packet.extension)
-        {
-            self.on_acknowledge(config, now, (packet, aeth), &mut progress);
-        } else if self.reads > 0 {
-            self.on_data(config, now, packet, &mut progress);
-        }
-        progress
-    }
-
-    #[inline]
-    fn on_acknowledge(
+    /// Hears a response; one to packets never sent is ignored. Returns also where its payload, or the
+    /// result of an atomic, goes.
+    pub fn on_packet(
         &mut self,
         config: &Config,
         now: Time,
-        (packet, aeth): (&Packet, Aeth),
-        progress: &mut Progress,
-    ) {
-        let Some(number) = self.number(packet.psn).filter(|&number| number < self.sent) else {
-            return;
+        packet: &Packet,
+    ) -> (Progress, Option<Placement>) {
+        if let (Opcode::RcAcknowledge, Extension::Acknowledge(aeth)) =
+            (packet.opcode, packet.extension)
+        {
+            let reply = Reply {
+                psn: packet.psn,
+                aeth,
+                selective: packet.selective,
+            };
+            return (self.on_reply(config, now, &reply), None);
+        }
+        let mut progress = self.no_progress();
+        let mut placement = None;
+        if self.reads > 0 && !self.has_failed() {
+            placement = self.on_data(config, now, packet, &mut progress);
+        }
+        (progress, placement)
+    }
+
+    #[inline]
+    const fn no_progress(&self) -> Progress {
+        Progress {
+            acknowledged: Bytes::new(self.unacked_at),
+            advanced: Bytes::ZERO,
+            went_back: false,
+        }
+    }
+
+    /// Hears an acknowledgement or NAK.
+    #[inline]
+    pub fn on_reply(&mut self, config: &Config, now: Time, reply: &Reply) -> Progress {
+        let mut progress = self.no_progress();
+        let known = self.number(reply.psn).filter(|&number| number < self.sent);
+        let Some(number) = known.filter(|_| !self.has_failed()) else {
+            return progress;
         };
-        let acknowledges = matches!(aeth.syndrome, Syndrome::Ack { .. });
+        let acknowledges = matches!(reply.aeth.syndrome, Syndrome::Ack { .. });
         let expected = number + u64::from(acknowledges);
         let reached = self.unless_response_missing(expected);
         if reached > self.unacked {
-            self.progress_to(config, now, reached, progress);
+            self.progress_to(config, now, reached, &mut progress);
         }
         progress.acknowledged = Bytes::new(self.position_near(expected, config.mtu.get()));
         if reached < expected {
             // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost. So does
             // a NAK, which will come again if the READ can be repeated.
-            self.ask_again(config, progress);
+            self.ask_again(config, &mut progress);
         } else if !acknowledges && number >= self.unacked {
             // A NAK that is older than what is known says nothing.
-            self.on_nak(config, now, (number, packet, aeth), progress);
+            self.on_nak(config, now, (number, reply), &mut progress);
         }
+        progress
     }
 
+    #[cold]
     fn on_nak(
         &mut self,
         config: &Config,
         now: Time,
-        (number, packet, aeth): (u64, &Packet, Aeth),
+        (number, reply): (u64, &Reply),
         progress: &mut Progress,
     ) {
-        match aeth.syndrome {
+        match reply.aeth.syndrome {
             Syndrome::Ack { .. } => {}
             Syndrome::Nak(NakCode::SequenceError) => {
-                self.on_sequence_error(config, (packet, aeth), progress);
+                self.on_sequence_error(config, reply, progress);
             }
             Syndrome::Nak(NakCode::RemoteAccess) => self.fail(number, Status::RemoteAccess),
             Syndrome::Nak(NakCode::RemoteOperational) => {
@@ -84,15 +96,11 @@ impl Requester {
         }
     }
 
-    fn on_sequence_error(
-        &mut self,
-        config: &Config,
-        (packet, aeth): (&Packet, Aeth),
-        progress: &mut Progress,
-    ) {
-        let arrived = self.number(Psn::new(aeth.msn)).unwrap_or(self.unacked);
+    fn on_sequence_error(&mut self, config: &Config, reply: &Reply, progress: &mut Progress) {
+        let arrived = self.number(Psn::new(reply.aeth.msn));
+        let arrived = arrived.unwrap_or(self.unacked);
         match &mut self.scoreboard {
-            Some(scoreboard) if packet.selective => {
+            Some(scoreboard) if reply.selective => {
                 match scoreboard.on_nak(self.unacked, arrived, self.sent) {
                     Repeat::Nothing => return,
                     // What lies between is still to be sent again anyway.
@@ -122,34 +130,36 @@ impl Requester {
     }
 
     /// Hears a packet with the data of a READ or the result of an atomic.
-    fn on_data(&mut self, config: &Config, now: Time, packet: &Packet, progress: &mut Progress) {
-        let Some((first, end)) = self.oldest_awaiting(self.sent) else {
-            return;
-        };
+    fn on_data(
+        &mut self,
+        config: &Config,
+        now: Time,
+        packet: &Packet,
+        progress: &mut Progress,
+    ) -> Option<Placement> {
+        let first = self.oldest_awaiting(self.sent)?;
         let wanted = first.max(self.unacked);
-        let plausible = wanted..self.sent;
-        let Some(number) = self
+        let number = self
             .number(packet.psn)
-            .filter(|number| plausible.contains(number))
-        else {
-            return;
-        };
+            .filter(|number| (wanted..self.sent).contains(number))?;
         if number > wanted {
             // Everything before the READ has been carried out; the response has a gap.
             if first > self.unacked {
                 self.progress_to(config, now, first, progress);
             }
             self.ask_again(config, progress);
-            return;
+            return None;
         }
         match self.placement(config, number, packet) {
             Ok(placement) => {
                 self.progress_to(config, now, number + 1, progress);
-                progress.placement = Some(placement);
+                Some(placement)
             }
-            Err(status) => self.fail(number, status),
+            Err(status) => {
+                self.fail(number, status);
+                None
+            }
         }
-        debug_assert!(number < end);
     }
 
     /// Where the data of response `number` goes.
@@ -185,6 +195,7 @@ impl Requester {
         }
     }
 
+    #[inline]
     fn progress_to(&mut self, config: &Config, now: Time, expected: u64, progress: &mut Progress) {
         let advanced = self.acknowledge(config, expected);
         progress.advanced = Bytes::new(progress.advanced.get() + advanced);
@@ -213,17 +224,17 @@ impl Requester {
             return expected;
         }
         match self.oldest_awaiting(expected) {
-            Some((first, _)) => first.max(self.unacked),
+            Some(first) => first.max(self.unacked),
             None => expected,
         }
     }
 
-    /// First and end of the oldest READ or atomic that begins before `limit` and isn't finished.
-    fn oldest_awaiting(&self, limit: u64) -> Option<(u64, u64)> {
+    /// First packet of the oldest READ or atomic that begins before `limit` and isn't finished.
+    fn oldest_awaiting(&self, limit: u64) -> Option<u64> {
         (self.completed..)
             .map_while(|index| self.messages.get(index))
             .take_while(|message| message.first < limit)
             .find(|message| message.request.operation.awaits_response())
-            .map(|message| (message.first, message.end()))
+            .map(|message| message.first)
     }
 }

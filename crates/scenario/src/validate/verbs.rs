@@ -1,0 +1,98 @@
+//! Operations and the protocol that carries them.
+
+use fairlane_units::Bytes;
+
+use super::limits::{fail, within};
+use super::{Check, Subject};
+use crate::types::{Profile, Recovery, Transport, Verb, Workload};
+
+/// What FETCH-ADD and CMP-SWAP work on (IBTA 9.4.5).
+const ATOMIC: Bytes = Bytes::new(8);
+/// The longest message (IBTA 9.7.7).
+const LONGEST_READ: Bytes = Bytes::new(1 << 31);
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    transport(subject.scenario.profile, &subject.scenario.transport)?;
+    for (index, workload) in subject.scenario.workload.iter().enumerate() {
+        verb(subject, index, workload)?;
+    }
+    Ok(())
+}
+
+fn transport(profile: Profile, transport: &Transport) -> Check {
+    within("transport.ack_interval", transport.ack_interval, 1, 1 << 16)?;
+    within(
+        "transport.reorder_window",
+        transport.reorder_window,
+        1,
+        65_535,
+    )?;
+    if profile != Profile::HpccNs3 {
+        return Ok(());
+    }
+    let hint = "that simulator has nothing else; use profile \"exact\"";
+    let plain = |key: &str, plain: bool, expected: &str| {
+        if plain {
+            return Ok(());
+        }
+        let message = format!("expected {expected} in profile hpcc-ns3");
+        fail(format!("transport.{key}"), message, hint)
+    };
+    plain("ack_interval", transport.ack_interval == 1, "1")?;
+    plain(
+        "recovery",
+        transport.recovery == Recovery::GoBackN,
+        "\"go-back-n\"",
+    )?;
+    plain("direct_placement", !transport.direct_placement, "false")
+}
+
+fn verb(subject: &Subject<'_>, index: usize, workload: &Workload) -> Check {
+    let key = |key: &str| format!("workload[{index}].{key}");
+    let verb = workload.verb();
+    if subject.scenario.profile == Profile::HpccNs3 && verb != Verb::Write {
+        let message = format!("is \"{}\", expected \"write\"", verb.name());
+        let hint = "that simulator has nothing else; use profile \"exact\"";
+        return fail(key("verb"), message, hint);
+    }
+    let Some((place, smallest, largest)) = sizes(subject, index, workload) else {
+        return Ok(());
+    };
+    if verb.is_atomic() && (smallest != ATOMIC || largest != ATOMIC) {
+        let message = format!(
+            "has messages other than 8 B, expected 8 B for {}",
+            verb.name()
+        );
+        return fail(key(place), message, "an atomic works on eight bytes");
+    }
+    if verb == Verb::Read && largest > LONGEST_READ {
+        let message = format!("has a READ of {largest}, expected at most {LONGEST_READ}");
+        return fail(key(place), message, "split it into several");
+    }
+    Ok(())
+}
+
+/// Where a workload states its sizes, and the smallest and largest.
+fn sizes(
+    subject: &Subject<'_>,
+    index: usize,
+    workload: &Workload,
+) -> Option<(&'static str, Bytes, Bytes)> {
+    match workload {
+        Workload::Poisson { .. } => {
+            let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
+            let (first, last) = (sizes.points().first()?, sizes.points().last()?);
+            Some(("sizes", first.size, last.size))
+        }
+        Workload::Incast { size, .. }
+        | Workload::Permutation { size, .. }
+        | Workload::AllToAll { size, .. } => Some(("size", *size, *size)),
+        // Each step carries a part of the vector.
+        Workload::RingAllReduce { size, .. } => Some(("size", Bytes::new(1), *size)),
+        Workload::Flows { .. } => {
+            let flows = subject.inputs.flows.get(index)?.as_ref()?;
+            let sizes = || flows.iter().map(|flow| flow.size);
+            Some(("flow", sizes().min()?, sizes().max()?))
+        }
+    }
+}
