@@ -1,9 +1,4 @@
 //! Runs programs of the pair harness: `pair PROFILE SEED [COUNT]`, with a trace if one fails.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program that prints what it finds"
-)]
 
 use std::io::{Result, Write, stderr, stdout};
 use std::process::ExitCode;

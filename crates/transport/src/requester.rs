@@ -106,7 +106,7 @@ impl Requester {
             reads: 0,
             implied_nak: u64::MAX,
             failure: None,
-            scoreboard: selective.then(|| Scoreboard::new(config.selective_window)),
+            scoreboard: selective.then(|| Scoreboard::new(config)),
         }
     }
 

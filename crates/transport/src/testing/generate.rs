@@ -114,6 +114,7 @@ fn connection(profile: Profile, mtu: u64, choices: &mut Choices) -> [End; 2] {
             max_reads: choices.pick(&[16, 4, 2, 1]),
             max_destination_reads: 16,
             selective_window: selective,
+            reorder_tolerance: choices.pick(&[0, 0, 1, 4]),
             direct_placement: profile == Profile::Selective && choices.percent(30),
         };
         End {

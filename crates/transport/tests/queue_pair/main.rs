@@ -1,0 +1,6 @@
+//! Queue pairs through their public interface, in virtual time, packet by packet.
+
+mod errors;
+mod line;
+mod selective;
+mod verbs;
