@@ -30,6 +30,7 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
     let connections: Vec<[End; 2]> = (0..count)
         .map(|_| connection(profile, mtu, choices))
         .collect();
+    let link = link(profile, choices);
     let mut maker = Maker {
         choices,
         faulty: false,
@@ -48,7 +49,7 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
     maker.steps();
     Program {
         profile,
-        link: link(profile, maker.choices),
+        link,
         regions: maker.regions,
         steps: maker.steps,
         unreadable: maker.unreadable,
