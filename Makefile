@@ -7,7 +7,7 @@ SHELL := bash
 SCENARIO ?= scenarios/hadoop-fat-tree.toml
 OUT ?= out/$(notdir $(basename $(SCENARIO)))
 FUZZ_SECONDS ?= 10
-FUZZ_TARGETS := scenario topology flows sizes hpcc_config wire
+FUZZ_TARGETS := scenario topology flows sizes hpcc_config wire pair
 
 # rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
 # there under another name (`stable`, say), that one serves.

@@ -1,40 +1,38 @@
 //! Runs programs of the pair harness: `pair PROFILE SEED [COUNT]`, with a trace if one fails.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program that prints what it finds"
-)]
 
+use std::io::{Result, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use fairlane_transport::testing::{Profile, Statistics, run};
 
-fn main() -> ExitCode {
+fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize| {
         arguments
             .get(index)
             .and_then(|text| text.parse::<u64>().ok())
     };
-    let wanted = arguments.first();
-    let profile = Profile::ALL
-        .into_iter()
-        .find(|p| wanted.is_some_and(|w| w == p.name()));
+    let named = |profile: &Profile| arguments.first().is_some_and(|name| name == profile.name());
+    let profile = Profile::ALL.into_iter().find(named);
     let (Some(profile), Some(first)) = (profile, number(1)) else {
         let names = Profile::ALL.map(Profile::name).join("|");
-        eprintln!("usage: pair {names} SEED [COUNT]");
-        return ExitCode::from(2);
+        writeln!(stderr(), "usage: pair {names} SEED [COUNT]")?;
+        return Ok(ExitCode::from(2));
     };
     let mut sum = Statistics::default();
     for seed in first..first + number(2).unwrap_or(1) {
         match run(profile, seed) {
             Ok(run) => sum += run,
             Err(failure) => {
-                println!("{failure}\nfailed: pair {} {seed}", profile.name());
-                return ExitCode::FAILURE;
+                writeln!(
+                    stdout(),
+                    "{failure}\nfailed: pair {} {seed}",
+                    profile.name()
+                )?;
+                return Ok(ExitCode::FAILURE);
             }
         }
     }
-    println!("{}: {sum:?}", profile.name());
-    ExitCode::SUCCESS
+    writeln!(stdout(), "{}: {sum:?}", profile.name())?;
+    Ok(ExitCode::SUCCESS)
 }

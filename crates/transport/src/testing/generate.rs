@@ -30,6 +30,7 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
     let connections: Vec<[End; 2]> = (0..count)
         .map(|_| connection(profile, mtu, choices))
         .collect();
+    let link = link(profile, choices);
     let mut maker = Maker {
         choices,
         faulty: false,
@@ -43,13 +44,15 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
         wanted: Vec::new(),
         posted: Vec::new(),
         steps: Vec::new(),
+        unreadable: Vec::new(),
     };
     maker.steps();
     Program {
         profile,
-        link: link(profile, maker.choices),
+        link,
         regions: maker.regions,
         steps: maker.steps,
+        unreadable: maker.unreadable,
         connections,
     }
 }
@@ -112,6 +115,7 @@ fn connection(profile: Profile, mtu: u64, choices: &mut Choices) -> [End; 2] {
             max_reads: choices.pick(&[16, 4, 2, 1]),
             max_destination_reads: 16,
             selective_window: selective,
+            reorder_tolerance: choices.pick(&[0, 0, 1, 4]),
             direct_placement: profile == Profile::Selective && choices.percent(30),
         };
         End {
@@ -179,6 +183,7 @@ struct Maker<'a> {
     /// Receives posted.
     posted: Vec<[u64; 2]>,
     steps: Vec<Step>,
+    unreadable: Vec<(Side, usize, u64)>,
 }
 
 impl Maker<'_> {
@@ -324,8 +329,12 @@ impl Maker<'_> {
         self.wanted[connection][other.index()] += u64::from(operation.takes_receive());
         let id = &mut self.ids[connection][side.index()];
         *id += 1;
+        let id = *id;
+        if self.faulty && self.choices.percent(2) {
+            self.unreadable.push((side, connection, id));
+        }
         Action::Request(WorkRequest {
-            id: *id,
+            id,
             operation,
             length: Bytes::new(length),
             signaled: !self.choices.percent(30),

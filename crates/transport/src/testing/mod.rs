@@ -32,16 +32,19 @@
 
 mod choices;
 mod fault;
+mod frames;
 mod generate;
 mod link;
 mod memory;
 mod model;
+mod outcome;
 mod pair;
 mod program;
 
 pub use choices::Choices;
 pub use fault::Fault;
-pub use pair::{Failure, Pair, Statistics};
+pub use outcome::{Failure, Statistics};
+pub use pair::Pair;
 pub use program::{Action, End, Link, Profile, Program, Region, Side, Step};
 
 /// Runs the program of a seed.

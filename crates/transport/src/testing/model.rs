@@ -5,6 +5,7 @@
 
 mod completions;
 mod flow;
+mod refusal;
 mod reliable;
 mod unreliable;
 
@@ -159,6 +160,24 @@ impl Model {
 
     pub(super) fn draining(&mut self, (side, connection): (Side, usize), draining: bool) {
         self.endpoints[connection][side.index()].draining = draining;
+    }
+
+    /// Whether the data of a work request can't be read.
+    pub(super) fn is_unreadable(&self, (side, connection): (Side, usize), id: u64) -> bool {
+        self.program.unreadable.contains(&(side, connection, id))
+    }
+
+    /// A packet was polled and not sent, since its data couldn't be read.
+    pub(super) fn skipped(&mut self, (side, connection): (Side, usize)) {
+        let flow = &mut self.flows[connection][side.index()];
+        if flow.service != Service::ReliableConnection {
+            flow.sent += 1;
+        }
+    }
+
+    /// A queue pair has left SQE.
+    pub(super) fn restarted(&mut self, (side, connection): (Side, usize)) {
+        self.flows[connection][side.index()].restart();
     }
 
     /// The application asked for state ERR.

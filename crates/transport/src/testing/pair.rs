@@ -4,88 +4,28 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
-use core::net::Ipv4Addr;
 
-use fairlane_units::{Bytes, Psn, QpNumber, TenantId, Time};
+use fairlane_units::{Psn, Time};
 use fairlane_wire as wire;
 
 use super::fault::Fault;
-use super::generate::{QUEUE_KEY, number};
+use super::frames::{self, describe};
+use super::generate::QUEUE_KEY;
 use super::link::{Flight, Network};
 use super::memory::HostMemory;
 use super::model::{Effect, Model, Violation, ensure};
+use super::outcome::{Failure, Statistics};
 use super::program::{Action, Program, Side, Step};
 use crate::config::Config;
-use crate::encode::Ends;
 use crate::packet::{Outgoing, Packet, Placement, Source};
 use crate::queue_pair::{Heard, Modify, QueuePair};
 use crate::state::State;
-use crate::work::{Receive, Status};
+use crate::work::Receive;
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;
 /// The same in virtual time.
 const LATEST: Time = Time::from_ns(60_000_000_000);
-const PARTITION_KEY: TenantId = TenantId::new(0xffff);
-
-/// What a run consisted of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Turns of the loop.
-    pub events: u64,
-    /// Packets sent.
-    pub packets: u64,
-    /// Those of them that had been sent before.
-    pub retransmitted: u64,
-    /// Frames that were lost or altered on the way.
-    pub lost: u64,
-    /// Deadlines that fired.
-    pub timeouts: u64,
-    /// Work requests by how they ended, in the order of [`Status::ALL`].
-    pub requests: [u64; Status::ALL.len()],
-    /// Receives that ended.
-    pub received: u64,
-    /// When the last event was.
-    pub end: Time,
-}
-
-impl core::ops::AddAssign for Statistics {
-    fn add_assign(&mut self, other: Self) {
-        self.events += other.events;
-        self.packets += other.packets;
-        self.retransmitted += other.retransmitted;
-        self.lost += other.lost;
-        self.timeouts += other.timeouts;
-        for (sum, count) in self.requests.iter_mut().zip(other.requests) {
-            *sum += count;
-        }
-        self.received += other.received;
-        self.end = self.end.max(other.end);
-    }
-}
-
-/// Why a program didn't do what it must.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// When it was noticed.
-    pub at: Time,
-    /// What is wrong.
-    pub violation: String,
-    /// What happened before, if it was recorded.
-    pub trace: Vec<String>,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.trace {
-            writeln!(f, "{line}")?;
-        }
-        write!(f, "{}: {}", self.at, self.violation)
-    }
-}
-
-impl core::error::Error for Failure {}
 
 /// A queue pair and what its driver knows.
 #[derive(Clone, Debug)]
@@ -275,7 +215,15 @@ impl Pair {
         let end = &mut host.endpoints[connection];
         let outgoing = end.pair.poll_transmit(&end.config, now);
         let outgoing = outgoing.ok_or("has_packet promised a packet")?;
-        self.send((side, connection), &outgoing)?;
+        let at = (side, connection);
+        match outgoing.source {
+            Source::Request { id, .. } if self.model.is_unreadable(at, id) => {
+                end.pair.on_local_error(&end.config, id);
+                self.model.skipped(at);
+                self.note(|| format!("{at:?} request {id} can't be read"));
+            }
+            _ => self.send(at, &outgoing)?,
+        }
         // Unreliable services complete by sending.
         self.settle((side, connection))
     }
@@ -306,7 +254,7 @@ impl Pair {
         packet: &Packet,
         payload: &[u8],
     ) -> Result<(), Violation> {
-        let frame = frame(from, packet, payload)?;
+        let frame = frames::encode(from, packet, payload)?;
         let to = (from.0.other(), from.1);
         let fate = self.network.send(self.now, to, &frame);
         self.statistics.packets += 1;
@@ -325,30 +273,25 @@ impl Pair {
     }
 
     fn deliver(&mut self, flight: &Flight) -> Result<(), Violation> {
-        let parsed = wire::Frame::parse(&flight.frame);
-        let frame = match parsed {
-            Ok(_) if flight.altered => return Err("an altered frame was read".into()),
-            Ok(frame) => frame,
+        let to = (flight.to, flight.connection);
+        match wire::Frame::parse(&flight.frame) {
+            Ok(_) if flight.altered => Err("an altered frame was read".into()),
+            Ok(frame) => {
+                let packet = frames::decode(to, &frame)?;
+                self.hand_over(to, &packet, frame.datagram.packet.payload)
+            }
             Err(error) if flight.altered => {
                 let hears = self.fault == Some(Fault::HearsCorrupted);
-                let Some((packet, payload)) = altered(&flight.frame).filter(|_| hears) else {
-                    self.note(|| format!("{:?} drops: {error}", flight.to));
-                    return Ok(());
-                };
-                return self.hand_over((flight.to, flight.connection), &packet, payload);
+                match frames::decode_altered(&flight.frame).filter(|_| hears) {
+                    Some((packet, payload)) => self.hand_over(to, &packet, payload),
+                    None => {
+                        self.note(|| format!("{to:?} drops: {error}"));
+                        Ok(())
+                    }
+                }
             }
-            Err(error) => return Err(format!("a frame can't be read: {error}")),
-        };
-        let (headers, payload) = (frame.datagram.packet.headers, frame.datagram.packet.payload);
-        let destination = headers.bth.destination.get();
-        let to = (flight.to, flight.connection);
-        ensure!(
-            destination == number(to.1, to.0),
-            "a frame to queue pair {destination}"
-        );
-        let packet = Packet::from_headers(&headers, Bytes::new(payload.len() as u64));
-        let packet = packet.map_err(|error| format!("{error}"))?;
-        self.hand_over(to, &packet, payload)
+            Err(error) => Err(format!("a frame can't be read: {error}")),
+        }
     }
 
     fn hand_over(
@@ -444,6 +387,10 @@ impl Pair {
                 self.modify(at, Modify::SendQueueDrain)?;
                 self.model.draining(at, true);
             }
+            Action::Resume if state == State::SendQueueError => {
+                self.modify(at, Modify::ReadyToSend(Psn::new(0)))?;
+                self.model.restarted(at);
+            }
             Action::Resume if state == State::SendQueueDrain => {
                 self.modify(at, Modify::ReadyToSend(Psn::new(0)))?;
                 self.model.draining(at, false);
@@ -508,68 +455,4 @@ fn host(program: &Program, side: Side) -> Host {
         free: Time::ZERO,
         turn: 0,
     }
-}
-
-const fn address(side: Side) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, 1 + side as u8)
-}
-
-const fn mac(side: Side) -> wire::MacAddress {
-    wire::MacAddress([2, 0, 0, 0, 0, 1 + side as u8])
-}
-
-fn frame(
-    (side, connection): (Side, usize),
-    packet: &Packet,
-    payload: &[u8],
-) -> Result<Vec<u8>, Violation> {
-    let ends = Ends {
-        source: QpNumber::new(number(connection, side)),
-        destination: QpNumber::new(number(connection, side.other())),
-        partition_key: PARTITION_KEY,
-    };
-    let headers = packet.headers(&ends).map_err(|error| format!("{error}"))?;
-    let frame = wire::Frame {
-        ethernet: wire::Ethernet::ipv4(mac(side), mac(side.other())),
-        datagram: wire::Datagram {
-            network: wire::Network::Ipv4(wire::Ipv4::new(address(side), address(side.other()))),
-            udp: wire::Udp::new(0xc000 + connection as u16),
-            packet: wire::Packet { headers, payload },
-        },
-    };
-    let mut bytes = vec![0; frame.length()];
-    let length = frame.emit(&mut bytes).map_err(|error| format!("{error}"))?;
-    ensure!(length == bytes.len(), "a frame of {length} bytes");
-    Ok(bytes)
-}
-
-/// A frame whose ICRC is wrong, read all the same.
-fn altered(frame: &[u8]) -> Option<(Packet, &[u8])> {
-    let (_, rest) = wire::Ethernet::parse(frame).ok()?;
-    let (_, rest) = wire::Network::parse(rest).ok()?;
-    let (_, rest) = wire::Udp::parse(rest).ok()?;
-    let (packet, _) = wire::Packet::parse(rest).ok()?;
-    let length = Bytes::new(packet.payload.len() as u64);
-    let heard = Packet::from_headers(&packet.headers, length).ok()?;
-    Some((heard, packet.payload))
-}
-
-fn describe(packet: &Packet) -> String {
-    let flags = [
-        (packet.ack_request, " ack-request"),
-        (packet.selective, " selective"),
-    ];
-    let flags: String = flags
-        .iter()
-        .filter(|(set, _)| *set)
-        .map(|(_, name)| *name)
-        .collect();
-    let Packet {
-        opcode,
-        psn,
-        payload,
-        extension,
-        ..
-    } = packet;
-    format!("{opcode} psn={psn} payload={payload}{flags} {extension:?}")
 }

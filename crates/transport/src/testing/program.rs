@@ -124,7 +124,7 @@ pub enum Action {
     Receive(Bytes),
     /// Asks for SQD.
     Drain,
-    /// Goes back to RTS from SQD.
+    /// Goes back to RTS from SQD or SQE.
     Resume,
     /// Asks for ERR.
     Fail,
@@ -175,6 +175,8 @@ pub struct Program {
     pub regions: [Vec<Region>; 2],
     /// What is done.
     pub steps: Vec<Step>,
+    /// Work requests whose data can't be read, by host, connection and identifier.
+    pub unreadable: Vec<(Side, usize, u64)>,
 }
 
 impl Program {

@@ -101,10 +101,15 @@ impl Model {
             ensure!(is_finished(flow, op), "request {index} is not finished");
         } else if completion.status == Status::Flushed {
             let dead = self.endpoints[from.1][from.0.index()].death.is_some();
-            ensure!(dead, "request {index} flushed without a failure");
+            ensure!(
+                dead || flow.broken,
+                "request {index} flushed without a failure"
+            );
         } else {
             self.justify(from, index, completion.status)?;
-            self.endpoints[from.1][from.0.index()].death = Some(Death::Requester);
+            if flow.service == Service::ReliableConnection {
+                self.endpoints[from.1][from.0.index()].death = Some(Death::Requester);
+            }
         }
         let flow = &mut self.flows[from.1][from.0.index()];
         flow.broken |= completion.status != Status::Success;
@@ -125,25 +130,23 @@ impl Model {
         let (retries, rnr_retries) = flow.retry_limits;
         match status {
             Status::RemoteAccess | Status::RemoteInvalidRequest => {
-                let refused = flow.refused;
-                // A request may be wrong and one too many at once.
-                let too_many = op.has_result() && flow.depths.0 > flow.depths.1;
-                let either = too_many && status == Status::RemoteInvalidRequest;
-                let explained = refused.is_some_and(|(culprit, reason)| {
-                    culprit == index && (reason == status || either)
-                });
+                let refused = &flow.refused;
                 ensure!(
-                    explained,
+                    refused.contains(&(index, status)),
                     "request {index} ended with {status:?}, refused is {refused:?}"
                 );
             }
             Status::RetryExceeded => {
                 // Without loss, a refusal comes as a NAK.
-                let silent = peer.death.is_some() && flow.refused.is_none();
+                let silent = peer.death.is_some() && flow.refused.is_empty();
                 let explained = !self.is_clean() || silent;
                 ensure!(explained, "{status:?} on a clean network");
                 ensure!(endpoint.timeouts > retries, "{status:?} too early");
                 ensure!(op.first < flow.sent, "{status:?} of a request never sent");
+            }
+            Status::LocalProtection => {
+                let unreadable = self.is_unreadable(from, op.request.id);
+                ensure!(unreadable, "{status:?} of data that can be read");
             }
             Status::RnrRetryExceeded => {
                 ensure!(endpoint.rnr_naks > rnr_retries, "{status:?} too early");

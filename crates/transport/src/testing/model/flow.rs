@@ -75,8 +75,8 @@ pub(super) struct Flow {
     /// Receives that have been used or flushed.
     pub(super) received: usize,
     pub(super) due: VecDeque<ReceiveCompletion>,
-    /// The request that the responder refused, and how it ends.
-    pub(super) refused: Option<(usize, Status)>,
+    /// The request that the responder refused, and how it ends; more than one if it can't be told.
+    pub(super) refused: Vec<(usize, Status)>,
     /// Whether a receive was missing once.
     pub(super) not_ready: bool,
     /// Requests that have ended.
@@ -102,7 +102,7 @@ impl Flow {
             receives: Vec::new(),
             received: 0,
             due: VecDeque::new(),
-            refused: None,
+            refused: Vec::new(),
             not_ready: false,
             completed: 0,
             broken: false,
@@ -125,6 +125,16 @@ impl Flow {
             fetched: Vec::new(),
             delivered: false,
         });
+    }
+
+    /// Forgets what was posted and not sent: the next request begins behind what was.
+    pub(super) fn restart(&mut self) {
+        let sent = self.sent;
+        for op in self.ops.iter_mut().rev().take_while(|op| op.end() > sent) {
+            op.packets = sent.saturating_sub(op.first);
+            op.first = op.first.min(sent);
+        }
+        self.broken = false;
     }
 
     /// The number of the packet with a PSN: programs are shorter than half the circle.

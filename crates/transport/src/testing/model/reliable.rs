@@ -4,7 +4,7 @@ use fairlane_units::Bytes;
 use fairlane_wire::{NakCode, Syndrome};
 
 use super::flow::{Flow, Op};
-use super::{Death, Effect, Model, Violation, data, ended, ensure, execute};
+use super::{Effect, Model, Violation, data, ensure, execute};
 use crate::memory::Access;
 use crate::packet::{Extension, Outgoing, Packet, Placement, Source};
 use crate::testing::memory::Deed;
@@ -13,7 +13,7 @@ use crate::work::{Operation, Remote, Status};
 
 /// What must become of a packet that is next in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     /// It is carried out.
     Fine,
     /// It waits for a receive.
@@ -24,7 +24,12 @@ enum Verdict {
 
 impl Model {
     /// What must become of a packet of a request.
-    fn verdict(&self, (side, connection): (Side, usize), op: &Op, number: u64) -> Verdict {
+    pub(super) fn verdict(
+        &self,
+        (side, connection): (Side, usize),
+        op: &Op,
+        number: u64,
+    ) -> Verdict {
         let flow = &self.flows[connection][side.other().index()];
         let allowed = |access, remote: Remote, length: u64| {
             length == 0 || self.allows(side, access, remote, Bytes::new(length))
@@ -87,7 +92,7 @@ impl Model {
     }
 
     /// READs before `number` have been carried out if something behind them has.
-    fn pass_reads(&mut self, to: (Side, usize), number: u64) -> Result<(), Violation> {
+    pub(super) fn pass_reads(&mut self, to: (Side, usize), number: u64) -> Result<(), Violation> {
         loop {
             let flow = &self.flows[to.1][to.0.other().index()];
             let taken = flow.taken;
@@ -134,7 +139,7 @@ impl Model {
             self.executed(to, (number, index), (operation, original))?;
         }
         if effect.failed {
-            self.failed_at(to, (number, index), effect)?;
+            self.refused(to, (number, index), effect)?;
         }
         if let Some(reply) = &effect.reply {
             self.replied(to, reply)?;
@@ -156,7 +161,7 @@ impl Model {
         }
         let flow = &self.flows[to.1][to.0.other().index()];
         let op = &flow.ops[index];
-        ensure!(flow.refused.is_none(), "placed after a refusal");
+        ensure!(flow.refused.is_empty(), "placed after a refusal");
         ensure!(
             !op.has_result(),
             "placed data of {:?}",
@@ -246,7 +251,7 @@ impl Model {
         self.pass_reads(to, number)?;
         let flow = &self.flows[to.1][to.0.other().index()];
         let op = &flow.ops[index];
-        ensure!(flow.refused.is_none(), "carried out after a refusal");
+        ensure!(flow.refused.is_empty(), "carried out after a refusal");
         ensure!(
             number == flow.taken,
             "atomic {number} carried out while {} is due",
@@ -272,83 +277,6 @@ impl Model {
         Ok(())
     }
 
-    /// The responder `to` has failed by a packet: by itself, or by one behind it that had come early.
-    fn failed_at(
-        &mut self,
-        to: (Side, usize),
-        (number, index): (u64, usize),
-        effect: &Effect<'_>,
-    ) -> Result<(), Violation> {
-        let flow = &self.flows[to.1][to.0.other().index()];
-        let op = &flow.ops[index];
-        let is_read = matches!(op.request.operation, Operation::Read(_));
-        let fine = is_read && self.verdict(to, op, number) == Verdict::Fine;
-        let executed = matches!(effect.deeds.first(), Some(Deed::Executed { .. }));
-        let carried_out = effect.placement.is_some() || executed;
-        if !(carried_out || fine && !flow.early.is_empty()) {
-            return self.refused(to, (number, index));
-        }
-        let end = op.end();
-        self.pass_reads(to, if is_read { end } else { number })?;
-        self.revoked(to, number)
-    }
-
-    /// The responder `to` has refused a packet.
-    fn refused(
-        &mut self,
-        to: (Side, usize),
-        (number, index): (u64, usize),
-    ) -> Result<(), Violation> {
-        self.pass_reads(to, number)?;
-        let flow = &self.flows[to.1][to.0.other().index()];
-        let taken = flow.taken;
-        ensure!(
-            number == taken,
-            "packet {number} was refused while {taken} is due"
-        );
-        let op = &flow.ops[index];
-        let verdict = self.verdict(to, op, number);
-        let lacks_resources = op.has_result() && flow.depths.0 > flow.depths.1;
-        let status = match verdict {
-            Verdict::Refused(status) => status,
-            _ if lacks_resources => Status::RemoteInvalidRequest,
-            _ => {
-                return Err(alloc::format!(
-                    "packet {number} was refused, it is {verdict:?}"
-                ));
-            }
-        };
-        let is_send = op.request.operation.takes_receive();
-        let too_long = is_send && status == Status::RemoteInvalidRequest;
-        let flow = &mut self.flows[to.1][to.0.other().index()];
-        flow.refused = Some((index, status));
-        if let Some(receive) = flow.receive().filter(|_| too_long) {
-            flow.due.push_back(ended(receive, Status::LocalLength));
-            flow.received += 1;
-        }
-        let death = &mut self.endpoints[to.1][to.0.index()].death;
-        *death = death.or(Some(Death::Flushed));
-        Ok(())
-    }
-
-    /// The responder `to` took a packet and failed at one behind it, which had been placed early and
-    /// whose key was invalidated in between.
-    fn revoked(&mut self, to: (Side, usize), number: u64) -> Result<(), Violation> {
-        let flow = &self.flows[to.1][to.0.other().index()];
-        let denied = Verdict::Refused(Status::RemoteAccess);
-        let behind = |op: &&Op| op.first > number && op.first < flow.taken;
-        let mut early = flow.ops.iter().filter(behind);
-        let op = early.find(|op| self.verdict(to, op, op.first) == denied);
-        let Some(index) = op.and_then(|op| flow.locate(op.first)) else {
-            return Err("failed and placed".into());
-        };
-        let flow = &mut self.flows[to.1][to.0.other().index()];
-        flow.taken = flow.ops[index].first;
-        flow.refused = Some((index, Status::RemoteAccess));
-        self.endpoints[to.1][to.0.index()].death = Some(Death::Flushed);
-        Ok(())
-    }
-
     /// An acknowledgement or NAK leaves `from`.
     pub(super) fn replied(&mut self, from: (Side, usize), reply: &Packet) -> Result<(), Violation> {
         let Extension::Acknowledge(aeth) = reply.extension else {
@@ -356,7 +284,6 @@ impl Model {
         };
         let flow = &self.flows[from.1][from.0.other().index()];
         let is_ack = matches!(aeth.syndrome, Syndrome::Ack { .. });
-        // Before the first packet there is nothing to acknowledge but that.
         let Some(number) = flow.number(reply.psn) else {
             return Err("a reply to a packet before the first".into());
         };
