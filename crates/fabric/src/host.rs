@@ -1,9 +1,9 @@
 //! Hosts: drives the ends of connections and the network card, and contains no rule of either.
 
-use fairlane_congestion::Ack;
+use fairlane_congestion::{Ack, Loss, Reading};
 use fairlane_engine::Event;
 use fairlane_scenario::AckPause;
-use fairlane_transport::{Reply, ReplyKind, Segment, Status};
+use fairlane_transport::{Progress, Reply, ReplyKind, Segment, Status};
 use fairlane_units::{Bytes, Psn, Rate, Time};
 
 use crate::connection::{ACK_TIMEOUT, Connection, WAKES};
@@ -24,6 +24,7 @@ impl World {
             Kind::Data => self.on_data(port, at),
             Kind::Ack => self.on_reply(at, ReplyKind::Ack),
             Kind::Nak => self.on_reply(at, ReplyKind::NakSequence),
+            Kind::Cnp => self.on_cnp(at),
             Kind::Pause | Kind::Resume => unreachable!("pauses are taken by the link"),
         }
     }
@@ -49,19 +50,77 @@ impl World {
             .on_packet(&self.rules.transport, now, &segment);
         let message = connection.message;
         self.counters.placed += received.placed.get();
+        let marked = packet.has(Packet::MARKED);
+        let notified = marked && self.notify(port, at);
         match received.reply {
             Some(reply) => self.answer(port, at, &reply),
-            None => self.discard(at),
+            None => {
+                self.discard(at);
+                if notified {
+                    self.send_from_host(self.ports[port as usize].owner);
+                }
+            }
         }
         if received.message_complete {
             self.on_message_received(message);
         }
     }
 
+    /// A marked packet has arrived: its acknowledgement will say so, or a CNP does. Returns whether a
+    /// CNP waits to be sent.
+    fn notify(&mut self, port: u32, at: u32) -> bool {
+        let Some(interval) = self.rules.cnp_interval else {
+            return false;
+        };
+        let now = self.engine.now();
+        let packet = self.packets.get_mut(at);
+        packet.flags &= !Packet::MARKED;
+        let slot = packet.connection;
+        let connection = self.connections.get_mut(slot);
+        if !connection.notification_point.on_mark(now, interval) {
+            return false;
+        }
+        connection.packets += 1;
+        let mut cnp = Packet::new(Kind::Cnp, 0, self.rules.cnp);
+        cnp.connection = slot;
+        cnp.epoch = self.epoch;
+        let cnp = self.packets.alloc(cnp);
+        self.counters.cnps_sent += 1;
+        if self.tracer.is_on() {
+            self.trace(port, cnp, TraceEvent::Enqueued);
+        }
+        let host = self.ports[port as usize].owner;
+        let replies = &mut self.nics[host as usize].replies;
+        // Ahead of acknowledgements, which a pause may hold back.
+        replies.push_behind(&mut self.packets, cnp, |ahead| ahead.kind == Kind::Cnp);
+        true
+    }
+
+    /// A CNP has come back to the sender.
+    fn on_cnp(&mut self, at: u32) {
+        let now = self.engine.now();
+        let slot = self.packets.get(at).connection;
+        self.discard(at);
+        self.counters.cnps += 1;
+        let Some(connection) = self.connections.of_packet(slot) else {
+            return;
+        };
+        let (host, before) = (connection.source, connection.controller.rate());
+        connection.controller.on_cnp(now);
+        self.arm_changed(slot);
+        self.on_rate(slot, before, false);
+        self.refresh(slot);
+        self.send_from_host(host);
+    }
+
     /// Turns a data packet into its acknowledgement and queues it.
     #[inline]
     fn answer(&mut self, port: u32, at: u32, reply: &Reply) {
+        if self.rules.stamps {
+            self.packets.note_hops(at);
+        }
         let packet = self.packets.get_mut(at);
+        self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         packet.kind = Kind::of_reply(reply.kind);
         packet.psn = reply.expected.get();
         packet.wire = self.rules.ack;
@@ -95,14 +154,13 @@ impl World {
             .requester
             .on_reply(&self.rules.transport, now, &reply);
         self.counters.naks += u64::from(kind == ReplyKind::NakSequence);
-        let marked = packet.has(Packet::MARKED);
-        self.counters.cnps += u64::from(marked);
+        self.counters.cnps += u64::from(packet.has(Packet::MARKED));
         let host = connection.source;
         let completed = connection.requester.poll_completion();
         if let Some(completion) = completed {
             self.finish(slot, completion.status);
         }
-        self.hear(slot, packet.telemetry, marked, progress.acknowledged);
+        self.hear(slot, &packet, &progress);
         self.discard(at);
         if completed.is_some() {
             self.forget(slot);
@@ -112,18 +170,29 @@ impl World {
         self.send_from_host(host);
     }
 
-    /// Passes an acknowledgement on to the controller of a connection.
+    /// Passes a reply on to the controller of a connection.
     #[inline]
-    fn hear(&mut self, slot: u32, telemetry: u32, marked: bool, acknowledged: Bytes) {
+    fn hear(&mut self, slot: u32, reply: &Packet, progress: &Progress) {
         let now = self.engine.now();
+        let stamp = self.packets.stamp(reply.telemetry);
+        let telemetry = self.packets.telemetry(reply.telemetry);
+        let format = self.rules.telemetry_format.as_ref();
         let connection = &mut self.connections.slots[slot as usize];
         let before = connection.controller.rate();
+        if progress.went_back {
+            connection.controller.on_loss(now, Loss::Nak);
+        }
         let ack = Ack {
-            acknowledged,
+            acknowledged: progress.acknowledged,
             next_to_send: connection.requester.next_position(),
-            congestion_notified: marked,
-            round_trip: None,
-            telemetry: self.packets.telemetry(telemetry),
+            congestion_notified: reply.has(Packet::MARKED),
+            round_trip: stamp.map(|stamp| now - stamp.sent),
+            // Hosts of the simulation take no time.
+            endpoint_delay: None,
+            hops: stamp.map_or(0, |stamp| stamp.hops),
+            telemetry: telemetry
+                .zip(format)
+                .map(|(record, format)| Reading { record, format }),
         };
         let adjusted = connection.controller.on_ack(now, &ack);
         self.arm_changed(slot);
@@ -134,8 +203,8 @@ impl World {
     fn on_rate(&mut self, slot: u32, before: Rate, shifts: bool) {
         let connection = &mut self.connections.slots[slot as usize];
         let rate = connection.controller.rate();
-        if rate != before {
-            connection.window_limit = connection.window.limit(rate);
+        if connection.is_window_limited() {
+            connection.update_window();
         }
         if !shifts {
             return;
@@ -186,7 +255,7 @@ impl World {
         connection.controller.on_timer(now, timer);
         self.arm_changed(slot);
         self.on_rate(slot, before, false);
-        if self.rules.window != fairlane_congestion::WindowMode::None {
+        if self.connections.get(slot).is_window_limited() {
             self.refresh(slot);
         }
     }
@@ -200,7 +269,12 @@ impl World {
             return;
         }
         connection.requester.on_timeout(&self.rules.transport, now);
+        let before = connection.controller.rate();
+        connection.controller.on_loss(now, Loss::Timeout);
         self.counters.timeouts += 1;
+        self.arm_changed(slot);
+        self.on_rate(slot, before, false);
+        let connection = &mut self.connections.slots[slot as usize];
         let host = connection.source;
         if let Some(completion) = connection.requester.poll_completion() {
             self.finish(slot, completion.status);
@@ -247,10 +321,11 @@ impl World {
         if nic.replies.is_empty() {
             return false;
         }
+        let first = self.packets.get(nic.replies.head);
         let class = match self.rules.ack_pause {
             AckPause::Never => return true,
-            AckPause::Class3 => 3,
-            AckPause::OwnClass => self.packets.get(nic.replies.head).class,
+            AckPause::Class3 if first.kind != Kind::Cnp => 3,
+            AckPause::Class3 | AckPause::OwnClass => first.class,
         };
         class == 0 || self.ports[nic.port as usize].paused & 1 << class == 0
     }
@@ -292,9 +367,7 @@ impl World {
         packet.psn = segment.psn.get();
         packet.payload = payload;
         packet.epoch = self.epoch;
-        if self.rules.telemetry_format.is_some() {
-            packet.telemetry = self.packets.alloc_telemetry();
-        }
+        packet.telemetry = self.packets.alloc_record(&self.rules, now);
         let line_rate = self.ports[port as usize].rate;
         let rate = if self.rules.paced {
             connection.controller.rate()

@@ -121,6 +121,8 @@ pub struct PortSeries {
 pub struct Signals {
     /// Packets marked by switches.
     pub ecn_marks: Signal,
+    /// Congestion notifications that receivers sent: CNPs, or acknowledgements that echo a mark.
+    pub cnps_sent: Signal,
     /// Congestion notifications that reached senders.
     pub cnps: Signal,
     /// Pause frames received.
@@ -273,6 +275,8 @@ pub enum TracedPacket {
     Ack,
     /// Negative acknowledgement.
     Nak,
+    /// Congestion notification.
+    Cnp,
     /// Pause or resume.
     Pause,
 }

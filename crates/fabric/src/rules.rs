@@ -2,7 +2,7 @@
 
 use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
-use fairlane_scenario::{AckPause, Congestion, Profile, Scenario};
+use fairlane_scenario::{AckPause, Notification, Profile, Scenario};
 use fairlane_units::{Bytes, Duration};
 
 use crate::routing::Seeds;
@@ -14,7 +14,9 @@ pub(crate) struct Rules {
     pub(crate) header: u16,
     pub(crate) first_header: u16,
     pub(crate) ack: u16,
-    pub(crate) telemetry: u16,
+    /// What data packets and acknowledgements carry for the congestion control.
+    pub(crate) measurement: u16,
+    pub(crate) cnp: u16,
     pub(crate) pause: u16,
     pub(crate) gap: u16,
     pub(crate) rounding: PacingRounding,
@@ -23,6 +25,10 @@ pub(crate) struct Rules {
     /// Whether network cards wake and forget queue pairs exactly as HPCC's simulator does.
     pub(crate) nic_quirks: bool,
     pub(crate) telemetry_format: Option<TelemetryFormat>,
+    /// Whether packets carry the time at which they were sent.
+    pub(crate) stamps: bool,
+    /// Shortest time between CNPs, if marks come back as CNPs instead of in acknowledgements.
+    pub(crate) cnp_interval: Option<Duration>,
     pub(crate) pfc: bool,
     pub(crate) ecn: bool,
     pub(crate) ack_pause: AckPause,
@@ -46,14 +52,27 @@ impl Rules {
         } else {
             TelemetryFormat::EXACT
         };
-        let needed = scenario.congestion.algorithm.needs_telemetry();
-        let telemetry = if needed { size(packet.telemetry) } else { 0 };
+        let congestion = &scenario.congestion;
+        let needs = congestion.algorithm.needs();
+        let telemetry = if needs.telemetry {
+            size(packet.telemetry)
+        } else {
+            0
+        };
+        let stamp = if needs.round_trip {
+            size(packet.time_stamp)
+        } else {
+            0
+        };
+        let measurement = telemetry + stamp;
+        let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
             header: size(packet.header),
             first_header: size(packet.first_header),
-            ack: (size(packet.ack) + telemetry).max(size(packet.ack_min)),
-            telemetry,
+            ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
+            measurement,
+            cnp: size(packet.cnp),
             pause: size(packet.pause),
             gap: size(packet.gap),
             rounding: if hpcc_ns3 {
@@ -72,14 +91,16 @@ impl Rules {
                 Seeds::Run(scenario.seed)
             },
             nic_quirks: hpcc_ns3,
-            telemetry_format: needed.then_some(format),
+            telemetry_format: needs.telemetry.then_some(format),
+            stamps: needs.round_trip,
+            cnp_interval: by_cnp.then_some(congestion.cnp_interval),
             pfc: scenario.switch.pfc.enabled,
             ecn: scenario.switch.ecn.enabled,
             ack_pause: scenario.nic.ack_pause,
             ack_control_class: scenario.transport.ack_control_class,
-            paced: scenario.congestion.paced,
-            window: scenario.congestion.window_mode(),
-            params: params(&scenario.congestion, format),
+            paced: congestion.paced,
+            window: congestion.window_mode(),
+            params: congestion.params(),
             transport: fairlane_transport::Config {
                 mtu: packet.mtu,
                 ack_timeout: scenario.transport.ack_timeout,
@@ -96,7 +117,7 @@ impl Rules {
     #[inline]
     pub(crate) const fn data_wire(&self, payload: u16, first: bool) -> u16 {
         let first_header = if first { self.first_header } else { 0 };
-        self.header + self.telemetry + first_header + payload
+        self.header + self.measurement + first_header + payload
     }
 
     /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.
@@ -106,25 +127,13 @@ impl Rules {
 
     /// The largest wire size of any packet, with its gap.
     pub(crate) const fn largest(&self) -> u32 {
-        self.data_wire(self.mtu as u16, true) as u32 + self.gap as u32
+        let (data, cnp) = (self.data_wire(self.mtu as u16, true), self.cnp);
+        (if data > cnp { data } else { cnp }) as u32 + self.gap as u32
     }
 
     /// The time of `bytes` at `rate`.
     pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
-    }
-}
-
-fn params(congestion: &Congestion, format: TelemetryFormat) -> Params {
-    use fairlane_congestion::Algorithm;
-    match congestion.algorithm {
-        Algorithm::Fixed => Params::Fixed(congestion.fixed),
-        Algorithm::Dcqcn => Params::Dcqcn(congestion.dcqcn.clone().into()),
-        Algorithm::Hpcc => {
-            let mut config = congestion.hpcc.clone();
-            config.telemetry = format;
-            Params::Hpcc(config.into())
-        }
     }
 }

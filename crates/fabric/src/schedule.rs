@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairlane_congestion::{Controller, Environment, Pacer, Window};
+use fairlane_congestion::{Controller, Environment, NotificationPoint, Pacer, Window};
 use fairlane_engine::Stream;
 use fairlane_transport::{Requester, Responder};
 use fairlane_units::{Bytes, Psn, Time};
@@ -172,6 +172,7 @@ impl World {
             line_rate,
             base_rtt: trip.rtt,
             bdp: trip.bdp,
+            mtu: Bytes::new(u64::from(self.rules.mtu)),
         };
         let controller = Controller::new(&self.rules.params, &environment);
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
@@ -179,8 +180,9 @@ impl World {
         requester.post_write(&self.rules.transport, u64::from(message), spec.size);
         let slot = self.connections.insert(Connection {
             requester,
-            window_limit: window.limit(controller.rate()),
+            window_limit: Bytes::ZERO,
             controller,
+            notification_point: NotificationPoint::new(),
             pacer: Pacer::new(now),
             window,
             responder: Responder::new(Psn::new(0)),
@@ -194,6 +196,7 @@ impl World {
             start: now,
             ideal: None,
         });
+        self.connections.get_mut(slot).update_window();
         self.find_way(slot);
         let position = self.nics[source as usize].turns.push(slot);
         self.connections.get_mut(slot).position = position;
