@@ -9,7 +9,7 @@ use fairlane_units::{Bytes, Rate, Time};
 
 use crate::{
     Ack, CongestionControl, Environment, Limit, Loss, Marking, Needs, Parameters, Timers,
-    WindowMode, dcqcn, dctcp, fixed, hpcc, infiniband, powertcp, swift, timely,
+    WindowMode,
 };
 
 /// Hands the list of algorithms to a macro: `Type(module)` for each, with its documentation.
@@ -65,28 +65,28 @@ macro_rules! define {
             /// The name as its authors write it.
             pub const fn title(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $module::$variant::TITLE,)*
+                    $(Self::$variant => crate::$module::$variant::TITLE,)*
                 }
             }
 
             /// What it can't do without.
             pub const fn needs(self) -> Needs {
                 match self {
-                    $(Self::$variant => $module::$variant::NEEDS,)*
+                    $(Self::$variant => crate::$module::$variant::NEEDS,)*
                 }
             }
 
             /// The limit on bytes in flight that it was published with, beside its own.
             pub const fn window(self) -> WindowMode {
                 match self {
-                    $(Self::$variant => $module::$variant::WINDOW,)*
+                    $(Self::$variant => crate::$module::$variant::WINDOW,)*
                 }
             }
 
             /// The marking that it was published with.
             pub const fn marking(self) -> Marking {
                 match self {
-                    $(Self::$variant => $module::$variant::MARKING,)*
+                    $(Self::$variant => crate::$module::$variant::MARKING,)*
                 }
             }
         }
@@ -94,7 +94,7 @@ macro_rules! define {
         /// One algorithm with its parameters, shared by all its controllers.
         #[derive(Clone, Debug)]
         pub enum Params {
-            $($(#[$doc])* $variant(Arc<$module::Config>),)*
+            $($(#[$doc])* $variant(Arc<crate::$module::Config>),)*
         }
 
         impl Params {
@@ -120,8 +120,8 @@ macro_rules! define {
             }
         }
 
-        $(impl From<$module::Config> for Params {
-            fn from(config: $module::Config) -> Self {
+        $(impl From<crate::$module::Config> for Params {
+            fn from(config: crate::$module::Config) -> Self {
                 Self::$variant(Arc::new(config))
             }
         })*
@@ -129,7 +129,7 @@ macro_rules! define {
         /// The state of one controller of any algorithm; see [`CongestionControl`] for its methods.
         #[derive(Clone, Debug)]
         pub enum Controller {
-            $($(#[$doc])* $variant($module::$variant),)*
+            $($(#[$doc])* $variant(crate::$module::$variant),)*
         }
 
         impl Controller {

@@ -67,3 +67,8 @@ pub use pacer::{Pacer, PacingRounding};
 pub use scope::{ControllerKey, Scope, Sender};
 pub use timer::{TIMERS, Timers};
 pub use window::{Window, WindowMode};
+
+/// The tutorial compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-controller.md")]
+struct Tutorial;

@@ -139,7 +139,7 @@ fn swift_resets_after_timeouts_in_a_row() {
     (0..4).for_each(|at| state.on_loss(us(at * 100), Loss::Timeout));
     assert_eq!(state.packets(), 156.25 / 16.0);
     state.on_loss(us(400), Loss::Timeout);
-    assert_eq!(state.packets(), 0.001);
+    assert_eq!(state.packets(), 0.01);
     state.on_ack(us(500), &timed(1000, 1000, 10_000));
     state.on_loss(us(501), Loss::Timeout);
     assert!(state.packets() > 0.5, "an acknowledgement ends the row");

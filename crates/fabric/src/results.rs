@@ -158,9 +158,9 @@ pub struct Totals {
     pub end: Time,
     /// Simulated time of the first message.
     pub first_start: Time,
-    /// Packets put on links: data, acknowledgements and pause frames, once per hop.
+    /// Packets put on links: data, acknowledgements, CNPs and pause frames, once per hop.
     pub transmissions: u64,
-    /// Those of them that were data or acknowledgements.
+    /// Those of them that were no pause frames.
     pub message_transmissions: u64,
     /// Events handled.
     pub events: u64,
