@@ -25,8 +25,7 @@ use crate::{
     Ack, CongestionControl, Environment, Limit, Marking, Needs, Parameters, Rule, WindowMode,
 };
 
-/// Parameters of DCTCP. The gain is the paper's (section 4), the increase that of HPCC's artefact at
-/// 100 Gb/s.
+/// Parameters of DCTCP. The gain is the paper's, the increase that of HPCC's artefact at 100 Gb/s.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -34,7 +34,7 @@ use crate::{
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// gamma: weight of the newest window, above 0 and at most 1; 0.9 in the paper (section 3.3).
+    /// gamma: weight of the newest window, above 0 and at most 1; 0.9 in the paper.
     pub gain: f64,
     /// N: the additive increase is a bandwidth-delay product over N, so that n senders leave a queue
     /// of n / N of it. The paper has no figure; 100 keeps the queue of an incast of 16 below a fifth.

@@ -5,13 +5,13 @@
 //!
 //! ```text
 //! once per round trip, with the round-trip time rtt of one packet:
-//!   diff     <- (1 - a) diff + a (rtt - previous rtt)                        (algorithm 1, line 1)
-//!   gradient  = diff / minimum rtt                                           (line 3)
-//!   rtt < low:         increase                                              (line 4)
-//!   rtt > high:        rate <- rate (1 - b (1 - high / rtt))                 (line 7)
-//!   gradient <= 0:     increase                                              (line 10)
-//!   otherwise:         rate <- rate max(0, 1 - b gradient)                   (line 15)
-//! increase: rate <- rate + step, a larger step after five increases in a row (line 12)
+//!   diff     <- (1 - a) diff + a (rtt - previous rtt)
+//!   gradient  = diff / minimum rtt
+//!   rtt < low:         increase
+//!   rtt > high:        rate <- rate (1 - b (1 - high / rtt))
+//!   gradient <= 0:     increase
+//!   otherwise:         rate <- rate max(0, 1 - b gradient)
+//! increase: rate <- rate + step, a larger step after five increases in a row
 //! ```
 //!
 //! Deviations from the paper: the round-trip time is that of one packet instead of a segment of
@@ -27,8 +27,8 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
 
-/// Parameters of TIMELY. Thresholds, gains and N are the paper's (section 6); the steps are those of
-/// HPCC's artefact at 100 Gb/s.
+/// Parameters of TIMELY. The defaults are those of HPCC's artefact at 100 Gb/s, which has gains and
+/// thresholds from the paper.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -51,7 +51,7 @@ impl Default for Packet {
             telemetry: Bytes::new(42),
             // 64 bits, as HPCC's artefact has it for TIMELY.
             time_stamp: Bytes::new(8),
-            // IBTA annex A17.9.3: the payload of a RoCEv2 CNP is 16 reserved bytes.
+            // IBTA annex A17: the payload of a RoCEv2 CNP is 16 reserved bytes.
             cnp: Bytes::new(14 + 20 + 8 + 12 + 16 + 4 + 4),
             pause: Bytes::new(64),
             gap: Bytes::new(20),
