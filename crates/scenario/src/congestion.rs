@@ -92,7 +92,7 @@ impl Congestion {
 
     /// The window mode in force: what is stated, else what the algorithm was published with.
     pub fn window_mode(&self) -> WindowMode {
-        self.window.unwrap_or(self.algorithm.window())
+        self.window.unwrap_or_else(|| self.algorithm.window())
     }
 
     /// The rules of every algorithm's parameters.

@@ -147,7 +147,6 @@ fn hpcc_parameters(config: &Config<'_>) -> Result<hpcc::Config, Error> {
         min_rate: min_rate(config)?,
         fast_react: config.flag("FAST_REACT", true)?,
         telemetry_multiplier: config.number("INT_MULTI", 1, "a whole number")?,
-        ..hpcc::Config::default()
     })
 }
 
