@@ -7,7 +7,7 @@ SHELL := bash
 SCENARIO ?= scenarios/hadoop-fat-tree.toml
 OUT ?= out/$(notdir $(basename $(SCENARIO)))
 FUZZ_SECONDS ?= 10
-FUZZ_TARGETS := scenario topology flows sizes hpcc_config wire
+FUZZ_TARGETS := scenario topology flows sizes hpcc_config wire pair
 
 # rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
 # there under another name (`stable`, say), that one serves.
@@ -33,6 +33,19 @@ run: tools ## Run a scenario (SCENARIO=..., by default the Hadoop fat tree) and 
 	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run $(SCENARIO) --out $(OUT) --force
 	@echo
 	@echo "report: $(OUT)/report.html (one file, open it in a browser)"
+
+# The list of algorithms, from where it is kept.
+CONTROLLERS := $(shell sed -n 's/^ *[A-Za-z]*(\([a-z]*\));$$/\1/p' crates/congestion/src/algorithm.rs)
+
+.PHONY: compare
+compare: tools ## Run scenarios/incast-controllers.toml under every congestion control, side by side
+	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@mkdir -p out/incast
+	@set -e; for name in $(CONTROLLERS); do \
+		cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run scenarios/incast-controllers.toml \
+			--set congestion.algorithm=$$name --out out/incast/$$name --force >/dev/null; \
+	done
+	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
 
 .PHONY: test
 test: tools fmt-check lint doc fuzz unit ## Everything that must pass: format, lints, docs, fuzz targets, tests

@@ -149,7 +149,7 @@ impl World {
             packet: match packet.kind {
                 Kind::Pause => CapturedPacket::Pause,
                 Kind::Resume => CapturedPacket::Resume,
-                Kind::Data | Kind::Ack | Kind::Nak => {
+                Kind::Data | Kind::Ack | Kind::Nak | Kind::Cnp => {
                     CapturedPacket::Transport(self.headers_of(packet))
                 }
             },
@@ -158,20 +158,17 @@ impl World {
     }
 
     fn headers_of(&self, packet: &Packet) -> CapturedTransport {
-        let from_responder = packet.has(Packet::BACK);
-        let data = packet.kind == Kind::Data;
-        // Feedback keeps the opcode of the response that it is for.
-        let opcode = match data || from_responder {
-            true => packet.opcode,
-            false => Opcode::RcAcknowledge,
-        };
+        let opcode = packet.opcode;
         let repeats = opcode.is_request() || opcode == Opcode::RcAcknowledge;
         CapturedTransport {
             message: self.connections.get(packet.connection).message,
             opcode,
-            from_responder,
+            from_responder: packet.has(Packet::BACK),
             psn: Psn::new(packet.psn),
-            payload: if data { packet.payload } else { 0 },
+            payload: match packet.kind {
+                Kind::Data => packet.payload,
+                _ => 0,
+            },
             switches: packet.hop,
             marked: packet.has(Packet::MARKED),
             ack_request: packet.has(Packet::ACK_REQUEST),

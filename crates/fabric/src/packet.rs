@@ -2,9 +2,12 @@
 
 use fairlane_congestion::Telemetry;
 use fairlane_engine::{Component, Event};
+use fairlane_units::Time;
 use fairlane_wire::Opcode;
 
-/// No packet, or no telemetry.
+use crate::rules::Rules;
+
+/// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a packet is.
@@ -14,6 +17,8 @@ pub(crate) enum Kind {
     Data,
     Ack,
     Nak,
+    /// A congestion notification.
+    Cnp,
     /// Pauses the packet's class at the receiving port.
     Pause,
     /// Ends that.
@@ -38,7 +43,7 @@ pub(crate) struct Packet {
     pub(crate) connection: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
-    /// Telemetry record, or [`NONE`].
+    /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
     /// Port that sent it to the switch that holds it.
     pub(crate) sender: u32,
@@ -122,13 +127,22 @@ impl Flight {
     }
 }
 
+/// When a packet was sent, and how far it came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub(crate) sent: Time,
+    /// Switches that it passed on its way to the receiver.
+    pub(crate) hops: u8,
+}
+
 /// All packets of a run, by index.
 #[derive(Debug, Default)]
 pub(crate) struct PacketPool {
     packets: Vec<Packet>,
     free: u32,
     telemetry: Vec<Telemetry>,
-    free_telemetry: Vec<u32>,
+    stamps: Vec<Stamp>,
+    free_records: Vec<u32>,
 }
 
 impl PacketPool {
@@ -158,7 +172,7 @@ impl PacketPool {
         packet.next = self.free;
         self.free = at;
         if packet.telemetry != NONE {
-            self.free_telemetry.push(packet.telemetry);
+            self.free_records.push(packet.telemetry);
         }
     }
 
@@ -172,24 +186,55 @@ impl PacketPool {
         &mut self.packets[at as usize]
     }
 
-    /// An empty telemetry record.
-    pub(crate) fn alloc_telemetry(&mut self) -> u32 {
-        if let Some(at) = self.free_telemetry.pop() {
-            self.telemetry[at as usize] = Telemetry::EMPTY;
+    /// A record with the parts that `rules` ask for, if they ask for any.
+    #[inline]
+    pub(crate) fn alloc_record(&mut self, rules: &Rules, now: Time) -> u32 {
+        let telemetry = rules.telemetry_format.is_some();
+        if !telemetry && !rules.stamps {
+            return NONE;
+        }
+        let stamp = Stamp { sent: now, hops: 0 };
+        if let Some(at) = self.free_records.pop() {
+            if telemetry {
+                self.telemetry[at as usize] = Telemetry::EMPTY;
+            }
+            if rules.stamps {
+                self.stamps[at as usize] = stamp;
+            }
             return at;
         }
-        self.telemetry.push(Telemetry::EMPTY);
-        u32::try_from(self.telemetry.len() - 1).expect("fewer than 2^32 packets")
+        if telemetry {
+            self.telemetry.push(Telemetry::EMPTY);
+        }
+        if rules.stamps {
+            self.stamps.push(stamp);
+        }
+        let records = self.telemetry.len().max(self.stamps.len());
+        u32::try_from(records - 1).expect("fewer than 2^32 packets")
     }
 
     #[inline]
     pub(crate) fn telemetry(&self, at: u32) -> Option<&Telemetry> {
-        (at != NONE).then(|| &self.telemetry[at as usize])
+        self.telemetry.get(at as usize)
     }
 
     #[inline]
     pub(crate) fn telemetry_mut(&mut self, at: u32) -> &mut Telemetry {
         &mut self.telemetry[at as usize]
+    }
+
+    #[inline]
+    pub(crate) fn stamp(&self, at: u32) -> Option<Stamp> {
+        self.stamps.get(at as usize).copied()
+    }
+
+    /// Notes that packet `at` has come to its receiver.
+    #[inline]
+    pub(crate) fn note_hops(&mut self, at: u32) {
+        let packet = &self.packets[at as usize];
+        if let Some(stamp) = self.stamps.get_mut(packet.telemetry as usize) {
+            stamp.hops = packet.hop;
+        }
     }
 }
 

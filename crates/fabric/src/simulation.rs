@@ -321,11 +321,16 @@ fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
         let (kmin, kmax, pmax) = match listed {
             Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
             None if ecn.threshold.is_empty() || !ecn.enabled => {
+                let marking = scenario.marking();
                 let scale = |per_gbps: Bytes| {
                     let bytes = u128::from(per_gbps.get()) * u128::from(port.rate.as_bps());
                     Bytes::new(u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX))
                 };
-                (scale(ecn.kmin_per_gbps), scale(ecn.kmax_per_gbps), ecn.pmax)
+                (
+                    scale(marking.kmin_per_gbps),
+                    scale(marking.kmax_per_gbps),
+                    marking.pmax,
+                )
             }
             None => {
                 let message = format!("no thresholds for ports of {}", port.rate);

@@ -36,6 +36,7 @@
 
 mod blame;
 mod capture_point;
+mod congestion;
 mod defaults;
 mod document;
 mod error;

@@ -65,7 +65,10 @@ impl Bitmap {
 
     /// Slides the window forward; bits that leave it are forgotten.
     pub(crate) fn advance(&mut self, by: usize) {
-        if self.count == 0 || by >= self.len {
+        if self.count == 0 {
+            return;
+        }
+        if by >= self.len {
             self.words.fill(0);
             (self.start, self.count) = (0, 0);
             return;

@@ -52,6 +52,9 @@ pub struct Config {
     /// Packets that a responder keeps out of order, and a requester tracks one by one; 0 for
     /// go-back-N.
     pub selective_window: u32,
+    /// By how many packets one may overtake another before the one behind counts as lost, where the
+    /// responder reports what it keeps; 0 if every gap is a loss.
+    pub reorder_tolerance: u32,
     /// Whether every packet of a WRITE carries its address, as a message of one packet each, so that
     /// it can be placed whenever it arrives.
     pub direct_placement: bool,
@@ -83,6 +86,7 @@ impl Default for Config {
             max_reads: 16,
             max_destination_reads: 16,
             selective_window: 0,
+            reorder_tolerance: 0,
             direct_placement: false,
         }
     }

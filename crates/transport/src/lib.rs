@@ -45,6 +45,7 @@ extern crate alloc;
 
 mod bitmap;
 mod config;
+mod encode;
 mod memory;
 mod messages;
 mod out_of_order;
@@ -56,9 +57,12 @@ mod responses;
 mod segment;
 mod selective;
 mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod work;
 
 pub use config::{Config, Service};
+pub use encode::Ends;
 pub use memory::{Access, Memory, ReceiveQueue, Receives, Unchecked};
 pub use packet::{Extension, Outgoing, Packet, Placement, Reply, Source};
 pub use queue_pair::{Capacity, Heard, Modify, QueuePair};

@@ -24,6 +24,11 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// Whether memory permits all of it.
+    pub(crate) fn is_allowed(&self, memory: &impl Memory) -> bool {
+        self.length.is_zero() || memory.permits(Access::Write, self.remote, self.length)
+    }
+
     /// Where a packet of it goes, if its size and position are right.
     pub(crate) fn placement(&self, packet: &Packet, mtu: Bytes) -> Option<Placement> {
         let index = u32::try_from(packet.psn.distance(self.first)).ok()?;
@@ -114,17 +119,21 @@ impl OutOfOrder {
                     remote,
                     length,
                 };
-                let allowed = length.is_zero() || memory.permits(Access::Write, remote, length);
-                let placement = range.placement(packet, mtu).filter(|_| allowed)?;
+                let placement = range.placement(packet, mtu)?;
+                if !range.is_allowed(memory) {
+                    return None;
+                }
                 if range.packets > 1 {
                     self.ranges.push_back(range);
                 }
                 Some(placement)
             }
-            (Position::Middle | Position::Last, _) => current
-                .into_iter()
-                .chain(&self.ranges)
-                .find_map(|range| range.placement(packet, mtu)),
+            (Position::Middle | Position::Last, _) => {
+                let mut ranges = current.into_iter().chain(&self.ranges);
+                let (range, placement) =
+                    ranges.find_map(|range| Some((range, range.placement(packet, mtu)?)))?;
+                range.is_allowed(memory).then_some(placement)
+            }
             _ => None,
         }
     }

@@ -58,8 +58,10 @@ pub enum Extension {
     Datagram {
         /// Key that the destination must have.
         queue_key: u32,
-        /// The sending queue pair.
+        /// The queue pair that sends it; whoever encodes the packet knows it.
         source: QpNumber,
+        /// The queue pair that is to receive it.
+        destination: QpNumber,
         /// 32 bits beside the data.
         immediate: Option<u32>,
     },

@@ -111,7 +111,7 @@ impl QueuePair {
     }
 
     /// Whether everything that has begun has ended, as SQD waits for.
-    pub const fn is_drained(&self) -> bool {
+    pub fn is_drained(&self) -> bool {
         self.requester.is_drained()
     }
 
@@ -152,10 +152,15 @@ impl QueuePair {
         self.ended.extend(self.responder.flush());
     }
 
-    /// Ends the oldest work request because its own data can't be read: a reliable connection fails,
-    /// an unreliable queue pair goes to SQE.
-    pub fn on_local_error(&mut self, config: &Config) {
-        self.requester.fail_oldest(Status::LocalProtection);
+    /// Ends the work request `id`, of which a packet has just been polled, because its data can't be
+    /// read; that packet must not be sent. A reliable connection fails when the work requests before
+    /// it have ended, an unreliable queue pair goes to SQE.
+    pub fn on_local_error(&mut self, config: &Config, id: u64) {
+        self.requester
+            .fail_request(config, id, Status::LocalProtection);
+        if !self.requester.has_failed() {
+            return;
+        }
         if config.service.is_reliable() {
             self.fail();
         } else {
@@ -237,7 +242,9 @@ impl QueuePair {
             .on_packet(config, now, packet, memory, receives);
         self.ended.extend(received.completion);
         if received.fault.is_some() {
-            self.fail();
+            // What the responder owes still leaves, the NAK behind it.
+            self.state = State::Error;
+            self.requester.flush();
         }
         Heard {
             placement: received.placement,

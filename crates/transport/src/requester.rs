@@ -62,6 +62,7 @@ pub struct Requester {
     retransmitted: u64,
     /// Oldest unacknowledged packet when a missing response was last asked for again.
     implied_nak: u64,
+    /// A packet of the work request that has failed or is to, and how it ends.
     failure: Option<(u64, Status)>,
     /// What the responder keeps out of order, if it may.
     scoreboard: Option<Scoreboard>,
@@ -105,7 +106,7 @@ impl Requester {
             reads: 0,
             implied_nak: u64::MAX,
             failure: None,
-            scoreboard: selective.then(|| Scoreboard::new(config.selective_window)),
+            scoreboard: selective.then(|| Scoreboard::new(config)),
         }
     }
 
@@ -146,8 +147,9 @@ impl Requester {
     }
 
     /// Whether every work request that has begun has ended.
-    pub const fn is_drained(&self) -> bool {
-        self.unacked == self.sent
+    pub fn is_drained(&self) -> bool {
+        let next = self.messages.get(self.sending);
+        self.unacked == self.sent && next.is_none_or(|message| message.first >= self.sent)
     }
 
     /// Work requests that [`poll_completion`](Self::poll_completion) hasn't passed yet.
@@ -183,9 +185,33 @@ impl Requester {
         self.fail(u64::MAX, Status::Flushed);
     }
 
-    /// Ends the oldest work request with `status` and all others as flushed.
-    pub fn fail_oldest(&mut self, status: Status) {
-        self.fail(self.unacked, status);
+    /// Ends the work request `id`, of which a packet has just been polled, with `status`, and all
+    /// behind it as flushed. On a reliable connection those before it end first.
+    pub fn fail_request(&mut self, config: &Config, id: u64, status: Status) {
+        let reliable = config.service.is_reliable();
+        let from = if reliable { self.completed } else { 0 };
+        let named = |index: &usize| {
+            self.messages
+                .get(*index)
+                .is_some_and(|m| m.request.id == id)
+        };
+        let Some(index) = (from..self.messages.len()).find(named) else {
+            return;
+        };
+        let first = self.messages.get(index).map_or(0, |message| message.first);
+        if !reliable {
+            // Its last packet counted as its end.
+            self.completed = self.completed.min(index);
+            self.fail(first, status);
+            return;
+        }
+        self.failure = Some((first, status));
+        if self.next > first {
+            self.next = first;
+            self.sending = index;
+            self.next_at = self.messages.get(index).map_or(0, |message| message.start);
+        }
+        self.update_gate(config);
     }
 
     /// The number that the next new packet gets.
@@ -287,11 +313,12 @@ impl Requester {
     /// Fires the deadline: ends a wait for the responder, or goes back, or fails at the retry limit.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
         self.deadline = None;
-        if self.is_idle() {
-            return;
-        }
         if self.hold & hold::RNR != 0 {
             self.hold &= !hold::RNR;
+            self.restart_timer(config, now);
+            return;
+        }
+        if self.is_idle() {
             return;
         }
         if self.retries >= config.retry_limit {
@@ -299,6 +326,12 @@ impl Requester {
             return;
         }
         self.retries += 1;
+        if self.retries > 1
+            && let Some(scoreboard) = &mut self.scoreboard
+        {
+            // What the responder seemed to keep doesn't help; perhaps it doesn't keep it.
+            scoreboard.forget();
+        }
         self.go_back(config);
         self.restart_timer(config, now);
     }
@@ -317,7 +350,7 @@ impl Requester {
                 });
             }
         }
-        let (number, status) = self.failure?;
+        let (number, status) = self.failure.filter(|_| self.has_failed())?;
         let message = self.messages.pop_front()?;
         let culprit = (message.first..message.end()).contains(&number);
         Some(Completion {
@@ -332,11 +365,12 @@ impl Requester {
         self.initial.advance(number as u32)
     }
 
-    /// The packet number of a PSN on the circle around the oldest unacknowledged packet.
+    /// The packet number of a PSN on the circle around the oldest unacknowledged packet; `None` if it
+    /// is before the first one.
     #[inline]
-    fn number(&self, psn: Psn) -> u64 {
+    fn number(&self, psn: Psn) -> Option<u64> {
         let ahead = psn.distance(self.psn(self.unacked));
-        self.unacked.saturating_add_signed(i64::from(ahead))
+        self.unacked.checked_add_signed(i64::from(ahead))
     }
 
     /// Takes packets before `expected` as acknowledged; returns how many bytes they had.
@@ -396,6 +430,11 @@ impl Requester {
             Some(scoreboard) => scoreboard.next_missing(number, self.unacked, self.sent),
             None => number,
         };
+        // Nothing behind a work request that is to fail may be sent.
+        let last = self
+            .failure
+            .map_or(u64::MAX, |(first, _)| first.max(self.unacked));
+        let number = number.min(last);
         self.next = number;
         self.sending = self.messages.locate(number);
         self.next_at = match self.messages.get(self.sending) {
@@ -405,13 +444,25 @@ impl Requester {
         self.update_gate(config);
     }
 
-    /// Whether the message at `next` has to wait for READs and atomics, or for the end of draining.
+    /// Whether the message at `next` has to wait for READs and atomics, or for the end of draining. One
+    /// that is to fail does so when all before it have ended.
     #[inline]
     fn update_gate(&mut self, config: &Config) {
         self.hold &= !hold::GATE;
         let Some(message) = self.messages.get(self.sending) else {
             return;
         };
+        if self
+            .failure
+            .is_some_and(|(number, _)| number == message.first)
+        {
+            self.hold |= hold::GATE;
+            if self.unacked >= message.first {
+                self.hold |= hold::FAILED;
+                self.deadline = None;
+            }
+            return;
+        }
         let fresh = self.next == message.first && self.next >= self.sent;
         let request = &message.request;
         let full = self.reads >= config.max_reads.into() && request.operation.awaits_response();

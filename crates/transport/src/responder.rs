@@ -180,7 +180,13 @@ impl Responder {
         };
         self.expected = self.expected.advance(span);
         self.msn = self.msn.wrapping_add(received.messages);
-        let caught_up = self.out_of_order.is_some() && self.catch_up(span, &mut received);
+        let caught_up = match self.catch_up(span, memory, &mut received) {
+            Ok(caught_up) => caught_up,
+            Err(refusal) => {
+                self.refuse(config, now, refusal, &mut received);
+                return received;
+            }
+        };
         let answered = !packet.opcode.has_payload();
         if caught_up || (packet.ack_request && !answered) {
             let reply = self.acknowledge(config, self.before_expected(), Syndrome::ACK);
@@ -220,17 +226,37 @@ impl Responder {
     }
 
     /// Follows the packets that had come early, up to the next gap; `span` packets have come in order.
-    fn catch_up(&mut self, span: u32, received: &mut Received) -> bool {
-        let Some(out_of_order) = &mut self.out_of_order else {
-            return false;
-        };
-        if out_of_order.is_empty() {
-            return false;
+    #[inline]
+    fn catch_up(
+        &mut self,
+        span: u32,
+        memory: &impl Memory,
+        received: &mut Received,
+    ) -> Result<bool, Refusal> {
+        match &self.out_of_order {
+            Some(out_of_order) if !out_of_order.is_empty() => self.follow(span, memory, received),
+            _ => Ok(false),
         }
+    }
+
+    #[cold]
+    fn follow(
+        &mut self,
+        span: u32,
+        memory: &impl Memory,
+        received: &mut Received,
+    ) -> Result<bool, Refusal> {
+        let Some(out_of_order) = &mut self.out_of_order else {
+            return Ok(false);
+        };
         out_of_order.advance(span as usize);
         let before = self.expected;
         while let Some((ends, begun)) = out_of_order.take(self.expected) {
             if let Some(range) = begun {
+                // Its key may have been invalidated by what came in between.
+                if !range.is_allowed(memory) {
+                    return Err(Refusal::Nak(NakCode::RemoteAccess));
+                }
                 (self.phase, self.left, self.current) = (Phase::Write, range.packets, range);
             }
             self.left = self.left.saturating_sub(1);
@@ -241,7 +267,7 @@ impl Responder {
             }
             self.expected = self.expected.advance(1);
         }
-        self.expected != before
+        Ok(self.expected != before)
     }
 
     /// Answers a request that isn't carried out, and fails unless it may be tried again.
@@ -265,7 +291,7 @@ impl Responder {
         if let Some((code, status)) = status {
             self.failed = true;
             received.fault = Some(code);
-            received.completion = self.abandon(status);
+            received.completion = self.abandon(status).or(received.completion);
         }
     }
 
@@ -329,7 +355,7 @@ impl Responder {
                 received.reply = self.in_turn(reply);
             }
             Kind::ReadRequest => self.repeat_read(config, (packet, distance), memory),
-            Kind::CompareSwap | Kind::FetchAdd => self.repeat_atomic(packet.psn),
+            Kind::CompareSwap | Kind::FetchAdd => self.repeat_atomic(config, packet.psn),
             _ => {}
         }
         received

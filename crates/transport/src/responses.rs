@@ -22,7 +22,11 @@ pub(crate) enum Response {
         repeated: bool,
     },
     /// The result of an atomic.
-    Atomic { psn: Psn, original: u64 },
+    Atomic {
+        psn: Psn,
+        original: u64,
+        repeated: bool,
+    },
     /// An acknowledgement or NAK.
     Acknowledge(Reply),
 }
@@ -44,6 +48,8 @@ pub(crate) struct Responses {
     results: VecDeque<(Psn, u64)>,
     /// Bytes of READ responses sent, repeats included.
     sent: u64,
+    /// Beyond so many, acknowledgements get lost.
+    limit: usize,
 }
 
 impl Responses {
@@ -53,6 +59,7 @@ impl Responses {
             queue: VecDeque::with_capacity(depth * 2 + 2),
             results: VecDeque::with_capacity(depth),
             sent: 0,
+            limit: depth * 2 + (config.selective_window as usize).max(64),
         }
     }
 
@@ -66,12 +73,15 @@ impl Responses {
         Bytes::new(self.sent)
     }
 
-    /// READs and atomics that are still to be answered.
-    pub(crate) fn pending(&self) -> usize {
-        self.queue
-            .iter()
-            .filter(|response| !matches!(response, Response::Acknowledge(_)))
-            .count()
+    /// READs and atomics that are still to be answered for the first time, or again.
+    pub(crate) fn pending(&self, again: bool) -> usize {
+        let counts = |response: &&Response| match response {
+            Response::Read { repeated, .. } | Response::Atomic { repeated, .. } => {
+                *repeated == again
+            }
+            Response::Acknowledge(_) => false,
+        };
+        self.queue.iter().filter(counts).count()
     }
 
     pub(crate) fn push(&mut self, response: Response) {
@@ -84,7 +94,7 @@ impl Responses {
             && matches!(tail.aeth.syndrome, Syndrome::Ack { .. })
         {
             *tail = reply;
-        } else {
+        } else if self.queue.len() < self.limit {
             self.queue.push_back(Response::Acknowledge(reply));
         }
     }
@@ -114,17 +124,24 @@ impl Responses {
     pub(crate) fn poll_transmit(&mut self, config: &Config, msn: u32) -> Option<Outgoing> {
         let aeth = Aeth {
             syndrome: Syndrome::ACK,
-            msn,
+            msn: msn & 0x00ff_ffff,
         };
         let front = self.queue.front_mut()?;
         let outgoing = match front {
             Response::Acknowledge(reply) => plain(reply.packet()),
-            Response::Atomic { psn, original } => {
+            Response::Atomic {
+                psn,
+                original,
+                repeated,
+            } => {
                 let extension = Extension::AtomicResult {
                     aeth,
                     original: *original,
                 };
-                plain(response(Opcode::RcAtomicAcknowledge, *psn, extension))
+                Outgoing {
+                    retransmitted: *repeated,
+                    ..plain(response(Opcode::RcAtomicAcknowledge, *psn, extension))
+                }
             }
             Response::Read {
                 psn,
@@ -154,7 +171,7 @@ impl Responses {
                     retransmitted: *repeated,
                 };
                 self.sent += payload.get();
-                *rest = *rest - payload;
+                *rest -= payload;
                 (*psn, *remote, *fresh) = (psn.advance(1), remote.behind(payload), false);
                 if !last {
                     return Some(outgoing);

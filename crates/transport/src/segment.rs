@@ -128,12 +128,13 @@ pub(crate) fn extension(config: &Config, request: &WorkRequest, part: &Part) -> 
             Extension::None
         }
         Operation::Datagram {
+            destination,
             queue_key,
             immediate,
-            ..
         } => Extension::Datagram {
             queue_key,
             source: QpNumber::new(0),
+            destination,
             immediate,
         },
     }

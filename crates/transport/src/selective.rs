@@ -3,9 +3,11 @@
 //! A responder that keeps packets out of order reports each of them by a NAK whose PSN is the one
 //! expected and whose MSN field is the PSN that came too early. The requester takes the packets in
 //! between that were not reported as lost, and sends each of them again once; if a packet that was
-//! sent after them arrives before the gap is filled, they are lost once more.
+//! sent after them arrives before the gap is filled, they are lost once more. Packets less than the
+//! reorder tolerance behind are taken as still on their way.
 
 use crate::bitmap::Bitmap;
+use crate::config::Config;
 
 /// What a requester knows about packets behind the oldest unacknowledged one.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Scoreboard {
     end: u64,
     /// Packets from this on were sent after the repeat began.
     sent_later: u64,
+    /// A packet is lost if one further ahead of it has arrived.
+    tolerance: u64,
 }
 
 /// What a selective NAK means for the requester.
@@ -28,11 +32,12 @@ pub(crate) enum Repeat {
 }
 
 impl Scoreboard {
-    pub(crate) fn new(window: u32) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
-            kept: Bitmap::new(window),
+            kept: Bitmap::new(config.selective_window),
             end: 0,
             sent_later: 0,
+            tolerance: config.reorder_tolerance.into(),
         }
     }
 
@@ -40,6 +45,11 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn advance(&mut self, by: u64) {
         self.kept.advance(usize::try_from(by).unwrap_or(usize::MAX));
+    }
+
+    /// Nothing is known to be kept.
+    pub(crate) fn forget(&mut self) {
+        self.kept.advance(usize::MAX);
     }
 
     /// Everything that isn't kept is to be sent again.
@@ -68,6 +78,10 @@ impl Scoreboard {
             && index < self.kept.len()
         {
             self.kept.set(index);
+        }
+        let arrived = arrived.saturating_sub(self.tolerance);
+        if arrived <= unacked {
+            return Repeat::Nothing;
         }
         let active = self.end > unacked;
         if !active || arrived >= self.sent_later {

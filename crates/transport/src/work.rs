@@ -159,6 +159,22 @@ pub enum Status {
     Flushed,
 }
 
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 10] = [
+        Self::Success,
+        Self::LocalLength,
+        Self::LocalProtection,
+        Self::BadResponse,
+        Self::RemoteInvalidRequest,
+        Self::RemoteAccess,
+        Self::RemoteOperation,
+        Self::RetryExceeded,
+        Self::RnrRetryExceeded,
+        Self::Flushed,
+    ];
+}
+
 /// One entry of a receive queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receive {

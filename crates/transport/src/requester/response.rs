@@ -49,35 +49,38 @@ impl Requester {
     #[inline]
     pub fn on_reply(&mut self, config: &Config, now: Time, reply: &Reply) -> Progress {
         let mut progress = self.no_progress();
-        let number = self.number(reply.psn);
+        let known = self.number(reply.psn).filter(|&number| number < self.sent);
+        let Some(number) = known.filter(|_| !self.has_failed()) else {
+            return progress;
+        };
         let acknowledges = matches!(reply.aeth.syndrome, Syndrome::Ack { .. });
         let expected = number + u64::from(acknowledges);
-        if expected > self.sent || self.has_failed() {
-            return progress;
-        }
         let reached = self.unless_response_missing(expected);
         if reached > self.unacked {
             self.progress_to(config, now, reached, &mut progress);
         }
         progress.acknowledged = Bytes::new(self.position_near(expected, config.mtu.get()));
-        if reached < expected && expected > self.unacked {
-            // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost.
+        if reached < expected {
+            // IBTA 9.7.5.1.3: an acknowledgement beyond a READ says that its response was lost. So does
+            // a NAK, which will come again if the READ can be repeated.
             self.ask_again(config, &mut progress);
-        }
-        // A NAK that is older than what is known says nothing.
-        if !acknowledges && number >= self.unacked {
-            self.on_nak(config, now, reply, &mut progress);
+        } else if !acknowledges && number >= self.unacked {
+            // A NAK that is older than what is known says nothing.
+            self.on_nak(config, now, (number, reply), &mut progress);
         }
         progress
     }
 
     #[cold]
-    fn on_nak(&mut self, config: &Config, now: Time, reply: &Reply, progress: &mut Progress) {
-        let number = self.number(reply.psn);
+    fn on_nak(
+        &mut self,
+        config: &Config,
+        now: Time,
+        (number, reply): (u64, &Reply),
+        progress: &mut Progress,
+    ) {
         match reply.aeth.syndrome {
             Syndrome::Ack { .. } => {}
-            Syndrome::Nak(NakCode::SequenceError) | Syndrome::RnrNak { .. }
-                if progress.went_back => {}
             Syndrome::Nak(NakCode::SequenceError) => {
                 self.on_sequence_error(config, reply, progress);
             }
@@ -95,6 +98,7 @@ impl Requester {
 
     fn on_sequence_error(&mut self, config: &Config, reply: &Reply, progress: &mut Progress) {
         let arrived = self.number(Psn::new(reply.aeth.msn));
+        let arrived = arrived.unwrap_or(self.unacked);
         match &mut self.scoreboard {
             Some(scoreboard) if reply.selective => {
                 match scoreboard.on_nak(self.unacked, arrived, self.sent) {
@@ -133,12 +137,11 @@ impl Requester {
         packet: &Packet,
         progress: &mut Progress,
     ) -> Option<Placement> {
-        let number = self.number(packet.psn);
         let first = self.oldest_awaiting(self.sent)?;
         let wanted = first.max(self.unacked);
-        if number < wanted || number >= self.sent {
-            return None;
-        }
+        let number = self
+            .number(packet.psn)
+            .filter(|number| (wanted..self.sent).contains(number))?;
         if number > wanted {
             // Everything before the READ has been carried out; the response has a gap.
             if first > self.unacked {

@@ -29,7 +29,7 @@ impl Responder {
         let responses = self
             .responses
             .get_or_insert_with(|| Box::new(Responses::new(config)));
-        let busy = responses.pending() >= usize::from(config.max_destination_reads);
+        let busy = responses.pending(false) >= usize::from(config.max_destination_reads);
         if busy || self.phase != Phase::Idle || !packet.payload.is_zero() {
             return Err(Refusal::Nak(NakCode::InvalidRequest));
         }
@@ -52,7 +52,11 @@ impl Responder {
                 }
                 let original = memory.execute(&operation);
                 responses.remember(config, psn, original);
-                responses.push(Response::Atomic { psn, original });
+                responses.push(Response::Atomic {
+                    psn,
+                    original,
+                    repeated: false,
+                });
                 1
             }
             _ => return Err(Refusal::Nak(NakCode::InvalidRequest)),
@@ -75,17 +79,27 @@ impl Responder {
         let allowed = length.is_zero() || memory.permits(Access::Read, remote, length);
         if let Some(responses) = self.responses.as_mut().filter(|_| known && allowed) {
             responses.discard_from(packet.psn);
+            if responses.pending(true) >= usize::from(config.max_destination_reads) {
+                return;
+            }
             responses.push(read(packet.psn, (remote, length), true));
         }
     }
 
     /// Answers an atomic again without carrying it out again.
-    pub(super) fn repeat_atomic(&mut self, psn: Psn) {
+    pub(super) fn repeat_atomic(&mut self, config: &Config, psn: Psn) {
         if let Some(responses) = &mut self.responses
             && let Some(original) = responses.recall(psn)
         {
             responses.discard_from(psn);
-            responses.push(Response::Atomic { psn, original });
+            if responses.pending(true) >= usize::from(config.max_destination_reads) {
+                return;
+            }
+            responses.push(Response::Atomic {
+                psn,
+                original,
+                repeated: true,
+            });
         }
     }
 }

@@ -142,7 +142,7 @@ impl Responder {
 
     /// Takes a datagram; without a receive, or too long for it, it is lost.
     pub(super) fn on_datagram(
-        &mut self,
+        &self,
         packet: &Packet,
         receives: &mut impl Receives,
         received: &mut Received,
@@ -156,7 +156,7 @@ impl Responder {
         let mut end = completion(packet, receive, packet.payload);
         end.source = Some(source);
         if packet.payload > receive.length {
-            (end.status, end.length) = (Status::LocalLength, Bytes::ZERO);
+            end = ReceiveCompletion::failed(receive.id, Status::LocalLength);
         } else {
             let (id, offset) = (receive.id, Bytes::ZERO);
             received.placement = Some(Placement::Receive { id, offset });
