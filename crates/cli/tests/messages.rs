@@ -21,6 +21,7 @@ fn help() {
         "run",
         "import hpcc",
         "export hpcc-fct",
+        "export pcap",
         "topology",
         "paths",
         "compare",
@@ -45,6 +46,7 @@ fn usage_errors_exit_with_2() {
         "paths s.toml 0 1 --ports 5-4",
         "paths s.toml 0 1 --ports 1-70000",
         "export hpcc-fct d",
+        "export pcap d",
         "import hpcc config.txt",
     ] {
         let text = case.transcript(arguments);
@@ -129,6 +131,54 @@ fn broken_flow_files_are_refused() {
     }
     snapshot("flow_files_refused", &all);
     assert!(!case.path("fct.txt").exists());
+}
+
+#[test]
+fn captures_that_are_none_are_refused() {
+    let captures = format!("capture = [\"host:0\"]\n{STAR}");
+    let case = Case::with("s.toml", STAR)
+        .and("c.toml", &captures)
+        .and("wrong.toml", &captures.replace("host:0", "host:3"))
+        .and("empty/notes.txt", "")
+        .and("c.pcapng", "former");
+    assert!(case.run("run s.toml --out none").status.success());
+    for directory in ["some", "damaged", "row"] {
+        let done = case.run(&format!("run c.toml --out {directory}"));
+        assert!(done.status.success());
+    }
+    fs::write(case.path("damaged/capture.parquet"), "PAR1 no PAR1").unwrap();
+    fs::copy(
+        case.path("row/ports.parquet"),
+        case.path("row/capture.parquet"),
+    )
+    .unwrap();
+    let mut all = case.transcript("run wrong.toml --out wrong");
+    for arguments in [
+        "export pcap none -o c.pcapng",
+        "export pcap empty -o c.pcapng",
+        "export pcap missing -o c.pcapng",
+        "export pcap s.toml -o c.pcapng",
+        "export pcap damaged -o c.pcapng",
+        "export pcap row -o c.pcapng",
+        "export pcap some -o empty",
+        "export pcap some -o missing/c.pcapng",
+    ] {
+        all.push_str(&case.transcript(arguments));
+    }
+    snapshot("captures_refused", &all);
+    assert_eq!(case.text("c.pcapng"), "former");
+    let here = [
+        "c.pcapng",
+        "c.toml",
+        "damaged",
+        "empty",
+        "none",
+        "row",
+        "s.toml",
+        "some",
+        "wrong.toml",
+    ];
+    assert_eq!(case.list(), here);
 }
 
 #[test]

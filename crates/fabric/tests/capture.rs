@@ -195,8 +195,11 @@ fn pauses_are_seen_by_both_ends() {
     });
     assert!(pauses.eq(results.pauses.iter().copied()));
     // Everything is captured, so that every transmission is there; what is missing got lost.
-    let (sent, received): (Vec<_>, Vec<_>) =
-        results.capture.iter().partition(|record| record.outbound);
+    let (sent, received): (Vec<_>, Vec<_>) = results
+        .capture
+        .iter()
+        .copied()
+        .partition(|record| record.outbound);
     assert_eq!(sent.len() as u64, results.totals.transmissions);
     let missing = (sent.len() - received.len()) as u64;
     let lost = drops(&results, "link-error");

@@ -5,6 +5,9 @@
     reason = "a test that cannot set up its case has failed"
 )]
 
+pub(crate) mod flows;
+pub(crate) mod pcapng;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -37,6 +40,42 @@ source = 2
 destination = 0
 size = "1B"
 start = "2us"
+"#;
+
+/// Every verb between six hosts and an incast that is paused; all ports are captured.
+pub(crate) fn mixed() -> String {
+    let workload = |verb: &str, size: u32, from: u32| {
+        let flow = |n: u32| {
+            let (source, destination) = ((from + n) % 6, (from + 2 * n + 1) % 6);
+            format!("{{ source = {source}, destination = {destination}, size = {size} }}")
+        };
+        let flows: Vec<_> = (0..3).map(flow).collect();
+        let list = flows.join(", ");
+        format!("[[workload]]\nkind = \"flows\"\nverb = \"{verb}\"\nflow = [{list}]\n")
+    };
+    let workloads = [
+        workload("write", 30_001, 0),
+        workload("send", 5_000, 1),
+        workload("read", 20_003, 2),
+        workload("fetch-add", 8, 3),
+        workload("compare-swap", 8, 4),
+        workload("write", 1, 4),
+        workload("read", 1_024, 5),
+    ];
+    let incast = "[[workload]]\nkind = \"incast\"\ndegree = 5\nsize = \"60kB\"\nreceiver = 0\n";
+    format!("{MIXED}{}{incast}", workloads.concat())
+}
+
+const MIXED: &str = r#"
+capture = ["host:0", "host:1", "host:2", "host:3", "host:4", "host:5", "switch:6"]
+[topology]
+kind = "star"
+hosts = 6
+host_link = { rate = "100Gbps", delay = "100ns" }
+[congestion]
+algorithm = "fixed"
+[switch]
+buffer = "300kB"
 "#;
 
 /// A message so large that a run of it doesn't end during a test.

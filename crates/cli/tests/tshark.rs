@@ -1,0 +1,236 @@
+//! Wireshark reads exported captures without a complaint, and finds in them what `flows.csv` says.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a step of a test that fails fails the test; a test that is skipped says so"
+)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use support::flows::{self, MTU, Message};
+use support::{Case, mixed};
+
+/// Loss, so that packets are sent again, beside the pauses that the scenario has of itself.
+const LOSS: &str = "--set faults.loss_rate=0.01 --set transport.ack_timeout=100us \
+                    --set transport.retry_limit=100 --set transport.nak_interval=20us";
+
+const FIELDS: [&str; 15] = [
+    "frame.protocols",
+    "_ws.malformed",
+    "_ws.expert.severity",
+    "frame.interface_name",
+    "frame.packet_flags_direction",
+    "ip.src",
+    "ip.dst",
+    "udp.srcport",
+    "infiniband.bth.opcode",
+    "infiniband.bth.destqp",
+    "infiniband.bth.psn",
+    "infiniband.reth.dmalen",
+    "infiniband.aeth.syndrome",
+    "infiniband.aeth.msn",
+    "udp.length",
+];
+
+/// A line of tshark: its cells by the name of the field.
+type Row = BTreeMap<&'static str, String>;
+
+/// Runs tshark on a capture; `None`, with a printed reason, where there is none.
+fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(file).arg("-n").args(arguments);
+    command.args(["-o", "ip.check_checksum:TRUE"]);
+    let Ok(done) = command.output() else {
+        println!("skipped: tshark isn't installed");
+        return None;
+    };
+    let talk = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "tshark: {talk}");
+    Some(String::from_utf8(done.stdout).unwrap())
+}
+
+fn rows(file: &Path) -> Option<Vec<Row>> {
+    let mut arguments = vec!["-T", "fields", "-E", "separator=|", "-E", "occurrence=f"];
+    arguments.extend(FIELDS.iter().flat_map(|name| ["-e", name]));
+    let table = tshark(file, &arguments)?;
+    let row = |line: &str| {
+        let cells = line.split('|').map(str::to_owned);
+        FIELDS.into_iter().zip(cells).collect()
+    };
+    Some(table.lines().map(row).collect())
+}
+
+/// A number as one version of Wireshark or another shows it; nothing if the field isn't there.
+fn number(row: &Row, name: &str) -> Option<u64> {
+    let cell = &row[name];
+    match cell.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => cell.parse().ok(),
+    }
+}
+
+#[test]
+fn wireshark_agrees_with_the_flows() {
+    for recovery in ["go-back-n", "selective-repeat"] {
+        let case = Case::with("s.toml", &mixed());
+        let run = format!("run s.toml --out d {LOSS} --set transport.recovery={recovery}");
+        assert!(case.run(&run).status.success());
+        assert!(case.run("export pcap d -o c.pcapng").status.success());
+        let Some(rows) = rows(&case.path("c.pcapng")) else {
+            return;
+        };
+        refuse_complaints(&rows);
+        let messages = flows::read(&case.text("d/flows.csv"));
+        conversations(&rows, &messages);
+        let naks: usize = messages.iter().map(|message| fields(&rows, message)).sum();
+        assert!(naks > 0);
+        nothing_else(&case.path("c.pcapng"));
+    }
+}
+
+/// No packet is malformed, and Wireshark has nothing to remark on any.
+fn refuse_complaints(rows: &[Row]) {
+    let mut protocols = BTreeSet::new();
+    for row in rows {
+        assert_eq!(row["_ws.malformed"], "", "{row:?}");
+        assert_eq!(row["_ws.expert.severity"], "", "{row:?}");
+        protocols.insert(row["frame.protocols"].split(":data").next().unwrap());
+    }
+    let expected = ["eth:ethertype:ip:udp:infiniband", "eth:ethertype:macc"];
+    assert!(protocols.iter().eq(&expected), "{protocols:?}");
+}
+
+/// Between which addresses and ports a queue pair's packets go, how many leave hosts and with how much
+/// payload: as its message says.
+fn conversations(rows: &[Row], messages: &[Message]) {
+    let mut found: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+    for row in rows {
+        let Some(pair) = number(row, "infiniband.bth.destqp") else {
+            continue;
+        };
+        let message = messages
+            .iter()
+            .find(|message| message.queue_pairs().contains(&(pair as u32)))
+            .unwrap();
+        let mut ends = [message.source, message.destination].map(flows::address);
+        if pair % 2 == 0 {
+            ends.reverse();
+        }
+        assert_eq!(
+            [&row["ip.src"], &row["ip.dst"]],
+            ends.map(|end| end.to_string()).each_ref()
+        );
+        assert_eq!(number(row, "udp.srcport"), Some(message.source_port.into()));
+        let arrived = row["frame.interface_name"].starts_with("host") && is_inbound(row);
+        let opcode = number(row, "infiniband.bth.opcode").unwrap();
+        if arrived && carries_payload(opcode) {
+            let (packets, _) = found.entry(message.id.into()).or_default();
+            *packets += 1;
+        }
+        if !is_inbound(row)
+            && row["frame.interface_name"].starts_with("host")
+            && carries_payload(opcode)
+        {
+            found.entry(message.id.into()).or_default().1 += 1;
+        }
+    }
+    for message in messages {
+        let (arrived, sent) = found.get(&message.id.into()).copied().unwrap_or_default();
+        let count = if message.verb.contains('-') {
+            0
+        } else {
+            message.size.div_ceil(MTU)
+        };
+        assert!(
+            u64::from(arrived) >= count && sent >= u64::from(arrived),
+            "{message:?}"
+        );
+        let again = u64::from(message.retransmitted);
+        // Requests for responses may be among what is sent again.
+        assert!(sent <= count + again, "{sent} of {message:?}");
+        if ["write", "send"].contains(&message.verb.as_str()) {
+            assert_eq!(sent, count + again, "{message:?}");
+        }
+    }
+}
+
+fn is_inbound(row: &Row) -> bool {
+    number(row, "frame.packet_flags_direction") == Some(1)
+}
+
+/// SEND, WRITE and responses to READ.
+fn carries_payload(opcode: u64) -> bool {
+    opcode <= 0x0b || (0x0d..=0x10).contains(&opcode)
+}
+
+/// The headers of a message's packets; returns how many NAKs it had.
+fn fields(rows: &[Row], message: &Message) -> usize {
+    let [requester, responder] = message.queue_pairs().map(u64::from);
+    let to = |pair: u64| {
+        let mine = move |row: &&Row| number(row, "infiniband.bth.destqp") == Some(pair);
+        rows.iter().filter(mine)
+    };
+    let lengths = to(responder).filter_map(|row| number(row, "infiniband.reth.dmalen"));
+    let lengths: BTreeSet<u64> = lengths.collect();
+    match message.verb.as_str() {
+        "write" => assert!(
+            lengths.iter().eq(&[message.size]),
+            "{lengths:?} {message:?}"
+        ),
+        // A READ that is asked for again asks for the rest.
+        "read" => assert_eq!(lengths.last(), Some(&message.size)),
+        _ => assert!(lengths.is_empty()),
+    }
+    let opcodes: BTreeSet<u64> = to(responder)
+        .filter_map(|row| number(row, "infiniband.bth.opcode"))
+        .filter(|opcode| *opcode != 0x11)
+        .collect();
+    let several = message.size > MTU;
+    let expected: &[u64] = match (message.verb.as_str(), several) {
+        ("send", true) => &[0x00, 0x01, 0x02],
+        ("write", true) => &[0x06, 0x07, 0x08],
+        ("write", false) => &[0x0a],
+        ("read", _) => &[0x0c],
+        ("compare-swap", _) => &[0x13],
+        ("fetch-add", _) => &[0x14],
+        other => panic!("no {other:?} in the scenario"),
+    };
+    assert!(opcodes.iter().eq(expected), "{opcodes:?} {message:?}");
+    acknowledgements(to(requester), message)
+}
+
+/// Acknowledgements and responses of a message; returns how many NAKs there are.
+fn acknowledgements<'a>(rows: impl Iterator<Item = &'a Row>, message: &Message) -> usize {
+    let last = message.size.div_ceil(MTU) - 1;
+    let (mut naks, mut completed) = (0, false);
+    for row in rows {
+        let Some(msn) = number(row, "infiniband.aeth.msn") else {
+            continue;
+        };
+        let psn = number(row, "infiniband.bth.psn").unwrap();
+        match number(row, "infiniband.aeth.syndrome") {
+            Some(0x1f) => {
+                let ends = psn == last || message.verb == "read";
+                assert_eq!(msn, u64::from(ends), "{row:?}");
+                completed |= ends;
+            }
+            Some(0x60) => naks += 1,
+            other => panic!("syndrome {other:?}"),
+        }
+    }
+    assert!(completed, "{message:?}");
+    naks
+}
+
+/// Wireshark's own summaries: every packet of UDP is in one of the conversations.
+fn nothing_else(file: &Path) {
+    let experts = tshark(file, &["-q", "-z", "expert"]).unwrap();
+    assert_eq!(experts.trim(), "", "{experts}");
+    let malformed = tshark(file, &["-Y", "_ws.malformed"]).unwrap();
+    assert_eq!(malformed, "");
+}
