@@ -26,6 +26,9 @@ pub struct CaptureRecord {
     pub packet: CapturedPacket,
 }
 
+// As `docs/scenario.md` says.
+const _: () = assert!(size_of::<CaptureRecord>() == 64);
+
 /// What a captured packet was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturedPacket {

@@ -7,7 +7,7 @@ mod frame;
 mod pcapng;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io::{self, Write};
 

@@ -107,6 +107,9 @@ fn addresses_are_made_of_numbers() {
         .map(|(opcode, class)| with_frame(transport(opcode), class, |frame| frame.to_string()));
     insta::assert_snapshot!(lines.join("\n"), @r"
     02:00:00:00:00:01 > 02:01:02:03:01:04 | 10.0.0.0 > 10.1.2.3 dscp=26 ECT(0) id=0 ttl=62 | 50000 > 4791 | RcWriteOnly qp=0x11 psn=9 pkey=0xffff ack-request pad=3 address=0x700001000 key=0x7 length=8192 payload=5
+    02:00:00:00:00:01 > 02:01:02:03:01:04 | 10.0.0.0 > 10.1.2.3 dscp=48 Not-ECT id=0 ttl=62 | 50000 > 4791 | RcAcknowledge qp=0x10 psn=9 pkey=0xffff ack-request NAK sequence error msn=3
+    02:00:00:00:00:01 > 02:01:02:03:01:04 | 10.0.0.0 > 10.1.2.3 dscp=58 ECT(0) id=0 ttl=62 | 50000 > 4791 | RcFetchAdd qp=0x11 psn=9 pkey=0xffff ack-request address=0x700000000 key=0x7 swap-or-add=0x1 compare=0x0
+    02:00:00:00:00:01 > 02:01:02:03:01:04 | 10.0.0.0 > 10.1.2.3 dscp=48 Not-ECT id=0 ttl=62 | 50000 > 4791 | Cnp qp=0x11 psn=9 pkey=0xffff becn ack-request congestion
     ");
 }
 
@@ -245,7 +248,8 @@ fn a_port_that_was_not_captured_is_refused() {
     assert!(exporter.packet(&row(CapturedPacket::Pause, 1)).is_err());
 }
 
-fn any_transport() -> impl Strategy<Value = CapturedTransport> {
+/// Anything that a captured packet may be.
+pub(crate) fn any_transport() -> impl Strategy<Value = CapturedTransport> {
     let opcode = prop::sample::select(Opcode::ALL);
     let numbers = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u8>());
     let flags = any::<[bool; 4]>();

@@ -63,7 +63,7 @@ impl Columns<'_> {
         let missing = |name: &&&str| !fields.iter().any(|field| field.name() == **name);
         if let Some(name) = self.names.iter().find(missing) {
             let message = format!("there is no column \"{name}\"");
-            return Err(Failure::at(self.path, message));
+            return Err(Failure::at(self.path, message).hint(self.remedy));
         }
         Type::group_type_builder(schema.name())
             .with_fields(fields)
@@ -83,6 +83,7 @@ impl Columns<'_> {
             self.path.display(),
             self.names.join(", ")
         ))
+        .hint(self.remedy)
     }
 }
 

@@ -4,14 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use fairlane_fabric::{
-    Ending, Flux, MessageRecord, Outcome, PortInfo, PortSeries, Results, Signals, Totals,
+    CaptureRecord, CapturedPacket, CapturedTransport, Ending, Flux, MessageRecord, Outcome,
+    PortInfo, PortSeries, Results, Signals, Totals,
 };
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
-use super::{flows, ports, trace};
-use crate::read::{self, FlowRow};
+use super::{CAPTURE, capture, flows, ports, trace};
+use crate::pcap::tests::any_transport;
+use crate::read::{self, Addresses, FlowRow};
 
 fn message(id: u32, finish: Option<u64>) -> MessageRecord {
     MessageRecord {
@@ -91,6 +93,68 @@ proptest! {
         prop_assert_eq!(&read_back(directory.path()), &wanted);
         fs::remove_file(directory.path().join("flows.parquet")).unwrap();
         prop_assert_eq!(&read_back(directory.path()), &wanted);
+    }
+}
+
+/// A packet of one of two messages, or a pause frame.
+fn captured() -> impl Strategy<Value = CaptureRecord> {
+    let transport = (any_transport(), 0..2u32).prop_map(|(transport, message)| {
+        CapturedPacket::Transport(CapturedTransport {
+            message,
+            ..transport
+        })
+    });
+    let pauses = vec![CapturedPacket::Pause, CapturedPacket::Resume];
+    let packet = prop_oneof![4 => transport, 1 => prop::sample::select(pauses)];
+    let numbers = (any::<u64>(), 0..2u32, any::<bool>(), 0..8u8, any::<u16>());
+    (packet, numbers).prop_map(
+        |(packet, (time, port, outbound, class, size))| CaptureRecord {
+            time: Time::from_ps(time),
+            port: PortId::new(port),
+            outbound,
+            class,
+            size,
+            packet,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn captures_come_back(records in prop::collection::vec(captured(), 0..40)) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        let results = Results {
+            messages: vec![message(1, None), message(0, Some(9_000))],
+            capture: records.clone(),
+            ..results()
+        };
+        fs::write(file("scenario.toml"), "capture = [\"switch:1\"]").unwrap();
+        ports::write(&file("ports.parquet"), &results).unwrap();
+        capture::write(&file(CAPTURE), &results).unwrap();
+        let capture = read::Capture::open(directory.path()).unwrap();
+        prop_assert_eq!(&capture.ports, &results.ports);
+        prop_assert_eq!(&capture.captured, &[false, true]);
+        let mut rows = Vec::new();
+        capture.packets(&mut |row| {
+            rows.push(row);
+            Ok(())
+        }).unwrap();
+        let read: Vec<_> = rows.iter().map(|row| row.record).collect();
+        prop_assert_eq!(&read, &records);
+        for row in rows {
+            let addresses = row.record.packet.transport().map(|transport| {
+                let mut ends = [NodeId::new(transport.message), NodeId::new(8)];
+                if transport.from_responder {
+                    ends.reverse();
+                }
+                let [source, destination] = ends;
+                Addresses { source, destination, source_port: 10_000 }
+            });
+            prop_assert_eq!(row.addresses, addresses);
+        }
     }
 }
 

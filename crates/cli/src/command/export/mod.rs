@@ -18,7 +18,9 @@ fn replace(
     fill: &mut dyn FnMut(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let partial = partial_name(path)?;
-    let file = File::create(&partial).map_err(|error| Failure::at(path, error))?;
+    let file = File::create(&partial).map_err(|error| {
+        Failure::at(path, error).hint("-o names a file in a folder that exists and can be written")
+    })?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let done = fill(&mut out)
         .and_then(|()| out.flush().map_err(|error| Failure::at(path, error)))
