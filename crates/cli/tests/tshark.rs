@@ -19,7 +19,7 @@ use support::{Case, mixed};
 const LOSS: &str = "--set faults.loss_rate=0.01 --set transport.ack_timeout=100us \
                     --set transport.retry_limit=100 --set transport.nak_interval=20us";
 
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "frame.protocols",
     "_ws.malformed",
     "_ws.expert.severity",
@@ -31,6 +31,7 @@ const FIELDS: [&str; 15] = [
     "infiniband.bth.opcode",
     "infiniband.bth.destqp",
     "infiniband.bth.psn",
+    "infiniband.bth.padcnt",
     "infiniband.reth.dmalen",
     "infiniband.aeth.syndrome",
     "infiniband.aeth.msn",
@@ -93,6 +94,46 @@ fn wireshark_agrees_with_the_flows() {
     }
 }
 
+#[test]
+fn wireshark_agrees_with_the_signals() {
+    let case = Case::with("s.toml", &mixed());
+    let marks = "--set switch.ecn.kmin_per_gbps=100B --set switch.ecn.kmax_per_gbps=100B";
+    let run = format!(
+        "run s.toml --out d {marks} --set congestion.algorithm=dcqcn --set congestion.notification=cnp"
+    );
+    assert!(case.run(&run).status.success());
+    assert!(case.run("export pcap d -o c.pcapng").status.success());
+    let Some(rows) = rows(&case.path("c.pcapng")) else {
+        return;
+    };
+    refuse_complaints(&rows);
+    let messages = flows::read(&case.text("d/flows.csv"));
+    conversations(&rows, &messages);
+    assert_eq!(
+        messages
+            .iter()
+            .map(|message| fields(&rows, message))
+            .sum::<usize>(),
+        0
+    );
+    let arrived = |filter: &str| {
+        let filter = format!("frame.packet_flags_direction == 1 && {filter}");
+        let lines = tshark(&case.path("c.pcapng"), &["-Y", &filter]).unwrap();
+        lines.lines().count()
+    };
+    let signals: serde_json::Value = serde_json::from_str(&case.text("d/signals.json")).unwrap();
+    let notifications =
+        arrived("infiniband.bth.opcode == 0x81 && frame.interface_name matches \"^host\"");
+    assert!(notifications > 0);
+    assert_eq!(signals["cnps"]["count"], notifications);
+    let pauses = arrived("macc.opcode == 0x0101 && macc.cbfc.pause_time.c3 == 65535");
+    assert!(pauses > 0);
+    assert_eq!(signals["pauses"]["count"], pauses);
+    // A mark stays on a packet, so that the receiver sees all of them.
+    let marked = arrived("ip.dsfield.ecn == 3 && frame.interface_name matches \"^host\"");
+    assert_eq!(signals["ecn_marks"]["count"], marked);
+}
+
 /// No packet is malformed, and Wireshark has nothing to remark on any.
 fn refuse_complaints(rows: &[Row]) {
     let mut protocols = BTreeSet::new();
@@ -109,67 +150,81 @@ fn refuse_complaints(rows: &[Row]) {
     assert!(protocols.iter().eq(&expected), "{protocols:?}");
 }
 
-/// Between which addresses and ports a queue pair's packets go, how many leave hosts and with how much
-/// payload: as its message says.
+/// What a message's packets add up to at the hosts that are its ends.
+#[derive(Default)]
+struct Conversation {
+    /// Packets with payload that left their sender.
+    sent: u64,
+    /// Those that arrived.
+    arrived: u64,
+    /// Payload that arrived, by PSN.
+    payload: BTreeMap<u64, u64>,
+}
+
+/// Between which addresses and ports packets go, how many with how much payload: as their message says.
 fn conversations(rows: &[Row], messages: &[Message]) {
-    let mut found: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+    let mut found: BTreeMap<u32, Conversation> = BTreeMap::new();
     for row in rows {
         let Some(pair) = number(row, "infiniband.bth.destqp") else {
             continue;
         };
-        let message = messages
-            .iter()
-            .find(|message| message.queue_pairs().contains(&(pair as u32)))
-            .unwrap();
+        let mine = |message: &&Message| message.queue_pairs().contains(&(pair as u32));
+        let message = messages.iter().find(mine).unwrap();
         let mut ends = [message.source, message.destination].map(flows::address);
-        if pair % 2 == 0 {
+        if pair == u64::from(message.queue_pairs()[0]) {
             ends.reverse();
         }
-        assert_eq!(
-            [&row["ip.src"], &row["ip.dst"]],
-            ends.map(|end| end.to_string()).each_ref()
-        );
+        let ends = ends.map(|end| end.to_string());
+        assert_eq!([&row["ip.src"], &row["ip.dst"]], ends.each_ref());
         assert_eq!(number(row, "udp.srcport"), Some(message.source_port.into()));
-        let arrived = row["frame.interface_name"].starts_with("host") && is_inbound(row);
-        let opcode = number(row, "infiniband.bth.opcode").unwrap();
-        if arrived && carries_payload(opcode) {
-            let (packets, _) = found.entry(message.id.into()).or_default();
-            *packets += 1;
-        }
-        if !is_inbound(row)
-            && row["frame.interface_name"].starts_with("host")
-            && carries_payload(opcode)
-        {
-            found.entry(message.id.into()).or_default().1 += 1;
+        if row["frame.interface_name"].starts_with("host") {
+            found.entry(message.id).or_default().take(row);
         }
     }
     for message in messages {
-        let (arrived, sent) = found.get(&message.id.into()).copied().unwrap_or_default();
-        let count = if message.verb.contains('-') {
-            0
-        } else {
-            message.size.div_ceil(MTU)
+        let found = &found[&message.id];
+        let atomic = message.verb.contains('-');
+        let (count, size) = match atomic {
+            true => (0, 0),
+            false => (message.size.div_ceil(MTU), message.size),
         };
-        assert!(
-            u64::from(arrived) >= count && sent >= u64::from(arrived),
-            "{message:?}"
-        );
-        let again = u64::from(message.retransmitted);
-        // Requests for responses may be among what is sent again.
-        assert!(sent <= count + again, "{sent} of {message:?}");
-        if ["write", "send"].contains(&message.verb.as_str()) {
-            assert_eq!(sent, count + again, "{message:?}");
+        assert_eq!(found.payload.values().sum::<u64>(), size, "{message:?}");
+        let most = count + u64::from(message.retransmitted);
+        match message.verb.as_str() {
+            "write" | "send" => assert_eq!(found.sent, most, "{message:?}"),
+            // Requests for responses are among what is sent again.
+            _ => assert!((count..=most).contains(&found.sent), "{message:?}"),
         }
+        assert!((count..=found.sent).contains(&found.arrived), "{message:?}");
+    }
+}
+
+impl Conversation {
+    fn take(&mut self, row: &Row) {
+        let opcode = number(row, "infiniband.bth.opcode").unwrap();
+        let extension = match opcode {
+            0x06 | 0x0a => 16,
+            0x0d | 0x0f | 0x10 => 4,
+            0x00..=0x0b | 0x0e => 0,
+            _ => return,
+        };
+        if !is_inbound(row) {
+            self.sent += 1;
+            return;
+        }
+        self.arrived += 1;
+        let pad = number(row, "infiniband.bth.padcnt").unwrap();
+        // UDP, BTH and ICRC.
+        let headers = 8 + 12 + 4 + extension;
+        let payload = number(row, "udp.length").unwrap() - headers - pad;
+        let psn = number(row, "infiniband.bth.psn").unwrap();
+        let before = self.payload.insert(psn, payload);
+        assert!(before.is_none_or(|before| before == payload), "{row:?}");
     }
 }
 
 fn is_inbound(row: &Row) -> bool {
     number(row, "frame.packet_flags_direction") == Some(1)
-}
-
-/// SEND, WRITE and responses to READ.
-fn carries_payload(opcode: u64) -> bool {
-    opcode <= 0x0b || (0x0d..=0x10).contains(&opcode)
 }
 
 /// The headers of a message's packets; returns how many NAKs it had.
@@ -192,7 +247,8 @@ fn fields(rows: &[Row], message: &Message) -> usize {
     }
     let opcodes: BTreeSet<u64> = to(responder)
         .filter_map(|row| number(row, "infiniband.bth.opcode"))
-        .filter(|opcode| *opcode != 0x11)
+        // Feedback and congestion notifications for the response to a READ.
+        .filter(|opcode| ![0x11, 0x81].contains(opcode))
         .collect();
     let several = message.size > MTU;
     let expected: &[u64] = match (message.verb.as_str(), several) {
