@@ -30,6 +30,8 @@ fn one_and_five_percent_of_loss_are_survived() {
                 format!("faults.loss_rate={loss}"),
                 format!("congestion.algorithm=\"{algorithm}\""),
                 "transport.ack_timeout=\"1ms\"".into(),
+                // With one packet in flight, eight losses in a row do happen.
+                "transport.retry_limit=100".into(),
                 // The pacer must not wait longer than the timeout.
                 "congestion.swift.min_window=0.1".into(),
             ];
