@@ -66,53 +66,6 @@ impl World {
         }
     }
 
-    /// A marked packet has arrived: its acknowledgement will say so, or a CNP does. Returns whether a
-    /// CNP waits to be sent.
-    fn notify(&mut self, port: u32, at: u32) -> bool {
-        let Some(interval) = self.rules.cnp_interval else {
-            return false;
-        };
-        let now = self.engine.now();
-        let packet = self.packets.get_mut(at);
-        packet.flags &= !Packet::MARKED;
-        let slot = packet.connection;
-        let connection = self.connections.get_mut(slot);
-        if !connection.notification_point.on_mark(now, interval) {
-            return false;
-        }
-        connection.packets += 1;
-        let mut cnp = Packet::new(Kind::Cnp, 0, self.rules.cnp);
-        cnp.connection = slot;
-        cnp.epoch = self.epoch;
-        let cnp = self.packets.alloc(cnp);
-        self.counters.cnps_sent += 1;
-        if self.tracer.is_on() {
-            self.trace(port, cnp, TraceEvent::Enqueued);
-        }
-        let host = self.ports[port as usize].owner;
-        let replies = &mut self.nics[host as usize].replies;
-        // Ahead of acknowledgements, which a pause may hold back.
-        replies.push_behind(&mut self.packets, cnp, |ahead| ahead.kind == Kind::Cnp);
-        true
-    }
-
-    /// A CNP has come back to the sender.
-    fn on_cnp(&mut self, at: u32) {
-        let now = self.engine.now();
-        let slot = self.packets.get(at).connection;
-        self.discard(at);
-        self.counters.cnps += 1;
-        let Some(connection) = self.connections.of_packet(slot) else {
-            return;
-        };
-        let (host, before) = (connection.source, connection.controller.rate());
-        connection.controller.on_cnp(now);
-        self.arm_changed(slot);
-        self.on_rate(slot, before, false);
-        self.refresh(slot);
-        self.send_from_host(host);
-    }
-
     /// Turns a data packet into its acknowledgement and queues it.
     #[inline]
     fn answer(&mut self, port: u32, at: u32, reply: &Reply) {
@@ -200,7 +153,7 @@ impl World {
     }
 
     /// Follows a change of rate from `before`; `shifts` says that a packet already paced moves too.
-    fn on_rate(&mut self, slot: u32, before: Rate, shifts: bool) {
+    pub(crate) fn on_rate(&mut self, slot: u32, before: Rate, shifts: bool) {
         let connection = &mut self.connections.slots[slot as usize];
         let rate = connection.controller.rate();
         if connection.is_window_limited() {
@@ -219,7 +172,7 @@ impl World {
     }
 
     /// Arms the controller's deadlines that have changed.
-    fn arm_changed(&mut self, slot: u32) {
+    pub(crate) fn arm_changed(&mut self, slot: u32) {
         let connection = &mut self.connections.slots[slot as usize];
         let changed = connection.controller.take_changed_timers();
         if changed == 0 || !connection.live {
