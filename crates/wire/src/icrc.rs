@@ -297,8 +297,10 @@ mod tests {
         for (value, byte) in (7_u8..).zip(&mut bytes) {
             *byte = value.wrapping_mul(29);
         }
+        // Miri takes a minute for all of them.
+        let step = if cfg!(miri) { 7 } else { 1 };
         for start in 0..20 {
-            for end in start..bytes.len() {
+            for end in (start..bytes.len()).step_by(step) {
                 let mut digest = IcrcDigest { remainder: 0x1234 };
                 digest.update(&bytes[start..end]);
                 assert_eq!(digest.remainder, slow(0x1234, &bytes[start..end]));

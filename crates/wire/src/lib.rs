@@ -2,7 +2,12 @@
 //!
 //! Each header has a file of its own and a plain struct with `parse`, which takes the header off the
 //! front of some bytes and returns what follows, and `emit`, which writes it to the front of a buffer and
-//! returns the room behind it. [`Opcode`] says which headers a packet has.
+//! returns the room behind it. [`Opcode`] says which headers a packet has, [`Headers`] are those of the
+//! transport. Whole packets are three:
+//!
+//! - [`Packet`]: headers and payload, what a UDP socket carries. Its ICRC is read, and can't be checked.
+//! - [`Datagram`]: with IP and UDP; the ICRC is written and checked.
+//! - [`Frame`]: with Ethernet.
 //!
 //! What this crate refuses: to allocate, to panic on any input, to read or write beyond what it was
 //! given, and to know what a packet means: sequence numbers, keys and queue pairs are numbers here.
@@ -11,15 +16,24 @@
 //! 7.8 for the ICRC, and its annex A17 (RoCEv2); RFC 791, 768, 8200 and 3168; IEEE 802.1Q.
 //!
 //! ```
-//! use fairlane_units::{Psn, QpNumber};
-//! use fairlane_wire::{Bth, Opcode};
+//! use core::net::Ipv4Addr;
 //!
-//! let bth = Bth::new(Opcode::RcWriteMiddle, QpNumber::new(0x11), Psn::new(7));
-//! let mut buffer = [0; Bth::LENGTH];
-//! bth.emit(&mut buffer)?;
-//! let (read, rest) = Bth::parse(&buffer)?;
-//! assert_eq!(read, bth);
-//! assert!(rest.is_empty());
+//! use fairlane_units::{Psn, QpNumber};
+//! use fairlane_wire::{Bth, Datagram, Extension, Ipv4, Network, Opcode, Packet, Reth, Udp};
+//!
+//! let bth = Bth::new(Opcode::RcWriteOnly, QpNumber::new(0x11), Psn::new(7));
+//! let reth = Reth { address: 0x7f00_0000_1000, key: 0x42, length: 5 };
+//! let (here, there) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+//! let datagram = Datagram {
+//!     network: Network::Ipv4(Ipv4::new(here, there)),
+//!     udp: Udp::new(49_152),
+//!     packet: Packet::new(bth, Extension::Rdma(reth), b"hello"),
+//! };
+//! let mut buffer = [0; 128];
+//! let length = datagram.emit(&mut buffer)?;
+//! assert_eq!(Datagram::parse(&buffer[..length])?, datagram);
+//! buffer[length - 8] ^= 1;
+//! assert!(Datagram::parse(&buffer[..length]).is_err());
 //! # Ok::<(), fairlane_wire::Error>(())
 //! ```
 #![no_std]

@@ -359,7 +359,7 @@ mod tests {
         for code in 0..=u8::MAX {
             match Opcode::try_from(code) {
                 Ok(opcode) => assert_eq!(opcode.code(), code),
-                Err(error) => assert_eq!(error.found, code.into()),
+                Err(error) => assert_eq!(error.found, u32::from(code)),
             }
         }
     }

@@ -62,9 +62,6 @@ pub struct TrafficClass {
 }
 
 impl TrafficClass {
-    /// Length in bytes.
-    pub const LENGTH: usize = 1;
-
     /// The class with this byte.
     #[inline]
     pub const fn from_byte(byte: u8) -> Self {

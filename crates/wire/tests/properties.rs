@@ -245,10 +245,22 @@ proptest! {
                 let verified = Icrc::verify(&bytes).is_ok();
                 let expected = may_change(&frame.datagram.network, byte, bit);
                 prop_assert_eq!(verified, expected, "byte {} bit {}", byte, bit);
+                let read = Datagram::parse(&bytes);
+                prop_assert!(expected || read.is_err(), "byte {} bit {}", byte, bit);
                 bytes[byte] ^= 1 << bit;
             }
         }
         prop_assert_eq!(Icrc::verify(&bytes), Ok(()));
+    }
+
+    #[test]
+    fn payload_that_was_changed_is_refused(whole in whole(), at in any::<prop::sample::Index>()) {
+        let mut bytes = whole.bytes();
+        let length = whole.frame().datagram.packet.length();
+        let behind = bytes.len() - length + whole.frame().datagram.packet.headers.length();
+        *at.get_mut(&mut bytes[behind..]) ^= 0x10;
+        let error = Frame::parse(&bytes).expect_err("the ICRC is wrong");
+        prop_assert_eq!((error.field, error.reason), (Field::Icrc, Reason::Corrupt));
     }
 
     #[test]
@@ -292,7 +304,7 @@ proptest! {
             datagram[at..at + 2].copy_from_slice(&port.to_be_bytes());
         });
         let error = Frame::parse(&bytes).expect_err("another port");
-        prop_assert_eq!((error.field, error.found), (Field::UdpPort, port.into()));
+        prop_assert_eq!((error.field, error.found), (Field::UdpPort, u32::from(port)));
     }
 
     #[test]
