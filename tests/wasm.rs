@@ -76,14 +76,7 @@ fn modules_import_nothing() {
     let names = LIBRARIES.map(|name| format!("fairlane-{name}"));
     let packages: Vec<&str> = names.iter().flat_map(|name| ["-p", name]).collect();
     build(&[&["--lib"][..], &packages].concat());
-    build(&[
-        "-p",
-        "fairlane-transport",
-        "--features",
-        "testing",
-        "--bin",
-        "pair",
-    ]);
+    build(&["-p", "fairlane-tests", "--bin", "pair"]);
     let path = directory().join(TARGET).join("debug/pair.wasm");
     let module = std::fs::read(path).expect("it was built");
     let sections = sections(&module);
