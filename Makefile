@@ -48,7 +48,7 @@ compare: tools ## Run scenarios/incast-controllers.toml under every congestion c
 	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
 
 .PHONY: test
-test: tools fmt-check lint doc fuzz unit ## Everything that must pass: format, lints, docs, fuzz targets, tests
+test: tools fmt-check lint doc fuzz wasm unit ## Everything that must pass: format, lints, docs, fuzz targets, WebAssembly, tests
 
 .PHONY: unit
 unit: tools ## Tests of the whole workspace
@@ -87,6 +87,10 @@ fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a
 			awk -v name=$$target '/number_of_executed_units/ { print "fuzz " name ": " $$2 " inputs, none fails" }' $$log; \
 		done; \
 	fi
+
+.PHONY: wasm
+wasm: tools ## Crates without operating system for WebAssembly, if its target is there: they import nothing
+	@cargo test --quiet --locked -p fairlane-tests --test wasm -- --nocapture
 
 .PHONY: bench
 bench: tools ## Cost per operation and per packet transmission, and memory: one table
