@@ -1,8 +1,9 @@
 //! Packets and where they wait.
 
 use fairlane_congestion::Telemetry;
-use fairlane_engine::{Component, Event};
+use fairlane_engine::{Event, Key};
 use fairlane_transport::ReplyKind;
+use fairlane_units::Time;
 
 /// No packet, or no telemetry.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -34,11 +35,13 @@ impl Kind {
     }
 }
 
-/// A packet in the fabric. Two fill a cache line: misses on packets are what a hop costs most.
+/// A packet in the fabric. It fills a cache line: misses on packets are what a hop costs most.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(64))]
 pub(crate) struct Packet {
-    /// The packet behind it in a queue.
+    /// The event of its arrival at the other end of the link that it was put on last.
+    pub(crate) arrival: Event,
+    /// The packet behind it in a queue or on a link.
     pub(crate) next: u32,
     /// Connection that it belongs to.
     pub(crate) connection: u32,
@@ -46,7 +49,7 @@ pub(crate) struct Packet {
     pub(crate) psn: u32,
     /// Telemetry record, or [`NONE`].
     pub(crate) telemetry: u32,
-    /// Port that sent it to the switch that holds it.
+    /// Port that sent it last.
     pub(crate) sender: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
@@ -60,9 +63,11 @@ pub(crate) struct Packet {
     pub(crate) kind: Kind,
     /// A set of the constants below.
     pub(crate) flags: u8,
+    /// Written by [`PacketPool::fetch`].
+    fetched: bool,
 }
 
-const _: () = assert!(size_of::<Packet>() == 32);
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     /// Begins a message.
@@ -75,6 +80,10 @@ impl Packet {
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, class: u8, wire: u16) -> Self {
         Self {
+            arrival: Event {
+                time: Time::ZERO,
+                key: Key::MIN,
+            },
             next: NONE,
             connection: 0,
             psn: 0,
@@ -87,41 +96,13 @@ impl Packet {
             class,
             kind,
             flags: 0,
+            fetched: false,
         }
     }
 
     #[inline]
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
-    }
-}
-
-/// A packet on a link: the event of its arrival, with the packet's number in place of the component.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight(Event);
-
-impl Flight {
-    #[inline]
-    pub(crate) const fn new(arrival: Event, packet: u32) -> Self {
-        let key = arrival.key.with_component(Component::new(packet));
-        Self(Event {
-            time: arrival.time,
-            key,
-        })
-    }
-
-    #[inline]
-    pub(crate) const fn packet(self) -> u32 {
-        self.0.component().get()
-    }
-
-    /// The event of its arrival, which wakes `link`.
-    #[inline]
-    pub(crate) const fn arrival(self, link: Component) -> Event {
-        Event {
-            time: self.0.time,
-            key: self.0.key.with_component(link),
-        }
     }
 }
 
@@ -173,6 +154,15 @@ impl PacketPool {
     #[inline]
     pub(crate) fn get_mut(&mut self, at: u32) -> &mut Packet {
         &mut self.packets[at as usize]
+    }
+
+    /// Has the record of a packet brought into the cache, if there is one. A store does that, since
+    /// the processor goes on without waiting for it; it would wait for a load.
+    #[inline]
+    pub(crate) fn fetch(&mut self, at: u32) {
+        if let Some(packet) = self.packets.get_mut(at as usize) {
+            packet.fetched = true;
+        }
     }
 
     /// An empty telemetry record.
