@@ -35,8 +35,7 @@ pub(crate) struct Marking {
     pub(crate) pmax: f64,
 }
 
-/// One end of a link. The order of fields decides which cache lines a hop touches: an arrival the
-/// first and third, a transmission the second and first.
+/// One end of a link. Fields that a hop touches together lie together, which spares cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
