@@ -34,6 +34,19 @@ run: tools ## Run a scenario (SCENARIO=..., by default the Hadoop fat tree) and 
 	@echo
 	@echo "report: $(OUT)/report.html (one file, open it in a browser)"
 
+# The list of algorithms, from where it is kept.
+CONTROLLERS := $(shell sed -n 's/^ *[A-Za-z]*(\([a-z]*\));$$/\1/p' crates/congestion/src/algorithm.rs)
+
+.PHONY: compare
+compare: tools ## Run scenarios/incast-controllers.toml under every congestion control, side by side
+	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@mkdir -p out/incast
+	@set -e; for name in $(CONTROLLERS); do \
+		cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run scenarios/incast-controllers.toml \
+			--set congestion.algorithm=$$name --out out/incast/$$name --force >/dev/null; \
+	done
+	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
+
 .PHONY: test
 test: tools fmt-check lint doc fuzz wasm unit ## Everything that must pass: format, lints, docs, fuzz targets, WebAssembly, tests
 

@@ -61,11 +61,13 @@ fn product() -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Crates of the workspace that a crate uses, for whatever purpose.
+/// Other crates of the workspace that a crate uses, for whatever purpose. Tests may use their own
+/// crate with more features.
 fn uses(package: &Value) -> impl Iterator<Item = &str> {
     let names = list(package, "dependencies")
         .iter()
-        .map(|dependency| text(dependency, "name"));
+        .map(|dependency| text(dependency, "name"))
+        .filter(|&name| name != text(package, "name"));
     names.filter_map(|name| name.strip_prefix(PREFIX))
 }
 

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{assert_none, read, root};
+use fairlane_congestion::Algorithm;
 use fairlane_fabric::{Control, Ending, Results, Simulation, metrics, topology};
 use fairlane_scenario::Loaded;
 
@@ -93,6 +94,67 @@ fn incast_star_fills_the_receivers_link() {
         slowest.is_some_and(|taken| taken.as_secs_f64() > 327.68e-6),
         "{slowest:?}"
     );
+}
+
+/// Runs the incast under an algorithm; returns the results, completion times of probes in
+/// nanoseconds, ascending, and that of the bystander.
+fn incast_under(algorithm: &str) -> (Results, Vec<u64>, u64) {
+    let path = root().join("scenarios/incast-controllers.toml");
+    let set = [format!("congestion.algorithm={algorithm}")];
+    let loaded = fairlane_scenario::load(&path, &set, None).expect("it loads");
+    let simulation = Simulation::new(&loaded).expect("it builds");
+    let results = simulation.run(&mut |_| Control::Continue);
+    assert_none(&metrics::check(&results, true));
+    assert_eq!(results.totals.ending, Ending::Complete, "{algorithm}");
+    let times = |workload: u32| {
+        let messages = results.messages.iter().filter(|m| m.workload == workload);
+        let mut times: Vec<u64> = messages
+            .filter_map(|m| Some((m.finish? - m.start).as_ns()))
+            .collect();
+        times.sort_unstable();
+        times
+    };
+    let (bystander, probes) = (times(2)[0], times(3));
+    (results, probes, bystander)
+}
+
+#[test]
+fn incast_controllers_shows_what_each_is_known_for() {
+    let mut seen = std::collections::BTreeMap::new();
+    for algorithm in Algorithm::ALL {
+        seen.insert(algorithm.name(), incast_under(algorithm.name()));
+    }
+    let half = |name: &str| seen[name].1[seen[name].1.len() / 2];
+    let pauses = |name: &str| seen[name].0.signals.pauses.count;
+    let most = |name: &str| seen[name].1[seen[name].1.len() - 1];
+    // Telemetry keeps the queue near empty; DCTCP holds its step of 300 kB, 24 us, and Swift its
+    // target of 23 us and flow scaling; without control the queue is as deep as pauses permit.
+    for near_empty in ["hpcc", "powertcp"] {
+        assert!(
+            most(near_empty) < 8_000,
+            "{near_empty}: {}",
+            most(near_empty)
+        );
+    }
+    for held in ["swift", "dctcp"] {
+        assert!(
+            (20_000..35_000).contains(&half(held)),
+            "{held}: {}",
+            half(held)
+        );
+        assert!(most(held) < 60_000, "{held}: {}", most(held));
+    }
+    assert!(half("fixed") > 150_000, "{}", half("fixed"));
+    for windowed in ["hpcc", "powertcp", "swift", "dctcp"] {
+        assert_eq!(pauses(windowed), 0, "{windowed}");
+    }
+    // Those without a window fill the buffer in the first round trip, and swing from then on.
+    for late in ["dcqcn", "timely", "infiniband"] {
+        assert!((1..pauses("fixed")).contains(&pauses(late)), "{late}");
+        assert!(most(late) > 150_000, "{late}: {}", most(late));
+    }
+    // Pauses reach the bystander.
+    assert!(seen["fixed"].2 > 2 * seen["hpcc"].2);
 }
 
 #[test]

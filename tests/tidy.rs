@@ -156,6 +156,58 @@ fn every_command_is_documented() {
     );
 }
 
+/// The algorithms of congestion control, as their list has them: type and module.
+fn controllers() -> Vec<(String, String)> {
+    let list = read("crates/congestion/src/algorithm.rs");
+    let entry = |line: &str| {
+        let (variant, module) = line.trim().strip_suffix(");")?.split_once('(')?;
+        let plain = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
+        (plain(variant) && plain(module)).then(|| (variant.to_owned(), module.to_owned()))
+    };
+    let found: Vec<_> = list.lines().filter_map(entry).collect();
+    assert!(found.len() >= 8, "found only {found:?}");
+    found
+}
+
+/// `docs/adding-a-controller.md` promises it.
+#[test]
+fn a_controller_is_one_file_and_one_line() {
+    // The importer of HPCC's cases translates that simulator's algorithms one by one; the other is
+    // the scenario's default.
+    let may_name = [
+        "crates/scenario/src/hpcc/",
+        "crates/scenario/src/congestion.rs",
+    ];
+    let is_code = |name: &str| {
+        name.starts_with("crates/") && name.contains("/src/") && extension(name) == "rs"
+    };
+    let mut complaints = Vec::new();
+    let files = files();
+    for (variant, module) in controllers() {
+        let file = format!("crates/congestion/src/{module}.rs");
+        if !files.contains_key(&file) {
+            complaints.push(format!("{file} is missing"));
+        }
+        let named = [
+            format!("Algorithm::{variant}"),
+            format!("Controller::{variant}"),
+        ];
+        for (name, text) in files.iter().filter(|(name, _)| is_code(name)) {
+            let names_it = named.iter().any(|word| text.contains(word.as_str()));
+            let own = *name == file || name == "crates/congestion/src/lib.rs";
+            if names_it && !own && !may_name.iter().any(|path| name.starts_with(path)) {
+                complaints.push(format!("{name} names {variant}: let the contract say it"));
+            }
+        }
+        for page in ["docs/controllers.md", "docs/scenario.md"] {
+            if !files.get(page).is_some_and(|text| text.contains(&module)) {
+                complaints.push(format!("{page} doesn't mention {module}"));
+            }
+        }
+    }
+    assert_none(&complaints);
+}
+
 #[test]
 fn pages_that_readers_expect_exist() {
     assert!(read("CHANGELOG.md").contains("\n## Unreleased\n"));

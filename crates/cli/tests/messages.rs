@@ -215,6 +215,33 @@ fn an_unwritable_place_is_found_before_the_run() {
 }
 
 #[test]
+fn compare_is_legible_with_many_runs() {
+    let two_kinds =
+        format!("{STAR}\n[[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"300kB\"\n");
+    let case = Case::with("s.toml", &two_kinds);
+    let algorithms = ["fixed", "dctcp", "timely", "swift", "powertcp"];
+    for algorithm in algorithms {
+        let run =
+            format!("run s.toml --out out/{algorithm} --set congestion.algorithm={algorithm}");
+        assert!(case.run(&run).status.success());
+    }
+    let directories = algorithms.map(|algorithm| format!("out/{algorithm}"));
+    let text = case.transcript(&format!("compare {}", directories.join(" ")));
+    snapshot("compare", &text);
+    let widest = text.lines().skip(1).map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|width| width <= 160), "{widest:?}");
+    let csv = case
+        .run(&format!("compare {} --format csv", directories.join(" ")))
+        .stdout;
+    let csv = String::from_utf8_lossy(&csv).into_owned();
+    assert!(
+        csv.lines()
+            .any(|line| line.starts_with("signals.cnps_sent,")),
+        "{csv}"
+    );
+}
+
+#[test]
 fn import_writes_a_case_that_can_be_described() {
     let case = Case::with("case/config.txt", CONFIG)
         .and(
@@ -238,7 +265,10 @@ fn import_writes_a_case_that_can_be_described() {
 
 #[test]
 fn an_import_that_fails_names_the_key_and_writes_nothing() {
-    let case = Case::with("case/config.txt", &CONFIG.replace("CC_MODE 1", "CC_MODE 7"));
+    let case = Case::with(
+        "case/config.txt",
+        &CONFIG.replace("CC_MODE 1", "CC_MODE 10"),
+    );
     let text = case.transcript("import hpcc case/config.txt -o imported.toml");
     assert!(text.ends_with("--- exit 2\n"), "{text}");
     assert!(

@@ -19,10 +19,12 @@
 //! truncates.
 
 use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use fairlane_units::{Duration, Rate, Time};
 
-use crate::{Ack, Environment, Timers};
+use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule, Timers};
 
 const ALPHA: usize = 0;
 const DECREASE: usize = 1;
@@ -70,6 +72,26 @@ impl Default for Config {
     }
 }
 
+impl Parameters for Config {
+    fn limits(&self) -> Vec<Limit> {
+        vec![
+            Limit::within("gain", self.gain, 0.0, 1.0),
+            Limit::new("alpha_interval", Rule::Period(self.alpha_interval)),
+            Limit::new("decrease_interval", Rule::Period(self.decrease_interval)),
+            Limit::new("increase_interval", Rule::Period(self.increase_interval)),
+            Limit::count(
+                "fast_recovery_stages",
+                self.fast_recovery_stages.into(),
+                0,
+                u32::MAX.into(),
+            ),
+            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
+            Limit::new("hyper_increase", Rule::Step(self.hyper_increase)),
+            Limit::new("min_rate", Rule::Floor(self.min_rate)),
+        ]
+    }
+}
+
 /// The reaction point of one rate.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
@@ -87,9 +109,18 @@ pub struct Dcqcn {
     timers: Timers,
 }
 
-impl Dcqcn {
+impl CongestionControl for Dcqcn {
+    type Config = Config;
+
+    const TITLE: &'static str = "DCQCN";
+    const NEEDS: Needs = Needs {
+        marks: true,
+        hears_cnps: true,
+        ..Needs::NOTHING
+    };
+
     /// A reaction point at line rate with no timer running.
-    pub fn new(config: Arc<Config>, environment: &Environment) -> Self {
+    fn new(config: Arc<Config>, environment: &Environment) -> Self {
         Self {
             config,
             line_rate: environment.line_rate,
@@ -104,41 +135,20 @@ impl Dcqcn {
         }
     }
 
-    /// The sending rate.
     #[inline]
-    pub const fn rate(&self) -> Rate {
+    fn rate(&self) -> Rate {
         self.current_rate
     }
 
-    /// The estimate of congestion, in 0..=1.
-    pub const fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
-    /// The rate that recovery aims at.
-    pub const fn target_rate(&self) -> Rate {
-        self.target_rate
-    }
-
-    /// The deadlines.
-    pub const fn timers(&self) -> &Timers {
-        &self.timers
-    }
-
     #[inline]
-    pub(crate) fn take_changed_timers(&mut self) -> u8 {
-        self.timers.take_changed()
-    }
-
-    /// Hears an acknowledgement; only a congestion notification matters.
-    #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) -> bool {
         if ack.congestion_notified {
-            self.on_notification(now);
+            self.on_cnp(now);
         }
+        false
     }
 
-    fn on_notification(&mut self, now: Time) {
+    fn on_cnp(&mut self, now: Time) {
         self.notified_since_alpha = true;
         self.notified_since_decrease = true;
         if !self.started {
@@ -153,13 +163,34 @@ impl Dcqcn {
         }
     }
 
-    /// Fires `timer`, which is due at `now`.
-    pub fn on_timer(&mut self, now: Time, timer: usize) {
+    #[inline]
+    fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    #[inline]
+    fn take_changed_timers(&mut self) -> u8 {
+        self.timers.take_changed()
+    }
+
+    fn on_timer(&mut self, now: Time, timer: usize) {
         match timer {
             ALPHA => self.update_alpha(now),
             DECREASE => self.check_decrease(now),
             _ => self.increase(now),
         }
+    }
+}
+
+impl Dcqcn {
+    /// The estimate of congestion, in 0..=1.
+    pub const fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The rate that recovery aims at.
+    pub const fn target_rate(&self) -> Rate {
+        self.target_rate
     }
 
     fn update_alpha(&mut self, now: Time) {

@@ -13,8 +13,54 @@ pub struct Ack<'a> {
     pub congestion_notified: bool,
     /// From the sending of the packet that is acknowledged to now, where the driver measures it.
     pub round_trip: Option<Duration>,
+    /// The part of the round trip that was spent in the two hosts, where the driver measures it.
+    pub endpoint_delay: Option<Duration>,
+    /// Switches that the packet passed, where the driver counts them.
+    pub hops: u8,
     /// In-band telemetry that the packet collected on its way, hop by hop.
-    pub telemetry: Option<&'a Telemetry>,
+    pub telemetry: Option<Reading<'a>>,
+}
+
+/// Telemetry as it came, and the units to read it in.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// What the packet collected.
+    pub record: &'a Telemetry,
+    /// How it was rounded.
+    pub format: &'a TelemetryFormat,
+}
+
+/// What one port did between two packets that passed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Time between the two.
+    pub span: Duration,
+    /// Bytes that the port sent in that time.
+    pub sent: Bytes,
+    /// Bytes that waited behind the earlier packet.
+    pub queue_before: Bytes,
+    /// Bytes that waited behind the later packet.
+    pub queue: Bytes,
+    /// Rate of the port.
+    pub rate: Rate,
+}
+
+impl<'a> Reading<'a> {
+    /// Hop by hop what happened since `earlier`, which must have passed the same ports; hops whose
+    /// clock is too coarse to tell the two packets apart are left out.
+    #[inline]
+    pub fn since(self, earlier: &'a Telemetry) -> impl Iterator<Item = Interval> + 'a {
+        let format = self.format;
+        let pairs = self.record.hops().iter().zip(earlier.hops());
+        let intervals = pairs.map(move |(hop, before)| Interval {
+            span: format.time_between(before, hop),
+            sent: format.sent_between(before, hop),
+            queue_before: format.queue(before),
+            queue: format.queue(hop),
+            rate: hop.rate(),
+        });
+        intervals.filter(|interval| !interval.span.is_zero())
+    }
 }
 
 /// The state of one egress port when a packet left it (HPCC section 3.1).

@@ -2,9 +2,12 @@
 //!
 //! Useful as a baseline, for networks without congestion control, and for hand-computed cases.
 
-use fairlane_units::Rate;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use crate::Environment;
+use fairlane_units::{Rate, Time};
+
+use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
 
 /// Parameters of the constant rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,23 +20,39 @@ pub struct Config {
     pub rate: Option<Rate>,
 }
 
+impl Parameters for Config {
+    fn limits(&self) -> Vec<Limit> {
+        let rule = |rate| Limit::new("rate", Rule::Rate(rate));
+        self.rate.into_iter().map(rule).collect()
+    }
+}
+
 /// A constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
     rate: Rate,
 }
 
-impl Fixed {
-    /// The configured rate, at most the line rate.
-    pub fn new(config: &Config, environment: &Environment) -> Self {
+impl CongestionControl for Fixed {
+    type Config = Config;
+
+    const TITLE: &'static str = "fixed rate";
+    const NEEDS: Needs = Needs::NOTHING;
+
+    fn new(config: Arc<Config>, environment: &Environment) -> Self {
         let rate = config.rate.map_or(environment.line_rate, |rate| {
             rate.min(environment.line_rate)
         });
         Self { rate }
     }
 
-    /// The sending rate.
-    pub const fn rate(&self) -> Rate {
+    #[inline]
+    fn rate(&self) -> Rate {
         self.rate
+    }
+
+    #[inline]
+    fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>) -> bool {
+        false
     }
 }

@@ -20,10 +20,15 @@
 //! previous acknowledgement is replaced on every acknowledgement.
 
 use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
-use fairlane_units::{Bytes, Duration, Rate};
+use fairlane_units::{Bytes, Rate, Time};
 
-use crate::{Ack, Environment, Telemetry, TelemetryFormat};
+use crate::{
+    Ack, CongestionControl, Environment, Limit, Needs, Parameters, Reading, Rule, Telemetry,
+    WindowMode,
+};
 
 /// Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,14 +48,6 @@ pub struct Config {
     pub fast_react: bool,
     /// Multiplies the units of the 42-byte telemetry header (profile `hpcc-ns3` only).
     pub telemetry_multiplier: u64,
-    /// Set by the profile: how telemetry is rounded.
-    #[cfg_attr(feature = "serde", serde(skip, default = "exact"))]
-    pub telemetry: TelemetryFormat,
-}
-
-#[cfg(feature = "serde")]
-const fn exact() -> TelemetryFormat {
-    TelemetryFormat::EXACT
 }
 
 impl Default for Config {
@@ -62,8 +59,24 @@ impl Default for Config {
             min_rate: Rate::from_mbps(1000),
             fast_react: true,
             telemetry_multiplier: 1,
-            telemetry: TelemetryFormat::EXACT,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn limits(&self) -> Vec<Limit> {
+        vec![
+            Limit::new("target_utilization", Rule::Share(self.target_utilization)),
+            Limit::count("max_stage", self.max_stage.into(), 0, u32::MAX.into()),
+            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
+            Limit::count(
+                "telemetry_multiplier",
+                self.telemetry_multiplier,
+                1,
+                1 << 16,
+            ),
+            Limit::new("min_rate", Rule::Floor(self.min_rate)),
+        ]
     }
 }
 
@@ -87,13 +100,23 @@ pub struct Hpcc {
     previous: Telemetry,
 }
 
-impl Hpcc {
-    /// A sender at line rate.
-    pub fn new(config: Arc<Config>, environment: &Environment) -> Self {
+impl CongestionControl for Hpcc {
+    type Config = Config;
+
+    const TITLE: &'static str = "HPCC";
+    const NEEDS: Needs = Needs {
+        telemetry: true,
+        // The utilisation is divided by it.
+        window: true,
+        ..Needs::NOTHING
+    };
+    const WINDOW: WindowMode = WindowMode::Scaled;
+
+    fn new(config: Arc<Config>, environment: &Environment) -> Self {
         Self {
             config,
             line_rate: environment.line_rate,
-            base_rtt_ns: nanoseconds(environment.base_rtt),
+            base_rtt_ns: environment.base_rtt.as_ns_f64(),
             window: environment.bdp.as_f64(),
             rate: environment.line_rate,
             current_rate: environment.line_rate,
@@ -104,31 +127,24 @@ impl Hpcc {
         }
     }
 
-    /// The sending rate.
     #[inline]
-    pub const fn rate(&self) -> Rate {
+    fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// The smoothed utilisation of the busiest hop.
-    pub const fn utilization(&self) -> f64 {
-        self.utilization
-    }
-
-    /// Hears an acknowledgement with its telemetry; one without is ignored. Returns whether the rate
-    /// was computed anew.
-    pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
+    /// Ignores an acknowledgement without telemetry; says whether the rate was computed anew.
+    fn on_ack(&mut self, _now: Time, ack: &Ack<'_>) -> bool {
         let Some(telemetry) = ack.telemetry else {
             return false;
         };
         if self.last_update.is_zero() {
             self.last_update = ack.next_to_send;
-            self.previous = *telemetry;
+            self.previous = *telemetry.record;
             return false;
         }
-        if !telemetry.same_path(&self.previous) {
+        if !telemetry.record.same_path(&self.previous) {
             // Counters of different ports can't be compared: start over on the new path.
-            self.previous = *telemetry;
+            self.previous = *telemetry.record;
             return false;
         }
         let full_round = ack.acknowledged > self.last_update;
@@ -145,20 +161,22 @@ impl Hpcc {
         }
         true
     }
+}
+
+impl Hpcc {
+    /// The smoothed utilisation of the busiest hop.
+    pub const fn utilization(&self) -> f64 {
+        self.utilization
+    }
 
     /// Folds the busiest hop since the previous acknowledgement into the utilisation.
-    fn measure(&mut self, telemetry: &Telemetry) {
-        let format = &self.config.telemetry;
+    fn measure(&mut self, telemetry: Reading<'_>) {
         let (mut busiest, mut span_ns) = (0.0, 0.0);
-        for (hop, before) in telemetry.hops().iter().zip(self.previous.hops()) {
-            let tau_ns = nanoseconds(format.time_between(before, hop));
-            if tau_ns == 0.0 {
-                // A clock too coarse to tell two packets apart says nothing of the rate.
-                continue;
-            }
-            let sent_bits = (format.sent_between(before, hop) * 8).as_f64();
-            let rate = hop.rate().as_f64();
-            let queue = format.queue(hop).min(format.queue(before)).as_f64();
+        for hop in telemetry.since(&self.previous) {
+            let tau_ns = hop.span.as_ns_f64();
+            let sent_bits = (hop.sent * 8).as_f64();
+            let rate = hop.rate.as_f64();
+            let queue = hop.queue.min(hop.queue_before).as_f64();
             let seconds = tau_ns * 1e-9;
             // The order of these operations decides the last bit; profile `hpcc-ns3` depends on it.
             let utilization =
@@ -168,7 +186,7 @@ impl Hpcc {
                 span_ns = tau_ns;
             }
         }
-        self.previous = *telemetry;
+        self.previous = *telemetry.record;
         let (rtt, tau) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
         self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
     }
@@ -193,9 +211,4 @@ impl Hpcc {
 )]
 fn divide(rate: Rate, divisor: f64) -> Rate {
     Rate::from_bps((rate.as_f64() / divisor).min(1e18) as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "spans below 2^53 ps are exact")]
-fn nanoseconds(span: Duration) -> f64 {
-    span.as_ps() as f64 / 1000.0
 }

@@ -1,16 +1,22 @@
 //! Congestion controllers of RDMA networks, as sans-IO state machines.
 //!
-//! A [`Controller`] turns feedback (an [`Ack`], a timer) into a sending rate and, through a
-//! [`Window`], a limit on bytes in flight. It reads no clock: `now` is an argument, timers are
-//! deadlines that the driver reads from [`Controller::timers`]. A [`Pacer`] turns the rate into the
-//! time of the next packet. Which traffic shares one controller is a separate choice, the [`Scope`].
+//! A [`Controller`] turns feedback (an [`Ack`], a notification, a loss, a timer) into a sending rate
+//! and a limit on bytes in flight: its own, or a [`Window`] that follows the rate. It reads no clock:
+//! `now` is an argument, timers are deadlines that the driver reads from [`Controller::timers`]. A
+//! [`Pacer`] turns the rate into the time of the next packet. At the receiver a [`NotificationPoint`]
+//! says when a mark becomes a CNP. Which traffic shares one controller is a separate choice, the
+//! [`Scope`].
+//!
+//! [`CongestionControl`] is the contract of an algorithm and [`for_each_algorithm`] their only list;
+//! names, parameters and [`Controller`] follow from it.
 //!
 //! What this crate refuses: to know packets or paths, to do IO, to allocate per packet, to dispatch
 //! dynamically (a controller is an enum with its state inline).
 //!
-//! Sources: DCQCN (Zhu et al., SIGCOMM 2015) in the timer-only form that NICs run, HPCC (Li et al.,
-//! SIGCOMM 2019). Each algorithm's file cites the equations it implements and says where it
-//! deviates.
+//! Sources: DCQCN (Zhu et al., SIGCOMM 2015) in the timer-only form that NICs run, DCTCP (Alizadeh et
+//! al., SIGCOMM 2010), TIMELY (Mittal et al., SIGCOMM 2015), Swift (Kumar et al., SIGCOMM 2020), HPCC
+//! (Li et al., SIGCOMM 2019), PowerTCP (Addanki et al., NSDI 2022), InfiniBand (IBTA volume 1,
+//! annex A10). Each algorithm's file cites the equations it implements and says where it deviates.
 //!
 //! ```
 //! use fairlane_congestion::{Ack, Algorithm, Controller, Environment, Params};
@@ -20,6 +26,7 @@
 //!     line_rate: Rate::from_gbps(100),
 //!     base_rtt: Duration::from_us(12),
 //!     bdp: Bytes::new(150_000),
+//!     mtu: Bytes::new(1024),
 //! };
 //! let mut controller = Controller::new(&Params::new(Algorithm::Dcqcn), &environment);
 //! let now = Time::from_ns(10_000);
@@ -34,20 +41,34 @@
 extern crate alloc;
 
 mod algorithm;
-mod controller;
+mod contract;
 pub mod dcqcn;
+pub mod dctcp;
 mod feedback;
 pub mod fixed;
 pub mod hpcc;
+pub mod infiniband;
+mod limits;
+mod notification;
 mod pacer;
+pub mod powertcp;
 mod scope;
+pub mod swift;
+pub mod timely;
 mod timer;
 mod window;
 
-pub use algorithm::{Algorithm, Params, UnknownAlgorithm};
-pub use controller::{Controller, Environment};
-pub use feedback::{Ack, Hop, Telemetry, TelemetryFormat};
+pub use algorithm::{Algorithm, Controller, Params, UnknownAlgorithm};
+pub use contract::{CongestionControl, Environment, Loss, Marking, Needs};
+pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
+pub use limits::{Limit, Parameters, Rule};
+pub use notification::NotificationPoint;
 pub use pacer::{Pacer, PacingRounding};
 pub use scope::{ControllerKey, Scope, Sender};
 pub use timer::{TIMERS, Timers};
 pub use window::{Window, WindowMode};
+
+/// The tutorial compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-controller.md")]
+struct Tutorial;

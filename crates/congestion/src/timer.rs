@@ -28,7 +28,7 @@ impl Timers {
     };
 
     /// Sets the deadline of `timer`, replacing an earlier one.
-    pub(crate) fn arm(&mut self, timer: usize, deadline: Time) {
+    pub fn arm(&mut self, timer: usize, deadline: Time) {
         self.armed = self.armed.wrapping_add(1);
         self.deadline[timer] = deadline;
         self.armed_as[timer] = self.armed;

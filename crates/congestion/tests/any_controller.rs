@@ -2,11 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::sender::{Sender, Step};
-use fairlane_congestion::{Algorithm, Environment, Params, dcqcn, hpcc};
-use fairlane_units::{Duration, Rate};
+use fairlane_congestion::{
+    Algorithm, Environment, Loss, Params, dcqcn, dctcp, hpcc, infiniband, powertcp, swift, timely,
+};
+use fairlane_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -22,15 +22,22 @@ fn step() -> impl Strategy<Value = Step> {
             advance,
             0u64..2_000_000,
             span,
-            0u32..4_000_000
+            0u32..4_000_000,
+            0u64..2_000_000
         )
-            .prop_map(|(marked, advance, sent, span, queue)| Step::Measured {
-                marked,
-                advance,
-                sent,
-                span,
-                queue
-            }),
+            .prop_map(
+                |(marked, advance, sent, span, queue, round_trip)| Step::Measured {
+                    marked,
+                    advance,
+                    sent,
+                    span,
+                    queue,
+                    round_trip
+                }
+            ),
+        Just(Step::Cnp),
+        Just(Step::Lost(Loss::Nak)),
+        Just(Step::Lost(Loss::Timeout)),
         Just(Step::Elsewhere),
     ]
 }
@@ -42,6 +49,7 @@ fn environment() -> impl Strategy<Value = Environment> {
             line_rate,
             base_rtt,
             bdp: line_rate.bytes_in(base_rtt),
+            mtu: Bytes::new(1024),
         }
     })
 }
@@ -77,12 +85,47 @@ fn params() -> impl Strategy<Value = Params> {
             ..hpcc::Config::default()
         }
     });
+    let timely = (0.0..=1.0, 0.0..=1.0, 0u64..100, 0u32..8).prop_map(
+        |(gain, decrease_gain, low, hyper_after)| timely::Config {
+            gain,
+            decrease_gain,
+            low_threshold: Duration::from_us(low),
+            hyper_after,
+            ..timely::Config::default()
+        },
+    );
+    let dctcp = (0.0..=1.0).prop_map(|gain| dctcp::Config {
+        gain,
+        ..dctcp::Config::default()
+    });
+    let swift = (1u64..100, 0u64..200, 0.0..=1.0, 0.0..=1.0).prop_map(
+        |(target, range, decrease_gain, max_decrease)| swift::Config {
+            base_target: Duration::from_us(target),
+            flow_range: Duration::from_us(range),
+            decrease_gain,
+            max_decrease,
+            ..swift::Config::default()
+        },
+    );
+    let powertcp = (0.01..=1.0, 1u32..1000).prop_map(|(gain, expected_flows)| powertcp::Config {
+        gain,
+        expected_flows,
+        ..powertcp::Config::default()
+    });
+    let infiniband = (any::<u8>(), 1u16..16_000).prop_map(|(increase, limit)| infiniband::Config {
+        ccti_increase: increase,
+        ccti_limit: limit,
+        ..infiniband::Config::default()
+    });
     prop_oneof![
-        Just(Params::new(Algorithm::Fixed)),
-        Just(Params::new(Algorithm::Dcqcn)),
-        Just(Params::new(Algorithm::Hpcc)),
-        dcqcn.prop_map(|config| Params::Dcqcn(Arc::new(config))),
-        hpcc.prop_map(|config| Params::Hpcc(Arc::new(config))),
+        prop::sample::select(Algorithm::ALL.to_vec()).prop_map(Params::new),
+        dcqcn.prop_map(Params::from),
+        hpcc.prop_map(Params::from),
+        timely.prop_map(Params::from),
+        dctcp.prop_map(Params::from),
+        swift.prop_map(Params::from),
+        powertcp.prop_map(Params::from),
+        infiniband.prop_map(Params::from),
     ]
 }
 

@@ -6,10 +6,16 @@ mod common;
 
 use std::fmt::Write as _;
 
+use common::link::{Link, Story};
 use common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 use fairlane_congestion::dcqcn::Dcqcn;
+use fairlane_congestion::dctcp::Dctcp;
 use fairlane_congestion::hpcc::Hpcc;
-use fairlane_congestion::{Algorithm, Controller, Params};
+use fairlane_congestion::infiniband::InfiniBand;
+use fairlane_congestion::powertcp::PowerTcp;
+use fairlane_congestion::swift::Swift;
+use fairlane_congestion::timely::Timely;
+use fairlane_congestion::{Algorithm, CongestionControl, Controller, Params};
 use fairlane_units::{Duration, Rate};
 
 fn gbps(rate: Rate) -> f64 {
@@ -65,29 +71,10 @@ fn dcqcn_falls_and_recovers() {
     insta::assert_snapshot!("dcqcn", table);
 }
 
-/// A link of 100 Gb/s that our sender shares with others who don't react.
-struct Link {
-    sent: u64,
-    queue: u64,
-}
-
-impl Link {
-    /// Bytes per microsecond of the link.
-    const CAPACITY: u64 = 12_500;
-
-    /// One microsecond with so many bytes coming in.
-    fn step(&mut self, bytes: u64) {
-        let waiting = self.queue + bytes;
-        let leaving = waiting.min(Self::CAPACITY);
-        self.sent += leaving;
-        self.queue = waiting - leaving;
-    }
-}
-
 #[test]
 fn hpcc_makes_room_and_takes_it_back() {
     let mut hpcc = Hpcc::new(Default::default(), &ENVIRONMENT);
-    let mut link = Link { sent: 0, queue: 0 };
+    let mut link = Link::default();
     let mut position = 0;
     let mut table = String::from(
         "One sender on a link of 100 Gb/s; from 100 us to 300 us others send 60 Gb/s.\n\
@@ -100,7 +87,10 @@ fn hpcc_makes_room_and_takes_it_back() {
         link.step(ours + others);
         position += ours;
         let record = telemetry(&[hop(at * 1_000_000, link.sent, link.queue as u32)]);
-        hpcc.on_ack(&ack(position.saturating_sub(156_250), position, &record));
+        hpcc.on_ack(
+            us(at),
+            &ack(position.saturating_sub(156_250), position, &record),
+        );
         let dense = [0, 100, 300]
             .iter()
             .any(|start| (start + 1..start + 20).contains(&at));
@@ -116,4 +106,68 @@ fn hpcc_makes_room_and_takes_it_back() {
         }
     }
     insta::assert_snapshot!("hpcc", table);
+}
+
+/// The common story told of one algorithm, with a column of its own.
+fn tell<C: CongestionControl>(name: &str, column: &str, inner: impl Fn(&C) -> f64) {
+    let mut story = Story::<C>::new();
+    let mut table = String::from(
+        "One sender on a link of 100 Gb/s, 12.5 us there and back; from 200 us to 600 us others\n\
+         send 60 Gb/s. Marks above 300 kB of queue. Sent is the mean since the row before.\n\n",
+    );
+    let width = column.len().max(9);
+    writeln!(table, " time us | sent Gb/s | queue B | {column:>width$}").expect("a string");
+    let (mut sent, mut steps) = (0, 0);
+    for at in 0..=2000 {
+        let others = if (200..600).contains(&at) { 7_500 } else { 0 };
+        sent += story.step(others);
+        steps += 1;
+        let dense = [200, 600]
+            .iter()
+            .any(|start| (start + 1..start + 80).contains(&at));
+        if at % 100 == 0 || dense && at % 10 == 0 {
+            let (rate, queue) = (sent as f64 / steps as f64 * 8e-3, story.link.queue);
+            (sent, steps) = (0, 0);
+            let inner = inner(&story.control);
+            writeln!(table, "{at:8} | {rate:9.3} | {queue:7} | {inner:width$.4}")
+                .expect("a string");
+        }
+    }
+    insta::assert_snapshot!(name, table);
+}
+
+#[test]
+fn timely_swings_between_its_thresholds() {
+    tell("timely", "gradient", Timely::gradient);
+}
+
+#[test]
+fn dctcp_cuts_by_the_share_of_marks() {
+    tell("dctcp", "alpha", Dctcp::alpha);
+}
+
+#[test]
+fn swift_holds_its_target() {
+    tell("swift", "packets", Swift::packets);
+}
+
+#[test]
+fn powertcp_sees_the_queue_coming() {
+    tell("powertcp", "power", PowerTcp::power);
+}
+
+#[test]
+fn infiniband_walks_through_its_table() {
+    tell("infiniband", "index", |state: &InfiniBand| {
+        state.index().into()
+    });
+}
+
+#[test]
+fn every_algorithm_has_a_curve() {
+    for algorithm in Algorithm::ALL {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
+        let curve = format!("{folder}/curves__{algorithm}.snap");
+        assert!(std::path::Path::new(&curve).exists(), "{curve} is missing");
+    }
 }

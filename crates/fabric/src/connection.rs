@@ -1,6 +1,6 @@
 //! Connections: the two ends of a queue pair, the controller of its rate, its way through the fabric.
 
-use fairlane_congestion::{Controller, Pacer, Window};
+use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
 use fairlane_engine::Wake;
 use fairlane_scenario::Verb;
 use fairlane_transport::{Requester, Responder};
@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,
     pub(crate) window: Window,
+    /// The receiver's, if marks come back as CNPs.
+    pub(crate) notification_point: NotificationPoint,
     pub(crate) start: Time,
     /// Completion time alone on the fabric, least of the ways that it had.
     pub(crate) ideal: Option<Duration>,
@@ -95,6 +97,21 @@ impl Response {
     /// Bytes sent that nobody has confirmed.
     pub(crate) const fn in_flight(&self) -> Bytes {
         Bytes::new(self.next.saturating_sub(self.heard))
+    }
+}
+
+impl Connection {
+    /// Whether a change of the rate can change what the window permits.
+    pub(crate) const fn is_window_limited(&self) -> bool {
+        self.window_limit.get() != u64::MAX
+    }
+
+    /// Brings the window up to date with the controller.
+    #[inline]
+    pub(crate) fn update_window(&mut self) {
+        let limit = self.window.limit(self.controller.rate());
+        let own = self.controller.window();
+        self.window_limit = own.map_or(limit, |own| own.min(limit));
     }
 }
 

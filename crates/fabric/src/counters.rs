@@ -42,6 +42,8 @@ pub(crate) struct Counters {
     /// Lost packets by reason.
     pub(crate) drops: [u64; Drop::ALL.len()],
     pub(crate) marks: u64,
+    /// Notifications that receivers sent, and those that senders got.
+    pub(crate) cnps_sent: u64,
     pub(crate) cnps: u64,
     pub(crate) pauses: u64,
     pub(crate) naks: u64,

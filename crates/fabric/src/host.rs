@@ -1,6 +1,6 @@
 //! Hosts: drives the ends of connections and the network card, and contains no rule of either.
 
-use fairlane_congestion::Ack;
+use fairlane_congestion::{Ack, Loss, Reading};
 use fairlane_engine::Event;
 use fairlane_scenario::{AckPause, Verb};
 use fairlane_transport::{self as transport, Extension, Remote, Reply, Status, Unchecked};
@@ -29,6 +29,7 @@ impl World {
             (Kind::Ack | Kind::Nak, true) => self.on_reply(at),
             (Kind::Data, true) => self.on_response(port, at),
             (Kind::Ack | Kind::Nak, false) => self.on_feedback(at),
+            (Kind::Cnp, _) => self.on_cnp(at),
             (Kind::Pause | Kind::Resume, _) => unreachable!("pauses are taken by the link"),
         }
     }
@@ -41,7 +42,8 @@ impl World {
             self.discard(at);
             return;
         };
-        let (config, message) = (&self.rules.transport, connection.message);
+        let config = &self.rules.transport;
+        let (message, verb) = (connection.message, connection.verb);
         let request = transport::Packet {
             opcode: packet.opcode,
             psn: Psn::new(packet.psn),
@@ -59,14 +61,21 @@ impl World {
             .responder
             .on_packet(config, now, &request, memory, receives);
         self.counters.placed += received.placed.get();
-        if connection.verb.awaits_response() {
+        let marked = packet.has(Packet::MARKED) && packet.opcode != Opcode::RcReadRequest;
+        let notified = marked && self.notify(port, at);
+        if verb.awaits_response() {
             self.on_inquiry(port, at);
             return;
         }
         let complete = received.messages > 0 && self.is_received(slot);
         match received.reply {
             Some(reply) => self.answer(port, at, Opcode::RcAcknowledge, &reply),
-            None => self.discard(at),
+            None => {
+                self.discard(at);
+                if notified {
+                    self.send_from_host(self.ports[port as usize].owner);
+                }
+            }
         }
         if complete {
             self.on_message_received(message);
@@ -85,7 +94,11 @@ impl World {
     /// Turns a packet into the answer to it and queues that.
     #[inline]
     pub(crate) fn answer(&mut self, port: u32, at: u32, opcode: Opcode, reply: &Reply) {
+        if self.rules.stamps {
+            self.packets.note_hops(at);
+        }
         let packet = self.packets.get_mut(at);
+        self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         let (kind, distance) = match reply.aeth.syndrome {
             Syndrome::Ack { .. } => (Kind::Ack, 0),
             // In a selective NAK the MSN is the PSN of the packet that came too early.
@@ -139,8 +152,7 @@ impl World {
             connection.requester.on_packet(config, now, &result).0
         };
         self.counters.naks += u64::from(nak);
-        let marked = packet.has(Packet::MARKED);
-        self.counters.cnps += u64::from(marked);
+        self.counters.cnps += u64::from(packet.has(Packet::MARKED));
         let (host, message, atomic) = (
             connection.source,
             connection.message,
@@ -152,7 +164,7 @@ impl World {
             self.finish(slot, completion.status);
         }
         let positions = (progress.acknowledged, next);
-        self.hear(slot, packet.telemetry, marked, positions);
+        self.hear(slot, &packet, positions, progress.went_back);
         self.discard(at);
         if completed.is_some() {
             self.forget(slot);
@@ -166,25 +178,36 @@ impl World {
         self.send_from_host(host);
     }
 
-    /// Passes an acknowledgement on to the controller of a connection: `positions` are those up to
-    /// which it confirms and of the next byte to send.
+    /// Passes a reply on to the controller of a connection: `positions` are those up to which it
+    /// confirms and of the next byte to send; `lost` says that it reports a loss.
     #[inline]
     pub(crate) fn hear(
         &mut self,
         slot: u32,
-        telemetry: u32,
-        marked: bool,
+        reply: &Packet,
         (acknowledged, next_to_send): (Bytes, Bytes),
+        lost: bool,
     ) {
         let now = self.engine.now();
+        let stamp = self.packets.stamp(reply.telemetry);
+        let telemetry = self.packets.telemetry(reply.telemetry);
+        let format = self.rules.telemetry_format.as_ref();
         let connection = &mut self.connections.slots[slot as usize];
         let before = connection.controller.rate();
+        if lost {
+            connection.controller.on_loss(now, Loss::Nak);
+        }
         let ack = Ack {
             acknowledged,
             next_to_send,
-            congestion_notified: marked,
-            round_trip: None,
-            telemetry: self.packets.telemetry(telemetry),
+            congestion_notified: reply.has(Packet::MARKED),
+            round_trip: stamp.map(|stamp| now - stamp.sent),
+            // Hosts of the simulation take no time.
+            endpoint_delay: None,
+            hops: stamp.map_or(0, |stamp| stamp.hops),
+            telemetry: telemetry
+                .zip(format)
+                .map(|(record, format)| Reading { record, format }),
         };
         let adjusted = connection.controller.on_ack(now, &ack);
         self.arm_changed(slot);
@@ -192,11 +215,11 @@ impl World {
     }
 
     /// Follows a change of rate from `before`; `shifts` says that a packet already paced moves too.
-    fn on_rate(&mut self, slot: u32, before: Rate, shifts: bool) {
+    pub(crate) fn on_rate(&mut self, slot: u32, before: Rate, shifts: bool) {
         let connection = &mut self.connections.slots[slot as usize];
         let rate = connection.controller.rate();
-        if rate != before {
-            connection.window_limit = connection.window.limit(rate);
+        if connection.is_window_limited() {
+            connection.update_window();
         }
         if !shifts {
             return;
@@ -211,7 +234,7 @@ impl World {
     }
 
     /// Arms the controller's deadlines that have changed.
-    fn arm_changed(&mut self, slot: u32) {
+    pub(crate) fn arm_changed(&mut self, slot: u32) {
         let connection = &mut self.connections.slots[slot as usize];
         let changed = connection.controller.take_changed_timers();
         if changed == 0 || !connection.live {
@@ -247,7 +270,7 @@ impl World {
         connection.controller.on_timer(now, timer);
         self.arm_changed(slot);
         self.on_rate(slot, before, false);
-        if self.rules.window != fairlane_congestion::WindowMode::None {
+        if self.connections.get(slot).is_window_limited() {
             self.refresh(slot);
         }
     }
@@ -261,7 +284,12 @@ impl World {
             return;
         }
         connection.requester.on_timeout(&self.rules.transport, now);
+        let before = connection.controller.rate();
+        connection.controller.on_loss(now, Loss::Timeout);
         self.counters.timeouts += 1;
+        self.arm_changed(slot);
+        self.on_rate(slot, before, false);
+        let connection = &mut self.connections.slots[slot as usize];
         let host = connection.source;
         if let Some(completion) = connection.requester.poll_completion() {
             self.finish(slot, completion.status);
@@ -308,10 +336,11 @@ impl World {
         if nic.replies.is_empty() {
             return false;
         }
+        let first = self.packets.get(nic.replies.head);
         let class = match self.rules.ack_pause {
             AckPause::Never => return true,
-            AckPause::Class3 => 3,
-            AckPause::OwnClass => self.packets.get(nic.replies.head).class,
+            AckPause::Class3 if first.kind != Kind::Cnp => 3,
+            AckPause::Class3 | AckPause::OwnClass => first.class,
         };
         class == 0 || self.ports[nic.port as usize].paused & 1 << class == 0
     }
@@ -374,9 +403,7 @@ impl World {
         packet.psn = outgoing.psn.get();
         packet.payload = payload;
         packet.epoch = self.epoch;
-        if self.rules.telemetry_format.is_some() {
-            packet.telemetry = self.packets.alloc_telemetry();
-        }
+        packet.telemetry = self.packets.alloc_record(&self.rules, now);
         let rate = if self.rules.paced {
             connection.controller.rate()
         } else {

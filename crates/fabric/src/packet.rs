@@ -1,10 +1,13 @@
 //! Packets and where they wait.
 
 use fairlane_congestion::Telemetry;
-use fairlane_engine::{Component, Event};
+use fairlane_engine::{Event, Key};
+use fairlane_units::Time;
 use fairlane_wire::Opcode;
 
-/// No packet, or no telemetry.
+use crate::rules::Rules;
+
+/// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a packet is.
@@ -14,6 +17,8 @@ pub(crate) enum Kind {
     Data,
     Ack,
     Nak,
+    /// A congestion notification.
+    Cnp,
     /// Pauses the packet's class at the receiving port.
     Pause,
     /// Ends that.
@@ -28,19 +33,21 @@ impl Kind {
     }
 }
 
-/// A packet in the fabric. Two fill a cache line: misses on packets are what a hop costs most.
+/// A packet in the fabric. It fills a cache line: misses on packets are what a hop costs most.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(64))]
 pub(crate) struct Packet {
-    /// The packet behind it in a queue.
+    /// The event of its arrival at the other end of the link that it was put on last.
+    pub(crate) arrival: Event,
+    /// The packet behind it in a queue or on a link.
     pub(crate) next: u32,
     /// Connection that it belongs to.
     pub(crate) connection: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
-    /// Telemetry record, or [`NONE`].
+    /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
-    /// Port that sent it to the switch that holds it.
+    /// Port that sent it last.
     pub(crate) sender: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
@@ -56,9 +63,11 @@ pub(crate) struct Packet {
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
     pub(crate) flags: u8,
+    /// Written by [`PacketPool::fetch`].
+    fetched: bool,
 }
 
-const _: () = assert!(size_of::<Packet>() == 32);
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     /// Asks for an acknowledgement.
@@ -71,6 +80,10 @@ impl Packet {
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
+            arrival: Event {
+                time: Time::ZERO,
+                key: Key::MIN,
+            },
             next: NONE,
             connection: 0,
             psn: 0,
@@ -84,6 +97,7 @@ impl Packet {
             kind,
             opcode,
             flags: 0,
+            fetched: false,
         }
     }
 
@@ -93,33 +107,12 @@ impl Packet {
     }
 }
 
-/// A packet on a link: the event of its arrival, with the packet's number in place of the component.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight(Event);
-
-impl Flight {
-    #[inline]
-    pub(crate) const fn new(arrival: Event, packet: u32) -> Self {
-        let key = arrival.key.with_component(Component::new(packet));
-        Self(Event {
-            time: arrival.time,
-            key,
-        })
-    }
-
-    #[inline]
-    pub(crate) const fn packet(self) -> u32 {
-        self.0.component().get()
-    }
-
-    /// The event of its arrival, which wakes `link`.
-    #[inline]
-    pub(crate) const fn arrival(self, link: Component) -> Event {
-        Event {
-            time: self.0.time,
-            key: self.0.key.with_component(link),
-        }
-    }
+/// When a packet was sent, and how far it came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub(crate) sent: Time,
+    /// Switches that it passed on its way to the receiver.
+    pub(crate) hops: u8,
 }
 
 /// All packets of a run, by index.
@@ -128,7 +121,8 @@ pub(crate) struct PacketPool {
     packets: Vec<Packet>,
     free: u32,
     telemetry: Vec<Telemetry>,
-    free_telemetry: Vec<u32>,
+    stamps: Vec<Stamp>,
+    free_records: Vec<u32>,
 }
 
 impl PacketPool {
@@ -158,7 +152,7 @@ impl PacketPool {
         packet.next = self.free;
         self.free = at;
         if packet.telemetry != NONE {
-            self.free_telemetry.push(packet.telemetry);
+            self.free_records.push(packet.telemetry);
         }
     }
 
@@ -172,24 +166,64 @@ impl PacketPool {
         &mut self.packets[at as usize]
     }
 
-    /// An empty telemetry record.
-    pub(crate) fn alloc_telemetry(&mut self) -> u32 {
-        if let Some(at) = self.free_telemetry.pop() {
-            self.telemetry[at as usize] = Telemetry::EMPTY;
+    /// Has the record of a packet brought into the cache, if there is one. A store does that, since
+    /// the processor goes on without waiting for it; it would wait for a load.
+    #[inline]
+    pub(crate) fn fetch(&mut self, at: u32) {
+        if let Some(packet) = self.packets.get_mut(at as usize) {
+            packet.fetched = true;
+        }
+    }
+
+    /// A record with the parts that `rules` ask for, if they ask for any.
+    #[inline]
+    pub(crate) fn alloc_record(&mut self, rules: &Rules, now: Time) -> u32 {
+        let telemetry = rules.telemetry_format.is_some();
+        if !telemetry && !rules.stamps {
+            return NONE;
+        }
+        let stamp = Stamp { sent: now, hops: 0 };
+        if let Some(at) = self.free_records.pop() {
+            if telemetry {
+                self.telemetry[at as usize] = Telemetry::EMPTY;
+            }
+            if rules.stamps {
+                self.stamps[at as usize] = stamp;
+            }
             return at;
         }
-        self.telemetry.push(Telemetry::EMPTY);
-        u32::try_from(self.telemetry.len() - 1).expect("fewer than 2^32 packets")
+        if telemetry {
+            self.telemetry.push(Telemetry::EMPTY);
+        }
+        if rules.stamps {
+            self.stamps.push(stamp);
+        }
+        let records = self.telemetry.len().max(self.stamps.len());
+        u32::try_from(records - 1).expect("fewer than 2^32 packets")
     }
 
     #[inline]
     pub(crate) fn telemetry(&self, at: u32) -> Option<&Telemetry> {
-        (at != NONE).then(|| &self.telemetry[at as usize])
+        self.telemetry.get(at as usize)
     }
 
     #[inline]
     pub(crate) fn telemetry_mut(&mut self, at: u32) -> &mut Telemetry {
         &mut self.telemetry[at as usize]
+    }
+
+    #[inline]
+    pub(crate) fn stamp(&self, at: u32) -> Option<Stamp> {
+        self.stamps.get(at as usize).copied()
+    }
+
+    /// Notes that packet `at` has come to its receiver.
+    #[inline]
+    pub(crate) fn note_hops(&mut self, at: u32) {
+        let packet = &self.packets[at as usize];
+        if let Some(stamp) = self.stamps.get_mut(packet.telemetry as usize) {
+            stamp.hops = packet.hop;
+        }
     }
 }
 

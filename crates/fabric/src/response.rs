@@ -96,6 +96,8 @@ impl World {
             }
             None => self.refresh(slot),
         }
+        let marked = packet.has(Packet::MARKED);
+        let _ = marked && self.notify(port, at);
         if self.rules.response_feedback {
             self.feed_back(port, at);
         } else {
@@ -106,8 +108,13 @@ impl World {
 
     /// Turns a packet of a response into the feedback for it.
     fn feed_back(&mut self, port: u32, at: u32) {
+        if self.rules.stamps {
+            self.packets.note_hops(at);
+        }
         let packet = self.packets.get_mut(at);
+        self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         packet.kind = Kind::Ack;
+        packet.opcode = Opcode::RcAcknowledge;
         packet.wire = self.rules.ack;
         packet.payload = 0;
         packet.hop = 0;
@@ -127,8 +134,7 @@ impl World {
             self.discard(at);
             return;
         };
-        let marked = packet.has(Packet::MARKED);
-        self.counters.cnps += u64::from(marked);
+        self.counters.cnps += u64::from(packet.has(Packet::MARKED));
         let size = self.specs[connection.message as usize].size.get();
         let response = &mut connection.response;
         let confirmed = ((u64::from(packet.psn) + 1) * u64::from(self.rules.mtu)).min(size);
@@ -137,7 +143,7 @@ impl World {
             response.host,
             (Bytes::new(confirmed), Bytes::new(response.next)),
         );
-        self.hear(slot, packet.telemetry, marked, positions);
+        self.hear(slot, &packet, positions, false);
         self.discard(at);
         self.refresh_response(slot);
         self.send_from_host(host);

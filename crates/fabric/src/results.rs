@@ -124,6 +124,8 @@ pub struct PortSeries {
 pub struct Signals {
     /// Packets marked by switches.
     pub ecn_marks: Signal,
+    /// Congestion notifications that receivers sent: CNPs, or acknowledgements that echo a mark.
+    pub cnps_sent: Signal,
     /// Congestion notifications that reached senders.
     pub cnps: Signal,
     /// Pause frames received.
@@ -159,9 +161,9 @@ pub struct Totals {
     pub end: Time,
     /// Simulated time of the first message.
     pub first_start: Time,
-    /// Packets put on links: data, acknowledgements and pause frames, once per hop.
+    /// Packets put on links: data, acknowledgements, CNPs and pause frames, once per hop.
     pub transmissions: u64,
-    /// Those of them that were data or acknowledgements.
+    /// Those of them that were no pause frames.
     pub message_transmissions: u64,
     /// Events handled.
     pub events: u64,
@@ -276,6 +278,8 @@ pub enum TracedPacket {
     Ack,
     /// Negative acknowledgement.
     Nak,
+    /// Congestion notification.
+    Cnp,
     /// Pause or resume.
     Pause,
 }

@@ -2,7 +2,7 @@
 
 use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
-use fairlane_scenario::{AckPause, Congestion, Packet, Profile, Recovery, Scenario};
+use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
 use fairlane_wire::{Opcode, Reth};
 
@@ -18,7 +18,9 @@ pub(crate) struct Rules {
     /// One less than what payload is padded to a multiple of.
     padding: u16,
     pub(crate) ack: u16,
-    pub(crate) telemetry: u16,
+    /// What data packets and acknowledgements carry for the congestion control.
+    pub(crate) measurement: u16,
+    pub(crate) cnp: u16,
     pub(crate) pause: u16,
     pub(crate) gap: u16,
     pub(crate) rounding: PacingRounding,
@@ -27,6 +29,10 @@ pub(crate) struct Rules {
     /// Whether network cards wake and forget queue pairs exactly as HPCC's simulator does.
     pub(crate) nic_quirks: bool,
     pub(crate) telemetry_format: Option<TelemetryFormat>,
+    /// Whether packets carry the time at which they were sent.
+    pub(crate) stamps: bool,
+    /// Shortest time between CNPs, if marks come back as CNPs instead of in acknowledgements.
+    pub(crate) cnp_interval: Option<Duration>,
     pub(crate) pfc: bool,
     pub(crate) ecn: bool,
     pub(crate) ack_pause: AckPause,
@@ -52,15 +58,28 @@ impl Rules {
         } else {
             TelemetryFormat::EXACT
         };
-        let needed = scenario.congestion.algorithm.needs_telemetry();
-        let telemetry = if needed { size(packet.telemetry) } else { 0 };
+        let congestion = &scenario.congestion;
+        let needs = congestion.algorithm.needs();
+        let telemetry = if needs.telemetry {
+            size(packet.telemetry)
+        } else {
+            0
+        };
+        let stamp = if needs.round_trip {
+            size(packet.time_stamp)
+        } else {
+            0
+        };
+        let measurement = telemetry + stamp;
+        let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
             header: size(packet.header),
             extension: extensions(packet, hpcc_ns3),
             padding: size(packet.padding).max(1) - 1,
-            ack: (size(packet.ack) + telemetry).max(size(packet.ack_min)),
-            telemetry,
+            ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
+            measurement,
+            cnp: size(packet.cnp),
             pause: size(packet.pause),
             gap: size(packet.gap),
             rounding: if hpcc_ns3 {
@@ -79,14 +98,16 @@ impl Rules {
                 Seeds::Run(scenario.seed)
             },
             nic_quirks: hpcc_ns3,
-            telemetry_format: needed.then_some(format),
+            telemetry_format: needs.telemetry.then_some(format),
+            stamps: needs.round_trip,
+            cnp_interval: by_cnp.then_some(congestion.cnp_interval),
             pfc: scenario.switch.pfc.enabled,
             ecn: scenario.switch.ecn.enabled,
             ack_pause: scenario.nic.ack_pause,
             ack_control_class: scenario.transport.ack_control_class,
-            paced: scenario.congestion.paced,
-            window: scenario.congestion.window_mode(),
-            params: params(&scenario.congestion, format),
+            paced: congestion.paced,
+            window: congestion.window_mode(),
+            params: congestion.params(),
             transport: fairlane_transport::Config {
                 mtu: packet.mtu,
                 ack_timeout: scenario.transport.ack_timeout,
@@ -101,8 +122,8 @@ impl Rules {
                 direct_placement: scenario.transport.direct_placement,
                 ..fairlane_transport::Config::default()
             },
-            response_feedback: scenario.congestion.algorithm
-                != fairlane_congestion::Algorithm::Fixed
+            response_feedback: (scenario.congestion.notification == Notification::Ack
+                && scenario.congestion.algorithm != fairlane_congestion::Algorithm::Fixed)
                 || scenario.congestion.window_mode() != WindowMode::None,
             hpcc_ns3,
             seed: scenario.seed,
@@ -113,7 +134,7 @@ impl Rules {
     #[inline]
     pub(crate) const fn data_wire(&self, opcode: Opcode, payload: u16) -> u16 {
         let padded = (payload + self.padding) & !self.padding;
-        self.header + self.telemetry + self.extension[opcode.code() as usize] + padded
+        self.header + self.measurement + self.extension[opcode.code() as usize] + padded
     }
 
     /// Wire size of a reply.
@@ -132,7 +153,8 @@ impl Rules {
 
     /// The largest wire size of any packet, with its gap.
     pub(crate) const fn largest(&self) -> u32 {
-        self.data_wire(Opcode::RcWriteOnly, self.mtu as u16) as u32 + self.gap as u32
+        let data = self.data_wire(Opcode::RcWriteOnly, self.mtu as u16);
+        (if data > self.cnp { data } else { self.cnp }) as u32 + self.gap as u32
     }
 
     /// The time of `bytes` at `rate`.
@@ -154,17 +176,4 @@ fn extensions(packet: &Packet, hpcc_ns3: bool) -> [u16; 256] {
         };
     }
     sizes
-}
-
-fn params(congestion: &Congestion, format: TelemetryFormat) -> Params {
-    use fairlane_congestion::Algorithm;
-    match congestion.algorithm {
-        Algorithm::Fixed => Params::Fixed(congestion.fixed),
-        Algorithm::Dcqcn => Params::Dcqcn(congestion.dcqcn.clone().into()),
-        Algorithm::Hpcc => {
-            let mut config = congestion.hpcc.clone();
-            config.telemetry = format;
-            Params::Hpcc(config.into())
-        }
-    }
 }

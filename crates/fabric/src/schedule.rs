@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairlane_congestion::{Controller, Environment, Pacer, Window};
+use fairlane_congestion::{Controller, Environment, NotificationPoint, Pacer, Window};
 use fairlane_engine::Stream;
 use fairlane_scenario::Verb;
 use fairlane_transport::{Operation, Remote, Requester, Responder, WorkRequest};
@@ -180,6 +180,7 @@ impl World {
             line_rate,
             base_rtt: trip.rtt,
             bdp: trip.bdp,
+            mtu: Bytes::new(u64::from(self.rules.mtu)),
         };
         let controller = Controller::new(&self.rules.params, &environment);
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
@@ -188,8 +189,9 @@ impl World {
         requester.post(config, work_request(message, &spec));
         let slot = self.connections.insert(Connection {
             requester,
-            window_limit: window.limit(controller.rate()),
+            window_limit: Bytes::ZERO,
             controller,
+            notification_point: NotificationPoint::new(),
             pacer: Pacer::new(now),
             window,
             responder: Responder::new(config, Psn::new(0)),
@@ -205,6 +207,7 @@ impl World {
             start: now,
             ideal: None,
         });
+        self.connections.get_mut(slot).update_window();
         self.find_way(slot);
         let position = self.nics[source as usize].turns.push(Turn::request(slot));
         self.connections.get_mut(slot).position = position;

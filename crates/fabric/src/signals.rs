@@ -21,6 +21,7 @@ impl World {
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
+            cnps_sent: signal(counters.cnps_sent, || self.why_none_sent()),
             cnps: signal(counters.cnps, || self.why_no_cnps()),
             pauses: signal(counters.pauses, || self.why_no_pauses()),
             paused_ns: signal(paused_ns, || self.why_no_pauses()),
@@ -50,11 +51,21 @@ impl World {
         )
     }
 
-    fn why_no_cnps(&self) -> String {
+    fn why_none_sent(&self) -> String {
         if self.counters.marks == 0 {
             return "no data packet was marked".into();
         }
-        "no acknowledgement of a marked packet had come back".into()
+        "no marked packet had arrived".into()
+    }
+
+    fn why_no_cnps(&self) -> String {
+        if self.counters.cnps_sent == 0 {
+            return self.why_none_sent();
+        }
+        match self.rules.cnp_interval {
+            None => "no acknowledgement of a marked packet had come back".into(),
+            Some(_) => "no CNP had come back".into(),
+        }
     }
 
     fn why_no_pauses(&self) -> String {

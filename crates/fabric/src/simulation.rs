@@ -146,7 +146,6 @@ fn build_world(
     let first = schedule.next_start(&specs).unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
     Ok(World {
-        warmed: 0,
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
         nics: hosts
@@ -319,11 +318,16 @@ fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
         let (kmin, kmax, pmax) = match listed {
             Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
             None if ecn.threshold.is_empty() || !ecn.enabled => {
+                let marking = scenario.marking();
                 let scale = |per_gbps: Bytes| {
                     let bytes = u128::from(per_gbps.get()) * u128::from(port.rate.as_bps());
                     Bytes::new(u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX))
                 };
-                (scale(ecn.kmin_per_gbps), scale(ecn.kmax_per_gbps), ecn.pmax)
+                (
+                    scale(marking.kmin_per_gbps),
+                    scale(marking.kmax_per_gbps),
+                    marking.pmax,
+                )
             }
             None => {
                 let message = format!("no thresholds for ports of {}", port.rate);
@@ -464,10 +468,7 @@ impl World {
                 .queues
                 .iter()
                 .flat_map(|queue| queue.packets.iter(&self.packets));
-            let flying = port
-                .flight
-                .iter()
-                .map(|flight| self.packets.get(flight.packet()));
+            let flying = port.flight.iter(&self.packets);
             for packet in queued.chain(flying) {
                 if !packet.kind.is_pause_frame() {
                     flux.add(packet.wire);

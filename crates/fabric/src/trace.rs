@@ -42,6 +42,7 @@ impl World {
             Kind::Data => TracedPacket::Data,
             Kind::Ack => TracedPacket::Ack,
             Kind::Nak => TracedPacket::Nak,
+            Kind::Cnp => TracedPacket::Cnp,
             Kind::Pause | Kind::Resume => TracedPacket::Pause,
         };
         let pause = kind == TracedPacket::Pause;

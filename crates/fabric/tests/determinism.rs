@@ -4,6 +4,7 @@
 mod common;
 
 use common::{complete, flows, loaded, run, star};
+use fairlane_congestion::Algorithm;
 use fairlane_fabric::{MessageRecord, Results};
 
 /// Everything in a result, as text.
@@ -161,7 +162,7 @@ fn traffic_on_other_links_changes_nothing() {
 
 #[test]
 fn more_hosts_that_are_silent_change_nothing() {
-    for algorithm in ["fixed", "dcqcn", "hpcc"] {
+    for algorithm in Algorithm::ALL {
         let set = format!("congestion.algorithm=\"{algorithm}\"");
         let few = with_others(&[], 3, &[&set]);
         let many = with_others(&[], 30, &[&set]);

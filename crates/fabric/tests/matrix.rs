@@ -4,6 +4,7 @@
 mod common;
 
 use common::{drops, loaded, loaded_with, run};
+use fairlane_congestion::Algorithm;
 use fairlane_fabric::{Ending, Results};
 use fairlane_scenario::Loaded;
 
@@ -104,6 +105,7 @@ fn zeros_have_reasons(results: &Results, what: &str) {
     let signals = &results.signals;
     let named = [
         ("marks", &signals.ecn_marks),
+        ("cnps sent", &signals.cnps_sent),
         ("cnps", &signals.cnps),
         ("pauses", &signals.pauses),
         ("paused", &signals.paused_ns),
@@ -124,6 +126,11 @@ fn zeros_have_reasons(results: &Results, what: &str) {
 
 /// Runs every topology and workload with `algorithm` and returns marks, pauses, drops in all.
 fn all(algorithm: &str, windows: &[&str]) -> [u64; 3] {
+    all_with(algorithm, windows, "ack")
+}
+
+/// The same with a way in which marks come back.
+fn all_with(algorithm: &str, windows: &[&str], notification: &str) -> [u64; 3] {
     let mut seen = [0; 3];
     let mut cases = 0;
     for topology in TOPOLOGIES {
@@ -134,6 +141,8 @@ fn all(algorithm: &str, windows: &[&str]) -> [u64; 3] {
                     let sets = [
                         format!("congestion.algorithm=\"{algorithm}\""),
                         format!("congestion.window=\"{window}\""),
+                        format!("congestion.notification=\"{notification}\""),
+                        "congestion.cnp_interval=\"4us\"".into(),
                         format!("switch.pfc.enabled={pfc}"),
                         format!("transport.ack_control_class={control}"),
                     ];
@@ -176,6 +185,27 @@ fn dcqcn() {
 fn hpcc() {
     let [marks, pauses, _] = all("hpcc", &["fixed", "scaled"]);
     assert!(marks > 0 && pauses > 0, "{marks} {pauses}");
+}
+
+#[test]
+fn every_other_algorithm() {
+    let told = ["fixed", "dcqcn", "hpcc"];
+    let others = Algorithm::ALL.into_iter().map(Algorithm::name);
+    for algorithm in others.filter(|name| !told.contains(name)) {
+        let [marks, ..] = all(algorithm, &["none", "scaled"]);
+        assert!(marks > 0, "{algorithm}");
+    }
+}
+
+#[test]
+fn marks_that_come_back_as_cnps() {
+    let hearing = Algorithm::ALL
+        .into_iter()
+        .filter(|algorithm| algorithm.needs().hears_cnps);
+    for algorithm in hearing {
+        let [marks, pauses, drops] = all_with(algorithm.name(), &["none"], "cnp");
+        assert!(marks > 0 && pauses > 0 && drops > 0, "{algorithm}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use fairlane_scenario::hpcc::import;
 use fairlane_scenario::{Loaded, load};
 use fairlane_units::NodeId;
 
-/// The cases without the congestion controls that aren't imported.
+/// The cases, a folder for each congestion control.
 fn cases(root: &Path, prefix: &str) -> Vec<PathBuf> {
     let folders = |path: &Path| {
         let entries = fs::read_dir(path)
@@ -29,9 +29,7 @@ fn cases(root: &Path, prefix: &str) -> Vec<PathBuf> {
     let chosen = folders(root)
         .into_iter()
         .filter(|path| name(path).starts_with(prefix));
-    let runs = chosen.flat_map(|case| folders(&case));
-    runs.filter(|path| !matches!(name(path).as_str(), "timely" | "dctcp"))
-        .collect()
+    chosen.flat_map(|case| folders(&case)).collect()
 }
 
 fn imported(case: &Path) -> Loaded {
@@ -191,7 +189,7 @@ fn compare(case: &Path) {
 fn small_cases_are_equal_in_every_line() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ns3");
     let cases = cases(&data, "");
-    assert_eq!(cases.len(), 18);
+    assert_eq!(cases.len(), 24);
     cases.iter().for_each(|case| compare(case));
 }
 

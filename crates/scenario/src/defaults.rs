@@ -1,11 +1,11 @@
 //! What a scenario means where it is silent, by profile, with the source of each figure.
 
-use fairlane_congestion::{Algorithm, Scope, WindowMode, dcqcn, fixed, hpcc};
+use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, BaseRtt, Congestion, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery,
-    Scenario, Switch, Topology, Transport,
+    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Switch,
+    Topology, Transport,
 };
 
 impl Scenario {
@@ -51,6 +51,10 @@ impl Default for Packet {
             ack_min: Bytes::new(64),
             // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
             telemetry: Bytes::new(42),
+            // 64 bits, as HPCC's artefact has it for TIMELY.
+            time_stamp: Bytes::new(8),
+            // IBTA annex A17: the payload of a RoCEv2 CNP is 16 reserved bytes.
+            cnp: Bytes::new(14 + 20 + 8 + 12 + 16 + 4 + 4),
             pause: Bytes::new(64),
             gap: Bytes::new(20),
         }
@@ -67,9 +71,9 @@ impl Packet {
             padding: Bytes::new(1),
             ack: Bytes::new(14 + 20 + 12),
             ack_min: Bytes::new(60),
-            telemetry: Bytes::new(42),
             pause: Bytes::new(43),
             gap: Bytes::ZERO,
+            ..Self::default()
         }
     }
 }
@@ -109,13 +113,25 @@ impl Pfc {
 
 impl Default for Ecn {
     fn default() -> Self {
-        // HPCC, section 5.1: Kmin 100 KB and Kmax 400 KB at 25 Gb/s, in proportion to the rate.
         Self {
             enabled: true,
-            kmin_per_gbps: Bytes::new(4000),
-            kmax_per_gbps: Bytes::new(16_000),
-            pmax: 0.2,
+            kmin_per_gbps: None,
+            kmax_per_gbps: None,
+            pmax: None,
             threshold: Vec::new(),
+        }
+    }
+}
+
+impl Scenario {
+    /// The marking in force at ports whose rate has no threshold of its own: what is stated, else
+    /// what the congestion control was published with.
+    pub fn marking(&self) -> Marking {
+        let (stated, published) = (&self.switch.ecn, self.congestion.algorithm.marking());
+        Marking {
+            kmin_per_gbps: stated.kmin_per_gbps.unwrap_or(published.kmin_per_gbps),
+            kmax_per_gbps: stated.kmax_per_gbps.unwrap_or(published.kmax_per_gbps),
+            pmax: stated.pmax.unwrap_or(published.pmax),
         }
     }
 }
@@ -152,31 +168,6 @@ impl Transport {
             ack_duplicates: false,
             ..Self::default()
         }
-    }
-}
-
-impl Default for Congestion {
-    fn default() -> Self {
-        Self {
-            algorithm: Algorithm::Dcqcn,
-            scope: Scope::Qp,
-            window: None,
-            base_rtt: BaseRtt::Global,
-            paced: true,
-            fixed: fixed::Config::default(),
-            dcqcn: dcqcn::Config::default(),
-            hpcc: hpcc::Config::default(),
-        }
-    }
-}
-
-impl Congestion {
-    /// The window mode in force: what is stated, else what the algorithm was published with.
-    pub fn window_mode(&self) -> WindowMode {
-        self.window.unwrap_or(match self.algorithm {
-            Algorithm::Hpcc => WindowMode::Scaled,
-            Algorithm::Fixed | Algorithm::Dcqcn => WindowMode::None,
-        })
     }
 }
 

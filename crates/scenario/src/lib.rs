@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod blame;
+mod congestion;
 mod defaults;
 mod document;
 mod error;

@@ -103,6 +103,10 @@ impl Scenario {
     /// Fills in what a value left out stands for, so that it is visible when written.
     pub fn resolve(&mut self) {
         self.congestion.window = Some(self.congestion.window_mode());
+        let (marking, ecn) = (self.marking(), &mut self.switch.ecn);
+        ecn.kmin_per_gbps = Some(marking.kmin_per_gbps);
+        ecn.kmax_per_gbps = Some(marking.kmax_per_gbps);
+        ecn.pmax = Some(marking.pmax);
     }
 
     /// The scenario as TOML.

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use fairlane_congestion::{Algorithm, Scope, WindowMode, dcqcn, fixed, hpcc};
 use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use crate::congestion::{BaseRtt, Congestion, Notification};
 
 /// One fabric, its traffic and the policies that it runs under.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +83,12 @@ pub struct Packet {
     pub ack_min: Bytes,
     /// In-band telemetry on data packets and acknowledgements, if the congestion control needs it.
     pub telemetry: Bytes,
+    /// Time stamp on data packets and acknowledgements, if the congestion control needs round-trip
+    /// times.
+    pub time_stamp: Bytes,
+    /// A congestion notification packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4,
+    /// FCS 4.
+    pub cnp: Bytes,
     /// A pause frame.
     pub pause: Bytes,
     /// Idle bytes after every packet: preamble 8 and inter-packet gap 12.
@@ -126,12 +133,16 @@ pub struct Pfc {
 pub struct Ecn {
     /// Whether switches mark.
     pub enabled: bool,
-    /// No marks below this queue length, per Gb/s of the port.
-    pub kmin_per_gbps: Bytes,
+    /// No marks below this queue length, per Gb/s of the port; left out, what the congestion control
+    /// was published with, as for the next two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmin_per_gbps: Option<Bytes>,
     /// Every packet is marked above this queue length, per Gb/s of the port.
-    pub kmax_per_gbps: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmax_per_gbps: Option<Bytes>,
     /// Probability of a mark just below kmax, rising linearly from 0 at kmin.
-    pub pmax: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pmax: Option<f64>,
     /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threshold: Vec<EcnThreshold>,
@@ -211,40 +222,6 @@ pub enum Recovery {
     GoBackN,
     /// What is lost; the receiver keeps WRITE packets that come too early.
     SelectiveRepeat,
-}
-
-/// Congestion control and its scope.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Congestion {
-    /// The algorithm.
-    pub algorithm: Algorithm,
-    /// Which traffic shares one controller.
-    pub scope: Scope,
-    /// Limit on bytes in flight beside the rate; left out, `scaled` for HPCC and `none` otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<WindowMode>,
-    /// Whose base round-trip time and bandwidth-delay product a controller uses.
-    pub base_rtt: BaseRtt,
-    /// Whether the rate paces packets; without, only the window limits.
-    pub paced: bool,
-    /// Parameters of `fixed`.
-    pub fixed: fixed::Config,
-    /// Parameters of `dcqcn`.
-    pub dcqcn: dcqcn::Config,
-    /// Parameters of `hpcc`.
-    pub hpcc: hpcc::Config,
-}
-
-/// Whose base round-trip time and bandwidth-delay product a controller uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BaseRtt {
-    /// The largest of all host pairs.
-    #[default]
-    Global,
-    /// That of the two hosts.
-    Pair,
 }
 
 /// Rate and delay of a link.

@@ -48,6 +48,18 @@ fn unknown_keys_name_the_nearest() {
         &["x.toml:3:1", "`switch.pfc.enable`", "`enabled`?"],
     );
     refused(
+        "[congestion.swift]\nbase_traget = \"1us\"",
+        &["`congestion.swift.base_traget`", "`base_target`?"],
+    );
+    refused(
+        "[congestion.swfit]\nbase_target = \"1us\"",
+        &["`congestion.swfit`", "`swift`?"],
+    );
+    refused(
+        "[congestion]\nalgorithm = \"tymely\"",
+        &["`congestion.algorithm`", "`timely`?"],
+    );
+    refused(
         "[congestion.dcqcn]\ngian = 0.1",
         &["`congestion.dcqcn.gian`", "`gain`?"],
     );
@@ -157,6 +169,26 @@ fn missing_keys_and_kinds() {
 }
 
 #[test]
+fn notifications_that_nobody_hears() {
+    refused(
+        "[congestion]\nalgorithm = \"hpcc\"\nnotification = \"cnp\"",
+        &[
+            "x.toml:3:1",
+            "`congestion.notification`",
+            "expected \"ack\" for hpcc",
+        ],
+    );
+    refused(
+        "profile = \"hpcc-ns3\"\n[congestion]\nnotification = \"cnp\"",
+        &["`congestion.notification`", "hpcc-ns3"],
+    );
+    for algorithm in ["dcqcn", "infiniband"] {
+        let text = format!("[congestion]\nalgorithm = \"{algorithm}\"\nnotification = \"cnp\"");
+        assert!(read(&text).is_ok(), "{algorithm}");
+    }
+}
+
+#[test]
 fn values_out_of_range() {
     refused("stop = \"0s\"", &["x.toml:1:1", "`stop`", "is 0"]);
     refused("stop = \"10000000s\"", &["`stop`", "at most"]);
@@ -222,6 +254,33 @@ fn values_out_of_range() {
     refused(
         "[congestion.hpcc]\ntarget_utilization = inf",
         &["target_utilization`", "is inf"],
+    );
+    refused(
+        "[congestion.timely]\nlow_threshold = \"1ms\"",
+        &[
+            "`congestion.timely.high_threshold`",
+            "at least low_threshold",
+        ],
+    );
+    refused(
+        "[congestion.swift]\nmin_window = 2.0",
+        &["`congestion.swift.min_window`", "is 2"],
+    );
+    refused(
+        "[congestion.powertcp]\nexpected_flows = 0",
+        &["`congestion.powertcp.expected_flows`", "is 0"],
+    );
+    refused(
+        "[congestion]\nalgorithm = \"dctcp\"\n[congestion.dctcp]\nmin_rate = \"200Gbps\"",
+        &["`congestion.dctcp.min_rate`", "every host link"],
+    );
+    refused(
+        "[congestion.infiniband]\ntable = [{ multiplier = 1, shift = 4 }]",
+        &["`congestion.infiniband.table`", "shifts up to 3"],
+    );
+    refused(
+        "[congestion]\ncnp_interval = \"0us\"",
+        &["`congestion.cnp_interval`", "is 0"],
     );
     refused(
         "[congestion.fixed]\nrate = \"0bps\"",

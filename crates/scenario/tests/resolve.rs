@@ -304,3 +304,33 @@ fn layouts_of_the_small_topologies() {
     assert_eq!(mesh.switches, [3, 4, 5]);
     assert_eq!(mesh.links[0].rate, Rate::from_gbps(100));
 }
+
+#[test]
+fn marking_is_what_the_algorithm_was_published_with_unless_stated() {
+    let marking = |text: &str, sets: &[&str]| {
+        let ecn = with(text, sets).scenario.switch.ecn;
+        (ecn.kmin_per_gbps, ecn.kmax_per_gbps, ecn.pmax)
+    };
+    let red = (Some(Bytes::new(4000)), Some(Bytes::new(16_000)), Some(0.2));
+    let step = (Some(Bytes::new(3000)), Some(Bytes::new(3000)), Some(1.0));
+    assert_eq!(marking("", &[]), red);
+    assert_eq!(marking("", &["congestion.algorithm=dctcp"]), step);
+    let stated = "[switch.ecn]\nkmin_per_gbps = 1000\n";
+    let half = (Some(Bytes::new(1000)), step.1, step.2);
+    assert_eq!(marking(stated, &["congestion.algorithm=\"dctcp\""]), half);
+}
+
+#[test]
+fn every_parameter_of_every_algorithm_is_checked() {
+    for algorithm in Algorithm::ALL {
+        let set = format!("congestion.algorithm=\"{algorithm}\"");
+        let scenario = with("", &[&set]).scenario;
+        let limits = scenario.congestion.params().limits();
+        let table: toml::Table = scenario.to_toml().unwrap().parse().unwrap();
+        let section = &table["congestion"][algorithm.name()];
+        for (key, value) in section.as_table().unwrap() {
+            let checked = limits.iter().any(|limit| limit.key == key);
+            assert!(checked || value.is_bool(), "congestion.{algorithm}.{key}");
+        }
+    }
+}

@@ -116,6 +116,12 @@ impl Duration {
         self.0 / PS_PER_NS
     }
 
+    /// Nanoseconds as a float, for formulas that are defined on reals.
+    #[expect(clippy::cast_precision_loss, reason = "spans below 2^53 ps are exact")]
+    pub fn as_ns_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_NS as f64
+    }
+
     /// Seconds, for display and for statistics.
     #[expect(clippy::cast_precision_loss, reason = "display and statistics only")]
     pub fn as_secs_f64(self) -> f64 {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::args::{Compare, TableFormat};
 use crate::command::flatten::{self, Leaves};
+use crate::command::overview;
 use crate::failure::Failure;
 use crate::{print, read, table};
 
@@ -19,9 +20,12 @@ struct Comparison {
     runs: Vec<String>,
     /// Settings of the scenarios that aren't the same in all runs.
     settings: Vec<Row>,
-    /// Figures of the summaries.
+    /// Figures of the summaries, and counts of the signals.
     figures: Vec<Row>,
 }
+
+/// More runs than this make columns too narrow to be read.
+const MOST_COLUMNS: usize = 4;
 
 /// One setting or figure in all runs.
 #[derive(Debug, Serialize)]
@@ -52,7 +56,7 @@ pub(crate) fn compare(arguments: &Compare) -> Result<ExitCode, Failure> {
         .collect();
     let comparison = Comparison::new(names, &runs);
     match arguments.format {
-        TableFormat::Text => print::text(&comparison.text())?,
+        TableFormat::Text => print::text(&comparison.text(&runs))?,
         TableFormat::Json => print::json(&comparison)?,
         TableFormat::Csv => print::text(&comparison.csv()?)?,
     }
@@ -67,11 +71,26 @@ impl Run {
         let (path, text) = read::text(directory, "summary.json")?;
         let figures: Value =
             serde_json::from_str(&text).map_err(|error| Failure::at(&path, error))?;
+        let (path, text) = read::text(directory, "signals.json")?;
+        let signals: Value =
+            serde_json::from_str(&text).map_err(|error| Failure::at(&path, error))?;
+        let mut figures = flatten::leaves(&figures);
+        figures.extend(counts(&signals));
         Ok(Self {
             settings: flatten::leaves(&settings),
-            figures: flatten::leaves(&figures),
+            figures,
         })
     }
+}
+
+/// The counts of signals, without the reasons of those that never came.
+fn counts(signals: &Value) -> Leaves {
+    let counts = flatten::leaves(signals).into_iter();
+    let counts = counts.filter_map(|(name, count)| {
+        let name = name.strip_suffix(".count")?;
+        Some((format!("signals.{name}"), count))
+    });
+    counts.collect()
 }
 
 impl Comparison {
@@ -87,16 +106,25 @@ impl Comparison {
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, runs: &[Run]) -> String {
+        let names = overview::short_names(&self.runs);
         let mut header = vec!["settings that differ"];
-        header.extend(self.runs.iter().map(String::as_str));
+        header.extend(names.iter().map(String::as_str));
         let settings = match self.settings.is_empty() {
             true => "The settings are the same.".to_owned(),
             false => table::grid(&header, &cells(&self.settings)),
         };
+        let leaves: Vec<_> = runs.iter().map(|run| &run.figures).collect();
+        let mut parts = vec![settings, overview::overview(&names, &leaves)];
+        let kinds = &runs[0].settings;
+        parts.extend(overview::workloads(&names, &leaves, kinds));
+        if runs.len() > MOST_COLUMNS {
+            parts.push("All figures: --format csv or json.".into());
+            return parts.join("\n\n");
+        }
         header[0] = "figure";
         let figures: Vec<_> = self.figures.iter().filter(|row| row.in_text()).collect();
-        let mut parts = vec![settings, table::grid(&header, &cells(figures))];
+        parts.push(table::grid(&header, &cells(figures)));
         header[0] = "slowdown p50 / p95 / p99";
         let bins = self.bins();
         if !bins.is_empty() {

@@ -1,6 +1,5 @@
 //! A scenario in words, for the head of the report.
 
-use fairlane_congestion::Algorithm;
 use fairlane_scenario::{LinkSpec, Profile, Scenario, Sizes, Topology, Workload};
 
 use crate::report::Heading;
@@ -17,7 +16,7 @@ impl Words {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let parts: Vec<_> = scenario.workload.iter().map(workload).collect();
         Self {
-            congestion: algorithm(scenario.congestion.algorithm),
+            congestion: scenario.congestion.algorithm.title(),
             topology: topology(&scenario.topology),
             workload: parts.join("; "),
         }
@@ -34,15 +33,6 @@ impl Words {
             seed: scenario.seed,
             version: env!("CARGO_PKG_VERSION"),
         }
-    }
-}
-
-/// The name of an algorithm as its authors write it.
-pub(crate) fn algorithm(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Fixed => "fixed rate",
-        Algorithm::Dcqcn => "DCQCN",
-        Algorithm::Hpcc => "HPCC",
     }
 }
 

@@ -5,6 +5,7 @@ mod export;
 mod flatten;
 mod heading;
 mod import;
+mod overview;
 mod paths;
 mod run;
 mod schema;

@@ -34,7 +34,7 @@ impl<'a> File<'a> {
         Self {
             name: &scenario.name,
             profile: heading::profile(scenario.profile),
-            congestion: heading::algorithm(scenario.congestion.algorithm),
+            congestion: scenario.congestion.algorithm.title(),
             seed: scenario.seed,
             summary: &figures.summary,
             slowdown_bins: &figures.bins,

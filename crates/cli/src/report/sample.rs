@@ -354,6 +354,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
     let lossless = "Pauses are on and headroom holds what is on its way.";
     Signals {
         ecn_marks: signal(total(&series.marked), ""),
+        cnps_sent: signal(total(&series.marked) / 3, ""),
         cnps: signal(total(&series.marked) / 3, ""),
         pauses: signal(pauses, ""),
         paused_ns: signal(total(&series.paused_ns), ""),
@@ -376,6 +377,7 @@ fn silent_signals() -> Signals {
     let none = || signal(0, "Nothing was sent.");
     Signals {
         ecn_marks: none(),
+        cnps_sent: none(),
         cnps: none(),
         pauses: none(),
         paused_ns: none(),

@@ -150,6 +150,11 @@ pub(super) fn signal_rows(signals: &Signals) -> Vec<SignalRow> {
             "packets marked by switches",
         ),
         row(
+            "CNPs sent",
+            &signals.cnps_sent,
+            "congestion notifications that receivers sent",
+        ),
+        row(
             "CNPs",
             &signals.cnps,
             "congestion notifications that reached senders",

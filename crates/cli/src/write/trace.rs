@@ -100,6 +100,7 @@ fn packet(packet: TracedPacket) -> &'static str {
         TracedPacket::Data => "data",
         TracedPacket::Ack => "ack",
         TracedPacket::Nak => "nak",
+        TracedPacket::Cnp => "cnp",
         TracedPacket::Pause => "pause",
     }
 }

@@ -5,10 +5,12 @@
     reason = "each test file uses a part of it"
 )]
 
+pub mod link;
 pub mod sender;
 
-use fairlane_congestion::dcqcn::Dcqcn;
-use fairlane_congestion::{Ack, Environment, Hop, Telemetry};
+use fairlane_congestion::{
+    Ack, CongestionControl, Environment, Hop, Reading, Telemetry, TelemetryFormat,
+};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
 /// 100 Gb/s and 12.5 us: a bandwidth-delay product of 156,250 B.
@@ -16,6 +18,7 @@ pub const ENVIRONMENT: Environment = Environment {
     line_rate: Rate::from_gbps(100),
     base_rtt: Duration::from_ns(12_500),
     bdp: Bytes::new(156_250),
+    mtu: Bytes::new(1000),
 };
 
 /// An acknowledgement that carries a congestion notification.
@@ -24,6 +27,8 @@ pub const NOTIFICATION: Ack<'static> = Ack {
     next_to_send: Bytes::ZERO,
     congestion_notified: true,
     round_trip: None,
+    endpoint_delay: None,
+    hops: 0,
     telemetry: None,
 };
 
@@ -32,9 +37,9 @@ pub fn us(at: u64) -> Time {
 }
 
 /// Fires every timer that is due until `end`, in order.
-pub fn run_timers(dcqcn: &mut Dcqcn, end: Time) {
-    while let Some((timer, at)) = dcqcn.timers().next().filter(|&(_, at)| at <= end) {
-        dcqcn.on_timer(at, timer);
+pub fn run_timers(state: &mut impl CongestionControl, end: Time) {
+    while let Some((timer, at)) = state.timers().next().filter(|&(_, at)| at <= end) {
+        state.on_timer(at, timer);
     }
 }
 
@@ -62,7 +67,35 @@ pub fn ack(acknowledged: u64, next: u64, telemetry: &Telemetry) -> Ack<'_> {
     Ack {
         acknowledged: Bytes::new(acknowledged),
         next_to_send: Bytes::new(next),
-        telemetry: Some(telemetry),
+        telemetry: Some(exact(telemetry)),
+        ..Ack::default()
+    }
+}
+
+/// Telemetry in picoseconds and bytes.
+pub fn exact(record: &Telemetry) -> Reading<'_> {
+    Reading {
+        record,
+        format: &TelemetryFormat::EXACT,
+    }
+}
+
+/// An acknowledgement of stream position `acknowledged` that took `ns` nanoseconds.
+pub fn timed(acknowledged: u64, next: u64, ns: u64) -> Ack<'static> {
+    Ack {
+        acknowledged: Bytes::new(acknowledged),
+        next_to_send: Bytes::new(next),
+        round_trip: Some(Duration::from_ns(ns)),
+        ..Ack::default()
+    }
+}
+
+/// An acknowledgement of stream position `acknowledged` with or without a mark.
+pub fn marked(acknowledged: u64, next: u64, congestion_notified: bool) -> Ack<'static> {
+    Ack {
+        acknowledged: Bytes::new(acknowledged),
+        next_to_send: Bytes::new(next),
+        congestion_notified,
         ..Ack::default()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use fairlane_congestion::Algorithm;
 use fairlane_units::{Duration, Rate};
 
 use super::keys::{Arity, KEYS, Key, Use, is_conweave};
@@ -72,11 +73,12 @@ impl<'a> Config<'a> {
         self.values(key)?.first().copied()
     }
 
-    /// The keys that are present and of the given use.
-    pub(super) fn keys_used(&self, used: Use) -> Vec<&'static str> {
+    /// The keys that are present and that only other algorithms read.
+    pub(super) fn idle_keys(&self, algorithm: Algorithm) -> Vec<&'static str> {
+        let idle = |used| matches!(used, Use::By(readers) if !readers.contains(&algorithm));
         self.entries
             .iter()
-            .filter(|(_, entry)| entry.used == used)
+            .filter(|(_, entry)| idle(entry.used))
             .map(|(key, _)| *key)
             .collect()
     }

@@ -1,10 +1,9 @@
 //! From configuration keys to a scenario. Missing keys mean what that simulator's code says.
 
-use fairlane_congestion::{Algorithm, WindowMode, dcqcn, hpcc};
+use fairlane_congestion::{Algorithm, WindowMode, dcqcn, dctcp, hpcc, timely};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use super::config::Config;
-use super::keys::Use;
 use crate::error::Error;
 use crate::ns3;
 use crate::types::{
@@ -64,35 +63,38 @@ fn congestion(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Congestion
     };
     match algorithm {
         Algorithm::Hpcc => congestion.hpcc = hpcc_parameters(config)?,
-        Algorithm::Dcqcn | Algorithm::Fixed => congestion.dcqcn = dcqcn_parameters(config, notes)?,
+        Algorithm::Timely => congestion.timely = timely_parameters(config)?,
+        Algorithm::Dctcp => congestion.dctcp = dctcp_parameters(config, notes)?,
+        _ => congestion.dcqcn = dcqcn_parameters(config, notes)?,
     }
     Ok(congestion)
 }
 
+/// The algorithms that are imported, by their CC_MODE.
+const MODES: [(u32, Algorithm); 4] = [
+    (1, Algorithm::Dcqcn),
+    (3, Algorithm::Hpcc),
+    (7, Algorithm::Timely),
+    (8, Algorithm::Dctcp),
+];
+
 fn algorithm(config: &Config<'_>) -> Result<Algorithm, Error> {
-    let refuse = |name: &str| {
-        let hint = "1 (DCQCN) and 3 (HPCC) are imported";
-        Err(config.error("CC_MODE", format!("is {name}, expected 1 or 3"), hint))
-    };
-    match config.number("CC_MODE", 1, "a number")? {
-        1 => Ok(Algorithm::Dcqcn),
-        3 => Ok(Algorithm::Hpcc),
-        7 => refuse("7, TIMELY"),
-        8 => refuse("8, DCTCP"),
-        10 => refuse("10, HPCC-PINT"),
-        other => refuse(&u32::to_string(&other)),
+    let stated = config.number("CC_MODE", 1, "a number")?;
+    if let Some((_, algorithm)) = MODES.iter().find(|(mode, _)| *mode == stated) {
+        return Ok(*algorithm);
     }
+    let name = if stated == 10 { ", HPCC-PINT" } else { "" };
+    let message = format!("is {stated}{name}, expected 1, 3, 7 or 8");
+    let hint = "1 (DCQCN), 3 (HPCC), 7 (TIMELY) and 8 (DCTCP) are imported";
+    Err(config.error("CC_MODE", message, hint))
 }
 
 fn dcqcn_parameters(config: &Config<'_>, notes: &mut Vec<String>) -> Result<dcqcn::Config, Error> {
     for key in ["RP_TIMER", "RATE_HAI"] {
         require(config, key)?;
     }
-    if !config.has("EWMA_GAIN") {
-        notes.push("EWMA_GAIN is missing, which means 0: alpha never changes".into());
-    }
     Ok(dcqcn::Config {
-        gain: config.number("EWMA_GAIN", 0.0, "a number from 0 to 1")?,
+        gain: gain(config, notes)?,
         alpha_interval: config.microseconds("ALPHA_RESUME_INTERVAL", 55)?,
         decrease_interval: config.microseconds("RATE_DECREASE_INTERVAL", 4)?,
         increase_interval: config.microseconds("RP_TIMER", 1)?,
@@ -101,6 +103,33 @@ fn dcqcn_parameters(config: &Config<'_>, notes: &mut Vec<String>) -> Result<dcqc
         hyper_increase: config.rate("RATE_HAI")?.unwrap_or_default(),
         min_rate: min_rate(config)?,
         clamp_target_rate: config.flag("CLAMP_TARGET_RATE", false)?,
+    })
+}
+
+fn gain(config: &Config<'_>, notes: &mut Vec<String>) -> Result<f64, Error> {
+    if !config.has("EWMA_GAIN") {
+        notes.push("EWMA_GAIN is missing, which means 0: alpha never changes".into());
+    }
+    config.number("EWMA_GAIN", 0.0, "a number from 0 to 1")
+}
+
+/// Thresholds and gains aren't in the configuration: those of that simulator's code are the defaults.
+fn timely_parameters(config: &Config<'_>) -> Result<timely::Config, Error> {
+    require(config, "RATE_HAI")?;
+    Ok(timely::Config {
+        additive_increase: additive_increase(config)?,
+        hyper_increase: config.rate("RATE_HAI")?.unwrap_or_default(),
+        min_rate: min_rate(config)?,
+        ..timely::Config::default()
+    })
+}
+
+fn dctcp_parameters(config: &Config<'_>, notes: &mut Vec<String>) -> Result<dctcp::Config, Error> {
+    let step = config.rate("DCTCP_RATE_AI")?;
+    Ok(dctcp::Config {
+        gain: gain(config, notes)?,
+        additive_increase: step.unwrap_or(Rate::from_mbps(1000)),
+        min_rate: min_rate(config)?,
     })
 }
 
@@ -118,7 +147,6 @@ fn hpcc_parameters(config: &Config<'_>) -> Result<hpcc::Config, Error> {
         min_rate: min_rate(config)?,
         fast_react: config.flag("FAST_REACT", true)?,
         telemetry_multiplier: config.number("INT_MULTI", 1, "a whole number")?,
-        ..hpcc::Config::default()
     })
 }
 
@@ -244,11 +272,9 @@ fn note_inert(config: &Config<'_>, algorithm: Algorithm, notes: &mut Vec<String>
     for (key, reason) in config.inert() {
         notes.push(format!("{key} has no effect: {reason}"));
     }
-    let (other, mode) = match algorithm {
-        Algorithm::Hpcc => (Use::Dcqcn, 3),
-        Algorithm::Dcqcn | Algorithm::Fixed => (Use::Hpcc, 1),
-    };
-    let idle = config.keys_used(other);
+    let idle = config.idle_keys(algorithm);
+    let mode = MODES.iter().find(|(_, known)| *known == algorithm);
+    let mode = mode.map_or(1, |(mode, _)| *mode);
     if !idle.is_empty() {
         notes.push(format!(
             "without effect with CC_MODE {mode}: {}",

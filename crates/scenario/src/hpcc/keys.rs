@@ -1,5 +1,7 @@
 //! The keys of a configuration.
 
+use fairlane_congestion::Algorithm::{self, Dcqcn, Dctcp, Hpcc, Timely};
+
 /// How many values follow a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
@@ -14,10 +16,8 @@ pub(super) enum Arity {
 pub(super) enum Use {
     /// It decides something in every case.
     Honoured,
-    /// Only DCQCN reads it.
-    Dcqcn,
-    /// Only HPCC reads it.
-    Hpcc,
+    /// Only these algorithms read it.
+    By(&'static [Algorithm]),
     /// It changes nothing, for this reason.
     Inert(&'static str),
 }
@@ -47,7 +47,7 @@ const fn pairs(name: &'static str) -> Key {
 
 const OUTPUT: Use = Use::Inert("Fairlane names its own output files");
 const MONITOR: Use = Use::Inert("queues are sampled at output.sample_interval");
-const OTHER_MODE: Use = Use::Inert("only another CC_MODE reads it");
+const PINT: Use = Use::Inert("only another CC_MODE reads it");
 
 /// Every key that is understood.
 pub(super) const KEYS: &[Key] = &[
@@ -69,16 +69,16 @@ pub(super) const KEYS: &[Key] = &[
     one("PFC_OUTPUT_FILE", OUTPUT),
     one("SIMULATOR_STOP_TIME", Use::Honoured),
     one("CC_MODE", Use::Honoured),
-    one("ALPHA_RESUME_INTERVAL", Use::Dcqcn),
-    one("RATE_DECREASE_INTERVAL", Use::Dcqcn),
-    one("CLAMP_TARGET_RATE", Use::Dcqcn),
-    one("RP_TIMER", Use::Dcqcn),
-    one("EWMA_GAIN", Use::Dcqcn),
-    one("FAST_RECOVERY_TIMES", Use::Dcqcn),
-    one("RATE_AI", Use::Honoured),
-    one("RATE_HAI", Use::Dcqcn),
+    one("ALPHA_RESUME_INTERVAL", Use::By(&[Dcqcn])),
+    one("RATE_DECREASE_INTERVAL", Use::By(&[Dcqcn])),
+    one("CLAMP_TARGET_RATE", Use::By(&[Dcqcn])),
+    one("RP_TIMER", Use::By(&[Dcqcn])),
+    one("EWMA_GAIN", Use::By(&[Dcqcn, Dctcp])),
+    one("FAST_RECOVERY_TIMES", Use::By(&[Dcqcn])),
+    one("RATE_AI", Use::By(&[Dcqcn, Hpcc, Timely])),
+    one("RATE_HAI", Use::By(&[Dcqcn, Timely])),
     one("MIN_RATE", Use::Honoured),
-    one("DCTCP_RATE_AI", OTHER_MODE),
+    one("DCTCP_RATE_AI", Use::By(&[Dctcp])),
     one("ERROR_RATE_PER_LINK", Use::Honoured),
     one(
         "L2_CHUNK_SIZE",
@@ -89,14 +89,14 @@ pub(super) const KEYS: &[Key] = &[
     one("HAS_WIN", Use::Honoured),
     one("GLOBAL_T", Use::Honoured),
     one("VAR_WIN", Use::Honoured),
-    one("FAST_REACT", Use::Hpcc),
-    one("U_TARGET", Use::Hpcc),
-    one("MI_THRESH", Use::Hpcc),
-    one("INT_MULTI", Use::Hpcc),
-    one("MULTI_RATE", Use::Hpcc),
-    one("SAMPLE_FEEDBACK", Use::Hpcc),
-    one("PINT_LOG_BASE", OTHER_MODE),
-    one("PINT_PROB", OTHER_MODE),
+    one("FAST_REACT", Use::By(&[Hpcc])),
+    one("U_TARGET", Use::By(&[Hpcc])),
+    one("MI_THRESH", Use::By(&[Hpcc])),
+    one("INT_MULTI", Use::By(&[Hpcc])),
+    one("MULTI_RATE", Use::By(&[Hpcc])),
+    one("SAMPLE_FEEDBACK", Use::By(&[Hpcc])),
+    one("PINT_LOG_BASE", PINT),
+    one("PINT_PROB", PINT),
     one("RATE_BOUND", Use::Honoured),
     one("ACK_HIGH_PRIO", Use::Honoured),
     Key {
@@ -160,6 +160,12 @@ pub(super) fn source_of(path: &str) -> Option<&'static str> {
         ("congestion.hpcc.min_rate", "MIN_RATE"),
         ("congestion.hpcc.target_utilization", "U_TARGET"),
         ("congestion.hpcc.telemetry_multiplier", "INT_MULTI"),
+        ("congestion.timely.additive_increase", "RATE_AI"),
+        ("congestion.timely.hyper_increase", "RATE_HAI"),
+        ("congestion.timely.min_rate", "MIN_RATE"),
+        ("congestion.dctcp.gain", "EWMA_GAIN"),
+        ("congestion.dctcp.additive_increase", "DCTCP_RATE_AI"),
+        ("congestion.dctcp.min_rate", "MIN_RATE"),
         ("faults.link", "LINK_DOWN"),
         ("faults.loss_rate", "ERROR_RATE_PER_LINK"),
     ];

@@ -1,85 +1,51 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Algorithm, WindowMode, dcqcn, hpcc};
+use fairlane_congestion::{Rule, WindowMode};
 use fairlane_units::Rate;
 
-use super::limits::{FASTEST, fail, positive_span, rate, share, within};
+use super::limits::{FASTEST, fail, positive_span, rate, share, span, within};
 use super::{Check, Subject};
-use crate::types::Profile;
+use crate::types::{Notification, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let congestion = &subject.scenario.congestion;
-    if let Some(fixed) = congestion.fixed.rate {
-        rate("congestion.fixed.rate", fixed)?;
+    for (algorithm, limit) in congestion.limits() {
+        let place = format!("congestion.{algorithm}.{}", limit.key);
+        obeys(subject.scenario.profile, &place, &limit.rule)?;
     }
-    check_dcqcn(subject.scenario.profile, &congestion.dcqcn)?;
-    check_hpcc(&congestion.hpcc)?;
-    match congestion.algorithm {
-        Algorithm::Fixed => Ok(()),
-        Algorithm::Dcqcn => floor(
-            subject,
-            "congestion.dcqcn.min_rate",
-            congestion.dcqcn.min_rate,
-        ),
-        Algorithm::Hpcc => {
+    for (algorithm, limit) in congestion.limits() {
+        if let (true, Rule::Floor(least)) = (algorithm == congestion.algorithm, limit.rule) {
             floor(
                 subject,
-                "congestion.hpcc.min_rate",
-                congestion.hpcc.min_rate,
+                &format!("congestion.{algorithm}.{}", limit.key),
+                least,
             )?;
-            hpcc_needs(subject)
         }
     }
+    notification(subject)?;
+    needs(subject)
 }
 
-fn check_dcqcn(profile: Profile, config: &dcqcn::Config) -> Check {
-    within("congestion.dcqcn.gain", config.gain, 0.0, 1.0)?;
-    positive_span(
-        profile,
-        "congestion.dcqcn.alpha_interval",
-        config.alpha_interval,
-    )?;
-    positive_span(
-        profile,
-        "congestion.dcqcn.decrease_interval",
-        config.decrease_interval,
-    )?;
-    positive_span(
-        profile,
-        "congestion.dcqcn.increase_interval",
-        config.increase_interval,
-    )?;
-    let step = |key: &str, value| {
-        within(
-            &format!("congestion.dcqcn.{key}"),
-            value,
-            Rate::ZERO,
-            FASTEST,
-        )
-    };
-    step("additive_increase", config.additive_increase)?;
-    step("hyper_increase", config.hyper_increase)?;
-    rate("congestion.dcqcn.min_rate", config.min_rate)
-}
-
-fn check_hpcc(config: &hpcc::Config) -> Check {
-    share(
-        "congestion.hpcc.target_utilization",
-        config.target_utilization,
-    )?;
-    within(
-        "congestion.hpcc.additive_increase",
-        config.additive_increase,
-        Rate::ZERO,
-        FASTEST,
-    )?;
-    within(
-        "congestion.hpcc.telemetry_multiplier",
-        config.telemetry_multiplier,
-        1,
-        1 << 16,
-    )?;
-    rate("congestion.hpcc.min_rate", config.min_rate)
+/// Checks one parameter.
+fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
+    match *rule {
+        Rule::Within { value, low, high } => within(place, value, low, high),
+        Rule::Share(value) => share(place, value),
+        Rule::Count { value, low, high } => within(place, value, low, high),
+        Rule::Rate(value) | Rule::Floor(value) => rate(place, value),
+        Rule::Step(value) => within(place, value, Rate::ZERO, FASTEST),
+        Rule::Period(value) => positive_span(profile, place, value),
+        Rule::Span(value) => span(profile, place, value),
+        Rule::Holds { holds: true, .. } => Ok(()),
+        Rule::Holds { expected, .. } => {
+            let message = format!("doesn't fit, expected {expected}");
+            fail(
+                place,
+                message,
+                "see docs/scenario.md for the range of every key",
+            )
+        }
+    }
 }
 
 /// The floor of the rate must be within reach of every host.
@@ -97,17 +63,50 @@ fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
     fail(place, message, "lower it")
 }
 
-fn hpcc_needs(subject: &Subject<'_>) -> Check {
+/// CNPs, where they are asked for, must be heard.
+fn notification(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
-    if scenario.congestion.window_mode() == WindowMode::None {
-        let message = "is \"none\", expected \"fixed\" or \"scaled\" for HPCC";
+    let congestion = &scenario.congestion;
+    positive_span(
+        scenario.profile,
+        "congestion.cnp_interval",
+        congestion.cnp_interval,
+    )?;
+    if congestion.notification == Notification::Ack {
+        return Ok(());
+    }
+    let place = "congestion.notification";
+    if scenario.profile == Profile::HpccNs3 {
+        let message = "is \"cnp\", expected \"ack\" under profile \"hpcc-ns3\"";
+        return fail(place, message, "use profile \"exact\" for CNPs");
+    }
+    let algorithm = congestion.algorithm;
+    if !algorithm.needs().hears_cnps {
+        let message = format!("is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs");
+        let all = fairlane_congestion::Algorithm::ALL.into_iter();
+        let hearing: Vec<_> = all
+            .filter(|algorithm| algorithm.needs().hears_cnps)
+            .map(|algorithm| algorithm.name())
+            .collect();
         return fail(
-            "congestion.window",
+            place,
             message,
-            "HPCC divides by its window; leave it out for \"scaled\"",
+            format!("{} hear CNPs", hearing.join(" and ")),
         );
     }
-    if scenario.profile != Profile::HpccNs3 {
+    Ok(())
+}
+
+fn needs(subject: &Subject<'_>) -> Check {
+    let scenario = subject.scenario;
+    let algorithm = scenario.congestion.algorithm;
+    let (algorithm, needs) = (algorithm.title(), algorithm.needs());
+    if needs.window && scenario.congestion.window_mode() == WindowMode::None {
+        let message = format!("is \"none\", expected \"fixed\" or \"scaled\" for {algorithm}");
+        let hint = format!("{algorithm} divides by its window; leave it out for \"scaled\"");
+        return fail("congestion.window", message, hint);
+    }
+    if scenario.profile != Profile::HpccNs3 || !needs.telemetry {
         return Ok(());
     }
     let coded = [25, 50, 100, 200, 400].map(Rate::from_gbps);

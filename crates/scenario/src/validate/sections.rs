@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fairlane_congestion::Marking;
 use fairlane_units::Bytes;
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject};
-use crate::types::{Ecn, EcnThreshold, Packet, Switch};
+use crate::types::{EcnThreshold, Packet, Switch};
 
 /// Jumbo frames end here on most hardware.
 const MOST_MTU: u64 = 9216;
@@ -28,7 +29,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     )?;
     trace_nodes(subject)?;
     packet(&scenario.packet)?;
-    switch(&scenario.switch)?;
+    switch(&scenario.switch, &scenario.marking())?;
     if let Some(timeout) = scenario.transport.ack_timeout {
         positive_span(profile, "transport.ack_timeout", timeout)?;
     }
@@ -79,12 +80,15 @@ fn packet(packet: &Packet) -> Check {
     bytes("telemetry", packet.telemetry, 0, LONGEST_PACKET)?;
     bytes("ack", packet.ack, 1, LONGEST_PACKET)?;
     bytes("ack_min", packet.ack_min, 0, LONGEST_PACKET)?;
+    bytes("time_stamp", packet.time_stamp, 0, LONGEST_PACKET)?;
+    bytes("cnp", packet.cnp, 1, LONGEST_PACKET)?;
     bytes("pause", packet.pause, 1, LONGEST_PACKET)?;
     bytes("gap", packet.gap, 0, LONGEST_PACKET)?;
     // An AtomicETH is 12 bytes longer than a RETH.
     let extension = packet.first_header.max(Bytes::new(28)) + packet.padding;
-    let longest = packet.mtu + packet.header + extension + packet.telemetry;
-    if longest.get().max((packet.ack + packet.telemetry).get()) > LONGEST_PACKET {
+    let extra = packet.telemetry + packet.time_stamp;
+    let longest = packet.mtu + packet.header + extension + extra;
+    if longest.get().max((packet.ack + extra).get()) > LONGEST_PACKET {
         let message =
             format!("with headers a packet has {longest}, expected at most {LONGEST_PACKET}B");
         return fail("packet.mtu", message, "lower mtu, header or telemetry");
@@ -92,7 +96,7 @@ fn packet(packet: &Packet) -> Check {
     Ok(())
 }
 
-fn switch(switch: &Switch) -> Check {
+fn switch(switch: &Switch, marked: &Marking) -> Check {
     within("switch.buffer", switch.buffer, Bytes::new(1), LARGEST)?;
     within(
         "switch.pfc.reserve",
@@ -115,27 +119,28 @@ fn switch(switch: &Switch) -> Check {
     if let Some(delays) = switch.pfc.headroom_delays {
         within("switch.pfc.headroom_delays", delays, 0, 1000)?;
     }
-    marking(&switch.ecn)
+    marking(marked)?;
+    thresholds(&switch.ecn.threshold)
 }
 
-fn marking(ecn: &Ecn) -> Check {
+fn marking(marking: &Marking) -> Check {
     let most = Bytes::new(1 << 30);
     within(
         "switch.ecn.kmin_per_gbps",
-        ecn.kmin_per_gbps,
+        marking.kmin_per_gbps,
         Bytes::ZERO,
         most,
     )?;
     within(
         "switch.ecn.kmax_per_gbps",
-        ecn.kmax_per_gbps,
+        marking.kmax_per_gbps,
         Bytes::ZERO,
         most,
     )?;
-    if ecn.kmin_per_gbps > ecn.kmax_per_gbps {
+    if marking.kmin_per_gbps > marking.kmax_per_gbps {
         let message = format!(
             "is {}, expected at most kmax_per_gbps, {}",
-            ecn.kmin_per_gbps, ecn.kmax_per_gbps
+            marking.kmin_per_gbps, marking.kmax_per_gbps
         );
         return fail(
             "switch.ecn.kmin_per_gbps",
@@ -143,8 +148,7 @@ fn marking(ecn: &Ecn) -> Check {
             "swap the two, or raise kmax_per_gbps",
         );
     }
-    within("switch.ecn.pmax", ecn.pmax, 0.0, 1.0)?;
-    thresholds(&ecn.threshold)
+    within("switch.ecn.pmax", marking.pmax, 0.0, 1.0)
 }
 
 fn thresholds(thresholds: &[EcnThreshold]) -> Check {

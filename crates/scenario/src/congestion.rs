@@ -1,0 +1,105 @@
+//! Congestion control: the section of a scenario, with a table for each algorithm.
+
+use fairlane_congestion::{Algorithm, Limit, Params, Scope, WindowMode, for_each_algorithm};
+use fairlane_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $variant:ident($module:ident);)*) => {
+        /// Congestion control and its scope.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Congestion {
+            /// The algorithm.
+            pub algorithm: Algorithm,
+            /// Which traffic shares one controller.
+            pub scope: Scope,
+            /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
+            /// with.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub window: Option<WindowMode>,
+            /// Whose base round-trip time and bandwidth-delay product a controller uses.
+            pub base_rtt: BaseRtt,
+            /// Whether the rate paces packets; without, only the window limits.
+            pub paced: bool,
+            /// How receivers tell senders of marks.
+            pub notification: Notification,
+            /// With `notification = "cnp"`: shortest time between two CNPs for one queue pair.
+            pub cnp_interval: Duration,
+            $(
+                #[doc = concat!("Parameters of `", stringify!($module), "`.")]
+                pub $module: fairlane_congestion::$module::Config,
+            )*
+        }
+
+        impl Default for Congestion {
+            fn default() -> Self {
+                Self {
+                    algorithm: Algorithm::Dcqcn,
+                    scope: Scope::Qp,
+                    window: None,
+                    base_rtt: BaseRtt::Global,
+                    paced: true,
+                    notification: Notification::Ack,
+                    // DCQCN (SIGCOMM 2015), section 3.1: N = 50 us.
+                    cnp_interval: Duration::from_us(50),
+                    $($module: Default::default(),)*
+                }
+            }
+        }
+
+        impl Congestion {
+            /// The parameters of `algorithm`, in force or not.
+            fn params_of(&self, algorithm: Algorithm) -> Params {
+                match algorithm {
+                    $(Algorithm::$variant => self.$module.clone().into(),)*
+                }
+            }
+        }
+    };
+}
+
+for_each_algorithm!(define);
+
+/// Whose base round-trip time and bandwidth-delay product a controller uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaseRtt {
+    /// The largest of all host pairs.
+    #[default]
+    Global,
+    /// That of the two hosts.
+    Pair,
+}
+
+/// How receivers tell senders of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notification {
+    /// The acknowledgement of a marked packet says so.
+    #[default]
+    Ack,
+    /// By packets of their own in the control class, at most one per queue pair and interval.
+    Cnp,
+}
+
+impl Congestion {
+    /// The algorithm in force with its parameters.
+    pub fn params(&self) -> Params {
+        self.params_of(self.algorithm)
+    }
+
+    /// The window mode in force: what is stated, else what the algorithm was published with.
+    pub fn window_mode(&self) -> WindowMode {
+        self.window.unwrap_or_else(|| self.algorithm.window())
+    }
+
+    /// The rules of every algorithm's parameters.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = (Algorithm, Limit)> + '_ {
+        Algorithm::ALL.into_iter().flat_map(|algorithm| {
+            let limits = self.params_of(algorithm).limits();
+            limits.into_iter().map(move |limit| (algorithm, limit))
+        })
+    }
+}
