@@ -134,8 +134,9 @@ impl Model {
         match status {
             Status::RemoteAccess | Status::RemoteInvalidRequest => {
                 let refused = &flow.refused;
+                let denied = flow.denied.contains(&index) && status == Status::RemoteAccess;
                 ensure!(
-                    refused.contains(&(index, status)),
+                    denied || refused.contains(&(index, status)),
                     "request {index} ended with {status:?}, refused is {refused:?}"
                 );
             }
