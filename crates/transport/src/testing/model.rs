@@ -67,9 +67,9 @@ struct Endpoint {
     draining: bool,
     /// Packets of the connection lost so far, either way.
     losses: u32,
-    /// How many had been lost when deadlines fired.
+    /// How many had been lost when deadlines fired, since a request was done.
     timeouts: Vec<u32>,
-    /// RNR NAKs that have come.
+    /// RNR NAKs that have come since.
     rnr_naks: u32,
 }
 

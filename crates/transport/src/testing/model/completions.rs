@@ -21,7 +21,8 @@ impl Model {
     ) -> Result<(), Violation> {
         let endpoint = &self.endpoints[from.1][from.0.index()];
         let peer = &self.endpoints[from.1][from.0.other().index()];
-        let clean = self.is_clean() && endpoint.rnr_naks == 0 && peer.death.is_none();
+        let ready = !self.flows[from.1][from.0.index()].not_ready;
+        let clean = self.is_clean() && ready && peer.death.is_none();
         let flow = &mut self.flows[from.1][from.0.index()];
         let number = flow.number(outgoing.packet.psn);
         let found = number.and_then(|number| Some((number, flow.locate(number)?)));
@@ -113,6 +114,13 @@ impl Model {
             if flow.service == Service::ReliableConnection {
                 self.endpoints[from.1][from.0.index()].death = Some(Death::Requester);
             }
+        }
+        if completion.status == Status::Success {
+            // Progress begins the count of retries anew.
+            let endpoint = &mut self.endpoints[from.1][from.0.index()];
+            endpoint.timeouts.clear();
+            // The RNR NAK that was heard last may have been the progress.
+            endpoint.rnr_naks = endpoint.rnr_naks.min(1);
         }
         let flow = &mut self.flows[from.1][from.0.index()];
         flow.broken |= completion.status != Status::Success;
