@@ -420,3 +420,20 @@ fn the_message_count_wraps() {
     };
     assert_eq!(aeth.msn, 1);
 }
+
+/// Without an answer the requester would learn nothing but that its retries are used up.
+#[test]
+fn a_read_whose_key_is_gone_when_it_is_repeated_is_refused() {
+    let mut line = Line::of(&config());
+    line.ends[0].post(request(1, Operation::Read(target()), 10));
+    let mut lost = false;
+    line.exchange(|from, _| {
+        let this = from == 1 && !lost;
+        lost |= this;
+        this
+    });
+    line.ends[1].memory.invalid = true;
+    line.run_clean();
+    assert_eq!(line.ends[0].completions, [(1, Status::RemoteAccess)]);
+    assert_eq!(line.ends[1].pair.state(), State::ReadyToSend);
+}
