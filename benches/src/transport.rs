@@ -18,7 +18,10 @@ const PARTS: [(&str, &str); 8] = [
     ("send-send", "requester: packet of a SEND to send"),
     ("take-write", "responder: packet of a WRITE taken"),
     ("take-send", "responder: packet of a SEND taken"),
-    ("hear-acknowledge", "requester: acknowledgement of a WRITE"),
+    (
+        "acknowledge-write",
+        "requester: packet of a WRITE sent and acknowledged",
+    ),
     ("answer-read", "responder: response of a READ to send"),
     ("hear-read", "requester: response of a READ"),
     (
@@ -51,9 +54,9 @@ pub(crate) fn run(which: &str, operations: u64) -> Outcome<u64> {
         "send-send" => send(Operation::Send, operations),
         "take-write" => take(Opcode::RcWriteFirst, Opcode::RcWriteMiddle, operations),
         "take-send" => take(Opcode::RcSendFirst, Opcode::RcSendMiddle, operations),
-        "hear-acknowledge" => hear(write, acknowledgement, operations),
+        "acknowledge-write" => acknowledge(write, operations),
         "answer-read" => answer(operations),
-        "hear-read" => hear(read, response, operations),
+        "hear-read" => hear(read, operations),
         "keep-write" => keep(operations),
         _ => Err("unknown part".into()),
     }
@@ -147,13 +150,24 @@ const fn response(number: u64) -> Packet {
     plain(Opcode::RcReadResponseMiddle, number, MTU)
 }
 
-fn hear(operation: Operation, answer: fn(u64) -> Packet, operations: u64) -> Outcome<u64> {
+fn acknowledge(operation: Operation, operations: u64) -> Outcome<u64> {
     let config = config();
     let mut requester = requester(&config, operation, operations);
-    while requester.poll_transmit(&config, Time::ZERO).is_some() {}
     let before = process::user_us()?;
     for number in 0..operations {
-        black_box(requester.on_packet(&config, Time::ZERO, &answer(number)));
+        black_box(requester.poll_transmit(&config, Time::ZERO));
+        black_box(requester.on_packet(&config, Time::ZERO, &acknowledgement(number)));
+    }
+    Ok(process::user_us()? - before)
+}
+
+fn hear(operation: Operation, operations: u64) -> Outcome<u64> {
+    let config = config();
+    let mut requester = requester(&config, operation, operations);
+    black_box(requester.poll_transmit(&config, Time::ZERO));
+    let before = process::user_us()?;
+    for number in 0..operations {
+        black_box(requester.on_packet(&config, Time::ZERO, &response(number)));
     }
     Ok(process::user_us()? - before)
 }
