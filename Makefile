@@ -92,6 +92,14 @@ fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a
 wasm: tools ## Crates without operating system for WebAssembly, if its target is there: they import nothing
 	@cargo test --quiet --locked -p fairlane-tests --test wasm -- --nocapture
 
+.PHONY: miri
+miri: tools ## The tests of wire under Miri, if a nightly toolchain with Miri is there
+	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \
+		echo "miri skipped: it needs a nightly toolchain (rustup component add miri --toolchain nightly)"; \
+	else \
+		cargo +nightly miri test --quiet --locked -p fairlane-wire --lib --test properties; \
+	fi
+
 .PHONY: bench
 bench: tools ## Cost per operation and per packet transmission, and memory: one table
 	@cargo run --release --locked -p fairlane-benches
