@@ -48,7 +48,7 @@ compare: tools ## Run scenarios/incast-controllers.toml under every congestion c
 	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
 
 .PHONY: test
-test: tools fmt-check lint doc fuzz unit ## Everything that must pass: format, lints, docs, fuzz targets, tests
+test: tools fmt-check lint doc fuzz wasm unit ## Everything that must pass: format, lints, docs, fuzz targets, WebAssembly, tests
 
 .PHONY: unit
 unit: tools ## Tests of the whole workspace
@@ -86,6 +86,18 @@ fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a
 				-print_final_stats=1 >$$log 2>&1 || { tail -n 60 $$log; exit 1; }; \
 			awk -v name=$$target '/number_of_executed_units/ { print "fuzz " name ": " $$2 " inputs, none fails" }' $$log; \
 		done; \
+	fi
+
+.PHONY: wasm
+wasm: tools ## Crates without operating system for WebAssembly, if its target is there: they import nothing
+	@cargo test --quiet --locked -p fairlane-tests --test wasm -- --nocapture
+
+.PHONY: miri
+miri: tools ## The tests of wire under Miri, if a nightly toolchain with Miri is there
+	@if ! cargo +nightly miri --version >/dev/null 2>&1; then \
+		echo "miri skipped: it needs a nightly toolchain (rustup component add miri --toolchain nightly)"; \
+	else \
+		cargo +nightly miri test --quiet --locked -p fairlane-wire --lib --test properties; \
 	fi
 
 .PHONY: bench

@@ -207,3 +207,26 @@ fn websearch_leaf_spine_hpcc_keeps_queues_short() {
         deepest(&dcqcn)
     );
 }
+
+#[test]
+fn responders_to_a_read_incast_keep_the_queue_short() {
+    let median = |algorithm: &str| {
+        let path = root().join("scenarios/read-incast.toml");
+        let setting = format!("congestion.algorithm=\"{algorithm}\"");
+        let loaded = fairlane_scenario::load(&path, &[setting], None);
+        let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+        let simulation = Simulation::new(&loaded).unwrap_or_else(|error| panic!("{error}"));
+        let results = simulation.run(&mut |_| Control::Continue);
+        assert_none(&metrics::check(&results, true));
+        assert_eq!(results.totals.ending, Ending::Complete, "{algorithm}");
+        let atomics = results.messages.iter().filter(|m| m.workload == 1);
+        let mut taken: Vec<u64> = atomics
+            .filter_map(|m| Some((m.finish? - m.start).as_ps()))
+            .collect();
+        assert!(taken.len() > 20, "{algorithm}: {}", taken.len());
+        taken.sort_unstable();
+        taken[taken.len() / 2]
+    };
+    let (fixed, hpcc) = (median("fixed"), median("hpcc"));
+    assert!(hpcc * 4 < fixed, "{hpcc} ps of {fixed} ps");
+}

@@ -5,14 +5,15 @@
 //! Instructions come from `valgrind --tool=callgrind` where it is installed: they hardly vary from
 //! run to run and show a change of a few percent on a busy machine.
 //!
-//! `fairlane-benches` measures everything, `fairlane-benches micro`, `fairlane-benches wire` and
-//! `fairlane-benches fabric` a part. Remaining arguments are for the processes that it starts.
+//! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport` or
+//! `fabric` a part. Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
 mod fat_tree;
 mod micro;
 mod process;
 mod table;
+mod transport;
 mod wire;
 
 use std::io::{self, Write};
@@ -27,13 +28,15 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         [] => micro::table()
             .and_then(|()| wire::table())
+            .and_then(|()| transport::table())
             .and_then(|()| fat_tree::table()),
         ["micro"] => micro::table(),
         ["wire"] => wire::table(),
+        ["transport"] => transport::table(),
         ["fabric"] => fat_tree::table(),
         ["one", name, operations] => micro::one(name, operations),
         ["tree", hosts] => fat_tree::one(hosts),
-        _ => Err("usage: fairlane-benches [micro | wire | fabric]".into()),
+        _ => Err("usage: fairlane-benches [micro | wire | transport | fabric]".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -37,9 +37,8 @@ pub struct Calendar {
     occupied: Box<[u64; WORDS]>,
     /// The indices of nodes fill 16 bits, which spares bounds checks.
     nodes: Box<[Node; NODES]>,
+    /// First of the nodes not in use.
     free: u16,
-    /// Nodes that have ever been in use.
-    used: u16,
     /// Events in lists.
     listed: usize,
     /// Events at or beyond slot `cursor + SLOTS`, and those that the wheel has no room for.
@@ -62,6 +61,16 @@ struct Node {
     next: u16,
 }
 
+/// Nodes linked in order; the last one, whose number is [`NONE`], is never used.
+fn unused_nodes() -> Box<[Node; NODES]> {
+    let event = NEVER;
+    let mut nodes = boxed(Node { event, next: NONE });
+    for (node, next) in nodes.iter_mut().zip(1..=NONE) {
+        node.next = next;
+    }
+    nodes
+}
+
 impl Calendar {
     /// An empty queue that is fastest for events up to `span` ahead.
     pub fn new(span: Duration) -> Self {
@@ -72,12 +81,8 @@ impl Calendar {
             current: Vec::new(),
             heads: boxed(NONE),
             occupied: boxed(0),
-            nodes: boxed(Node {
-                event: NEVER,
-                next: NONE,
-            }),
-            free: NONE,
-            used: 0,
+            nodes: unused_nodes(),
+            free: 0,
             listed: 0,
             far: BinaryHeap::new(),
             far_slot: u64::MAX,
@@ -134,19 +139,15 @@ impl Calendar {
     /// Adds an event to the list of its slot; `false` if the wheel is full.
     #[inline]
     fn list(&mut self, slot: u64, event: Event) -> bool {
-        let at = if self.free != NONE {
-            let at = self.free;
-            self.free = self.nodes[usize::from(at)].next;
-            at
-        } else if self.used != NONE {
-            self.used += 1;
-            self.used - 1
-        } else {
+        let at = self.free;
+        if at == NONE {
             return false;
-        };
+        }
         let index = (slot % SLOTS) as usize;
-        let next = core::mem::replace(&mut self.heads[index], at);
-        self.nodes[usize::from(at)] = Node { event, next };
+        let node = &mut self.nodes[usize::from(at)];
+        node.event = event;
+        self.free = core::mem::replace(&mut node.next, self.heads[index]);
+        self.heads[index] = at;
         self.occupied[index / 64] |= 1 << (index % 64);
         self.listed += 1;
         true
@@ -208,15 +209,13 @@ impl Calendar {
 
     fn open_slot(&mut self) {
         let index = (self.cursor % SLOTS) as usize;
-        let mut at = core::mem::replace(&mut self.heads[index], NONE);
+        let first = core::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
+        let (mut at, mut last, mut count) = (first, first, 0);
         while at != NONE {
-            let node = &mut self.nodes[usize::from(at)];
-            let event = node.event;
-            let next = core::mem::replace(&mut node.next, self.free);
-            self.free = at;
-            at = next;
-            self.listed -= 1;
+            let Node { event, next } = self.nodes[usize::from(at)];
+            (last, at) = (at, next);
+            count += 1;
             // Lists hold the newest event first, which is usually the last one: almost sorted.
             if self.current.len() < SORT_FROM {
                 self.insert_current(event);
@@ -224,6 +223,8 @@ impl Calendar {
                 self.current.push(event);
             }
         }
+        self.nodes[usize::from(last)].next = core::mem::replace(&mut self.free, first);
+        self.listed -= count;
         if self.current.len() > SORT_FROM {
             self.current.sort_unstable_by(|a, b| b.cmp(a));
         }

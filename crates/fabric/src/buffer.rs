@@ -24,18 +24,33 @@ pub(crate) struct SharedBuffer {
 
 impl SharedBuffer {
     #[inline]
-    fn threshold(&self, port: &Port) -> u32 {
-        let free = if self.wraps {
+    const fn free(&self) -> u32 {
+        if self.wraps {
             self.shareable.wrapping_sub(self.shared_used)
         } else {
             self.shareable.saturating_sub(self.shared_used)
-        };
-        free.checked_shr(port.threshold_shift).unwrap_or(0)
+        }
+    }
+
+    #[inline]
+    fn threshold(&self, port: &Port) -> u32 {
+        self.free().checked_shr(port.threshold_shift).unwrap_or(0)
     }
 
     #[inline]
     const fn shared(&self, ingress: &Ingress) -> u32 {
         ingress.bytes.saturating_sub(self.reserve)
+    }
+
+    /// Whether charging `wire` bytes that `port` sent and giving them back at once changes nothing:
+    /// they fit, and lead to neither pause nor resume.
+    #[inline]
+    pub(crate) fn is_untouched(&self, port: &Port, class: u8, wire: u32) -> bool {
+        let ingress = &port.ingress[usize::from(class)];
+        // As if all of it came from shared buffer.
+        let free = self.free().saturating_sub(wire);
+        let threshold = free.checked_shr(port.threshold_shift).unwrap_or(0);
+        ingress.headroom == 0 && port.pausing & 1 << class == 0 && ingress.bytes + wire < threshold
     }
 
     /// Charges `wire` bytes that `port` sent; `false` if they must be dropped.
@@ -92,5 +107,70 @@ impl SharedBuffer {
         ingress.headroom -= from_headroom;
         ingress.bytes -= rest;
         self.shared_used -= from_shared;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlane_congestion::PacingRounding;
+    use fairlane_engine::Stream;
+    use fairlane_units::{Duration, Rate};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::port::PortSpec;
+
+    fn port(headroom_limit: u32, threshold_shift: u32) -> Port {
+        let spec = PortSpec {
+            node: 0,
+            owner: 0,
+            peer: 1,
+            peer_owner: 0,
+            on_switch: true,
+            peer_on_switch: true,
+            rate: Rate::from_mbps(1000),
+            delay: Duration::from_us(1),
+            loss_rate: 0.0,
+        };
+        let streams = [Stream::new(0, 0), Stream::new(0, 1)];
+        let mut port = Port::new(spec, PacingRounding::Picosecond, streams);
+        port.headroom_limit = headroom_limit;
+        port.threshold_shift = threshold_shift;
+        port
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        /// What is untouched would have been charged and given back without consequence.
+        #[test]
+        fn untouched_is_charged_and_given_back(
+            (shareable, shared_used, bytes) in (0u32..9000, 0u32..3000, 0u32..3000),
+            (headroom, headroom_limit) in (prop::sample::select(vec![0u32, 0, 700]), 0u32..3000),
+            (reserve, wire, shift) in (0u32..600, 1u32..2000, 0u32..3),
+            (wraps, pfc, pausing) in (any::<bool>(), any::<bool>(), prop::sample::select(vec![0u8, 8])),
+        ) {
+            let mut buffer = SharedBuffer {
+                shareable,
+                shared_used: shared_used.max(bytes.saturating_sub(reserve)),
+                reserve,
+                resume_offset: 100,
+                wraps,
+                pfc,
+            };
+            let mut port = port(headroom_limit, shift);
+            port.pausing = pausing;
+            port.ingress[3] = Ingress { bytes, headroom };
+            let used = buffer.shared_used;
+            if buffer.is_untouched(&port, 3, wire) {
+                prop_assert!(buffer.admit(&mut port, 3, wire));
+                prop_assert!(!buffer.should_pause(&port, 3));
+                buffer.release(&mut port, 3, wire);
+                prop_assert!(!buffer.should_resume(&port, 3));
+                let ingress = port.ingress[3];
+                prop_assert_eq!((ingress.bytes, ingress.headroom), (bytes, 0));
+                prop_assert_eq!(buffer.shared_used, used);
+            }
+        }
     }
 }

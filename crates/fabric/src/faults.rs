@@ -69,9 +69,9 @@ impl World {
     /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
-        let flight = std::mem::take(&mut self.ports[number as usize].flight);
-        for flying in flight {
-            self.drop_packet(flying.packet(), number, Drop::LinkDown);
+        let mut flight = std::mem::take(&mut self.ports[number as usize].flight);
+        while let Some(at) = flight.pop(&self.packets) {
+            self.drop_packet(at, number, Drop::LinkDown);
         }
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {

@@ -23,6 +23,7 @@ mod host;
 mod link;
 pub mod metrics;
 mod nic;
+mod notification;
 mod ns3_random;
 mod packet;
 mod paths;

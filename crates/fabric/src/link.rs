@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 
 use crate::counters::Drop;
-use crate::packet::{Flight, Kind};
+use crate::packet::{Kind, NONE, Packet};
 use crate::world::{Waking, World};
 use crate::{PauseRecord, TraceEvent};
 
@@ -26,7 +26,8 @@ impl World {
         }
         let now = self.engine.now();
         let port = &mut self.ports[number as usize];
-        let wire = u32::from(self.packets.get(at).wire);
+        let packet = self.packets.get_mut(at);
+        let wire = u32::from(packet.wire);
         let busy = port.serialization(wire);
         let gap = u32::from(self.rules.gap);
         port.free_at = now
@@ -44,16 +45,17 @@ impl World {
             Waking::Arrival.rank(index),
             Waking::Arrival.component(number),
         );
-        let arrival = Event {
+        packet.arrival = Event {
             time: now + busy + port.delay,
             key,
         };
+        packet.sender = number;
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
         if port.flight.is_empty() {
-            self.engine.schedule(arrival.time, arrival.key);
+            self.engine.schedule(packet.arrival.time, key);
         }
-        port.flight.push_back(Flight::new(arrival, at));
+        port.flight.push(&mut self.packets, at);
     }
 
     /// Asks to be told when the transmitter of `port` becomes free.
@@ -88,22 +90,17 @@ impl World {
     #[inline]
     pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) {
         let link = &mut self.ports[sender as usize];
+        let at = link.flight.head;
         // A link that went down has dropped the packet that this event was for.
-        let component = event.component();
-        let Some(flight) = link
-            .flight
-            .front()
-            .filter(|f| f.arrival(component) == event)
-        else {
+        if at == NONE || self.packets.get(at).arrival != event {
             return;
-        };
-        let at = flight.packet();
-        link.flight.pop_front();
-        if let Some(behind) = link.flight.front() {
-            let Event { time, key } = behind.arrival(component);
-            self.engine.schedule(time, key);
-            // Its turn comes soon: nothing waits for this load, and it fills the cache.
-            self.warmed ^= self.packets.get(behind.packet()).hop;
+        }
+        link.flight.pop(&self.packets);
+        if !link.flight.is_empty() {
+            let Packet { arrival, next, .. } = *self.packets.get(link.flight.head);
+            self.engine.schedule(arrival.time, arrival.key);
+            // It is read when the next packet arrives.
+            self.packets.fetch(next);
         }
         let (receiver, to_switch) = (link.peer, link.peer_on_switch);
         let pauses = self.packets.get(at).kind.is_pause_frame();

@@ -1,7 +1,7 @@
 //! Packets and where they wait.
 
 use fairlane_congestion::Telemetry;
-use fairlane_engine::{Component, Event};
+use fairlane_engine::{Event, Key};
 use fairlane_units::Time;
 use fairlane_wire::Opcode;
 
@@ -33,11 +33,13 @@ impl Kind {
     }
 }
 
-/// A packet in the fabric. Two fill a cache line: misses on packets are what a hop costs most.
+/// A packet in the fabric. It fills a cache line: misses on packets are what a hop costs most.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(64))]
 pub(crate) struct Packet {
-    /// The packet behind it in a queue.
+    /// The event of its arrival at the other end of the link that it was put on last.
+    pub(crate) arrival: Event,
+    /// The packet behind it in a queue or on a link.
     pub(crate) next: u32,
     /// Connection that it belongs to.
     pub(crate) connection: u32,
@@ -45,7 +47,7 @@ pub(crate) struct Packet {
     pub(crate) psn: u32,
     /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
-    /// Port that sent it to the switch that holds it.
+    /// Port that sent it last.
     pub(crate) sender: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
@@ -61,9 +63,11 @@ pub(crate) struct Packet {
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
     pub(crate) flags: u8,
+    /// Written by [`PacketPool::fetch`].
+    fetched: bool,
 }
 
-const _: () = assert!(size_of::<Packet>() == 32);
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     /// Asks for an acknowledgement.
@@ -76,6 +80,10 @@ impl Packet {
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
+            arrival: Event {
+                time: Time::ZERO,
+                key: Key::MIN,
+            },
             next: NONE,
             connection: 0,
             psn: 0,
@@ -89,41 +97,13 @@ impl Packet {
             kind,
             opcode,
             flags: 0,
+            fetched: false,
         }
     }
 
     #[inline]
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
-    }
-}
-
-/// A packet on a link: the event of its arrival, with the packet's number in place of the component.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight(Event);
-
-impl Flight {
-    #[inline]
-    pub(crate) const fn new(arrival: Event, packet: u32) -> Self {
-        let key = arrival.key.with_component(Component::new(packet));
-        Self(Event {
-            time: arrival.time,
-            key,
-        })
-    }
-
-    #[inline]
-    pub(crate) const fn packet(self) -> u32 {
-        self.0.component().get()
-    }
-
-    /// The event of its arrival, which wakes `link`.
-    #[inline]
-    pub(crate) const fn arrival(self, link: Component) -> Event {
-        Event {
-            time: self.0.time,
-            key: self.0.key.with_component(link),
-        }
     }
 }
 
@@ -184,6 +164,15 @@ impl PacketPool {
     #[inline]
     pub(crate) fn get_mut(&mut self, at: u32) -> &mut Packet {
         &mut self.packets[at as usize]
+    }
+
+    /// Has the record of a packet brought into the cache, if there is one. A store does that, since
+    /// the processor goes on without waiting for it; it would wait for a load.
+    #[inline]
+    pub(crate) fn fetch(&mut self, at: u32) {
+        if let Some(packet) = self.packets.get_mut(at as usize) {
+            packet.fetched = true;
+        }
     }
 
     /// A record with the parts that `rules` ask for, if they ask for any.

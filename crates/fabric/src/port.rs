@@ -1,13 +1,11 @@
 //! One end of a link: its transmitter, its egress queues, and the buffer that what it has sent uses
 //! at the switch at the other end.
 
-use std::collections::VecDeque;
-
 use fairlane_congestion::PacingRounding;
 use fairlane_engine::{Key, Stream};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::packet::{Flight, PacketList, PacketPool};
+use crate::packet::{PacketList, PacketPool};
 
 /// Traffic classes. Class 0 is control: strict priority, never paused, never charged.
 pub(crate) const CLASSES: usize = 8;
@@ -37,14 +35,13 @@ pub(crate) struct Marking {
     pub(crate) pmax: f64,
 }
 
-/// One end of a link. The order of fields decides which cache lines a hop touches: an arrival the
-/// first and third, a transmission the second and first.
+/// One end of a link. Fields that a hop touches together lie together, which spares cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
     // Link.
     /// Packets on the way to the peer.
-    pub(crate) flight: VecDeque<Flight>,
+    pub(crate) flight: PacketList,
     pub(crate) loss_rate: f64,
     pub(crate) peer: u32,
     /// Host or switch number, depending on `on_switch`; that of the peer likewise.
@@ -94,9 +91,6 @@ pub(crate) struct Port {
     rounding: PacingRounding,
 }
 
-const _: () = assert!(std::mem::offset_of!(Port, free_at) == 64);
-const _: () = assert!(std::mem::offset_of!(Port, ingress) == 128);
-
 /// What a port is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortSpec {
@@ -137,7 +131,7 @@ impl Port {
             ps_per_byte,
             rounding,
             memo: [(0, Duration::ZERO); 2],
-            flight: VecDeque::new(),
+            flight: PacketList::default(),
             waiting: 0,
             queues: [Queue::default(); CLASSES],
             ingress: [Ingress::default(); CLASSES],

@@ -122,9 +122,10 @@ impl Rules {
                 direct_placement: scenario.transport.direct_placement,
                 ..fairlane_transport::Config::default()
             },
-            response_feedback: (scenario.congestion.notification == Notification::Ack
-                && scenario.congestion.algorithm != fairlane_congestion::Algorithm::Fixed)
-                || scenario.congestion.window_mode() != WindowMode::None,
+            response_feedback: needs.telemetry
+                || needs.round_trip
+                || (needs.marks && congestion.notification == Notification::Ack)
+                || congestion.window_mode() != WindowMode::None,
             hpcc_ns3,
             seed: scenario.seed,
         }

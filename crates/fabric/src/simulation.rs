@@ -147,7 +147,6 @@ fn build_world(
     let first = schedule.next_start(&specs).unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
     Ok(World {
-        warmed: 0,
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
         nics: hosts
@@ -472,10 +471,7 @@ impl World {
                 .queues
                 .iter()
                 .flat_map(|queue| queue.packets.iter(&self.packets));
-            let flying = port
-                .flight
-                .iter()
-                .map(|flight| self.packets.get(flight.packet()));
+            let flying = port.flight.iter(&self.packets);
             for packet in queued.chain(flying) {
                 if !packet.kind.is_pause_frame() {
                     flux.add(packet.wire);

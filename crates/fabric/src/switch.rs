@@ -23,7 +23,6 @@ impl World {
         };
         let packet = self.packets.get_mut(at);
         packet.hop += 1;
-        packet.sender = sender;
         let (class, wire) = (packet.class, packet.wire);
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
@@ -90,6 +89,9 @@ impl World {
         let port = &mut self.ports[sender as usize];
         let buffer = &mut self.buffers[port.peer_owner as usize];
         let wire = u32::from(wire);
+        if buffer.is_untouched(port, class, wire) {
+            return true;
+        }
         if !buffer.admit(port, class, wire) {
             return false;
         }
@@ -157,9 +159,12 @@ impl World {
             self.await_port(number);
             return;
         }
-        let Some((class, at)) = self.ports[number as usize].dequeue(&self.packets) else {
+        let port = &mut self.ports[number as usize];
+        let Some((class, at)) = port.dequeue(&self.packets) else {
             return;
         };
+        self.packets
+            .fetch(port.queues[usize::from(class)].packets.head);
         if class != 0 {
             self.release_buffer(class, at);
             self.mark(number, class, at);

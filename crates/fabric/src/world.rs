@@ -88,8 +88,6 @@ pub(crate) mod control {
 /// A simulated fabric.
 pub(crate) struct World {
     pub(crate) engine: Engine,
-    /// Where loads go that are made for the cache's sake.
-    pub(crate) warmed: u8,
     pub(crate) rules: Rules,
     pub(crate) ports: Vec<Port>,
     pub(crate) buffers: Vec<SharedBuffer>,
@@ -145,8 +143,7 @@ impl World {
         true
     }
 
-    /// Loads what the next event will touch. Nothing waits for these loads, so that the cache fills
-    /// while this event is handled.
+    /// Fetches what the next event will touch, so that the cache fills while this event is handled.
     #[inline]
     fn warm(&mut self) {
         let Some(upcoming) = self.engine.upcoming() else {
@@ -155,10 +152,7 @@ impl World {
         let (Waking::Arrival, index) = Waking::of(upcoming.component()) else {
             return;
         };
-        let port = &self.ports[index as usize];
-        if let Some(flight) = port.flight.front() {
-            self.warmed ^= self.packets.get(flight.packet()).hop ^ port.nonempty;
-        }
+        self.packets.fetch(self.ports[index as usize].flight.head);
     }
 
     fn on_control(&mut self, index: u32) {

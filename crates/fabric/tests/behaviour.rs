@@ -30,8 +30,10 @@ fn one_and_five_percent_of_loss_are_survived() {
                 format!("faults.loss_rate={loss}"),
                 format!("congestion.algorithm=\"{algorithm}\""),
                 "transport.ack_timeout=\"1ms\"".into(),
-                // The pacer must not wait longer than the timeout.
+                // The pacer must not wait longer than the timeout. With one packet in flight each
+                // timeout is one more chance, and a third of the round trips lose it.
                 "congestion.swift.min_window=0.1".into(),
+                "transport.retry_limit=30".into(),
             ];
             let results = run(&loaded(leaf_spine, &sets.each_ref().map(String::as_str)));
             assert_eq!(results.totals.ending, Ending::Complete, "{sets:?}");

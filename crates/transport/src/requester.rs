@@ -333,7 +333,10 @@ impl Requester {
             scoreboard.forget();
         }
         self.go_back(config);
-        self.restart_timer(config, now);
+        // The driver may hold packets back for longer than the timeout: it begins with the next one.
+        if !self.has_packet() {
+            self.restart_timer(config, now);
+        }
     }
 
     /// The next finished work request to report, in the order of posting.

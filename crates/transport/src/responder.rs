@@ -354,7 +354,9 @@ impl Responder {
                 let reply = self.acknowledge(config, self.before_expected(), Syndrome::ACK);
                 received.reply = self.in_turn(reply);
             }
-            Kind::ReadRequest => self.repeat_read(config, (packet, distance), memory),
+            Kind::ReadRequest => {
+                received.reply = self.repeat_read(config, (packet, distance), memory);
+            }
             Kind::CompareSwap | Kind::FetchAdd => self.repeat_atomic(config, packet.psn),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Random programs against the reference: see [`fairlane_transport::testing`].
 //!
-//! `cargo run --release -p fairlane-transport --example pair -- PROFILE SEED` runs one of them again.
+//! `cargo run --release -p fairlane-tests -- PROFILE SEED` runs one again.
 
 use fairlane_transport::Status;
 use fairlane_transport::testing::{Profile, Statistics, run};
@@ -12,8 +12,7 @@ fn programs(profile: Profile, seeds: std::ops::Range<u64>) -> Statistics {
         match run(profile, seed) {
             Ok(statistics) => sum += statistics,
             Err(failure) => panic!(
-                "{failure}\nrun again: cargo run --release -p fairlane-transport --example pair -- \
-                 {} {seed}",
+                "{failure}\nrun again: cargo run --release -p fairlane-tests -- {} {seed}",
                 profile.name()
             ),
         }

@@ -81,6 +81,11 @@ proptest! {
     }
 
     #[test]
+    fn nanoseconds_as_a_float_are_exact_where_they_are_whole(ns in 0u64..1 << 43) {
+        prop_assert_eq!(Duration::from_ns(ns).as_ns_f64(), ns as f64);
+    }
+
+    #[test]
     fn times_and_spans_agree(start in 0u64..1 << 62, span in 0u64..1 << 62) {
         let (start, span) = (Time::from_ps(start), Duration::from_ps(span));
         prop_assert_eq!((start + span) - start, span);

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, Results, Simulation};
@@ -55,7 +56,10 @@ pub fn loaded(text: &str, sets: &[&str]) -> Loaded {
 
 /// Reads a scenario whose topology is the file `topology`; `name` is the test's own.
 pub fn loaded_with(name: &str, topology: &str, text: &str, sets: &[&str]) -> Loaded {
-    let folder = scratch(name);
+    // Tests of one name run at the same time.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = scratch(&format!("{name}-{number}"));
     fs::write(folder.join("topology.txt"), topology).unwrap();
     let text = format!("topology = {{ kind = \"file\", path = \"topology.txt\" }}\n{text}");
     loaded_in(&folder, &text, sets)

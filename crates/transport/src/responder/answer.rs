@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 
 use fairlane_units::{Bytes, Psn};
-use fairlane_wire::NakCode;
+use fairlane_wire::{NakCode, Syndrome};
 
 use super::{Phase, Received, Refusal, Responder};
 use crate::config::Config;
 use crate::memory::{Access, Memory};
 use crate::out_of_order::packets;
-use crate::packet::{Extension, Packet};
+use crate::packet::{Extension, Packet, Reply};
 use crate::responses::{Response, Responses};
 use crate::work::{Operation, Remote};
 
@@ -65,25 +65,32 @@ impl Responder {
         Ok(span)
     }
 
-    /// Reads again what was read before, or a part of it.
+    /// Reads again what was read before, or a part of it; or refuses that.
     pub(super) fn repeat_read(
         &mut self,
         config: &Config,
         (packet, distance): (&Packet, i32),
         memory: &impl Memory,
-    ) {
+    ) -> Option<Reply> {
         let Extension::Remote { remote, length, .. } = packet.extension else {
-            return;
+            return None;
         };
-        let known = packets(length, config.mtu) <= distance.unsigned_abs();
-        let allowed = length.is_zero() || memory.permits(Access::Read, remote, length);
-        if let Some(responses) = self.responses.as_mut().filter(|_| known && allowed) {
-            responses.discard_from(packet.psn);
-            if responses.pending(true) >= usize::from(config.max_destination_reads) {
-                return;
-            }
+        if packets(length, config.mtu) > distance.unsigned_abs() {
+            return None;
+        }
+        if !length.is_zero() && !memory.permits(Access::Read, remote, length) {
+            // Its key has been invalidated since. The responder goes on: perhaps the READ has long been
+            // answered, and the requester hears nothing new.
+            let denied = Syndrome::Nak(NakCode::RemoteAccess);
+            let reply = self.acknowledge(config, packet.psn, denied);
+            return self.in_turn(reply);
+        }
+        let responses = self.responses.as_mut()?;
+        responses.discard_from(packet.psn);
+        if responses.pending(true) < usize::from(config.max_destination_reads) {
             responses.push(read(packet.psn, (remote, length), true));
         }
+        None
     }
 
     /// Answers an atomic again without carrying it out again.

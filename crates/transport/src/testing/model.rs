@@ -61,13 +61,25 @@ enum Death {
 }
 
 /// One queue pair, as far as it has no direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Endpoint {
     death: Option<Death>,
     draining: bool,
-    /// Deadlines that have fired, and RNR NAKs that have come.
-    timeouts: u32,
+    /// Packets of the connection lost so far, either way.
+    losses: u32,
+    /// How many had been lost when deadlines fired, since a request was done.
+    timeouts: Vec<u32>,
+    /// RNR NAKs that have come since.
     rnr_naks: u32,
+}
+
+impl Endpoint {
+    /// Whether packets were lost before and between the last `count` timeouts.
+    fn each_round_lost(&self, count: usize) -> bool {
+        let last = &self.timeouts[self.timeouts.len().saturating_sub(count)..];
+        let between = last.windows(2).all(|pair| pair[0] < pair[1]);
+        between && last.first().is_some_and(|&losses| losses > 0)
+    }
 }
 
 /// The reference.
@@ -101,7 +113,7 @@ impl Model {
             pattern: pattern(PLACES + 2 * longest),
             memories: [0, 1].map(|side| HostMemory::new(&program.regions[side])),
             invalid: [BTreeSet::new(), BTreeSet::new()],
-            endpoints: alloc::vec![[Endpoint::default(); 2]; connections],
+            endpoints: alloc::vec![Default::default(); connections],
             flows,
         }
     }
@@ -118,7 +130,7 @@ impl Model {
 
     /// Both queue pairs have been reset and connected again.
     pub(super) fn reconnected(&mut self, connection: usize, initial: [Psn; 2]) {
-        self.endpoints[connection] = [Endpoint::default(); 2];
+        self.endpoints[connection] = Default::default();
         for side in Side::BOTH {
             let initial = Some(initial[side.index()]);
             self.flows[connection][side.index()] = flow(&self.program, connection, side, initial);
@@ -186,8 +198,16 @@ impl Model {
         *death = death.or(Some(Death::Flushed));
     }
 
+    /// A packet was lost or altered on its way.
+    pub(super) fn lost(&mut self, connection: usize) {
+        for endpoint in &mut self.endpoints[connection] {
+            endpoint.losses += 1;
+        }
+    }
+
     pub(super) fn timed_out(&mut self, (side, connection): (Side, usize)) {
-        self.endpoints[connection][side.index()].timeouts += 1;
+        let endpoint = &mut self.endpoints[connection][side.index()];
+        endpoint.timeouts.push(endpoint.losses);
     }
 
     /// A packet leaves.

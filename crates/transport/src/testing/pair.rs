@@ -258,7 +258,10 @@ impl Pair {
         let to = (from.0.other(), from.1);
         let fate = self.network.send(self.now, to, &frame);
         self.statistics.packets += 1;
-        self.statistics.lost += u64::from(fate.copies == 0 || fate.altered);
+        if fate.copies == 0 || fate.altered {
+            self.statistics.lost += 1;
+            self.model.lost(from.1);
+        }
         self.note(|| {
             let what = match (fate.copies, fate.altered) {
                 (0, _) => "lost",

@@ -420,3 +420,66 @@ fn the_message_count_wraps() {
     };
     assert_eq!(aeth.msn, 1);
 }
+
+/// Without an answer the requester would learn nothing but that its retries are used up.
+#[test]
+fn a_read_whose_key_is_gone_when_it_is_repeated_is_refused() {
+    let mut line = Line::of(&config());
+    line.ends[0].post(request(1, Operation::Read(target()), 10));
+    let mut lost = false;
+    line.exchange(|from, _| {
+        let this = from == 1 && !lost;
+        lost |= this;
+        this
+    });
+    line.ends[1].memory.invalid = true;
+    line.run_clean();
+    assert_eq!(line.ends[0].completions, [(1, Status::RemoteAccess)]);
+    assert_eq!(line.ends[1].pair.state(), State::ReadyToSend);
+}
+
+#[test]
+fn nothing_behind_data_that_cant_be_read_is_sent_while_earlier_packets_are_repeated() {
+    let config = super::line::selective();
+    let mut line = Line::of(&config);
+    line.ends[0].post(request(1, Operation::Write(target()), 300));
+    line.ends[0].post(request(2, Operation::Write(target()), 10));
+    line.ends[0].post(request(3, Operation::Write(target()), 10));
+    let now = line.now;
+    for number in 0..3 {
+        let packet = line.ends[0].packet(now).expect("of the first request");
+        if number != 1 {
+            line.ends[1].inbound.push_back(packet.packet);
+        }
+    }
+    line.ends[0].packet(now).expect("of the second request");
+    line.ends[0].pair.on_local_error(&config, 2);
+    line.run_clean();
+    let expected = [
+        (1, Status::Success),
+        (2, Status::LocalProtection),
+        (3, Status::Flushed),
+    ];
+    assert_eq!(line.ends[0].completions, expected);
+    assert_eq!(line.ends[0].sent, 5, "the lost packet is sent again");
+    assert_eq!(line.ends[1].placed.len(), 3);
+}
+
+#[test]
+fn what_is_still_to_be_answered_is_not_answered_twice_when_it_is_asked_for_again() {
+    let mut line = Line::of(&config());
+    line.ends[0].post(request(1, Operation::Read(target()), 500));
+    let now = line.now;
+    let read = line.ends[0].packet(now).expect("it was posted").packet;
+    line.ends[1].hear(now, &read);
+    let first = line.ends[1].packet(now).expect("a response").packet;
+    line.ends[1].packet(now).expect("a response that gets lost");
+    line.ends[0].hear(now, &first);
+    line.fire();
+    let again = line.ends[0].packet(line.now).expect("a repeat").packet;
+    assert_eq!(again.psn, Psn::new(101));
+    line.ends[1].hear(line.now, &again);
+    line.exchange(never);
+    assert_eq!(line.ends[0].completions, [(1, Status::Success)]);
+    assert_eq!(line.ends[1].sent, 2 + 4);
+}

@@ -26,7 +26,7 @@ impl Memory for Word {
     fn execute(&mut self, operation: &Operation) -> u64 {
         let original = self.value;
         if let Operation::FetchAdd { add, .. } = operation {
-            self.value += add;
+            self.value = self.value.wrapping_add(*add);
         }
         self.executed += 1;
         original

@@ -9,6 +9,9 @@ use crate::packet::Outgoing;
 use crate::testing::program::Side;
 use crate::work::{Completion, Status};
 
+/// More packets than wait at a transmitter at any time.
+const QUEUED: u64 = 1_000;
+
 impl Model {
     /// A packet of a work request leaves.
     pub(super) fn request_sent(
@@ -16,9 +19,10 @@ impl Model {
         from: (Side, usize),
         outgoing: &Outgoing,
     ) -> Result<(), Violation> {
-        let endpoint = self.endpoints[from.1][from.0.index()];
-        let peer = self.endpoints[from.1][from.0.other().index()];
-        let clean = self.is_clean() && endpoint.rnr_naks == 0 && peer.death.is_none();
+        let endpoint = &self.endpoints[from.1][from.0.index()];
+        let peer = &self.endpoints[from.1][from.0.other().index()];
+        let ready = !self.flows[from.1][from.0.index()].not_ready;
+        let clean = self.is_clean() && ready && peer.death.is_none();
         let flow = &mut self.flows[from.1][from.0.index()];
         let number = flow.number(outgoing.packet.psn);
         let found = number.and_then(|number| Some((number, flow.locate(number)?)));
@@ -111,6 +115,13 @@ impl Model {
                 self.endpoints[from.1][from.0.index()].death = Some(Death::Requester);
             }
         }
+        if completion.status == Status::Success {
+            // Progress begins the count of retries anew.
+            let endpoint = &mut self.endpoints[from.1][from.0.index()];
+            endpoint.timeouts.clear();
+            // The RNR NAK that was heard last may have been the progress.
+            endpoint.rnr_naks = endpoint.rnr_naks.min(1);
+        }
         let flow = &mut self.flows[from.1][from.0.index()];
         flow.broken |= completion.status != Status::Success;
         flow.completed = index + 1;
@@ -131,8 +142,9 @@ impl Model {
         match status {
             Status::RemoteAccess | Status::RemoteInvalidRequest => {
                 let refused = &flow.refused;
+                let denied = flow.denied.contains(&index) && status == Status::RemoteAccess;
                 ensure!(
-                    refused.contains(&(index, status)),
+                    denied || refused.contains(&(index, status)),
                     "request {index} ended with {status:?}, refused is {refused:?}"
                 );
             }
@@ -141,7 +153,13 @@ impl Model {
                 let silent = peer.death.is_some() && flow.refused.is_empty();
                 let explained = !self.is_clean() || silent;
                 ensure!(explained, "{status:?} on a clean network");
-                ensure!(endpoint.timeouts > retries, "{status:?} too early");
+                ensure!(
+                    endpoint.timeouts.len() > retries as usize,
+                    "{status:?} too early"
+                );
+                let silent = peer.death.is_some() || !self.is_patient(from);
+                let explained = silent || endpoint.each_round_lost(retries as usize + 1);
+                ensure!(explained, "{status:?} though nothing was lost");
                 ensure!(op.first < flow.sent, "{status:?} of a request never sent");
             }
             Status::LocalProtection => {
@@ -156,6 +174,22 @@ impl Model {
             _ => return Err(format!("request {index} ended with {status:?}")),
         }
         Ok(())
+    }
+
+    /// Whether only a loss explains a timeout: every answer comes before it, to duplicates too.
+    fn is_patient(&self, from: (Side, usize)) -> bool {
+        let link = &self.program.link;
+        let ends = &self.program.connections[from.1];
+        let answers = ends[from.0.other().index()].config.ack_duplicates;
+        let queues = link.slot * QUEUED;
+        let longest = link.delay * 2 + queues;
+        // Where packets overtake each other, go-back-N drops what comes early.
+        let ordered = link.jitter.is_zero();
+        let timeout = ends[from.0.index()].config.ack_timeout;
+        // A responder with too few resources forgets results of atomics that may be asked for again.
+        let flow = &self.flows[from.1][from.0.index()];
+        let enough = flow.depths.0 <= flow.depths.1;
+        answers && ordered && enough && timeout.is_some_and(|timeout| timeout > longest)
     }
 
     /// Nothing happens any more: everything must have ended.
@@ -193,7 +227,10 @@ impl Model {
 fn is_finished(flow: &Flow, op: &Op) -> bool {
     match flow.service {
         Service::ReliableConnection if op.has_result() => op.results == op.packets,
-        Service::ReliableConnection => flow.taken >= op.end(),
+        Service::ReliableConnection => {
+            let refused = |&(index, _): &(usize, _)| flow.ops[index].first == op.first;
+            flow.taken >= op.end() && !flow.refused.iter().any(refused)
+        }
         _ => flow.sent >= op.end(),
     }
 }

@@ -77,6 +77,8 @@ pub(super) struct Flow {
     pub(super) due: VecDeque<ReceiveCompletion>,
     /// The request that the responder refused, and how it ends; more than one if it can't be told.
     pub(super) refused: Vec<(usize, Status)>,
+    /// READs that could not be repeated, since their keys had been invalidated.
+    pub(super) denied: BTreeSet<usize>,
     /// Whether a receive was missing once.
     pub(super) not_ready: bool,
     /// Requests that have ended.
@@ -104,6 +106,7 @@ impl Flow {
             due: VecDeque::new(),
             refused: Vec::new(),
             not_ready: false,
+            denied: BTreeSet::new(),
             completed: 0,
             broken: false,
         }

@@ -27,9 +27,6 @@ impl Model {
         let flow = &mut self.flows[to.1][to.0.other().index()];
         let too_long = flow.ops[index].request.operation.takes_receive()
             && reasons.contains(&(index, Status::RemoteInvalidRequest));
-        if let Some((culprit, _)) = behind.filter(|_| reasons.is_empty()) {
-            flow.taken = flow.ops[culprit].first;
-        }
         reasons.extend(behind);
         ensure!(
             !reasons.is_empty(),

@@ -302,6 +302,20 @@ impl Model {
                 ensure!(takes, "packet {number} needs no receive");
                 self.flows[from.1][from.0.other().index()].not_ready = true;
             }
+            Syndrome::Nak(NakCode::RemoteAccess) if number < flow.taken => {
+                let index = flow.locate(number).ok_or("a NAK of nothing")?;
+                let op = &flow.ops[index];
+                let denied =
+                    self.verdict(from, op, op.first) == Verdict::Refused(Status::RemoteAccess);
+                let is_read = matches!(op.request.operation, Operation::Read(_));
+                let culprit = flow.refused.iter().any(|&(refused, _)| refused == index);
+                ensure!(
+                    culprit || is_read && denied,
+                    "packet {number} was taken and is refused"
+                );
+                let flow = &mut self.flows[from.1][from.0.other().index()];
+                flow.denied.insert(index);
+            }
             Syndrome::Nak(NakCode::SequenceError) if self.is_clean() => {
                 ensure!(flow.not_ready, "a sequence error on a clean network");
             }
