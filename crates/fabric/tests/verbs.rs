@@ -192,3 +192,27 @@ fn a_message_after_a_read_waits_for_its_data() {
     }
     assert_eq!(results.messages.len(), 4 * 6);
 }
+
+#[test]
+fn a_read_repeats_what_was_lost_and_no_more_counts() {
+    // Without loss of requests, what is sent again is what the responder had sent behind the gap.
+    let text = star(2) + &flows(&[(0, 1, 2_000_000, "0ns")]);
+    let settings = [
+        FIXED,
+        "workload.0.verb=\"read\"",
+        "faults.loss_rate=0.001",
+        "transport.ack_timeout=\"100us\"",
+        "transport.retry_limit=100",
+    ];
+    let results = run(&loaded(&text, &settings));
+    assert_eq!(results.totals.ending, Ending::Complete);
+    let again = results.signals.retransmissions.count;
+    assert!(drops(&results, "link-error") > 0 && again > 0);
+    // One request, every response once, and the repeats.
+    let requests_again = results.messages[0].retransmitted as u64;
+    assert_eq!(
+        results.totals.data_packets,
+        1 + 2_000_000_u64.div_ceil(1024) + again
+    );
+    assert_eq!(requests_again, again);
+}

@@ -19,12 +19,14 @@ pub(crate) enum Response {
         rest: Bytes,
         /// Whether none of it has been sent.
         fresh: bool,
+        /// Whether it was asked for again.
         repeated: bool,
     },
     /// The result of an atomic.
     Atomic {
         psn: Psn,
         original: u64,
+        /// As of a READ.
         repeated: bool,
     },
     /// An acknowledgement or NAK.
@@ -48,6 +50,8 @@ pub(crate) struct Responses {
     results: VecDeque<(Psn, u64)>,
     /// Bytes of READ responses sent, repeats included.
     sent: u64,
+    /// The PSN after the latest one that data was sent under.
+    reached: Option<Psn>,
     /// Beyond so many, acknowledgements get lost.
     limit: usize,
 }
@@ -59,6 +63,7 @@ impl Responses {
             queue: VecDeque::with_capacity(depth * 2 + 2),
             results: VecDeque::with_capacity(depth),
             sent: 0,
+            reached: None,
             limit: depth * 2 + (config.selective_window as usize).max(64),
         }
     }
@@ -120,6 +125,15 @@ impl Responses {
             .map(|&(_, original)| original)
     }
 
+    /// Notes that a response leaves; returns whether it was sent before.
+    fn leaves(reached: &mut Option<Psn>, psn: Psn) -> bool {
+        let again = reached.is_some_and(|reached| psn.is_before(reached));
+        if !again {
+            *reached = Some(psn.advance(1));
+        }
+        again
+    }
+
     /// The next packet.
     pub(crate) fn poll_transmit(&mut self, config: &Config, msn: u32) -> Option<Outgoing> {
         let aeth = Aeth {
@@ -129,17 +143,13 @@ impl Responses {
         let front = self.queue.front_mut()?;
         let outgoing = match front {
             Response::Acknowledge(reply) => plain(reply.packet()),
-            Response::Atomic {
-                psn,
-                original,
-                repeated,
-            } => {
+            Response::Atomic { psn, original, .. } => {
                 let extension = Extension::AtomicResult {
                     aeth,
                     original: *original,
                 };
                 Outgoing {
-                    retransmitted: *repeated,
+                    retransmitted: Self::leaves(&mut self.reached, *psn),
                     ..plain(response(Opcode::RcAtomicAcknowledge, *psn, extension))
                 }
             }
@@ -148,7 +158,7 @@ impl Responses {
                 remote,
                 rest,
                 fresh,
-                repeated,
+                ..
             } => {
                 let payload = (*rest).min(config.mtu);
                 let last = payload == *rest;
@@ -168,7 +178,7 @@ impl Responses {
                 let outgoing = Outgoing {
                     packet,
                     source: Source::Memory(*remote),
-                    retransmitted: *repeated,
+                    retransmitted: Self::leaves(&mut self.reached, *psn),
                 };
                 self.sent += payload.get();
                 *rest -= payload;
