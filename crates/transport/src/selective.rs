@@ -52,8 +52,10 @@ impl Scoreboard {
         self.kept.advance(usize::MAX);
     }
 
-    /// Everything that isn't kept is to be sent again.
+    /// Everything that isn't kept is to be sent again, and the oldest unacknowledged packet in any
+    /// case: if the responder has it, the acknowledgement is what was lost.
     pub(crate) fn repeat_all(&mut self, sent: u64) {
+        self.kept.clear(0);
         (self.end, self.sent_later) = (sent, sent);
     }
 

@@ -124,3 +124,22 @@ fn a_loss_within_the_tolerance_is_found_by_the_timer() {
     };
     assert_eq!(reordered(&config, lose), (1, 1));
 }
+
+/// An acknowledgement beyond a READ that isn't finished doesn't count, so that it must be had again.
+#[test]
+fn a_packet_that_is_kept_is_sent_again_if_its_acknowledgement_was_of_no_use() {
+    let mut line = Line::of(&selective());
+    line.ends[0].post(request(1, Operation::Read(target()), 100));
+    line.ends[0].post(request(2, Operation::Write(target()), 100));
+    let now = line.now;
+    let read = line.ends[0].packet(now).expect("it was posted").packet;
+    let write = line.ends[0].packet(now).expect("it was posted").packet;
+    let report = line.ends[1].hear(now, &write).expect("a report");
+    line.ends[0].hear(now, &report);
+    line.ends[1].hear(now, &read);
+    line.ends[1].packet(now).expect("a response that gets lost");
+    let timeouts = line.run(|_, _| false);
+    assert_eq!(line.ends[0].statuses(), [Status::Success; 2]);
+    assert_eq!(timeouts, 1, "the first one repeats the WRITE");
+    assert_eq!(line.ends[1].placed.len(), 1);
+}
