@@ -1,5 +1,7 @@
 //! The requesting end of a queue pair: work requests become packets, responses become completions.
 
+use alloc::boxed::Box;
+
 use fairlane_units::{Bytes, Psn, Time};
 
 use crate::config::Config;
@@ -65,7 +67,7 @@ pub struct Requester {
     /// A packet of the work request that has failed or is to, and how it ends.
     failure: Option<(u64, Status)>,
     /// What the responder keeps out of order, if it may.
-    scoreboard: Option<Scoreboard>,
+    scoreboard: Option<Box<Scoreboard>>,
     /// Messages not yet completed to the application, oldest first.
     messages: Messages,
 }
@@ -106,7 +108,7 @@ impl Requester {
             reads: 0,
             implied_nak: u64::MAX,
             failure: None,
-            scoreboard: selective.then(|| Scoreboard::new(config)),
+            scoreboard: selective.then(|| Box::new(Scoreboard::new(config))),
         }
     }
 
