@@ -7,6 +7,8 @@ SHELL := bash
 SCENARIO ?= scenarios/hadoop-fat-tree.toml
 OUT ?= out/$(notdir $(basename $(SCENARIO)))
 FUZZ_SECONDS ?= 10
+# The same inputs in every run, as far as time allows; 0 for others each time.
+FUZZ_SEED ?= 1
 FUZZ_TARGETS := scenario topology flows sizes hpcc_config wire pair
 
 # rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
@@ -82,7 +84,7 @@ fuzz: tools ## Every fuzz target for FUZZ_SECONDS (10) each, if cargo-fuzz and a
 		for target in $(FUZZ_TARGETS); do \
 			mkdir -p fuzz/corpus/$$target; log=fuzz/corpus/$$target.log; \
 			cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
-				-max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 -rss_limit_mb=4096 \
+				-max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -max_len=4096 -timeout=10 -rss_limit_mb=4096 \
 				-print_final_stats=1 >$$log 2>&1 || { tail -n 60 $$log; exit 1; }; \
 			awk -v name=$$target '/number_of_executed_units/ { print "fuzz " name ": " $$2 " inputs, none fails" }' $$log; \
 		done; \

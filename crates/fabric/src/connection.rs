@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     /// Whether an event for the acknowledgement timeout is under way, perhaps too early a one.
     pub(crate) timeout_armed: bool,
     pub(crate) verb: Verb,
+    /// Whether a marked packet has arrived that no acknowledgement told of.
+    pub(crate) owes_mark: bool,
     pub(crate) responder: Responder,
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,

@@ -64,13 +64,14 @@ impl World {
         let marked = packet.has(Packet::MARKED) && packet.opcode != Opcode::RcReadRequest;
         let notified = marked && self.notify(port, at);
         if verb.awaits_response() {
-            self.on_inquiry(port, at);
+            self.answer_inquiry(port, at);
             return;
         }
         let complete = received.messages > 0 && self.is_received(slot);
         match received.reply {
             Some(reply) => self.answer(port, at, Opcode::RcAcknowledge, &reply),
             None => {
+                self.owe_mark(at);
                 self.discard(at);
                 if notified {
                     self.send_from_host(self.ports[port as usize].owner);
@@ -97,6 +98,7 @@ impl World {
         if self.rules.stamps {
             self.packets.note_hops(at);
         }
+        self.pay_mark(at);
         let packet = self.packets.get_mut(at);
         self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         let (kind, distance) = match reply.aeth.syndrome {
@@ -275,6 +277,16 @@ impl World {
         }
     }
 
+    /// Tells the controller of a connection that packets were lost.
+    pub(crate) fn hear_loss(&mut self, slot: u32, loss: Loss) {
+        let now = self.engine.now();
+        let controller = &mut self.connections.slots[slot as usize].controller;
+        let before = controller.rate();
+        controller.on_loss(now, loss);
+        self.arm_changed(slot);
+        self.on_rate(slot, before, false);
+    }
+
     fn on_ack_timeout(&mut self, slot: u32) {
         let now = self.engine.now();
         let connection = &mut self.connections.slots[slot as usize];
@@ -284,11 +296,11 @@ impl World {
             return;
         }
         connection.requester.on_timeout(&self.rules.transport, now);
-        let before = connection.controller.rate();
-        connection.controller.on_loss(now, Loss::Timeout);
         self.counters.timeouts += 1;
-        self.arm_changed(slot);
-        self.on_rate(slot, before, false);
+        // Of a READ, the responder's host hears when it is asked again.
+        if connection.verb != Verb::Read {
+            self.hear_loss(slot, Loss::Timeout);
+        }
         let connection = &mut self.connections.slots[slot as usize];
         let host = connection.source;
         if let Some(completion) = connection.requester.poll_completion() {
@@ -377,6 +389,9 @@ impl World {
         let outgoing = outgoing.expect("a connection in turn has a packet");
         let closes = connection.requester.bytes_in_flight() >= connection.window_limit;
         let asks = outgoing.packet.ack_request || closes;
+        if asks {
+            connection.requester.ask();
+        }
         let flags = if asks { Packet::ACK_REQUEST } else { 0 };
         self.counters.retransmissions += u64::from(outgoing.retransmitted);
         self.send_payload(port, slot, &outgoing.packet, flags);
@@ -585,8 +600,10 @@ impl World {
 #[inline]
 fn available(connection: &Connection, paused: bool) -> Option<Time> {
     let requester = &connection.requester;
-    let open =
-        requester.has_packet() && !paused && requester.bytes_in_flight() < connection.window_limit;
+    // A window that shrinks may close with nothing asked: one packet more asks.
+    let within = requester.bytes_in_flight() < connection.window_limit
+        || !requester.awaits_acknowledgement();
+    let open = requester.has_packet() && !paused && within;
     open.then(|| match connection.verb {
         Verb::Read => Time::ZERO,
         _ => connection.pacer.available(),

@@ -40,6 +40,25 @@ impl World {
         true
     }
 
+    /// A packet that isn't acknowledged takes its mark along; the next acknowledgement says so.
+    #[inline]
+    pub(crate) fn owe_mark(&mut self, at: u32) {
+        let packet = self.packets.get(at);
+        if packet.has(Packet::MARKED) {
+            self.connections.get_mut(packet.connection).owes_mark = true;
+        }
+    }
+
+    /// Marks an acknowledgement if one before it owed that.
+    #[inline]
+    pub(crate) fn pay_mark(&mut self, at: u32) {
+        let packet = self.packets.get_mut(at);
+        let connection = self.connections.get_mut(packet.connection);
+        if std::mem::take(&mut connection.owes_mark) {
+            packet.flags |= Packet::MARKED;
+        }
+    }
+
     /// A CNP has come back to the host that sends the data.
     pub(crate) fn on_cnp(&mut self, at: u32) {
         let now = self.engine.now();

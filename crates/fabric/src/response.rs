@@ -5,6 +5,7 @@
 //! for a response; instead, the requester's card sends feedback for each packet of it: the size of an
 //! acknowledgement, with the packet's mark and telemetry.
 
+use fairlane_congestion::Loss;
 use fairlane_transport::{self as transport, Extension, Reply, Status};
 use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
@@ -16,7 +17,7 @@ use crate::world::World;
 impl World {
     /// The responder has taken packet `at`, a READ request or an atomic.
     #[cold]
-    pub(crate) fn on_inquiry(&mut self, port: u32, at: u32) {
+    pub(crate) fn answer_inquiry(&mut self, port: u32, at: u32) {
         let packet = *self.packets.get(at);
         let slot = packet.connection;
         let connection = &mut self.connections.slots[slot as usize];
@@ -30,19 +31,30 @@ impl World {
                     };
                     self.answer(port, at, outgoing.packet.opcode, &reply);
                 }
-                None => self.discard(at),
+                None => {
+                    self.discard(at);
+                    self.send_from_host(self.ports[port as usize].owner);
+                }
             }
             return;
         }
         let host = connection.response.host;
-        if connection.responder.has_packet() {
-            connection.response.next = u64::from(packet.psn) * u64::from(self.rules.mtu);
+        let mtu = u64::from(self.rules.mtu);
+        let mut lost = false;
+        if let Some((psn, repeated)) = connection.responder.next_response() {
+            connection.response.next = u64::from(psn.get()) * mtu;
+            // Who asks from here on has everything before it.
+            connection.response.heard = u64::from(packet.psn) * mtu;
+            lost = repeated;
             if connection.response.position == NONE {
                 let turns = &mut self.nics[host as usize].turns;
                 connection.response.position = turns.push(Turn::response(slot));
             }
         }
         self.discard(at);
+        if lost {
+            self.hear_loss(slot, Loss::Nak);
+        }
         if self.connections.get(slot).response.position != NONE {
             self.refresh_response(slot);
         }
@@ -138,7 +150,8 @@ impl World {
         let size = self.specs[connection.message as usize].size.get();
         let response = &mut connection.response;
         let confirmed = ((u64::from(packet.psn) + 1) * u64::from(self.rules.mtu)).min(size);
-        response.heard = response.heard.max(confirmed);
+        // Feedback from before a repeat confirms no more than the repeat has sent.
+        response.heard = response.heard.max(confirmed.min(response.next));
         let (host, positions) = (
             response.host,
             (Bytes::new(confirmed), Bytes::new(response.next)),

@@ -4,7 +4,7 @@ use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
 use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
-use fairlane_wire::{Opcode, Reth};
+use fairlane_wire::{Opcode, Reth, Service};
 
 use crate::routing::Seeds;
 
@@ -153,9 +153,14 @@ impl Rules {
     }
 
     /// The largest wire size of any packet, with its gap.
-    pub(crate) const fn largest(&self) -> u32 {
-        let data = self.data_wire(Opcode::RcWriteOnly, self.mtu as u16);
-        (if data > self.cnp { data } else { self.cnp }) as u32 + self.gap as u32
+    pub(crate) fn largest(&self) -> u32 {
+        let full = Opcode::ALL
+            .iter()
+            .filter(|opcode| opcode.service() == Service::Rc && opcode.has_payload())
+            .filter(|opcode| !opcode.has_immediate())
+            .map(|&opcode| self.data_wire(opcode, self.mtu as u16));
+        let data = full.max().unwrap_or(0);
+        u32::from(data.max(self.cnp)) + u32::from(self.gap)
     }
 
     /// The time of `bytes` at `rate`.

@@ -196,6 +196,7 @@ impl World {
             window,
             responder: Responder::new(config, Psn::new(0)),
             verb: spec.verb,
+            owes_mark: false,
             response: Response::new(destination),
             position: 0,
             message,

@@ -72,7 +72,11 @@ impl World {
             destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
             sequence: self.sequence(packet),
             bytes: u32::from(packet.wire),
-            payload: u32::from(packet.payload),
+            payload: if packet.kind == Kind::Data {
+                u32::from(packet.payload)
+            } else {
+                0
+            },
             marked: packet.has(Packet::MARKED),
         };
         self.tracer.records.push(record);

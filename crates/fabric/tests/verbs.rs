@@ -216,3 +216,56 @@ fn a_read_repeats_what_was_lost_and_no_more_counts() {
     );
     assert_eq!(requests_again, again);
 }
+
+#[test]
+fn a_read_goes_on_after_lost_feedback_and_closed_windows() {
+    for algorithm in ["swift", "hpcc", "powertcp", "dctcp"] {
+        let list: Vec<_> = (0..8u32).map(|n| (8, n, 300_000, "0ns")).collect();
+        let text = star(9) + &flows(&list);
+        let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
+        let settings = [
+            "workload.0.verb=\"read\"",
+            &algorithm,
+            "faults.loss_rate=0.03",
+            "transport.ack_timeout=\"200us\"",
+            "transport.retry_limit=30",
+            "congestion.swift.min_window=0.1",
+        ];
+        let results = run(&loaded(&text, &settings));
+        assert_eq!(results.totals.ending, Ending::Complete, "{algorithm}");
+    }
+}
+
+#[test]
+fn a_window_that_shrinks_under_rare_acknowledgements_stalls_nobody() {
+    for algorithm in ["swift", "hpcc", "powertcp", "dctcp"] {
+        let results = incast("write", algorithm, &["transport.ack_interval=64"]);
+        assert_eq!(results.signals.timeouts.count, 0, "{algorithm}");
+        assert!(results.totals.end.as_ps() < 2_000_000_000, "{algorithm}");
+    }
+}
+
+#[test]
+fn rare_acknowledgements_tell_of_marks_between_them() {
+    let heard = |interval: &str| {
+        let results = incast("write", "dctcp", &[interval]);
+        results.signals.cnps.count
+    };
+    let (every, rare) = (
+        heard("transport.ack_interval=1"),
+        heard("transport.ack_interval=16"),
+    );
+    assert!(rare > 0 && rare <= every, "{rare} of {every}");
+}
+
+#[test]
+fn in_a_read_incast_the_receiver_reads() {
+    let text = "[[workload]]\nkind = \"incast\"\ndegree = 4\nsize = \"20kB\"\nreceiver = 5\nverb = \"read\"\n";
+    let results = complete(&loaded(&(star(6) + text), &[]));
+    assert!(
+        results
+            .messages
+            .iter()
+            .all(|message| message.source.get() == 5)
+    );
+}

@@ -46,6 +46,8 @@ impl Range {
 /// What is kept, by distance from the packet that is expected next.
 #[derive(Clone, Debug)]
 pub(crate) struct OutOfOrder {
+    /// Packets from here on are not kept.
+    window: usize,
     kept: Bitmap,
     /// Those that end a message.
     ends: Bitmap,
@@ -67,6 +69,7 @@ pub(crate) enum Kept {
 impl OutOfOrder {
     pub(crate) fn new(window: u32) -> Self {
         Self {
+            window: window as usize,
             kept: Bitmap::new(window),
             ends: Bitmap::new(window),
             ranges: VecDeque::new(),
@@ -85,7 +88,7 @@ impl OutOfOrder {
         current: Option<&Range>,
         memory: &impl Memory,
     ) -> Kept {
-        if distance >= self.kept.len() {
+        if distance >= self.window {
             return Kept::No;
         }
         if self.kept.get(distance) {
@@ -136,6 +139,11 @@ impl OutOfOrder {
             }
             _ => None,
         }
+    }
+
+    /// Forgets messages that began before `expected`.
+    pub(crate) fn forget_before(&mut self, expected: Psn) {
+        self.ranges.retain(|range| !range.first.is_before(expected));
     }
 
     /// The expected packet is `by` packets later.

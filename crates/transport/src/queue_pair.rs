@@ -6,16 +6,15 @@ use fairlane_units::{Bytes, Psn, Time};
 
 use crate::config::{Config, Service};
 use crate::memory::{Memory, ReceiveQueue, Receives};
+use crate::out_of_order::packets;
 use crate::packet::{Extension, Outgoing, Packet, Placement, Reply};
 use crate::requester::Requester;
 use crate::responder::Responder;
+use crate::responder::answer::{LONGEST, WIDEST};
 use crate::state::{InvalidTransition, State};
 use crate::work::{
     Completion, Operation, PostError, Receive, ReceiveCompletion, Status, WorkRequest,
 };
-
-/// The longest message (IBTA 9.7.7).
-const LONGEST: Bytes = Bytes::new(1 << 31);
 
 /// A change of state that an application asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +71,8 @@ pub struct QueuePair {
     requester: Requester,
     responder: Responder,
     receives: ReceiveQueue,
+    /// Work requests that had ended when SQE was left, and have not been polled.
+    completed: VecDeque<Completion>,
     /// Receives that have ended and not been polled.
     ended: VecDeque<ReceiveCompletion>,
 }
@@ -95,6 +96,7 @@ impl QueuePair {
             requester: Requester::new(config, Psn::new(0)),
             responder: Responder::new(config, Psn::new(0)),
             receives: ReceiveQueue::default(),
+            completed: VecDeque::new(),
             ended: VecDeque::new(),
         }
     }
@@ -135,6 +137,8 @@ impl QueuePair {
             Modify::ReadyToSend(initial) => match from {
                 State::ReadyToReceive => self.requester = Requester::new(config, initial),
                 State::SendQueueError => {
+                    self.completed
+                        .extend(core::iter::from_fn(|| self.requester.poll_completion()));
                     self.requester = Requester::new(config, self.requester.next_psn());
                 }
                 _ => self.requester.resume(config),
@@ -303,7 +307,8 @@ impl QueuePair {
     /// The next finished work request to report, in the order of posting.
     #[inline]
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        self.requester.poll_completion()
+        let before = self.completed.pop_front();
+        before.or_else(|| self.requester.poll_completion())
     }
 
     /// The next finished receive, in the order of posting; in state ERR also those never used.
@@ -344,6 +349,9 @@ fn check(config: &Config, request: &WorkRequest) -> Result<(), PostError> {
             request.length == Bytes::new(8)
         }
         Operation::Datagram { .. } => request.length <= config.mtu,
+        Operation::Read(_) => {
+            request.length <= LONGEST && packets(request.length, config.mtu) <= WIDEST
+        }
         _ => request.length <= LONGEST,
     };
     if fits { Ok(()) } else { Err(PostError::Length) }

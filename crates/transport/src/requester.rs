@@ -46,6 +46,8 @@ pub struct Requester {
     sent: u64,
     /// Number after the last packet posted.
     posted: u64,
+    /// Number after the last packet that asked for an acknowledgement.
+    asked: u64,
     /// Stream positions of `unacked`, `next` and the end of what is posted.
     unacked_at: u64,
     next_at: u64,
@@ -96,6 +98,7 @@ impl Requester {
             next: 0,
             sent: 0,
             posted: 0,
+            asked: 0,
             unacked_at: 0,
             next_at: 0,
             posted_at: 0,
@@ -157,6 +160,18 @@ impl Requester {
     /// Work requests that [`poll_completion`](Self::poll_completion) hasn't passed yet.
     pub fn outstanding(&self) -> usize {
         self.messages.len()
+    }
+
+    /// Whether a packet under way has asked for an acknowledgement.
+    #[inline]
+    pub const fn awaits_acknowledgement(&self) -> bool {
+        self.unacked < self.asked
+    }
+
+    /// Notes that the packet sent last asks for an acknowledgement because the driver made it.
+    #[inline]
+    pub fn ask(&mut self) {
+        self.asked = self.next;
     }
 
     /// Bytes sent and not acknowledged.
@@ -239,7 +254,7 @@ impl Requester {
     }
 
     /// The next packet, or `None` if nothing waits. Sending it is the driver's duty; a driver whose
-    /// window closes behind it sets its `ack_request`.
+    /// window closes behind it sets its `ack_request` and calls [`ask`](Self::ask).
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Outgoing> {
         if !self.has_packet() {
@@ -283,6 +298,9 @@ impl Requester {
         let awaits = !retransmitted && message.request.operation.awaits_response();
         self.reads += u32::from(awaits);
         self.retransmitted += u64::from(retransmitted);
+        if packet.ack_request {
+            self.asked = end;
+        }
         self.next = end;
         self.next_at += payload;
         self.sent = self.sent.max(end);

@@ -117,6 +117,11 @@ impl Responder {
         }
     }
 
+    /// The PSN of the READ response that leaves next, and whether it was asked for again.
+    pub fn next_response(&self) -> Option<(Psn, bool)> {
+        self.responses.as_ref()?.next_read()
+    }
+
     /// The next response in turn; sending it is the driver's duty.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config) -> Option<Outgoing> {
@@ -267,6 +272,7 @@ impl Responder {
             }
             self.expected = self.expected.advance(1);
         }
+        out_of_order.forget_before(self.expected);
         Ok(self.expected != before)
     }
 
@@ -405,5 +411,5 @@ impl Responder {
     }
 }
 
-mod answer;
+pub(crate) mod answer;
 mod request;

@@ -105,8 +105,22 @@ impl Responses {
     }
 
     /// Forgets responses from `psn` on, which the requester is about to ask for again.
-    pub(crate) fn discard_from(&mut self, psn: Psn) {
+    pub(crate) fn discard_from(&mut self, config: &Config, psn: Psn) {
         self.queue.retain(|response| response.psn().is_before(psn));
+        for response in &mut self.queue {
+            if let Response::Read { psn: own, rest, .. } = response {
+                let packets = u64::from(psn.distance(*own).unsigned_abs());
+                *rest = (*rest).min(Bytes::new(packets * config.mtu.get()));
+            }
+        }
+    }
+
+    /// The PSN of the READ response that leaves next, and whether it was asked for again.
+    pub(crate) fn next_read(&self) -> Option<(Psn, bool)> {
+        self.queue.iter().find_map(|response| match response {
+            Response::Read { psn, repeated, .. } => Some((*psn, *repeated)),
+            _ => None,
+        })
     }
 
     /// Remembers the result of an atomic for as many as the requester may have under way.

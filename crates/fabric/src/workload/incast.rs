@@ -1,7 +1,7 @@
 //! Many to one, again and again.
 
 use fairlane_engine::Stream;
-use fairlane_scenario::Error;
+use fairlane_scenario::{Error, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use super::context::{Context, Messages};
@@ -46,8 +46,13 @@ impl Incast {
             let destination = self.choose_receiver(&mut choices);
             let start = self.round_start(template.start, round);
             for sender in self.choose_senders(destination, &mut choices) {
+                // The data of a READ flows to the host that posts it.
+                let (source, destination) = match template.verb {
+                    Verb::Read => (destination, self.hosts[sender]),
+                    _ => (self.hosts[sender], destination),
+                };
                 let message = MessageSpec {
-                    source: self.hosts[sender],
+                    source,
                     destination,
                     start: start.saturating_add(self.jitter(&mut jitters[sender])),
                     ..template

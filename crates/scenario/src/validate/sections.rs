@@ -88,7 +88,9 @@ fn packet(packet: &Packet) -> Check {
     let extension = packet.first_header.max(Bytes::new(28)) + packet.padding;
     let extra = packet.telemetry + packet.time_stamp;
     let longest = packet.mtu + packet.header + extension + extra;
-    if longest.get().max((packet.ack + extra).get()) > LONGEST_PACKET {
+    // The answer to an atomic is an acknowledgement with eight bytes more.
+    let answer = (packet.ack + extra).max(packet.ack_min) + Bytes::new(8);
+    if longest.max(answer).get() > LONGEST_PACKET {
         let message =
             format!("with headers a packet has {longest}, expected at most {LONGEST_PACKET}B");
         return fail("packet.mtu", message, "lower mtu, header or telemetry");

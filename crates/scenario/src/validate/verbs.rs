@@ -10,6 +10,8 @@ use crate::types::{Profile, Recovery, Transport, Verb, Workload};
 const ATOMIC: Bytes = Bytes::new(8);
 /// The longest message (IBTA 9.7.7).
 const LONGEST_READ: Bytes = Bytes::new(1 << 31);
+/// Half the circle of PSNs (IBTA 9.7.2): what may be under way at once.
+const MOST_PACKETS: u64 = 1 << 23;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     transport(subject.scenario.profile, &subject.scenario.transport)?;
@@ -65,9 +67,16 @@ fn verb(subject: &Subject<'_>, index: usize, workload: &Workload) -> Check {
         );
         return fail(key(place), message, "an atomic works on eight bytes");
     }
-    if verb == Verb::Read && largest > LONGEST_READ {
-        let message = format!("has a READ of {largest}, expected at most {LONGEST_READ}");
+    let packets = largest.get().div_ceil(subject.scenario.packet.mtu.get());
+    if verb == Verb::Read && (largest > LONGEST_READ || packets > MOST_PACKETS) {
+        let message =
+            format!("has a READ of {largest}, expected at most {LONGEST_READ} and 2^23 packets");
         return fail(key(place), message, "split it into several");
+    }
+    if subject.scenario.transport.direct_placement && packets > MOST_PACKETS {
+        let message = format!("has a message of {packets} packets, expected at most 2^23");
+        let hint = "with transport.direct_placement; split it into several";
+        return fail(key(place), message, hint);
     }
     Ok(())
 }

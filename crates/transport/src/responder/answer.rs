@@ -13,6 +13,10 @@ use crate::packet::{Extension, Packet, Reply};
 use crate::responses::{Response, Responses};
 use crate::work::{Operation, Remote};
 
+/// The longest message (IBTA 9.7.7).
+pub(crate) const LONGEST: Bytes = Bytes::new(1 << 31);
+/// The most packets of a READ: half the circle of PSNs (IBTA 9.7.2).
+pub(crate) const WIDEST: u32 = 1 << 23;
 /// Bytes that an atomic works on.
 const ATOMIC: Bytes = Bytes::new(8);
 
@@ -36,11 +40,15 @@ impl Responder {
         let psn = packet.psn;
         let span = match packet.extension {
             Extension::Remote { remote, length, .. } => {
+                let span = packets(length, config.mtu);
+                if length > LONGEST || span > WIDEST {
+                    return Err(Refusal::Nak(NakCode::InvalidRequest));
+                }
                 if !length.is_zero() && !memory.permits(Access::Read, remote, length) {
                     return Err(Refusal::Nak(NakCode::RemoteAccess));
                 }
                 responses.push(read(psn, (remote, length), false));
-                packets(length, config.mtu)
+                span
             }
             Extension::Atomic(operation) => {
                 let remote = target(&operation).ok_or(Refusal::Nak(NakCode::InvalidRequest))?;
@@ -86,7 +94,7 @@ impl Responder {
             return self.in_turn(reply);
         }
         let responses = self.responses.as_mut()?;
-        responses.discard_from(packet.psn);
+        responses.discard_from(config, packet.psn);
         if responses.pending(true) < usize::from(config.max_destination_reads) {
             responses.push(read(packet.psn, (remote, length), true));
         }
@@ -98,7 +106,7 @@ impl Responder {
         if let Some(responses) = &mut self.responses
             && let Some(original) = responses.recall(psn)
         {
-            responses.discard_from(psn);
+            responses.discard_from(config, psn);
             if responses.pending(true) >= usize::from(config.max_destination_reads) {
                 return;
             }

@@ -362,6 +362,39 @@ fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
     assert_eq!(line.ends[1].placed.len(), 1);
 }
 
+#[test]
+fn what_had_ended_before_sqe_is_left_is_still_reported() {
+    let config = Config {
+        service: Service::UnreliableConnection,
+        ..config()
+    };
+    let mut line = Line::of(&config);
+    line.ends[0].post(request(1, Operation::Write(target()), 10));
+    line.ends[0].post(request(2, Operation::Write(target()), 10));
+    let now = line.now;
+    line.ends[0].packet(now).expect("it was posted");
+    line.ends[0].pair.on_local_error(&config, 2);
+    line.ends[0].modify(Modify::ReadyToSend(Psn::new(0)));
+    line.ends[0].settle();
+    let expected = [(1, Status::Success), (2, Status::LocalProtection)];
+    assert_eq!(line.ends[0].completions, expected);
+}
+
+/// A READ of more packets than half the circle of PSNs can't be told from an old one.
+#[test]
+fn a_read_beyond_the_limits_is_refused() {
+    let mut line = Line::of(&config());
+    line.ends[0].post(request(1, Operation::Read(target()), 300));
+    let now = line.now;
+    let mut packet = line.ends[0].packet(now).expect("it was posted").packet;
+    if let Extension::Remote { length, .. } = &mut packet.extension {
+        *length = Bytes::new(u64::from(u32::MAX));
+    }
+    let nak = line.ends[1].hear(now, &packet).expect("a refusal");
+    let refused = Syndrome::Nak(NakCode::InvalidRequest);
+    assert_eq!(syndrome(&nak), Some(refused));
+}
+
 /// What comes early is placed before a key is invalidated, or not at all.
 #[test]
 fn a_write_that_began_early_ends_with_its_key() {
