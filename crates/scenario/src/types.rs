@@ -207,8 +207,8 @@ pub struct Transport {
     pub recovery: Recovery,
     /// Packets that a receiver keeps out of order under selective repeat, 1 to 65535.
     pub reorder_window: u32,
-    /// Whether every packet of a WRITE carries its address (as a WRITE of its own), so that it can be
-    /// placed whenever it arrives.
+    /// Whether every packet of a WRITE carries its address (as a WRITE of its own), so that under
+    /// selective repeat it is placed whenever it arrives.
     pub direct_placement: bool,
     /// Whether acknowledgements travel in the control queue of switches, ahead of data, instead of
     /// in the class of the data that they acknowledge.
