@@ -388,10 +388,10 @@ impl World {
         let outgoing = connection.requester.poll_transmit(config, now);
         let outgoing = outgoing.expect("a connection in turn has a packet");
         let closes = connection.requester.bytes_in_flight() >= connection.window_limit;
-        let asks = outgoing.packet.ack_request || closes;
-        if asks {
+        if closes {
             connection.requester.ask();
         }
+        let asks = outgoing.packet.ack_request || closes;
         let flags = if asks { Packet::ACK_REQUEST } else { 0 };
         self.counters.retransmissions += u64::from(outgoing.retransmitted);
         self.send_payload(port, slot, &outgoing.packet, flags);

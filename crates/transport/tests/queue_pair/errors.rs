@@ -339,8 +339,8 @@ fn data_that_cant_be_read_ends_its_own_request() {
     assert_eq!(line.ends[0].pair.state(), State::Error);
 }
 
-#[test]
-fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
+/// An unreliable connection that has sent the first of two WRITEs when request `id` can't be read.
+fn in_send_queue_error(id: u64) -> Line {
     let config = Config {
         service: Service::UnreliableConnection,
         ..config()
@@ -350,7 +350,13 @@ fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
     line.ends[0].post(request(2, Operation::Write(target()), 10));
     let now = line.now;
     line.ends[0].packet(now).expect("it was posted");
-    line.ends[0].pair.on_local_error(&config, 1);
+    line.ends[0].pair.on_local_error(&config, id);
+    line
+}
+
+#[test]
+fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
+    let mut line = in_send_queue_error(1);
     line.ends[0].settle();
     let expected = [(1, Status::LocalProtection), (2, Status::Flushed)];
     assert_eq!(line.ends[0].completions, expected);
@@ -364,16 +370,7 @@ fn an_unreliable_queue_pair_goes_to_sqe_and_comes_back() {
 
 #[test]
 fn what_had_ended_before_sqe_is_left_is_still_reported() {
-    let config = Config {
-        service: Service::UnreliableConnection,
-        ..config()
-    };
-    let mut line = Line::of(&config);
-    line.ends[0].post(request(1, Operation::Write(target()), 10));
-    line.ends[0].post(request(2, Operation::Write(target()), 10));
-    let now = line.now;
-    line.ends[0].packet(now).expect("it was posted");
-    line.ends[0].pair.on_local_error(&config, 2);
+    let mut line = in_send_queue_error(2);
     line.ends[0].modify(Modify::ReadyToSend(Psn::new(0)));
     line.ends[0].settle();
     let expected = [(1, Status::Success), (2, Status::LocalProtection)];
