@@ -81,6 +81,14 @@ impl Messages {
         }
     }
 
+    /// First number of the packet that takes `number`: a READ request takes those of its whole response.
+    pub(crate) fn packet_start(&self, number: u64) -> u64 {
+        match self.get(self.locate(number)) {
+            Some(message) if message.request.operation.awaits_response() => message.first,
+            _ => number,
+        }
+    }
+
     /// Index of the message that packet `number` belongs to, or the count if it isn't posted yet.
     pub(crate) fn locate(&self, number: u64) -> usize {
         match &self.first {

@@ -69,8 +69,15 @@ impl Scoreboard {
         if missing < self.end { missing } else { sent }
     }
 
-    /// Hears that `arrived` came while `unacked` was expected; all before `sent` has been sent.
-    pub(crate) fn on_nak(&mut self, unacked: u64, arrived: u64, sent: u64) -> Repeat {
+    /// Hears that `arrived` came while `unacked` was expected; all before `sent` has been sent. A packet
+    /// that takes several numbers is lost as a whole or not at all: `begins` says where it begins.
+    pub(crate) fn on_nak(
+        &mut self,
+        unacked: u64,
+        arrived: u64,
+        sent: u64,
+        begins: impl Fn(u64) -> u64,
+    ) -> Repeat {
         if arrived <= unacked || arrived >= sent {
             // The responder couldn't keep it: everything that isn't kept must come again.
             self.repeat_all(sent);
@@ -81,16 +88,16 @@ impl Scoreboard {
         {
             self.kept.set(index);
         }
-        let arrived = arrived.saturating_sub(self.tolerance);
-        if arrived <= unacked {
+        let end = begins(arrived.saturating_sub(self.tolerance));
+        if end <= unacked {
             return Repeat::Nothing;
         }
         let active = self.end > unacked;
-        if !active || arrived >= self.sent_later {
-            (self.end, self.sent_later) = (arrived, sent);
+        if !active || end >= self.sent_later {
+            (self.end, self.sent_later) = (end, sent);
             Repeat::From(unacked)
-        } else if arrived > self.end {
-            let from = core::mem::replace(&mut self.end, arrived);
+        } else if end > self.end {
+            let from = core::mem::replace(&mut self.end, end);
             Repeat::From(from)
         } else {
             Repeat::Nothing

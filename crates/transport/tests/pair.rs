@@ -3,7 +3,7 @@
 //! `cargo run --release -p fairlane-tests -- PROFILE SEED` runs one again.
 
 use fairlane_transport::Status;
-use fairlane_transport::testing::{Profile, Statistics, run};
+use fairlane_transport::testing::{Profile, Program, Statistics, check, run};
 
 /// Runs the programs of some seeds and adds up what happened.
 fn programs(profile: Profile, seeds: std::ops::Range<u64>) -> Statistics {
@@ -87,6 +87,24 @@ fn unreliable_services_lose_nothing_on_clean_networks() {
         &programs(Profile::UnreliableClean, 0..2_000),
         &[Status::Flushed],
     );
+}
+
+/// Programs that a fuzzer begins with: one of each profile, and those that once failed.
+#[test]
+fn programs_that_fuzzing_found_do_what_they_must() {
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/pair");
+    let files = std::fs::read_dir(seeds).expect("the fuzz target has seeds");
+    let mut names: Vec<_> = files
+        .map(|file| file.expect("a file of the folder").path())
+        .collect();
+    names.sort();
+    assert!(names.len() > Profile::ALL.len(), "{names:?}");
+    for name in names {
+        let input = std::fs::read(&name).expect("a seed can be read");
+        if let Err(failure) = check(&Program::from_bytes(&input)) {
+            panic!("{failure}\nin {}", name.display());
+        }
+    }
 }
 
 #[test]

@@ -101,7 +101,9 @@ impl Requester {
         let arrived = arrived.unwrap_or(self.unacked);
         match &mut self.scoreboard {
             Some(scoreboard) if reply.selective => {
-                match scoreboard.on_nak(self.unacked, arrived, self.sent) {
+                let messages = &self.messages;
+                let begins = |number| messages.packet_start(number);
+                match scoreboard.on_nak(self.unacked, arrived, self.sent, begins) {
                     Repeat::Nothing => return,
                     // What lies between is still to be sent again anyway.
                     Repeat::From(number) if number > self.next => return,

@@ -125,6 +125,34 @@ fn a_loss_within_the_tolerance_is_found_by_the_timer() {
     assert_eq!(reordered(&config, lose), (1, 1));
 }
 
+/// A READ request is one packet, though its response takes eight numbers.
+#[test]
+fn a_lost_read_is_asked_for_again_as_a_whole_and_once() {
+    for reorder_tolerance in 0..4 {
+        let mut line = Line::of(&Config {
+            reorder_tolerance,
+            ..selective()
+        });
+        line.ends[0].post(request(1, Operation::Read(target()), 800));
+        line.ends[0].post(request(2, Operation::Write(target()), PACKETS * 100));
+        let now = line.now;
+        line.ends[0].packet(now).expect("the READ, which gets lost");
+        let sent: Vec<_> = std::iter::from_fn(|| line.ends[0].packet(now)).collect();
+        for outgoing in sent {
+            let report = line.ends[1].hear(now, &outgoing.packet).expect("a report");
+            line.ends[0].hear(now, &report);
+            // What is sent again is still on its way when the next report comes.
+            let again = std::iter::from_fn(|| line.ends[0].packet(now));
+            let again: Vec<_> = again.map(|outgoing| outgoing.packet).collect();
+            line.ends[1].inbound.extend(again);
+        }
+        assert_eq!(line.run(|_, _| false), 0, "no timeout is needed");
+        assert_eq!(line.ends[0].statuses(), [Status::Success; 2]);
+        assert_eq!(line.ends[0].retransmitted, 1);
+        assert_eq!(line.ends[0].placed.len(), 8, "each response is placed once");
+    }
+}
+
 /// An acknowledgement beyond a READ that isn't finished doesn't count, so that it must be had again.
 #[test]
 fn a_packet_that_is_kept_is_sent_again_if_its_acknowledgement_was_of_no_use() {
