@@ -1,7 +1,8 @@
 //! A configuration of HPCC's simulator, with a topology and flows beside it.
 #![no_main]
 
-use std::fs;
+use std::path::PathBuf;
+use std::{env, fs, process};
 
 use fairlane_scenario::{hpcc, load};
 use libfuzzer_sys::fuzz_target;
@@ -14,22 +15,29 @@ fuzz_target!(|text: &str| {
     if text.contains('/') {
         return;
     }
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
+    fs::create_dir_all(&folder).expect("a temporary folder can be made");
     let write = |name: &str, text: &str| {
-        fs::write(folder.path().join(name), text).expect("a temporary file can be written");
+        fs::write(folder.join(name), text).expect("a temporary file can be written");
     };
     write("topology.txt", TOPOLOGY);
     write("flow.txt", FLOWS);
     write("trace.txt", "0\n\n");
     write("config.txt", text);
-    match hpcc::import(&folder.path().join("config.txt")) {
+    match hpcc::import(&folder.join("config.txt")) {
         Err(error) => assert!(!error.message.is_empty(), "{error:?}"),
         Ok(imported) => {
-            let case = folder.path().join("case.toml");
+            let case = folder.join("case.toml");
             imported
                 .write(&case)
                 .expect("what was imported can be written");
             load(&case, &[], None).expect("what was written can be read");
         }
     }
+    fs::remove_dir_all(&folder).expect("the temporary folder is still there");
 });
+
+/// A folder of this process. A random name would steer the fuzzer, so that no run could be repeated.
+fn folder() -> PathBuf {
+    env::temp_dir().join(format!("fairlane-fuzz-{:010}", process::id()))
+}
