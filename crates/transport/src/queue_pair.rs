@@ -151,6 +151,10 @@ impl QueuePair {
     }
 
     fn fail(&mut self) {
+        // Once in ERR, what the responder owes still leaves: perhaps the NAK that says why.
+        if self.state == State::Error {
+            return;
+        }
         self.state = State::Error;
         self.requester.flush();
         self.ended.extend(self.responder.flush());

@@ -107,6 +107,13 @@ fn programs_that_fuzzing_found_do_what_they_must() {
     }
 }
 
+/// Seeds that once failed, beyond those that the tests above try.
+#[test]
+fn programs_that_once_failed_do_what_they_must() {
+    programs(Profile::Selective, 39_788..39_789);
+    programs(Profile::Clean, 50_583_804..50_583_805);
+}
+
 #[test]
 fn a_seed_is_a_program() {
     for profile in Profile::ALL {

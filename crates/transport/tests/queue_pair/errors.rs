@@ -178,24 +178,29 @@ fn a_failing_responder_is_reported_and_unknown_naks_too() {
     }
 }
 
-/// The NAK takes its turn behind the responses that are owed.
+/// The NAK takes its turn behind the responses that are owed, also if the application asks for ERR.
 #[test]
 fn a_refusal_behind_a_read_is_not_lost() {
-    let mut line = Line::of(&config());
-    let elsewhere = Remote {
-        key: 99,
-        ..target()
-    };
-    line.ends[0].post(request(1, Operation::Read(target()), 300));
-    line.ends[0].post(request(2, Operation::Write(elsewhere), 10));
-    let now = line.now;
-    while let Some(outgoing) = line.ends[0].packet(now) {
-        line.ends[1].hear(now, &outgoing.packet);
+    for asked in [false, true] {
+        let mut line = Line::of(&config());
+        let elsewhere = Remote {
+            key: 99,
+            ..target()
+        };
+        line.ends[0].post(request(1, Operation::Read(target()), 300));
+        line.ends[0].post(request(2, Operation::Write(elsewhere), 10));
+        let now = line.now;
+        while let Some(outgoing) = line.ends[0].packet(now) {
+            line.ends[1].hear(now, &outgoing.packet);
+        }
+        assert_eq!(line.ends[1].pair.state(), State::Error);
+        if asked {
+            line.ends[1].modify(Modify::Error);
+        }
+        line.exchange(never);
+        let expected = [(1, Status::Success), (2, Status::RemoteAccess)];
+        assert_eq!(line.ends[0].completions, expected);
     }
-    assert_eq!(line.ends[1].pair.state(), State::Error);
-    line.exchange(never);
-    let expected = [(1, Status::Success), (2, Status::RemoteAccess)];
-    assert_eq!(line.ends[0].completions, expected);
 }
 
 /// IBTA 9.7.5.1.3: a NAK beyond a READ whose response is missing asks for it again. Here the
