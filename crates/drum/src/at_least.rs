@@ -1,0 +1,326 @@
+//! Polls as attempts: `z >= a x`, so that polling may be faster than completions come.
+//!
+//! At prices `p_x` of a work request and `p_z` of a poll, an application that polls more often than it
+//! must takes `w U'(x) = p_x` and `2 beta v z^-3 = p_z`; if that has fewer polls than completions, both
+//! rates are tied and it answers to `p_x + a p_z`.
+
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::fixed::{self, Answer, OPEN};
+use crate::host::{Host, Supply};
+use crate::kernel::{Kernel, Worth};
+use crate::math::{clamp, cube_root, min};
+use crate::mode::Options;
+use crate::newton::Model;
+use crate::pass::Pass;
+use crate::problem::{AnyKernel, Member, alpha, unit, with_kernel};
+use crate::rescue;
+use crate::solution::relative;
+use crate::supply::Staircase;
+
+/// One application.
+#[derive(Clone, Copy, Debug)]
+struct Application {
+    weight: f64,
+    /// `2 beta v`, the latency coefficient of `z`.
+    kappa: f64,
+    completions: f64,
+    floor: f64,
+    cap: f64,
+}
+
+/// Rates of one application at prices.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    x: f64,
+    z: f64,
+    /// `-1/phi''`: of `x`, or of `x` and `z` together if they are tied.
+    flexible_x: f64,
+    /// Of `z` on its own.
+    flexible_z: f64,
+    tied: bool,
+    throughput: f64,
+    latency: f64,
+}
+
+/// The problem of a host whose polls are attempts, each row over its unit.
+pub(crate) struct AtLeast {
+    kernel: AnyKernel,
+    applications: Vec<Application>,
+    /// Use of each row for a work request.
+    requests: Vec<Vec<f64>>,
+    /// Use of each row for a poll.
+    polls: Vec<Vec<f64>>,
+    hard: Vec<bool>,
+}
+
+impl AtLeast {
+    pub(crate) fn new(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone) -> Self {
+        let apps = &host.applications;
+        let application = |m: Member| Application {
+            weight: if m.counts { apps.weight[m.index] } else { 0.0 },
+            kappa: 2.0 * host.utility.latency * apps.latency_weight[m.index],
+            completions: apps.completions[m.index],
+            floor: apps.minimum[m.index],
+            cap: apps.maximum[m.index],
+        };
+        let column = |per_completion: bool| {
+            let row = |row: &crate::host::Row<'_>| {
+                let counts = row.is_per_completion() == per_completion;
+                let load = |m: Member| row.load_of(apps, m.index) / unit(&row.supply);
+                let entry = |m: Member| if counts { load(m) } else { 0.0 };
+                members.clone().map(entry).collect::<Vec<f64>>()
+            };
+            host.rows.iter().map(row).collect::<Vec<_>>()
+        };
+        let hard = |row: &crate::host::Row<'_>| matches!(row.supply, Supply::Capacity(_));
+        Self {
+            kernel: AnyKernel::new(alpha(host)),
+            applications: members.clone().map(application).collect(),
+            requests: column(false),
+            polls: column(true),
+            hard: host.rows.iter().map(hard).collect(),
+        }
+    }
+
+    fn price(&self, loads: &[Vec<f64>], prices: &[f64], j: usize) -> f64 {
+        loads
+            .iter()
+            .zip(prices)
+            .map(|(row, price)| row[j] * price)
+            .sum()
+    }
+
+    /// What application `j` answers.
+    fn answer(&self, prices: &[f64], j: usize) -> Rates {
+        let app = &self.applications[j];
+        let request = self.price(&self.requests, prices, j);
+        let poll = self.price(&self.polls, prices, j);
+        let alone = self.rate(app.weight, 0.0, request, app);
+        let z = min(cube_root(app.kappa / poll), 1e100);
+        if app.kappa > 0.0 && z >= app.completions * alone.rate {
+            return Rates {
+                x: alone.rate,
+                z,
+                flexible_x: alone.flexibility,
+                flexible_z: z * z * z * z / (3.0 * app.kappa),
+                tied: false,
+                throughput: alone.throughput,
+                latency: -0.5 * app.kappa / (z * z),
+            };
+        }
+        let kappa = app.kappa / (app.completions * app.completions);
+        let tied = self.rate(app.weight, kappa, request + app.completions * poll, app);
+        Rates {
+            x: tied.rate,
+            z: app.completions * tied.rate,
+            flexible_x: tied.flexibility,
+            flexible_z: 0.0,
+            tied: true,
+            throughput: tied.throughput,
+            latency: tied.latency,
+        }
+    }
+
+    /// Number of applications.
+    pub(crate) fn len(&self) -> usize {
+        self.applications.len()
+    }
+
+    /// What application `j` keeps after paying, and its use of each row.
+    pub(crate) fn keeps(&self, prices: &[f64], j: usize) -> (f64, [f64; Host::MOST_ROWS]) {
+        let rates = self.answer(prices, j);
+        let mut usage = [0.0; Host::MOST_ROWS];
+        for (usage, (requests, polls)) in
+            usage.iter_mut().zip(self.requests.iter().zip(&self.polls))
+        {
+            *usage = requests[j] * rates.x + polls[j] * rates.z;
+        }
+        let paid: f64 = usage.iter().zip(prices).map(|(u, p)| u * p).sum();
+        (rates.throughput + rates.latency - paid, usage)
+    }
+
+    fn rate(&self, weight: f64, kappa: f64, price: f64, app: &Application) -> Worth {
+        with_kernel!(self.kernel, k => {
+            let (w, c) = (k.weight(weight), k.kappa(kappa));
+            let free = k.answer::<true>(w, c, price);
+            let ends = [k.variable(app.floor), k.variable(app.cap)];
+            let variable = clamp(free, min(ends[0], ends[1]), ends[0].max(ends[1]));
+            let mut worth = k.worth(w, c, variable);
+            if variable != free {
+                worth.flexibility = 0.0;
+            }
+            worth
+        })
+    }
+
+    /// Use of a row by rates of all applications.
+    fn usage(&self, rates: &[(f64, f64)], r: usize) -> f64 {
+        let of =
+            |(j, &(x, z)): (usize, &(f64, f64))| self.requests[r][j] * x + self.polls[r][j] * z;
+        rates.iter().enumerate().map(of).sum()
+    }
+
+    /// Scales what rates have above their floors until they fit.
+    fn fit(&self, rates: &mut [(f64, f64)]) {
+        for ((x, z), app) in rates.iter_mut().zip(&self.applications) {
+            *x = clamp(*x, app.floor, app.cap);
+            *z = z.max(app.completions * *x);
+        }
+        let floors: Vec<(f64, f64)> = self
+            .applications
+            .iter()
+            .map(|app| (app.floor, app.completions * app.floor))
+            .collect();
+        for _ in 0..3 {
+            let room = |r: usize| {
+                let (used, base) = (self.usage(rates, r), self.usage(&floors, r));
+                if used > 1.0 {
+                    (1.0 - base) / (used - base)
+                } else {
+                    1.0
+                }
+            };
+            let factor = (0..self.hard.len())
+                .filter(|&r| self.hard[r])
+                .map(room)
+                .fold(1.0, min);
+            if factor >= 1.0 {
+                return;
+            }
+            for ((x, z), floor) in rates.iter_mut().zip(&floors) {
+                *x = floor.0 + (*x - floor.0) * factor;
+                *z = floor.1 + (*z - floor.1) * factor;
+            }
+        }
+    }
+
+    fn value(&self, rates: &[(f64, f64)]) -> f64 {
+        let of = |(app, &(x, z)): (&Application, &(f64, f64))| {
+            let throughput = with_kernel!(self.kernel, k => {
+                k.worth(k.weight(app.weight), k.kappa(0.0), k.variable(x)).throughput
+            });
+            let latency = if app.kappa > 0.0 {
+                0.5 * app.kappa / (z * z)
+            } else {
+                0.0
+            };
+            throughput - latency
+        };
+        self.applications.iter().zip(rates).map(of).sum()
+    }
+}
+
+impl<const R: usize> Model<R> for AtLeast {
+    fn pass(&self, prices: [f64; R]) -> Pass<R> {
+        let mut pass = Pass::ZERO;
+        let rows = self.hard.len();
+        for j in 0..self.applications.len() {
+            let rates = self.answer(&prices[..rows], j);
+            let completions = self.applications[j].completions;
+            pass.throughput += rates.throughput;
+            pass.latency += rates.latency;
+            for r in 0..rows {
+                let (request, poll) = (self.requests[r][j], self.polls[r][j]);
+                pass.usage[r] += request * rates.x + poll * rates.z;
+                for q in 0..rows {
+                    let (other, other_poll) = (self.requests[q][j], self.polls[q][j]);
+                    pass.response[r][q] += if rates.tied {
+                        let load = request + completions * poll;
+                        load * (other + completions * other_poll) * rates.flexible_x
+                    } else {
+                        request * other * rates.flexible_x + poll * other_poll * rates.flexible_z
+                    };
+                }
+            }
+        }
+        pass
+    }
+
+    fn first_prices(&self) -> [f64; R] {
+        let mut prices = [0.0; R];
+        for r in 0..self.hard.len() {
+            let full: f64 = self.requests[r].iter().chain(&self.polls[r]).sum();
+            prices[r] = if full > 0.0 {
+                self.applications.len() as f64
+            } else {
+                0.0
+            };
+        }
+        prices
+    }
+
+    fn is_linear(&self) -> bool {
+        matches!(self.kernel, AnyKernel::Linear(_))
+    }
+}
+
+/// Solves the problem; answers with rates of work requests and of polls.
+pub(crate) fn solve(
+    problem: &AtLeast,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<(Answer, Vec<f64>), Error> {
+    let mut first = attempt(problem, supplies, start, options)?;
+    let gap = |solved: &(Answer, Vec<f64>)| {
+        let answer = &solved.0;
+        relative(
+            answer.bound - answer.objective,
+            answer.objective,
+            answer.bound,
+        )
+    };
+    let Some(rest) = rescue::rest(options, first.0.passes) else {
+        return Ok(first);
+    };
+    if gap(&first) <= options.tolerance.max(OPEN) {
+        return Ok(first);
+    }
+    let (start, passes) =
+        rescue::prices::<ROWS, _>(problem, supplies, &first.0.prices, rest.iterations);
+    first.0.passes += passes;
+    let Ok(mut second) = attempt(problem, supplies, Some(&start), &rest) else {
+        return Ok(first);
+    };
+    let passes = first.0.passes + second.0.passes;
+    (first.0.passes, second.0.passes) = (passes, passes);
+    Ok(if gap(&second) < gap(&first) {
+        second
+    } else {
+        first
+    })
+}
+
+const ROWS: usize = Host::MOST_ROWS;
+
+fn attempt(
+    problem: &AtLeast,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<(Answer, Vec<f64>), Error> {
+    let minimum = fixed::minimise_staircases::<ROWS, _>(problem, supplies, start, options)?;
+    let answer = |j: usize| {
+        let rates = problem.answer(&minimum.prices[..supplies.len()], j);
+        (rates.x, rates.z)
+    };
+    let mut rates: Vec<(f64, f64)> = (0..problem.applications.len()).map(answer).collect();
+    problem.fit(&mut rates);
+    let cost = |(r, supply): (usize, &Staircase)| supply.cost(problem.usage(&rates, r));
+    let costs: f64 = supplies.iter().enumerate().map(cost).sum();
+    let objective = problem.value(&rates) - costs;
+    if !objective.is_finite() {
+        return Err(Error::Range);
+    }
+    let (x, z) = rates.into_iter().unzip();
+    let answer = Answer {
+        objective,
+        bound: minimum.bound.max(objective),
+        rates: x,
+        prices: minimum.prices[..supplies.len()].to_vec(),
+        passes: minimum.passes,
+    };
+    Ok((answer, z))
+}

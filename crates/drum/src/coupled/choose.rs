@@ -1,0 +1,186 @@
+//! Networks in which only some flows of each host count.
+//!
+//! The dual function of all choices at once is convex; its value at any prices bounds what any choice is
+//! worth. A subgradient method finds good prices, the flows that they choose are frozen, and the
+//! network's solver does the rest.
+
+use alloc::vec::Vec;
+
+use crate::coupled::order::{Order, Sums};
+use crate::coupled::owner::{CoupledOptions, Owner};
+use crate::coupled::problem::Source;
+use crate::coupled::selection::{Choice, Selection};
+use crate::coupled::solve::{CoupledSolution, Fleet, check_alpha};
+use crate::error::{Error, Place};
+use crate::host::Utility;
+use crate::workers::Workers;
+
+/// Steps of the subgradient method in a round.
+const STEPS: usize = 100;
+/// Rounds of better prices, and the solution of the choice that they make.
+const ROUNDS: u32 = 8;
+/// Steps without a better bound after which steps become shorter.
+const PATIENCE: usize = 5;
+/// Part of a diagonal Newton step that the first steps take.
+const LENGTH: f64 = 0.5;
+
+/// Solves the problem of a network in which only some flows of each host count. The bound holds for
+/// every choice; a gap may remain that no choice closes.
+///
+/// Flows must have no least rates.
+///
+/// # Errors
+/// What is wrong with the problem, as [`Error`] says; a choice of none, or one that needs an outage
+/// value (below) where that isn't finite.
+pub fn solve_chosen<S: Source, W: Workers>(
+    source: &S,
+    selection: Selection,
+    options: &CoupledOptions,
+    workers: &W,
+) -> Result<CoupledSolution, Error> {
+    check(source.utility(), selection)?;
+    let mut fleet = Fleet::new(source, selection)?;
+    let rough = CoupledOptions {
+        tolerance: 1e-2,
+        trace: false,
+        ..*options
+    };
+    let mut owner = Owner::new(source.capacities(), rough);
+    fleet.drive(&mut owner, workers)?;
+    let mut search = Search::new(owner.prices().to_vec(), source.capacities());
+    let mut passes = owner.iterations();
+    let mut best: Option<CoupledSolution> = None;
+    let mut start = search.best.clone();
+    for round in 0..ROUNDS {
+        if round == 0 || round % 2 == 1 {
+            search.run(&mut fleet, workers, LENGTH / f64::from(1 + 4 * round));
+            start.clone_from(&search.best);
+        }
+        fleet.carry_out(&choice(&start), workers);
+        let mut owner = Owner::with_prices(source.capacities(), *options, &start);
+        fleet.drive(&mut owner, workers)?;
+        passes += owner.iterations() + 2;
+        if best
+            .as_ref()
+            .is_none_or(|best| owner.value() > best.objective)
+        {
+            best = Some(fleet.solution(&owner));
+        }
+        // The optimum of a choice that its own prices make again is the best of all.
+        start.copy_from_slice(owner.prices());
+        search.evaluate(&mut fleet, workers, &start);
+        let value = best
+            .as_ref()
+            .map_or(f64::NEG_INFINITY, |best| best.objective);
+        if search.bound - value <= options.tolerance * value.abs().max(search.bound.abs()) {
+            break;
+        }
+    }
+    let mut solution = best.unwrap_or_default();
+    solution.dual_bound = search.bound;
+    solution.prices = search.best;
+    solution.iterations = passes + search.steps;
+    Ok(solution)
+}
+
+fn check(utility: Utility, selection: Selection) -> Result<(), Error> {
+    let alpha = check_alpha(utility)?;
+    match selection.choice {
+        Choice::TopUtilities(0) | Choice::ActiveSet(0) => Err(Error::Selection {
+            expected: "at least 1".into(),
+        }),
+        Choice::ActiveSet(_)
+            if (alpha >= 1.0 || utility.latency > 0.0) && selection.outage >= 0.0 =>
+        {
+            Err(Error::Unsupported {
+                place: Place::Field("outage"),
+                reason: "serving nobody would be best: utilities are negative",
+                hint: "give the value of a flow that doesn't send, such as that of a thousandth of its share",
+            })
+        }
+        _ if !selection.outage.is_finite() => Err(Error::Number {
+            place: Place::Field("outage"),
+            value: selection.outage,
+            expected: "a number",
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Diagonally scaled subgradient steps that keep the best bound.
+struct Search<'a> {
+    capacities: &'a [f64],
+    best: Vec<f64>,
+    bound: f64,
+    steps: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(prices: Vec<f64>, capacities: &'a [f64]) -> Self {
+        Self {
+            capacities,
+            best: prices,
+            bound: f64::INFINITY,
+            steps: 0,
+        }
+    }
+
+    /// Value of the dual function at prices, which become the best if it is lowest there.
+    fn evaluate<'f, S: Source, W: Workers>(
+        &mut self,
+        fleet: &'f mut Fleet<'_, S>,
+        workers: &W,
+        prices: &[f64],
+    ) -> (f64, &'f Sums) {
+        let sums = fleet.carry_out(&choice(prices), workers);
+        let paid: f64 = prices.iter().zip(self.capacities).map(|(p, b)| p * b).sum();
+        let dual = sums.worth + paid;
+        if dual < self.bound {
+            self.bound = dual;
+            self.best.copy_from_slice(prices);
+        }
+        (dual, sums)
+    }
+
+    fn run<S: Source, W: Workers>(&mut self, fleet: &mut Fleet<'_, S>, workers: &W, first: f64) {
+        let mut length = first;
+        let mut prices = self.best.clone();
+        let mut without = 0;
+        for _ in 0..STEPS {
+            self.steps += 1;
+            let before = self.bound;
+            let (dual, sums) = self.evaluate(fleet, workers, &prices);
+            without = if dual < before { 0 } else { without + 1 };
+            if dual.is_finite() {
+                step(self.capacities, &mut prices, sums, length);
+            }
+            if !dual.is_finite() || without > PATIENCE {
+                length *= 0.6;
+                without = 0;
+                prices.clone_from(&self.best);
+            }
+        }
+    }
+}
+
+/// The choice at prices.
+fn choice(prices: &[f64]) -> Order {
+    Order::Answer {
+        prices: prices.to_vec(),
+        choose: true,
+    }
+}
+
+/// A step of the prices against what is left of the rows.
+fn step(capacities: &[f64], prices: &mut [f64], sums: &Sums, length: f64) {
+    for (r, price) in prices.iter_mut().enumerate() {
+        let step = length * (capacities[r] - sums.loads[r]) / sums.weights[r];
+        if step.is_finite() {
+            // A price changes by half at most, so that flows keep theirs.
+            *price = (*price - step).clamp(0.5 * *price, 2.0 * *price + length * 1e-3);
+        } else {
+            // No flow was chosen that uses the row.
+            *price *= 1.0 - length;
+        }
+    }
+}

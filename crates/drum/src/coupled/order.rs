@@ -1,0 +1,125 @@
+//! What hosts are told to do, and what they tell.
+
+use alloc::vec::Vec;
+
+/// What all hosts are to do next, and tell the sums of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// Tell what rates of 1 would use of each row.
+    Weigh,
+    /// Take the smallest of the shares of a flow's rows as its rate.
+    Begin {
+        /// Equal share of each row (WQE/s).
+        shares: Vec<f64>,
+    },
+    /// Take a proximal step against prices.
+    Prox {
+        /// Extrapolated price of each row.
+        point: Vec<f64>,
+        /// Where the curvature of the step comes from.
+        curvature: Curvature,
+    },
+    /// Take the best rates at prices, and tell what flows keep after paying for them.
+    Answer {
+        /// Price of each row.
+        prices: Vec<f64>,
+        /// Whether flows that are to count are chosen at these prices.
+        choose: bool,
+    },
+    /// Take the best rates at prices, and tell what proximal steps from them need.
+    Resume {
+        /// Price of each row.
+        prices: Vec<f64>,
+    },
+    /// Tell what flows would keep at prices; rates stay.
+    Bound {
+        /// Price of each row.
+        prices: Vec<f64>,
+    },
+    /// Tell what the rates are worth once they are reduced to fit the rows; rates stay.
+    Value {
+        /// How each row is repaired, see [`Order::Keep`].
+        repair: Vec<f64>,
+    },
+    /// Reduce the rates to fit the rows: they are the result.
+    ///
+    /// A row with code `r >= 0` takes `r T / phi'` of a flow's rate above its least one, where `T` is the
+    /// flow's use of the row; with code `r < 0` it leaves `1 + r` of it. The row that takes most decides.
+    Keep {
+        /// How each row is repaired.
+        repair: Vec<f64>,
+    },
+}
+
+/// Where the curvature of proximal steps comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curvature {
+    /// It is that of the utility at the rates before the step.
+    Renewed,
+    /// As `Renewed`, and the curvature after this step is remembered.
+    Remembered,
+    /// It is the remembered one: with it, steps converge from anywhere.
+    Frozen,
+}
+
+/// What rates add up to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// Use of each row.
+    pub loads: Vec<f64>,
+    /// A weight for each row: how strongly its use answers to its price, `sum T^2 deg / c` after a
+    /// proximal step, `sum T^2 (x - lo) / phi'(x)` otherwise.
+    pub weights: Vec<f64>,
+    /// The largest `T / phi'` of each row's flows: how much a flow loses at most when the row's price
+    /// rises; 0 after a proximal step.
+    pub tops: Vec<f64>,
+    /// Use of each row by the least rates; empty where they are all 0.
+    pub floors: Vec<f64>,
+    /// What the rates are worth (`Value`, `Keep`), or what flows keep after paying (`Answer`, `Bound`).
+    pub worth: f64,
+    /// Sum of `(c (x+ - x))^2` of a proximal step: what is left of optimality.
+    pub residual: f64,
+}
+
+impl Sums {
+    /// Zero for so many rows.
+    pub fn zero(rows: usize) -> Self {
+        Self {
+            loads: alloc::vec![0.0; rows],
+            weights: alloc::vec![0.0; rows],
+            tops: alloc::vec![0.0; rows],
+            ..Self::default()
+        }
+    }
+
+    /// Zero again, keeping buffers.
+    pub(crate) fn clear(&mut self) {
+        self.loads.fill(0.0);
+        self.weights.fill(0.0);
+        self.tops.fill(0.0);
+        self.floors.clear();
+        (self.worth, self.residual) = (0.0, 0.0);
+    }
+
+    /// Adds the sums of others.
+    pub(crate) fn add(&mut self, other: &Self) {
+        add(&mut self.loads, &other.loads);
+        add(&mut self.weights, &other.weights);
+        for (top, other) in self.tops.iter_mut().zip(&other.tops) {
+            *top = if *other > *top { *other } else { *top };
+        }
+        if !other.floors.is_empty() {
+            self.floors.resize(self.loads.len(), 0.0);
+            add(&mut self.floors, &other.floors);
+        }
+        self.worth += other.worth;
+        self.residual += other.residual;
+    }
+}
+
+/// Adds one list to another.
+pub(crate) fn add(to: &mut [f64], what: &[f64]) {
+    for (to, what) in to.iter_mut().zip(what) {
+        *to += what;
+    }
+}

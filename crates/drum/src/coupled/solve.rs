@@ -1,0 +1,244 @@
+//! The network's solver in one process: blocks of hosts, worked on by any number of threads.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::coupled::agent::{Curve, Desk, Held, carry_out};
+use crate::coupled::order::{Curvature, Order, Sums};
+use crate::coupled::owner::{CoupledOptions, Owner};
+use crate::coupled::problem::Source;
+use crate::coupled::selection::{Choice, Selection};
+use crate::error::{Error, Place};
+use crate::host::{Fairness, Utility};
+use crate::trace::Trace;
+use crate::workers::Workers;
+
+/// Blocks that hosts are put in: sums are made by block, so more threads than this don't help.
+const BLOCKS: usize = 32;
+
+/// Rates of a network's flows, what they are worth, and what could be reached at most.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CoupledSolution {
+    /// Value of the rates; they keep every row.
+    pub objective: f64,
+    /// Nothing that keeps the rows is worth more.
+    pub dual_bound: f64,
+    /// Rate of each flow (WQE/s), host by host.
+    pub x: Vec<f64>,
+    /// Price of each row, in utility for a unit of its capacity.
+    pub prices: Vec<f64>,
+    /// How much of each row is used.
+    pub usage: Vec<f64>,
+    /// Lists summed up over all hosts (all-reduces).
+    pub iterations: usize,
+    /// What was known after each of them; values only if the options asked for a trace.
+    pub trace: Trace,
+    /// Which flows count, under a choice among them; empty where all do.
+    pub counts: Vec<bool>,
+}
+
+impl CoupledSolution {
+    /// How far the value can be from the best at most, over the size of the value.
+    pub fn relative_gap(&self) -> f64 {
+        let gap = (self.dual_bound - self.objective).max(0.0);
+        crate::solution::relative(gap, self.objective, self.dual_bound)
+    }
+}
+
+/// Solves the problem of a network.
+///
+/// # Errors
+/// What is wrong with the problem, as [`Error`] says.
+///
+/// # Determinism
+/// The result doesn't depend on the number of threads, bit for bit, and is that of
+/// [`Coordinator`](super::Coordinator) and its agents.
+pub fn solve<S: Source, W: Workers>(
+    source: &S,
+    options: &CoupledOptions,
+    workers: &W,
+) -> Result<CoupledSolution, Error> {
+    let mut fleet = Fleet::new(source, Selection::default())?;
+    let mut owner = Owner::new(source.capacities(), *options);
+    fleet.drive(&mut owner, workers)?;
+    Ok(fleet.solution(&owner))
+}
+
+/// Alpha of a network's utility, if prices can be found under it.
+pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
+    let refuse = |reason, hint| {
+        Err(Error::Unsupported {
+            place: Place::Field("alpha"),
+            reason,
+            hint,
+        })
+    };
+    match utility.fairness {
+        Fairness::Alpha(alpha) if alpha > 0.0 && alpha <= 32.0 => Ok(alpha),
+        Fairness::Alpha(alpha) if !(alpha >= 0.0 && alpha.is_finite()) => Err(Error::Number {
+            place: Place::Field("alpha"),
+            value: alpha,
+            expected: "a number that is not negative",
+        }),
+        Fairness::Alpha(0.0) => refuse(
+            "a network's prices need utilities that bend",
+            "take a small alpha, such as 0.1",
+        ),
+        Fairness::Alpha(_) | Fairness::MaxMin => refuse(
+            "a network's prices leave the range of numbers",
+            "take an alpha of at most 32, which is within 2 percent of max-min",
+        ),
+    }
+}
+
+/// Hosts of a block, numbered from 0.
+pub(crate) fn block_range(hosts: usize, block: usize) -> Range<usize> {
+    let blocks = BLOCKS.min(hosts);
+    hosts * block / blocks..hosts * (block + 1) / blocks
+}
+
+/// Number of blocks for so many hosts.
+pub(crate) fn block_count(hosts: usize) -> usize {
+    BLOCKS.min(hosts)
+}
+
+/// A run of hosts that one worker carries orders out for.
+struct Block {
+    hosts: Range<usize>,
+    rates: Vec<f64>,
+    curvature: Vec<f32>,
+    counts: Vec<bool>,
+    desk: Desk,
+    host: Sums,
+    sums: Sums,
+}
+
+/// All hosts of a network in one process.
+pub(crate) struct Fleet<'a, S> {
+    source: &'a S,
+    curve: Curve,
+    selection: Selection,
+    blocks: Vec<Block>,
+    sums: Sums,
+}
+
+impl<'a, S: Source> Fleet<'a, S> {
+    pub(crate) fn new(source: &'a S, selection: Selection) -> Result<Self, Error> {
+        let curve = Curve::new(check_alpha(source.utility())?);
+        let rows = source.capacities().len();
+        let block = |index| {
+            let hosts = block_range(source.hosts(), index);
+            let flows = hosts.clone().map(|host| source.flows(host)).sum();
+            Block {
+                hosts,
+                rates: alloc::vec![0.0; flows],
+                curvature: Vec::new(),
+                counts: if selection.choice == Choice::All {
+                    Vec::new()
+                } else {
+                    alloc::vec![true; flows]
+                },
+                desk: Desk::default(),
+                host: Sums::zero(rows),
+                sums: Sums::zero(rows),
+            }
+        };
+        if source.hosts() == 0 {
+            return Err(Error::Empty);
+        }
+        Ok(Self {
+            source,
+            curve,
+            selection,
+            blocks: (0..block_count(source.hosts())).map(block).collect(),
+            sums: Sums::zero(rows),
+        })
+    }
+
+    /// Carries out orders until rates are final.
+    pub(crate) fn drive<W: Workers>(
+        &mut self,
+        owner: &mut Owner,
+        workers: &W,
+    ) -> Result<(), Error> {
+        let mut next = Some(owner.first());
+        while let Some(order) = next {
+            next = owner.on_sums(self.carry_out(&order, workers))?;
+        }
+        Ok(())
+    }
+
+    /// Carries out an order on all hosts and adds up what they tell.
+    pub(crate) fn carry_out<W: Workers>(&mut self, order: &Order, workers: &W) -> &Sums {
+        let (source, curve, selection) = (self.source, self.curve, self.selection);
+        workers.for_each(&mut self.blocks, |_, block| {
+            block.carry_out(source, curve, selection, order)
+        });
+        self.sums.clear();
+        for block in &self.blocks {
+            self.sums.add(&block.sums);
+        }
+        &self.sums
+    }
+
+    pub(crate) fn solution(&self, owner: &Owner) -> CoupledSolution {
+        let flows = self.blocks.iter().map(|block| block.rates.len()).sum();
+        let mut x = Vec::with_capacity(flows);
+        let mut counts = Vec::new();
+        for block in &self.blocks {
+            x.extend_from_slice(&block.rates);
+            counts.extend_from_slice(&block.counts);
+        }
+        CoupledSolution {
+            objective: owner.value(),
+            dual_bound: owner.bound(),
+            x,
+            prices: owner.prices().to_vec(),
+            usage: owner.loads().to_vec(),
+            iterations: owner.iterations(),
+            trace: owner.trace().clone(),
+            counts,
+        }
+    }
+}
+
+impl Block {
+    fn carry_out<S: Source>(
+        &mut self,
+        source: &S,
+        curve: Curve,
+        selection: Selection,
+        order: &Order,
+    ) {
+        if matches!(
+            order,
+            Order::Prox {
+                curvature: Curvature::Remembered,
+                ..
+            }
+        ) {
+            self.curvature.resize(self.rates.len(), 0.0);
+        }
+        self.sums.clear();
+        let mut first = 0;
+        for host in self.hosts.clone() {
+            source.fill(host, &mut self.desk.flows);
+            let flows = first..first + self.desk.flows.len();
+            first = flows.end;
+            let mut held = Held {
+                rates: &mut self.rates[flows.clone()],
+                curvature: self.curvature.get_mut(flows.clone()).unwrap_or_default(),
+                counts: self.counts.get_mut(flows).unwrap_or_default(),
+            };
+            self.host.clear();
+            carry_out(
+                curve,
+                order,
+                &mut self.desk,
+                &mut held,
+                (selection, &mut self.host),
+            );
+            self.sums.add(&self.host);
+        }
+    }
+}

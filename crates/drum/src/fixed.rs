@@ -1,0 +1,200 @@
+//! The convex problem of a fixed selection, with its certificate.
+
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::host::Host;
+use crate::mode::Options;
+use crate::newton::{Limits, Minimum, Model, minimise};
+use crate::pass::Output;
+use crate::problem::{Block, LANES, Problem};
+use crate::rescue;
+use crate::solution::relative;
+use crate::supply::{Cell, Staircase};
+
+/// Rates of a problem's applications, and what they prove, in the problem's units.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) objective: f64,
+    pub(crate) bound: f64,
+    /// By application of the problem, feasible.
+    pub(crate) rates: Vec<f64>,
+    /// By row of the host, for the row's unit.
+    pub(crate) prices: Vec<f64>,
+    pub(crate) passes: usize,
+}
+
+/// The staircases of a host's rows.
+pub(crate) fn staircases(host: &Host<'_>) -> Vec<Staircase> {
+    host.rows
+        .iter()
+        .map(|row| Staircase::new(&row.supply))
+        .collect()
+}
+
+/// Solves `problem`, whose rows have these supplies, from `start` (prices for the rows' units) if there
+/// is one.
+pub(crate) fn solve(
+    problem: &Problem,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Answer, Error> {
+    match problem.rows.len() {
+        1 => solve_rows::<1>(problem, supplies, start, options),
+        2 => solve_rows::<2>(problem, supplies, start, options),
+        3 => solve_rows::<3>(problem, supplies, start, options),
+        _ => solve_rows::<{ Host::MOST_ROWS }>(problem, supplies, start, options),
+    }
+}
+
+/// Relative gap above which prices are looked for in another way.
+pub(crate) const OPEN: f64 = 1e-10;
+
+fn solve_rows<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Answer, Error> {
+    let mut answer = attempt::<R>(problem, supplies, start, options)?;
+    let gap = |answer: &Answer| {
+        relative(
+            answer.bound - answer.objective,
+            answer.objective,
+            answer.bound,
+        )
+    };
+    let Some(rest) = rescue::rest(options, answer.passes) else {
+        return Ok(answer);
+    };
+    if gap(&answer) <= options.tolerance.max(OPEN) {
+        return Ok(answer);
+    }
+    let (start, passes) =
+        rescue::prices::<R, _>(problem, supplies, &answer.prices, rest.iterations);
+    answer.passes += passes;
+    let Ok(mut second) = attempt::<R>(problem, supplies, Some(&start), &rest) else {
+        return Ok(answer);
+    };
+    let passes = answer.passes + second.passes;
+    (answer.passes, second.passes) = (passes, passes);
+    Ok(if gap(&second) < gap(&answer) {
+        second
+    } else {
+        answer
+    })
+}
+
+fn attempt<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Answer, Error> {
+    let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
+    let rates = rates_at(problem, supplies, &minimum);
+    let costs = problem.usage(&rates);
+    let costs = supplies
+        .iter()
+        .zip(costs)
+        .map(|(supply, usage)| supply.cost(usage));
+    let objective = problem.value(&rates) - costs.sum::<f64>();
+    if !objective.is_finite() {
+        return Err(Error::Range);
+    }
+    Ok(Answer {
+        objective,
+        bound: minimum.bound.max(objective),
+        rates: rates.as_flattened()[..problem.applications].to_vec(),
+        prices: minimum.prices[..supplies.len()].to_vec(),
+        passes: minimum.passes,
+    })
+}
+
+/// The answers to the prices found, made feasible.
+fn rates_at<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    minimum: &Minimum<R>,
+) -> Vec<Block> {
+    let mut rates = alloc::vec![[0.0; LANES]; problem.blocks()];
+    problem.answers(minimum.prices, Output::Rates(&mut rates));
+    let hard: Vec<bool> = (0..R)
+        .map(|r| supplies.get(r).is_some_and(Staircase::is_hard))
+        .collect();
+    problem.fit(&mut rates, &hard);
+    rates
+}
+
+/// Minimises over all prices: within cells, and from cell to cell as long as that lowers the dual
+/// function. What rows are worth is a sum over rows, so where no row alone moves on, none do together.
+///
+/// # Errors
+/// [`Error::Range`] if no finite bound was found.
+pub(crate) fn minimise_staircases<const R: usize, M: Model<R>>(
+    model: &M,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Minimum<R>, Error> {
+    let limits = Limits {
+        tolerance: options.tolerance,
+        passes: options.iterations,
+    };
+    let start: Option<[f64; R]> =
+        start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));
+    let holds = |r: usize, price: f64| supplies.get(r).map_or(0, |supply| supply.cell_of(price));
+    let mut chosen: [usize; R] =
+        core::array::from_fn(|r| start.map_or(0, |prices| holds(r, prices[r])));
+    let mut at: Option<Minimum<R>> = None;
+    let mut passes = 0;
+    loop {
+        let cell = |r: usize| {
+            supplies
+                .get(r)
+                .map_or(Cell::UNUSED, |supply| supply.cells()[chosen[r]])
+        };
+        let cells: [Cell; R] = core::array::from_fn(cell);
+        let from = at.map(|at| at.prices).or(start);
+        let minimum = minimise(model, cells, from, limits);
+        passes += minimum.passes;
+        let done = Minimum { passes, ..minimum };
+        if !step(&mut chosen, supplies, &done) || passes > limits.passes {
+            return if done.bound.is_finite() {
+                Ok(done)
+            } else {
+                Err(Error::Range)
+            };
+        }
+        at = Some(done);
+    }
+}
+
+/// Moves to a neighbouring cell of each row whose price rests at that end and wants to go on; says
+/// whether any did.
+fn step<const R: usize>(chosen: &mut [usize; R], supplies: &[Staircase], at: &Minimum<R>) -> bool {
+    let mut moved = false;
+    for (r, supply) in supplies
+        .iter()
+        .enumerate()
+        .filter(|(_, supply)| !supply.is_hard())
+    {
+        let cells = supply.cells();
+        let cell = cells[chosen[r]];
+        let usage = at.pass.usage[r];
+        let noise = 1e-12 * usage.abs();
+        let above = cells.get(chosen[r] + 1);
+        let below = chosen[r].checked_sub(1).map(|index| &cells[index]);
+        if above.is_some() && at.prices[r] >= cell.high && usage > cell.capacity + noise {
+            chosen[r] += 1;
+            moved = true;
+        } else if below.is_some_and(|below| usage < below.capacity - noise)
+            && at.prices[r] <= cell.low
+        {
+            chosen[r] -= 1;
+            moved = true;
+        }
+    }
+    moved
+}

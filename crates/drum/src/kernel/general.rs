@@ -1,0 +1,139 @@
+//! Any alpha above 0, in `t = -ln x`: `phi' = w e^(alpha t) + kappa e^(3t)`. Weights are logarithms, so
+//! that great alpha don't overflow.
+
+use super::{Kernel, Worth, flexibility};
+use crate::math::{clamp, exp, ln, min};
+
+#[derive(Clone, Copy)]
+pub(crate) struct General {
+    pub(super) alpha: f64,
+    pub(super) inverse: f64,
+    /// Newton's steps that bring an answer to rounding: the more, the more its slopes differ.
+    steps: u32,
+    /// `1 / (1 - alpha)`, or 0 at 1, where throughput is a logarithm.
+    scale: f64,
+}
+
+/// Stands for the logarithm of 0: so small that no rate makes up for it.
+const NOTHING: f64 = -1e8;
+
+/// Largest size of `t`: rates between 1e-290 and 1e290.
+const WIDEST: f64 = 668.0;
+
+impl General {
+    pub(crate) fn new(alpha: f64) -> Self {
+        let scale = if alpha == 1.0 {
+            0.0
+        } else {
+            1.0 / (1.0 - alpha)
+        };
+        let steps = match alpha {
+            0.25.. => 6,
+            0.05.. => 12,
+            _ => 60,
+        };
+        Self {
+            alpha,
+            inverse: 1.0 / alpha,
+            steps,
+            scale,
+        }
+    }
+
+    /// Newton's step on the logarithm of phi' over the price, which is convex with slopes between
+    /// alpha and 3: it comes closer from one side.
+    #[inline(always)]
+    fn step(self, t: f64, weight: f64, kappa: f64) -> f64 {
+        let throughput = exp(self.alpha * t + weight);
+        let latency = exp(3.0 * t + kappa);
+        let sum = throughput + latency;
+        ln(sum) * sum / (self.alpha * throughput + 3.0 * latency)
+    }
+
+    #[inline(always)]
+    fn logarithm(value: f64) -> f64 {
+        if value > 0.0 { ln(value) } else { NOTHING }
+    }
+}
+
+impl Kernel for General {
+    const FALLING: bool = true;
+
+    #[inline(always)]
+    fn weight(self, weight: f64) -> f64 {
+        Self::logarithm(weight)
+    }
+
+    #[inline(always)]
+    fn kappa(self, kappa: f64) -> f64 {
+        Self::logarithm(kappa)
+    }
+
+    #[inline(always)]
+    fn variable(self, rate: f64) -> f64 {
+        if rate == f64::INFINITY {
+            -WIDEST
+        } else {
+            -ln(rate)
+        }
+    }
+
+    #[inline(always)]
+    fn answer<const LATENCY: bool>(self, weight: f64, kappa: f64, price: f64) -> f64 {
+        let mut variable = [0.0];
+        self.answers::<LATENCY>(&[weight], &[kappa], &[price], &mut variable);
+        variable[0]
+    }
+
+    /// All of them step by step, since a loop with loops inside doesn't become vector instructions.
+    #[inline(always)]
+    fn answers<const LATENCY: bool>(
+        self,
+        weight: &[f64],
+        kappa: &[f64],
+        price: &[f64],
+        t: &mut [f64],
+    ) {
+        let n = t.len();
+        let (weight, kappa, price) = (&weight[..n], &kappa[..n], &price[..n]);
+        for i in 0..n {
+            let target = ln(price[i]);
+            t[i] = (target - weight[i]) * self.inverse;
+            if LATENCY {
+                t[i] = min(t[i], (target - kappa[i]) * (1.0 / 3.0));
+            }
+        }
+        for _ in 0..if LATENCY { self.steps } else { 0 } {
+            for i in 0..n {
+                let target = ln(price[i]);
+                t[i] -= self.step(t[i], weight[i] - target, kappa[i] - target);
+            }
+        }
+        for i in 0..n {
+            t[i] = clamp(t[i], -WIDEST, WIDEST);
+        }
+    }
+
+    #[inline(always)]
+    fn slope(self, weight: f64, kappa: f64, t: f64) -> f64 {
+        exp(self.alpha * t + weight) + exp(3.0 * t + kappa)
+    }
+
+    #[inline(always)]
+    fn worth(self, weight: f64, kappa: f64, t: f64) -> Worth {
+        let rate = exp(-t);
+        let throughput = exp(self.alpha * t + weight);
+        let latency = exp(3.0 * t + kappa);
+        let utility = if self.scale == 0.0 {
+            -t * exp(weight)
+        } else {
+            throughput * rate * self.scale
+        };
+        Worth {
+            rate,
+            throughput: utility,
+            latency: -0.5 * latency * rate,
+            flexibility: flexibility((self.alpha * throughput + 3.0 * latency) / rate),
+        }
+    }
+}

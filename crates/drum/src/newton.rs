@@ -1,0 +1,292 @@
+//! The prices of a fixed selection: projected Newton on the dual function.
+//!
+//! `D(prices) = sum of worth(prices) + sum over applications of max phi(x) - p x` is convex, and each of
+//! its values is a bound. Where rows bind, usage is close to a power of the prices, so Newton's step on
+//! logarithms comes close in a few passes from far away; Newton's step on `D` itself with a line search
+//! takes over when that doesn't lower `D`.
+
+use crate::linear::solve_symmetric;
+use crate::math::clamp;
+use crate::pass::{Output, Pass};
+use crate::problem::{AnyKernel, Problem};
+use crate::supply::Cell;
+
+/// Applications that answer to the prices of `R` rows.
+pub(crate) trait Model<const R: usize> {
+    /// What they answer.
+    fn pass(&self, prices: [f64; R]) -> Pass<R>;
+
+    /// Prices to begin with, at which all rates are finite; 0 for rows that nobody uses.
+    fn first_prices(&self) -> [f64; R];
+
+    /// Whether throughput counts at alpha 0.
+    fn is_linear(&self) -> bool;
+}
+
+impl<const R: usize> Model<R> for Problem {
+    fn pass(&self, prices: [f64; R]) -> Pass<R> {
+        self.answers(prices, Output::Nothing)
+    }
+
+    fn first_prices(&self) -> [f64; R] {
+        self.typical_prices()
+    }
+
+    fn is_linear(&self) -> bool {
+        matches!(self.kernel, AnyKernel::Linear(_))
+    }
+}
+
+/// Where a search for prices ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Minimum<const R: usize> {
+    pub(crate) prices: [f64; R],
+    pub(crate) bound: f64,
+    pub(crate) pass: Pass<R>,
+    pub(crate) passes: usize,
+}
+
+/// What the search may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Relative gap at which it stops.
+    pub(crate) tolerance: f64,
+    /// Most passes.
+    pub(crate) passes: usize,
+}
+
+/// Largest change of a price's logarithm in one step.
+const LONGEST: f64 = 4.0;
+/// A row whose price wants to fall by more than this factor (a logarithm) is tried without one.
+const TO_NOTHING: f64 = -1.6;
+
+struct Search<'a, const R: usize, M> {
+    model: &'a M,
+    cells: [Cell; R],
+    passes: usize,
+}
+
+impl<const R: usize, M: Model<R>> Search<'_, R, M> {
+    fn at(&mut self, prices: [f64; R]) -> Minimum<R> {
+        self.passes += 1;
+        let pass = self.model.pass(prices);
+        let mut bound = pass.value();
+        for r in 0..R {
+            bound += self.cells[r].worth(prices[r]) - prices[r] * pass.usage[r];
+        }
+        Minimum {
+            prices,
+            bound: if bound.is_nan() { f64::INFINITY } else { bound },
+            pass,
+            passes: self.passes,
+        }
+    }
+
+    /// `dD/dprice`: what is left of a row.
+    fn left(&self, at: &Minimum<R>, r: usize) -> f64 {
+        self.cells[r].capacity - at.pass.usage[r]
+    }
+
+    /// Whether a row's price may move from where it is.
+    fn is_free(&self, at: &Minimum<R>, r: usize) -> bool {
+        let cell = &self.cells[r];
+        let left = self.left(at, r);
+        let rests =
+            (at.prices[r] <= cell.low && left >= 0.0) || (at.prices[r] >= cell.high && left <= 0.0);
+        !rests && cell.low < cell.high
+    }
+
+    /// Whether a row that is used beyond its capacity has no price.
+    fn is_starved(&self, at: &Minimum<R>) -> bool {
+        (0..R).any(|r| self.is_free(at, r) && at.prices[r] == 0.0)
+    }
+
+    /// About what the value of the answers, made feasible, is short of the bound.
+    fn gap(&self, at: &Minimum<R>) -> f64 {
+        if self.is_starved(at) {
+            return f64::INFINITY;
+        }
+        let mut gap = 0.0;
+        let mut spent = 0.0;
+        let mut over: f64 = 0.0;
+        for r in (0..R).filter(|&r| self.cells[r].low < self.cells[r].high) {
+            let left = self.left(at, r);
+            if self.is_free(at, r) || self.cells[r].low == 0.0 {
+                gap += (at.prices[r] * left).abs();
+            }
+            if self.cells[r].high == f64::INFINITY {
+                over = over.max(-left / self.cells[r].capacity);
+            }
+            spent += at.prices[r] * at.pass.usage[r];
+        }
+        gap + spent * over
+    }
+
+    /// Newton's step for `ln usage = ln capacity` in the logarithms of the prices; with `free`, rows that
+    /// want next to no price get none, and nothing is answered if there is no such row.
+    fn logarithmic(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
+        let mut matrix = [[0.0; R]; R];
+        let mut right = [0.0; R];
+        let mut any = !free;
+        for r in 0..R {
+            matrix[r][r] = 1.0;
+            if !self.is_free(at, r) {
+                continue;
+            }
+            let usage = at.pass.usage[r];
+            if at.prices[r] <= 0.0 || usage <= 0.0 || self.cells[r].capacity <= 0.0 {
+                return None;
+            }
+            right[r] = libm::log(usage / self.cells[r].capacity);
+            for q in (0..R).filter(|&q| self.is_free(at, q)) {
+                matrix[r][q] = at.pass.response[r][q] * at.prices[q] / usage;
+            }
+        }
+        let step = solve_symmetric(matrix, right)?;
+        let mut prices = at.prices;
+        for r in (0..R).filter(|&r| self.is_free(at, r)) {
+            if free && step[r] < TO_NOTHING && self.cells[r].low == 0.0 {
+                any = true;
+                prices[r] = 0.0;
+                continue;
+            }
+            let factor = libm::exp(clamp(step[r], -LONGEST, LONGEST));
+            prices[r] = clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high);
+        }
+        any.then_some(prices)
+    }
+
+    /// Newton's step for `usage^-3 = capacity^-3`, for alpha 0: there an application's rate is the inverse cube
+    /// root of what its price is above its weight, and no price may fall below.
+    fn cubic(&self, at: &Minimum<R>) -> [f64; R] {
+        let mut matrix = [[0.0; R]; R];
+        let mut right = [0.0; R];
+        for r in 0..R {
+            matrix[r][r] = 1.0;
+            if !self.is_free(at, r) {
+                continue;
+            }
+            let ratio = (at.pass.usage[r] / self.cells[r].capacity).min(1e3);
+            right[r] = at.pass.usage[r] / 3.0 * (ratio * ratio * ratio - 1.0);
+            for q in (0..R).filter(|&q| self.is_free(at, q)) {
+                matrix[r][q] = at.pass.response[r][q];
+            }
+        }
+        let step = solve_symmetric(matrix, right).unwrap_or(right);
+        core::array::from_fn(|r| {
+            let to = at.prices[r] + step[r];
+            if self.is_free(at, r) {
+                clamp(to, self.cells[r].low, self.cells[r].high)
+            } else {
+                at.prices[r]
+            }
+        })
+    }
+
+    /// Newton's step on `D`, shortened by `length`.
+    fn projected(&self, at: &Minimum<R>, length: f64) -> [f64; R] {
+        let mut matrix = [[0.0; R]; R];
+        let mut right = [0.0; R];
+        let largest = at.prices.iter().copied().fold(0.0, f64::max);
+        for r in 0..R {
+            matrix[r][r] = 1.0;
+            if !self.is_free(at, r) {
+                continue;
+            }
+            right[r] = -self.left(at, r);
+            for q in (0..R).filter(|&q| self.is_free(at, q)) {
+                matrix[r][q] = at.pass.response[r][q];
+            }
+            // Where all answers rest at bounds the price moves by about its size.
+            let scale = at.prices[r].max(1e-3 * largest).max(1e-300);
+            matrix[r][r] += 1e-14 * matrix[r][r] + 1e-3 * right[r].abs() / scale;
+        }
+        let step = solve_symmetric(matrix, right).unwrap_or(right);
+        let mut prices = at.prices;
+        for r in (0..R).filter(|&r| self.is_free(at, r)) {
+            let reach = if at.prices[r] > 0.0 {
+                5.0 * at.prices[r] + 1e-3 * largest
+            } else {
+                f64::INFINITY
+            };
+            let wanted = (at.prices[r] + length * step[r]).min(reach);
+            prices[r] = clamp(wanted, self.cells[r].low, self.cells[r].high);
+        }
+        prices
+    }
+
+    /// Size of the terms that the bound is the sum of, which rounding is relative to.
+    fn size(&self, at: &Minimum<R>) -> f64 {
+        let row = |r: usize| at.prices[r] * (self.cells[r].capacity + at.pass.usage[r]);
+        at.pass.throughput.abs() + at.pass.latency.abs() + (0..R).map(row).sum::<f64>()
+    }
+
+    /// Whether one point is better than another, to rounding, and no price was dropped that is needed:
+    /// neither one of this step, nor all of them.
+    fn is_better(&self, to: &Minimum<R>, at: &Minimum<R>) -> bool {
+        let largest = |prices: &[f64; R]| prices.iter().copied().fold(0.0, f64::max);
+        let gone = |r: usize| to.prices[r] <= 1e-12 * largest(&at.prices);
+        let all = (0..R).all(gone);
+        let dropped = |r: usize| (at.prices[r] > 0.0 || all) && gone(r) && self.is_free(to, r);
+        let noise = 4e-15 * self.size(at);
+        let lower = to.bound < at.bound - noise
+            || (to.bound <= at.bound + noise && self.gap(to) < self.gap(at));
+        lower && !(0..R).any(dropped)
+    }
+
+    /// The next prices, if any are better.
+    fn next(&mut self, at: &Minimum<R>, limit: usize) -> Option<Minimum<R>> {
+        let linear = self.model.is_linear();
+        for first in [true, false] {
+            let prices = match (linear, first) {
+                (false, free) => self.logarithmic(at, free),
+                (true, true) => Some(self.cubic(at)),
+                (true, false) => None,
+            };
+            let to = prices.map(|prices| self.at(prices));
+            if let Some(to) = to.filter(|to| self.is_better(to, at)) {
+                return Some(to);
+            }
+        }
+        let mut length = 1.0;
+        while self.passes < limit && length > 1e-7 {
+            let to = self.at(self.projected(at, length));
+            if self.is_better(&to, at) {
+                return Some(to);
+            }
+            length *= 0.25;
+        }
+        None
+    }
+}
+
+/// Finds the prices in `cells` at which the dual function is least.
+pub(crate) fn minimise<const R: usize, M: Model<R>>(
+    model: &M,
+    cells: [Cell; R],
+    start: Option<[f64; R]>,
+    limits: Limits,
+) -> Minimum<R> {
+    let mut search = Search {
+        model,
+        cells,
+        passes: 0,
+    };
+    let within =
+        |prices: [f64; R]| core::array::from_fn(|r| clamp(prices[r], cells[r].low, cells[r].high));
+    let warm = start.map(|prices| search.at(within(prices)));
+    let mut at = match warm {
+        Some(at) if at.bound.is_finite() && !search.is_starved(&at) => at,
+        _ => search.at(within(model.first_prices())),
+    };
+    while search.passes < limits.passes
+        && search.gap(&at) > limits.tolerance * at.bound.abs().max(1e-300)
+    {
+        match search.next(&at, limits.passes) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    at.passes = search.passes;
+    at
+}

@@ -1,0 +1,364 @@
+//! One pass over the applications: what they all answer to prices.
+
+use alloc::vec::Vec;
+
+use crate::kernel::Kernel;
+use crate::math::{clamp, min};
+use crate::problem::{Block, LANES, Problem, with_kernel};
+use crate::vector::widest;
+
+/// Sums over the applications' answers to prices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pass<const R: usize> {
+    /// Of `w U(x)`.
+    pub(crate) throughput: f64,
+    /// Of `-kappa/2 x^-2`.
+    pub(crate) latency: f64,
+    /// Of each row's use, in the row's unit.
+    pub(crate) usage: [f64; R],
+    /// `-d usage / d prices`.
+    pub(crate) response: [[f64; R]; R],
+}
+
+impl<const R: usize> Pass<R> {
+    /// Sums over nobody.
+    pub(crate) const ZERO: Self = Self {
+        throughput: 0.0,
+        latency: 0.0,
+        usage: [0.0; R],
+        response: [[0.0; R]; R],
+    };
+
+    /// Value of the answers.
+    pub(crate) fn value(&self) -> f64 {
+        self.throughput + self.latency
+    }
+}
+
+/// Rates below are none (WQE/s).
+const LEAST: f64 = 1e-130;
+
+/// Lane by lane sums, added up in an order that doesn't depend on the width of vectors.
+#[derive(Clone, Copy)]
+struct Sum(Block);
+
+impl Sum {
+    const ZERO: Self = Self([0.0; LANES]);
+
+    #[inline(always)]
+    fn add(&mut self, values: &[f64]) {
+        for block in values.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                self.0[lane] += block[lane];
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_products(&mut self, a: &[f64], b: &[f64]) {
+        for (a, b) in a
+            .as_chunks::<LANES>()
+            .0
+            .iter()
+            .zip(b.as_chunks::<LANES>().0)
+        {
+            for lane in 0..LANES {
+                self.0[lane] += a[lane] * b[lane];
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_triples(&mut self, a: &[f64], b: &[f64], c: &[f64]) {
+        let pairs = a
+            .as_chunks::<LANES>()
+            .0
+            .iter()
+            .zip(b.as_chunks::<LANES>().0);
+        for ((a, b), c) in pairs.zip(c.as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                self.0[lane] += a[lane] * (b[lane] * c[lane]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn total(&self) -> f64 {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        ((a + b) + (c + d)) + ((e + f) + (g + h))
+    }
+}
+
+/// Numbers of some blocks of applications, which stay in the first cache. What is calculated from them is
+/// calculated by one plain loop after the other, each over as many as there are: such loops become
+/// vector instructions.
+struct Span {
+    price: [f64; Self::WIDTH],
+    /// The kernel's variable without bounds.
+    free: [f64; Self::WIDTH],
+    variable: [f64; Self::WIDTH],
+    rate: [f64; Self::WIDTH],
+    throughput: [f64; Self::WIDTH],
+    latency: [f64; Self::WIDTH],
+    flexible: [f64; Self::WIDTH],
+    kept: [f64; Self::WIDTH],
+}
+
+impl Span {
+    const BLOCKS: usize = 16;
+    const WIDTH: usize = Self::BLOCKS * LANES;
+    const NEW: Self = Self {
+        price: [0.0; Self::WIDTH],
+        free: [0.0; Self::WIDTH],
+        variable: [0.0; Self::WIDTH],
+        rate: [0.0; Self::WIDTH],
+        throughput: [0.0; Self::WIDTH],
+        latency: [0.0; Self::WIDTH],
+        flexible: [0.0; Self::WIDTH],
+        kept: [0.0; Self::WIDTH],
+    };
+
+    /// What `n` applications pay for a work request.
+    #[inline(always)]
+    fn price(&mut self, prices: &[f64], loads: &[&[f64]], n: usize) {
+        let price = &mut self.price[..n];
+        price.fill(0.0);
+        for (row, loads) in prices.iter().zip(loads) {
+            for (price, load) in price.iter_mut().zip(*loads) {
+                *price += row * load;
+            }
+        }
+    }
+
+    /// What the variables are worth.
+    #[inline(always)]
+    fn worths<K: Kernel>(&mut self, kernel: K, weight: &[f64], kappa: &[f64]) {
+        let n = weight.len();
+        let (kappa, variable, price) = (&kappa[..n], &self.variable[..n], &self.price[..n]);
+        let (rate, kept) = (&mut self.rate[..n], &mut self.kept[..n]);
+        let (throughput, latency) = (&mut self.throughput[..n], &mut self.latency[..n]);
+        let flexible = &mut self.flexible[..n];
+        for i in 0..n {
+            let worth = kernel.worth(weight[i], kappa[i], variable[i]);
+            rate[i] = worth.rate;
+            throughput[i] = worth.throughput;
+            latency[i] = worth.latency;
+            flexible[i] = worth.flexibility;
+            kept[i] = worth.throughput + worth.latency - price[i] * worth.rate;
+        }
+    }
+}
+
+struct Sums<const R: usize> {
+    throughput: Sum,
+    latency: Sum,
+    usage: [Sum; R],
+    response: [[Sum; R]; R],
+}
+
+impl<const R: usize> Sums<R> {
+    const ZERO: Self = Self {
+        throughput: Sum::ZERO,
+        latency: Sum::ZERO,
+        usage: [Sum::ZERO; R],
+        response: [[Sum::ZERO; R]; R],
+    };
+
+    fn pass(&self) -> Pass<R> {
+        let mut response = [[0.0; R]; R];
+        for r in 0..R {
+            for q in 0..=r {
+                response[r][q] = self.response[r][q].total();
+                response[q][r] = response[r][q];
+            }
+        }
+        Pass {
+            throughput: self.throughput.total(),
+            latency: self.latency.total(),
+            usage: self.usage.map(|sum| sum.total()),
+            response,
+        }
+    }
+}
+
+/// The rates themselves, or what each application keeps of its value after paying for its rate.
+pub(crate) enum Output<'a> {
+    /// Nothing but the sums.
+    Nothing,
+    /// Rates, a block for each of the problem's.
+    Rates(&'a mut [Block]),
+    /// `phi(x) - p x`.
+    Surplus(&'a mut [Block]),
+}
+
+impl Problem {
+    /// What the applications answer to the prices of the first `R` rows; other rows are free.
+    pub(crate) fn answers<const R: usize>(&self, prices: [f64; R], output: Output<'_>) -> Pass<R> {
+        with_kernel!(self.kernel, kernel => {
+            match (self.latency, self.bounded) {
+                (true, true) => self.run::<_, R, true, true>(kernel, prices, output),
+                (true, false) => self.run::<_, R, true, false>(kernel, prices, output),
+                (false, true) => self.run::<_, R, false, true>(kernel, prices, output),
+                (false, false) => self.run::<_, R, false, false>(kernel, prices, output),
+            }
+        })
+    }
+
+    #[inline(never)]
+    fn run<K: Kernel, const R: usize, const LATENCY: bool, const BOUNDED: bool>(
+        &self,
+        kernel: K,
+        prices: [f64; R],
+        output: Output<'_>,
+    ) -> Pass<R> {
+        widest(
+            #[inline(always)]
+            || match output {
+                Output::Nothing => {
+                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |_, _, _| {})
+                }
+                Output::Rates(rates) => {
+                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, rate, _| {
+                        rates[blocks].as_flattened_mut().copy_from_slice(rate);
+                    })
+                }
+                Output::Surplus(surplus) => {
+                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, _, kept| {
+                        surplus[blocks].as_flattened_mut().copy_from_slice(kept);
+                    })
+                }
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn loops<K: Kernel, const R: usize, const LATENCY: bool, const BOUNDED: bool>(
+        &self,
+        kernel: K,
+        prices: [f64; R],
+        mut tell: impl FnMut(core::ops::Range<usize>, &[f64], &[f64]),
+    ) -> Pass<R> {
+        let mut sums = Sums::ZERO;
+        let mut span = Span::NEW;
+        for start in (0..self.blocks()).step_by(Span::BLOCKS) {
+            let blocks = start..self.blocks().min(start + Span::BLOCKS);
+            let loads: [&[f64]; R] =
+                core::array::from_fn(|r| self.rows[r][blocks.clone()].as_flattened());
+            let weight = self.weight[blocks.clone()].as_flattened();
+            let kappa = self.kappa[blocks.clone()].as_flattened();
+            let n = weight.len();
+            span.price(&prices, &loads, n);
+            kernel.answers::<LATENCY>(weight, kappa, &span.price[..n], &mut span.free[..n]);
+            span.variable[..n].copy_from_slice(&span.free[..n]);
+            if BOUNDED {
+                let least = &self.least[blocks.clone()].as_flattened()[..n];
+                let most = &self.most[blocks.clone()].as_flattened()[..n];
+                for i in 0..n {
+                    span.variable[i] = clamp(span.free[i], least[i], most[i]);
+                }
+            }
+            span.worths(kernel, weight, kappa);
+            sums.throughput.add(&span.throughput[..n]);
+            sums.latency.add(&span.latency[..n]);
+            if BOUNDED {
+                for i in 0..n {
+                    let moves = span.variable[i] == span.free[i];
+                    span.flexible[i] = if moves { span.flexible[i] } else { 0.0 };
+                }
+            }
+            for r in 0..R {
+                sums.usage[r].add_products(loads[r], &span.rate[..n]);
+                for q in 0..=r {
+                    sums.response[r][q].add_triples(loads[r], loads[q], &span.flexible[..n]);
+                }
+            }
+            tell(blocks, &span.rate[..n], &span.kept[..n]);
+        }
+        sums.pass()
+    }
+
+    /// Value of rates, which keep the bounds.
+    pub(crate) fn value(&self, rates: &[Block]) -> f64 {
+        with_kernel!(self.kernel, kernel => widest(
+            #[inline(always)]
+            || {
+                let mut sum = Sum::ZERO;
+                let mut span = Span::NEW;
+                for start in (0..self.blocks()).step_by(Span::BLOCKS) {
+                    let blocks = start..self.blocks().min(start + Span::BLOCKS);
+                    let rates = rates[blocks.clone()].as_flattened();
+                    let weight = self.weight[blocks.clone()].as_flattened();
+                    let kappa = self.kappa[blocks].as_flattened();
+                    let n = weight.len();
+                    for i in 0..n {
+                        span.variable[i] = kernel.variable(rates[i]);
+                    }
+                    span.worths(kernel, weight, kappa);
+                    sum.add(&span.throughput[..n]);
+                    sum.add(&span.latency[..n]);
+                }
+                sum.total()
+            },
+        ))
+    }
+
+    /// Use of each row by rates, in the row's unit.
+    pub(crate) fn usage(&self, rates: &[Block]) -> Vec<f64> {
+        let row = |row: &Vec<Block>| {
+            let mut sum = Sum::ZERO;
+            for (loads, rates) in row.iter().zip(rates) {
+                for lane in 0..LANES {
+                    sum.0[lane] += loads[lane] * rates[lane];
+                }
+            }
+            sum.total()
+        };
+        self.rows.iter().map(row).collect()
+    }
+
+    /// Scales what rates have above their floors until they fit rows whose capacity is 1 (`hard`), and
+    /// keeps bounds that rounding may have passed.
+    pub(crate) fn fit(&self, rates: &mut [Block], hard: &[bool]) {
+        let apps = self.applications;
+        let entries = &mut rates.as_flattened_mut()[..apps];
+        for (rate, (floor, cap)) in entries.iter_mut().zip(self.floors.iter().zip(&self.caps)) {
+            // Who gains nothing by sending rests at a rate that is only just not 0.
+            let kept = if *rate < LEAST { 0.0 } else { *rate };
+            *rate = clamp(kept, *floor, *cap);
+        }
+        // More than once, since rounding may leave a row an ulp over its capacity.
+        for _ in 0..3 {
+            let factor = self.factor(rates, hard);
+            if factor >= 1.0 {
+                return;
+            }
+            let entries = &mut rates.as_flattened_mut()[..apps];
+            for (rate, floor) in entries.iter_mut().zip(&self.floors) {
+                *rate = floor + (*rate - floor) * factor;
+            }
+        }
+    }
+
+    /// By how much rates must shrink towards their floors.
+    fn factor(&self, rates: &[Block], hard: &[bool]) -> f64 {
+        let apps = self.applications;
+        let usage = self.usage(rates);
+        let room = |r: usize| {
+            let loads = self.rows[r].as_flattened();
+            let base: f64 = loads[..apps]
+                .iter()
+                .zip(&self.floors)
+                .map(|(g, f)| g * f)
+                .sum();
+            if usage[r] > 1.0 {
+                (1.0 - base) / (usage[r] - base)
+            } else {
+                1.0
+            }
+        };
+        (0..self.rows.len())
+            .filter(|&r| hard.get(r).is_some_and(|&hard| hard))
+            .map(room)
+            .fold(1.0, min)
+    }
+}

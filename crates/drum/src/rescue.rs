@@ -1,0 +1,66 @@
+//! Prices of a fixed selection by cutting planes, for where Newton's steps don't get through: with as
+//! many rows as rates that can move, the dual function has kinks.
+
+use alloc::vec::Vec;
+
+use crate::cutting::minimise;
+use crate::mode::Options;
+use crate::newton::Model;
+use crate::supply::Staircase;
+
+/// Most evaluations of the dual function. Rare enough to be generous.
+const EVALUATIONS: usize = 2000;
+
+/// Prices below this part of the largest are none.
+const NOTHING: f64 = 1e-9;
+
+/// About the prices at which the dual function is least, found from `guess`, prices for the rows' units, in
+/// at most `passes` passes; and how many it took.
+pub(crate) fn prices<const R: usize, M: Model<R>>(
+    model: &M,
+    supplies: &[Staircase],
+    guess: &[f64],
+    passes: usize,
+) -> (Vec<f64>, usize) {
+    // A guess may have lost its way to nothing.
+    let typical: [f64; R] = model.first_prices();
+    let most = guess.iter().chain(&typical).copied().fold(1e-300, f64::max);
+    let upper = alloc::vec![4.0 * most; guess.len()];
+    let limits: Vec<f64> = supplies.iter().map(Staircase::highest).collect();
+    let found = minimise(
+        &upper,
+        &limits,
+        0.0,
+        passes.min(EVALUATIONS),
+        |at, slope| {
+            let prices: [f64; R] = core::array::from_fn(|r| at.get(r).copied().unwrap_or(0.0));
+            let pass = model.pass(prices);
+            let mut value = pass.value();
+            for (r, supply) in supplies.iter().enumerate() {
+                value += supply.worth(at[r]) - at[r] * pass.usage[r];
+                slope[r] = supply.supplied(at[r]) - pass.usage[r];
+            }
+            if value.is_finite() {
+                return value;
+            }
+            slope.fill(-1.0);
+            f64::INFINITY
+        },
+    );
+    let most = found.at.iter().copied().fold(0.0, f64::max);
+    let clear = |price: &f64| if *price < NOTHING * most { 0.0 } else { *price };
+    (found.at.iter().map(clear).collect(), found.evaluations)
+}
+
+/// Fewest passes with which it is worth while.
+const WORTHWHILE: usize = 20;
+
+/// What is left of `options` after so many passes, half for prices and half for what follows; nothing if
+/// that isn't worth while.
+pub(crate) fn rest(options: &Options, spent: usize) -> Option<Options> {
+    let left = options.iterations.saturating_sub(spent) / 2;
+    (left >= WORTHWHILE).then_some(Options {
+        iterations: left,
+        ..*options
+    })
+}

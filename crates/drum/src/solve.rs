@@ -1,0 +1,207 @@
+//! From a host and a mode to a solution.
+
+use alloc::vec::Vec;
+
+use crate::at_least::{self, AtLeast};
+use crate::error::Error;
+use crate::fixed::{self, Answer, staircases};
+use crate::host::{Dependency, Fairness, Host, Row, Supply};
+use crate::mode::{Mode, Options};
+use crate::problem::{Member, Problem, everyone, unit};
+use crate::solution::Solution;
+use crate::{max_min, simplex, timeshare, topk};
+
+/// Finds the rates of greatest value.
+///
+/// # Errors
+/// What is wrong with the problem, and where.
+///
+/// # Determinism
+/// The same problem has the same solution, bit for bit, on every machine.
+pub fn solve(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<Solution, Error> {
+    resolve(host, mode, options, &[])
+}
+
+/// As [`solve`], from the prices of a similar problem (a row each; others don't count).
+///
+/// # Errors
+/// As [`solve`].
+pub fn resolve(
+    host: &Host<'_>,
+    mode: &Mode<'_>,
+    options: &Options,
+    start: &[f64],
+) -> Result<Solution, Error> {
+    host.check()?;
+    options.check()?;
+    match *mode {
+        Mode::All => selected(host, everyone(host.applications.len()), options, start),
+        Mode::Selected(chosen) => {
+            check_selection(chosen, host.applications.len())?;
+            selected(host, members(host, chosen).into_iter(), options, start)
+        }
+        Mode::TopUtilities { .. } | Mode::ActiveSet { .. } => {
+            topk::solve(host, mode, options, start)
+        }
+        Mode::TimeShare { k, peak } => timeshare::solve(host, k, peak, options, start),
+    }
+}
+
+/// All applications, of which `chosen` count.
+pub(crate) fn members(host: &Host<'_>, chosen: &[usize]) -> Vec<Member> {
+    let mut members: Vec<Member> = everyone(host.applications.len())
+        .map(|member| Member {
+            counts: false,
+            ..member
+        })
+        .collect();
+    for &index in chosen {
+        members[index].counts = true;
+    }
+    members
+}
+
+fn check_selection(chosen: &[usize], applications: usize) -> Result<(), Error> {
+    let ascending = chosen.windows(2).all(|pair| pair[0] < pair[1]);
+    let known = chosen.last().is_none_or(|&last| last < applications);
+    if ascending && known && !chosen.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Selection {
+        expected: alloc::format!(
+            "a selection names applications below {applications} in ascending order, at least one"
+        ),
+    })
+}
+
+/// Whether the floors of those that take part fit into every row.
+pub(crate) fn check_floors(
+    host: &Host<'_>,
+    members: impl Iterator<Item = Member> + Clone,
+) -> Result<(), Error> {
+    for row in &host.rows {
+        let Supply::Capacity(capacity) = row.supply else {
+            continue;
+        };
+        let floor = |m: Member| {
+            row.coefficient(&host.applications, m.index) * host.applications.minimum[m.index]
+        };
+        let needed: f64 = members.clone().map(floor).sum();
+        if needed > capacity * (1.0 + 1e-12) {
+            return Err(Error::Infeasible {
+                place: row.name.place(),
+                needed,
+                capacity,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The convex problem in which `members` take part.
+pub(crate) fn selected(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    options: &Options,
+    start: &[f64],
+) -> Result<Solution, Error> {
+    check_floors(host, members.clone())?;
+    let (answer, polls) = convex_or_attempts(host, members.clone(), options, start)?;
+    Ok(solution(host, members, answer, polls.as_deref()))
+}
+
+/// An answer, and rates of polling where they aren't tied to those of work requests.
+pub(crate) type Solved = (Answer, Option<Vec<f64>>);
+
+/// Solves the convex problem of `members` under the host's dependency.
+pub(crate) fn convex_or_attempts(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    options: &Options,
+    start: &[f64],
+) -> Result<Solved, Error> {
+    // Without latency nothing is gained by polling more often than completions come.
+    if host.dependency == Dependency::AtLeast && host.utility.latency > 0.0 {
+        let problem = AtLeast::new(host, members);
+        let start = in_units(host, start);
+        let (answer, polls) =
+            at_least::solve(&problem, &staircases(host), start.as_deref(), options)?;
+        return Ok((answer, Some(polls)));
+    }
+    Ok((convex(host, members, options, start)?, None))
+}
+
+/// Solves the convex problem of `members` by the method that its utility wants.
+pub(crate) fn convex(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    options: &Options,
+    start: &[f64],
+) -> Result<Answer, Error> {
+    let fairness = host.utility.fairness;
+    if fairness == Fairness::MaxMin {
+        return max_min::solve(host, members);
+    }
+    if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
+        return simplex::solve(host, members);
+    }
+    let problem = Problem::new(host, members);
+    fixed::solve(
+        &problem,
+        &staircases(host),
+        in_units(host, start).as_deref(),
+        options,
+    )
+}
+
+/// Prices for rows' units of prices for what rows count in, if there are any.
+fn in_units(host: &Host<'_>, prices: &[f64]) -> Option<Vec<f64>> {
+    let price = |(row, price): (&Row<'_>, &f64)| price * unit(&row.supply);
+    (prices.len() == host.rows.len()).then(|| host.rows.iter().zip(prices).map(price).collect())
+}
+
+/// Puts an answer into the host's terms; `polls` are rates of polling where they aren't tied.
+pub(crate) fn solution(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    answer: Answer,
+    polls: Option<&[f64]>,
+) -> Solution {
+    let apps = &host.applications;
+    let (mut x, mut z) = (alloc::vec![0.0; apps.len()], alloc::vec![0.0; apps.len()]);
+    let mut chosen = Vec::new();
+    for (entry, member) in members.enumerate() {
+        x[member.index] = answer.rates[entry];
+        let tied = apps.completions[member.index] * answer.rates[entry];
+        z[member.index] = polls.map_or(tied, |polls| polls[entry]);
+        if member.counts {
+            chosen.push(member.index);
+        }
+    }
+    let usage = host.rows.iter().map(|row| {
+        let rates = if row.is_per_completion() { &z } else { &x };
+        let load = |(index, rate): (usize, &f64)| row.load_of(apps, index) * rate;
+        rates.iter().enumerate().map(load).sum()
+    });
+    let units = host.rows.iter().map(|row| unit(&row.supply));
+    let prices: Vec<f64> = answer
+        .prices
+        .iter()
+        .zip(units)
+        .map(|(price, unit)| price / unit)
+        .collect();
+    let mut solution = Solution {
+        objective: answer.objective,
+        dual_bound: answer.bound,
+        usage: usage.collect(),
+        dual_prices: prices.clone(),
+        prices,
+        selected: chosen,
+        iterations: answer.passes,
+        proven: false,
+        x,
+        z,
+    };
+    solution.proven = solution.relative_gap() <= topk::PROOF;
+    solution
+}

@@ -1,0 +1,100 @@
+//! Which applications take part, when not all may.
+//!
+//! Prices choose: at the prices that minimise the [dual function](dual) the applications of greatest gain
+//! are selected, and the convex problem of a selection yields a value. Where several selections tie at the
+//! best prices, their exchange is tried, and a [search](crate::search) decides between them. The bound is
+//! the minimum of the dual function. For two rows it is at most the three largest gains above the
+//! optimum (Shapley and Folkman; Starr, "Quasi-equilibria in markets with non-convex preferences", 1969).
+
+use alloc::vec::Vec;
+
+use self::chooser::Chooser;
+use self::dual::{Dual, Evaluation, State};
+use self::rules::{Rules, with_caps};
+use crate::error::{Error, Place};
+use crate::fixed::staircases;
+use crate::host::Host;
+use crate::mode::{Mode, Options};
+use crate::problem::unit;
+use crate::search;
+use crate::solution::Solution;
+
+mod best;
+pub(crate) mod chooser;
+pub(crate) mod descent;
+pub(crate) mod dual;
+pub(crate) mod rules;
+mod side;
+
+/// Solves a host's problem under [`Mode::TopUtilities`] or [`Mode::ActiveSet`].
+///
+/// # Errors
+/// As [`solve`](crate::solve).
+pub(crate) fn solve(
+    host: &Host<'_>,
+    mode: &Mode<'_>,
+    options: &Options,
+    start: &[f64],
+) -> Result<Solution, Error> {
+    let rules = Rules::new(host, mode)?;
+    let caps = rules.caps(host);
+    let capped = with_caps(host, &caps);
+    let supplies = staircases(host);
+    let mut chooser = Chooser::new(host, &rules, *options);
+    let everyone = (0..host.applications.len()).collect();
+    let mut dual = Dual::new(&capped, everyone, rules.unselected(), rules.k, &supplies);
+    let units = &chooser.units;
+    let start: Vec<f64> = start.iter().zip(units).map(|(p, unit)| p * unit).collect();
+    let start = (start.len() == units.len() && start.iter().any(|p| *p > 0.0)).then_some(start);
+    let found = chooser.minimise(&mut dual, &rules.states, start)?;
+    let lowest = dual.evaluate(&found, &rules.states);
+    chooser.exchange(&mut dual, &rules.states, &found, &lowest);
+    let mut proven = chooser.is_met(lowest.value);
+    if !proven && options.nodes > 0 {
+        proven = search::run(&mut chooser, &mut dual, &found, &supplies)?;
+    }
+    // A coarser search may have passed over something better.
+    chooser.finish(&lowest, &found, proven && options.tolerance <= PROOF)
+}
+
+/// Largest relative gap that counts as none.
+pub(crate) const PROOF: f64 = 1e-9;
+
+/// What selecting each application would gain at `prices` (a row each, in utility for a unit of the row's
+/// capacity), under [`Mode::TopUtilities`] or [`Mode::ActiveSet`]: what schedules choose by.
+///
+/// # Errors
+/// As [`solve`](crate::solve), and if the mode doesn't select or there is not one price for each row.
+pub fn gains(host: &Host<'_>, mode: &Mode<'_>, prices: &[f64]) -> Result<Vec<f64>, Error> {
+    host.check()?;
+    if !matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. }) {
+        return Err(Error::Unsupported {
+            place: Place::Field("mode"),
+            reason: "nothing is selected, so nothing is gained by it",
+            hint: "use a mode that selects",
+        });
+    }
+    if prices.len() != host.rows.len() {
+        return Err(Error::Shape {
+            place: Place::Field("prices"),
+            length: prices.len(),
+            applications: host.applications.len(),
+        });
+    }
+    let rules = Rules::new(host, mode)?;
+    let caps = rules.caps(host);
+    let capped = with_caps(host, &caps);
+    let supplies = staircases(host);
+    let everyone: Vec<usize> = (0..host.applications.len()).collect();
+    let states = alloc::vec![State::Free; everyone.len()];
+    let mut dual = Dual::new(&capped, everyone, rules.unselected(), rules.k, &supplies);
+    let rows = host.rows.iter().zip(prices);
+    let in_units: Vec<f64> = rows.map(|(row, price)| price * unit(&row.supply)).collect();
+    Ok(dual.gains(&in_units, &states).to_vec())
+}
+
+/// The applications of the host that are chosen.
+pub(crate) fn named(dual: &Dual<'_>, evaluation: &Evaluation) -> Vec<usize> {
+    let chosen = evaluation.chosen.iter();
+    chosen.map(|place| dual.members[*place]).collect()
+}

@@ -1,0 +1,268 @@
+//! The network's solver against its vector, a generic convex solver, itself in other forms, and what must
+//! hold of any answer.
+
+mod common;
+mod network;
+
+use fairlane_drum::coupled::{
+    Choice, CoupledOptions, Flows, Method, Network, RandomNetwork, Selection, Source, solve,
+    solve_chosen,
+};
+use fairlane_drum::{Sequential, Workers};
+use network::{clarabel_objective, coupled_vector, held, uses};
+use proptest::prelude::*;
+
+fn exact() -> CoupledOptions {
+    CoupledOptions {
+        tolerance: 1e-12,
+        ..CoupledOptions::default()
+    }
+}
+
+#[test]
+fn the_vector_is_met() {
+    let (network, optimum) = coupled_vector();
+    let solution = solve(&network.indexed().unwrap(), &exact(), &Sequential).unwrap();
+    let objective = optimum["objective"].as_f64().unwrap();
+    assert!(
+        (solution.objective - objective).abs() < 1e-9 * objective,
+        "{solution:?}"
+    );
+    assert!(
+        solution.dual_bound >= objective * (1.0 - 1e-14),
+        "{}",
+        solution.dual_bound
+    );
+    for (own, right) in solution.x.iter().zip(optimum["x"].as_array().unwrap()) {
+        let right = right.as_f64().unwrap();
+        assert!(
+            (own - right).abs() < 1e-7 * right,
+            "{own} instead of {right}"
+        );
+    }
+}
+
+#[test]
+fn a_generic_solver_agrees() {
+    for (seed, alpha, beta) in [
+        (1, 0.5, 0.01),
+        (2, 1.0, 0.05),
+        (3, 2.0, 0.01),
+        (4, 0.5, 0.0),
+    ] {
+        let network = held(&RandomNetwork::new(4, 5, (alpha, beta), seed));
+        let solution = solve(&network.indexed().unwrap(), &exact(), &Sequential).unwrap();
+        let objective = clarabel_objective(&network).expect("a solution");
+        let scale = objective.abs();
+        assert!(
+            (solution.objective - objective).abs() < 1e-7 * scale && solution.relative_gap() < 1e-9,
+            "alpha {alpha}, beta {beta}: {} instead of {objective}, gap {:e}",
+            solution.objective,
+            solution.relative_gap(),
+        );
+    }
+}
+
+/// Which sizes drum.md section 4.1 measures, and a larger one.
+const SIZES: [(usize, usize, f64, f64); 9] = [
+    (6, 5, 0.5, 0.01),
+    (20, 20, 0.5, 0.01),
+    (20, 20, 1.0, 0.05),
+    (20, 20, 2.0, 0.01),
+    (100, 50, 0.5, 0.01),
+    (100, 50, 0.5, 1.0),
+    (100, 50, 0.5, 0.0),
+    (300, 50, 0.5, 0.01),
+    (300, 50, 0.5, 1.0),
+];
+
+#[test]
+fn all_reduces_are_few() {
+    let mut table = String::from(
+        "   n  m alpha beta | ADMM 1e-2 1e-3 1e-4 | accelerated 1e-2 1e-3 1e-4 1e-6\n",
+    );
+    for (n, m, alpha, beta) in SIZES {
+        let mut line = format!("{n:4} {m:2} {alpha:5} {beta:4} |");
+        for method in [Method::Admm, Method::Accelerated] {
+            let options = CoupledOptions {
+                tolerance: if method == Method::Admm { 1e-4 } else { 1e-6 },
+                iterations: 150,
+                method,
+                trace: true,
+                ..CoupledOptions::default()
+            };
+            let network = RandomNetwork::new(n, m, (alpha, beta), 1);
+            let solution = solve(&network, &options, &Sequential).unwrap();
+            let gaps: &[f64] = if method == Method::Admm {
+                &[1e-2, 1e-3, 1e-4]
+            } else {
+                &[1e-2, 1e-3, 1e-4, 1e-6]
+            };
+            for &gap in gaps {
+                let count = solution.trace.iterations_to(gap);
+                line += &count.map_or_else(|| "   -".into(), |count| format!(" {count:3}"));
+            }
+            line += if method == Method::Admm { " |" } else { "\n" };
+        }
+        table += &line;
+    }
+    insta::assert_snapshot!(table);
+}
+
+/// Items from the back, as if other threads were faster.
+struct Backwards;
+
+impl Workers for Backwards {
+    fn for_each<T: Send>(&self, items: &mut [T], task: impl Fn(usize, &mut T) + Sync) {
+        for (index, item) in items.iter_mut().enumerate().rev() {
+            task(index, item);
+        }
+    }
+}
+
+/// A thread for each item.
+struct Threads;
+
+impl Workers for Threads {
+    fn for_each<T: Send>(&self, items: &mut [T], task: impl Fn(usize, &mut T) + Sync) {
+        std::thread::scope(|scope| {
+            for (index, item) in items.iter_mut().enumerate() {
+                let task = &task;
+                scope.spawn(move || task(index, item));
+            }
+        });
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let network = RandomNetwork::new(40, 10, (0.5, 0.01), 7);
+    let options = CoupledOptions::default();
+    let one = solve(&network, &options, &Sequential).unwrap();
+    assert_eq!(one, solve(&network, &options, &Threads).unwrap());
+    assert_eq!(one, solve(&network, &options, &Backwards).unwrap());
+}
+
+#[test]
+fn choices_are_certified() {
+    for (choice, outage, worst) in [
+        (Choice::TopUtilities(5), 0.0, 5e-3),
+        (Choice::ActiveSet(5), 0.0, 1e-2),
+    ] {
+        let beta = if choice == Choice::TopUtilities(5) {
+            0.001
+        } else {
+            0.0
+        };
+        let network = held(&RandomNetwork::new(10, 30, (0.5, beta), 3));
+        let source = network.indexed().unwrap();
+        let selection = Selection { choice, outage };
+        let options = CoupledOptions::default();
+        let solution = solve_chosen(&source, selection, &options, &Sequential).unwrap();
+        assert!(
+            solution.relative_gap() < worst,
+            "{choice:?}: {:e}",
+            solution.relative_gap()
+        );
+        assert!(solution.objective <= solution.dual_bound);
+        for host in solution.counts.chunks(30) {
+            assert!(host.iter().filter(|&&counts| counts).count() <= 5);
+        }
+        for (used, row) in uses(&network, &solution.x).iter().zip(&network.rows) {
+            assert!(*used <= row.capacity * (1.0 + 1e-12));
+        }
+    }
+}
+
+/// Upper bound that prices give.
+fn bound(network: &Network, prices: &[f64]) -> f64 {
+    let paid: f64 = network
+        .rows
+        .iter()
+        .zip(prices)
+        .map(|(row, price)| row.capacity * price)
+        .sum();
+    let mut flow_price = vec![0.0; network.weight.len()];
+    for (row, price) in network.rows.iter().zip(prices) {
+        for &(flow, coefficient) in &row.entries {
+            flow_price[flow] += coefficient * price;
+        }
+    }
+    // Of alpha 1/2 without latency: max 2 w sqrt(x) - p x = w^2 / p.
+    let kept = network
+        .weight
+        .iter()
+        .zip(&flow_price)
+        .map(|(w, p)| w * w / p);
+    paid + kept.sum::<f64>()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_prices_bound_less_than_the_value(seed in 0..1000_u64, scale in 0.01..10.0_f64) {
+        let network = held(&RandomNetwork::new(3, 4, (0.5, 0.0), seed));
+        let solution = solve(&network.indexed().unwrap(), &exact(), &Sequential).unwrap();
+        let prices: Vec<f64> = (0..network.rows.len())
+            .map(|row| scale * (1.0 + ((row as u64 * 7919 + seed) % 13) as f64))
+            .collect();
+        prop_assert!(bound(&network, &prices) >= solution.objective);
+        prop_assert!(solution.dual_bound >= solution.objective * (1.0 - 1e-13));
+        for (used, row) in uses(&network, &solution.x).iter().zip(&network.rows) {
+            prop_assert!(*used <= row.capacity * (1.0 + 1e-12));
+        }
+    }
+
+    #[test]
+    fn scaled_problems_have_scaled_solutions(seed in 0..1000_u64, scale in 0.01..100.0_f64) {
+        let network = held(&RandomNetwork::new(3, 4, (0.5, 0.01), seed));
+        let mut scaled = network.clone();
+        for row in &mut scaled.rows {
+            row.capacity *= scale;
+        }
+        // w sqrt(s x) + v (s x)^-2: the same value if weights take the powers.
+        scaled.weight.iter_mut().for_each(|w| *w /= scale.sqrt());
+        scaled.latency_weight.iter_mut().for_each(|v| *v *= scale * scale);
+        let solve = |network: &Network| solve(&network.indexed().unwrap(), &exact(), &Sequential).unwrap();
+        let (one, other) = (solve(&network), solve(&scaled));
+        prop_assert!((one.objective - other.objective).abs() < 1e-9 * one.objective.abs());
+        for (x, y) in one.x.iter().zip(&other.x) {
+            prop_assert!((scale * x - y).abs() < 1e-4 * y, "{x} {y}");
+        }
+    }
+}
+
+#[test]
+fn bad_problems_are_refused() {
+    let network = held(&RandomNetwork::new(2, 2, (0.5, 0.0), 1));
+    let refused = |change: &dyn Fn(&mut Network)| {
+        let mut network = network.clone();
+        change(&mut network);
+        let solution = network
+            .indexed()
+            .and_then(|s| solve(&s, &exact(), &Sequential).map(|_| ()));
+        solution.unwrap_err().to_string()
+    };
+    let errors = [
+        refused(&|n| n.rows[0].capacity = 0.0),
+        refused(&|n| n.rows[1].entries[0].1 = f64::NAN),
+        refused(&|n| n.rows[1].entries[0].0 = 99),
+        refused(&|n| n.weight.truncate(1)),
+        refused(&|n| n.rows.clear()),
+        refused(&|n| n.utility.fairness = fairlane_drum::Fairness::Alpha(-1.0)),
+        refused(&|n| n.utility.fairness = fairlane_drum::Fairness::Alpha(0.0)),
+        refused(&|n| n.utility.fairness = fairlane_drum::Fairness::MaxMin),
+    ];
+    insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[test]
+fn a_source_tells_the_same_each_time() {
+    let network = RandomNetwork::new(5, 7, (0.5, 0.01), 11);
+    let (mut once, mut again) = (Flows::default(), Flows::default());
+    network.fill(2, &mut once);
+    network.fill(4, &mut again);
+    network.fill(2, &mut again);
+    assert_eq!(once, again);
+}

@@ -1,0 +1,99 @@
+//! How far apart value and bound are, by mode and size, as tabulated in the specification (3.3).
+
+mod instances;
+
+use std::time::Instant;
+
+use fairlane_drum::{Mode, Options, solve};
+use instances::{Instance, Random};
+
+/// What a row of the table says.
+struct Row {
+    greatest: f64,
+    median: f64,
+    passes: f64,
+    microseconds: f64,
+    proven: usize,
+}
+
+fn row(active: bool, (m, k): (usize, usize), beta: f64, (hosts, nodes): (usize, usize)) -> Row {
+    let mut random = Random(m as u64 + 1);
+    let options = Options {
+        nodes,
+        ..Options::default()
+    };
+    let mut gaps = Vec::new();
+    let (mut passes, mut proven, mut seconds) = (0, 0, 0.0);
+    for _ in 0..hosts {
+        let mut instance = Instance::random(&mut random, m, k, 0.5, beta);
+        for column in [
+            &mut instance.table.weight,
+            &mut instance.table.bytes,
+            &mut instance.table.poll_cost,
+        ] {
+            for value in column.iter_mut() {
+                *value = random.within(0.7, 1.4);
+            }
+        }
+        let host = instance.host();
+        let mode = if active {
+            Mode::ActiveSet { k, outage: None }
+        } else {
+            Mode::TopUtilities { k }
+        };
+        let start = Instant::now();
+        let solution = solve(&host, &mode, &options).expect("a solution");
+        seconds += start.elapsed().as_secs_f64();
+        assert!(solution.dual_bound >= solution.objective);
+        gaps.push(solution.relative_gap());
+        passes += solution.iterations;
+        proven += usize::from(solution.proven);
+    }
+    gaps.sort_by(f64::total_cmp);
+    Row {
+        greatest: gaps[gaps.len() - 1],
+        median: gaps[gaps.len() / 2],
+        passes: passes as f64 / hosts as f64,
+        microseconds: seconds / (hosts * m) as f64 * 1e6,
+        proven,
+    }
+}
+
+#[test]
+fn gaps_are_as_small_as_the_specification_measured() {
+    println!("mode            m,k      beta  nodes  max gap   median   passes  us/app  proven");
+    let modes = [(false, 0.001), (false, 1.0), (true, 0.0)];
+    for (size, hosts) in [
+        ((10, 3), 100),
+        ((50, 20), 60),
+        ((500, 20), 20),
+        ((5000, 20), 5),
+    ] {
+        for (active, beta) in modes {
+            for nodes in [0, 2000] {
+                if size.0 > 500 && nodes > 0 && !active {
+                    continue;
+                }
+                let row = row(active, size, beta, (hosts, nodes));
+                println!(
+                    "{} {size:?} {beta} {nodes}  {:8.1e} {:8.1e} {:8.1} {:8.3}  {}/{hosts}",
+                    if active {
+                        "active_set  "
+                    } else {
+                        "topk_utility"
+                    },
+                    row.greatest,
+                    row.median,
+                    row.passes,
+                    row.microseconds,
+                    row.proven,
+                );
+                let limit = if size.0 == 10 { 0.2 } else { 1e-2 };
+                assert!(row.greatest < limit);
+                if nodes > 0 && size.0 <= 50 {
+                    assert_eq!(row.proven, hosts, "{size:?}");
+                }
+            }
+        }
+    }
+}
