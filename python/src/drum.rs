@@ -1,0 +1,350 @@
+//! `fairlane.drum`: numpy arrays in, numpy arrays out.
+
+use fairlane_drum::{
+    Applications, Dependency, Fairness, Host, Load, Mode, Options, Row, RowName, Supply, Utility,
+};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    _native,
+    ProblemError,
+    PyValueError,
+    "A problem that has no solution or isn't one: where, why, and what to do."
+);
+
+/// Rates, what they are worth, and what could be reached at most.
+#[pyclass(frozen, get_all, module = "fairlane.drum")]
+pub(crate) struct Solution {
+    /// Value of the rates.
+    objective: f64,
+    /// Nothing feasible is worth more.
+    dual_bound: f64,
+    /// dual_bound - objective.
+    gap: f64,
+    /// gap over the larger size of objective and dual_bound.
+    relative_gap: f64,
+    /// Rates of fetching work requests (WQE/s), shape (m,).
+    x: Py<PyArray1<f64>>,
+    /// Rates of polling completions (CQE/s), shape (m,).
+    z: Py<PyArray1<f64>>,
+    /// Price of each row, shape (rows,).
+    prices: Py<PyArray1<f64>>,
+    /// Prices at which dual_bound holds, shape (rows,).
+    dual_prices: Py<PyArray1<f64>>,
+    /// Use of each row, shape (rows,).
+    usage: Py<PyArray1<f64>>,
+    /// Applications that were selected, ascending.
+    selected: Py<PyArray1<usize>>,
+    /// Passes over the applications.
+    iterations: usize,
+    /// Whether no selection can be better.
+    proven: bool,
+}
+
+#[pymethods]
+impl Solution {
+    fn __repr__(&self) -> String {
+        format!(
+            "Solution(objective={}, dual_bound={}, iterations={}, proven={})",
+            self.objective,
+            self.dual_bound,
+            self.iterations,
+            if self.proven { "True" } else { "False" }
+        )
+    }
+}
+
+impl Solution {
+    fn new(py: Python<'_>, solution: fairlane_drum::Solution) -> Self {
+        let (gap, relative_gap) = (solution.gap(), solution.relative_gap());
+        let array = |values: Vec<f64>| values.into_pyarray(py).unbind();
+        Self {
+            objective: solution.objective,
+            dual_bound: solution.dual_bound,
+            gap,
+            relative_gap,
+            x: array(solution.x),
+            z: array(solution.z),
+            prices: array(solution.prices),
+            dual_prices: array(solution.dual_prices),
+            usage: array(solution.usage),
+            selected: solution.selected.into_pyarray(py).unbind(),
+            iterations: solution.iterations,
+            proven: solution.proven,
+        }
+    }
+}
+
+/// A column as it was handed in, or one number for all applications.
+enum Column<'py> {
+    Array(PyReadonlyArray1<'py, f64>),
+    Filled(Vec<f64>),
+}
+
+impl<'py> Column<'py> {
+    fn new(name: &str, given: Option<&Bound<'py, PyAny>>, default: (f64, usize)) -> PyResult<Self> {
+        let Some(given) = given else {
+            return Ok(Self::Filled(vec![default.0; default.1]));
+        };
+        let refuse = || {
+            PyTypeError::new_err(format!(
+                "{name}: expected a contiguous one-dimensional numpy array of float64\n\
+                 hint: numpy.ascontiguousarray({name}, dtype=numpy.float64)"
+            ))
+        };
+        let array: PyReadonlyArray1<'py, f64> = given.extract().map_err(|_| refuse())?;
+        if array.as_slice().is_err() {
+            return Err(refuse());
+        }
+        Ok(Self::Array(array))
+    }
+
+    fn slice(&self) -> &[f64] {
+        match self {
+            // Whether it is contiguous was asked when it came in.
+            Self::Array(array) => array.as_slice().unwrap_or_default(),
+            Self::Filled(values) => values,
+        }
+    }
+}
+
+fn refused(error: &fairlane_drum::Error) -> PyErr {
+    ProblemError::new_err(match error.hint() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    })
+}
+
+fn wrong(place: &str, expected: &str) -> PyErr {
+    ProblemError::new_err(format!("{place}: expected {expected}"))
+}
+
+fn fairness(alpha: &Bound<'_, PyAny>) -> PyResult<Fairness> {
+    if let Ok(alpha) = alpha.extract::<f64>() {
+        return Ok(Fairness::Alpha(alpha));
+    }
+    match alpha.extract::<String>() {
+        Ok(name) if name == "max-min" => Ok(Fairness::MaxMin),
+        _ => Err(wrong(
+            "alpha",
+            "a number that is not negative, or \"max-min\"",
+        )),
+    }
+}
+
+fn dependency(name: &str) -> PyResult<Dependency> {
+    match name {
+        "equality" => Ok(Dependency::Equality),
+        "at_least" => Ok(Dependency::AtLeast),
+        _ => Err(wrong("dependency", "\"equality\" or \"at_least\"")),
+    }
+}
+
+/// What a mode is made of.
+struct Choice<'a> {
+    name: &'a str,
+    selected: Option<&'a [usize]>,
+    k: Option<f64>,
+    outage: Option<&'a [f64]>,
+    peak: Option<&'a [f64]>,
+}
+
+impl<'a> Choice<'a> {
+    fn mode(&self) -> PyResult<Mode<'a>> {
+        self.check()?;
+        match (self.name, self.selected) {
+            ("fixed", None) => Ok(Mode::All),
+            ("fixed", Some(chosen)) => Ok(Mode::Selected(chosen)),
+            ("topk_utility", _) => Ok(Mode::TopUtilities { k: self.count()? }),
+            ("active_set", _) => Ok(Mode::ActiveSet {
+                k: self.count()?,
+                outage: self.outage,
+            }),
+            ("timeshare", _) => Ok(Mode::TimeShare {
+                k: self
+                    .k
+                    .ok_or_else(|| wrong("k", "a number in mode timeshare"))?,
+                peak: self
+                    .peak
+                    .ok_or_else(|| wrong("peak_rate", "an array in mode timeshare"))?,
+            }),
+            _ => Err(wrong(
+                "mode",
+                "\"fixed\", \"topk_utility\", \"active_set\" or \"timeshare\"",
+            )),
+        }
+    }
+
+    /// Whether nothing was handed in that the mode doesn't read.
+    fn check(&self) -> PyResult<()> {
+        let unread = [
+            ("k", self.k.is_some(), &["fixed"][..]),
+            (
+                "selected",
+                self.selected.is_some(),
+                &["topk_utility", "active_set", "timeshare"],
+            ),
+            (
+                "outage",
+                self.outage.is_some(),
+                &["fixed", "topk_utility", "timeshare"],
+            ),
+            (
+                "peak_rate",
+                self.peak.is_some(),
+                &["fixed", "topk_utility", "active_set"],
+            ),
+        ];
+        match unread
+            .iter()
+            .find(|(_, given, modes)| *given && modes.contains(&self.name))
+        {
+            Some((name, ..)) => Err(ProblemError::new_err(format!(
+                "{name}: mode \"{}\" doesn't read it\nhint: leave it out, or say mode=...",
+                self.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number that was checked"
+    )]
+    fn count(&self) -> PyResult<usize> {
+        match self.k {
+            Some(k) if k >= 0.0 && k.fract() == 0.0 && k <= 1e15 => Ok(k as usize),
+            _ => Err(wrong("k", &format!("a whole number in mode {}", self.name))),
+        }
+    }
+}
+
+/// A row beside egress and poll: its name, use by application, capacity.
+type ExtraRow<'py> = (String, Bound<'py, PyAny>, f64);
+
+/// Finds the rates of greatest value; see `fairlane.drum.solve`.
+#[pyfunction]
+#[pyo3(signature = (
+    weight, *, alpha, beta=0.0, Q=None, C=None, a=None, bytes_per_wqe=None, poll_cost=None,
+    latency_weight=None, x_min=None, x_max=None, mode="fixed", k=None, selected=None, outage=None,
+    peak_rate=None, rows=None, segments=None, dependency="equality", tolerance=1e-13,
+    iterations=3000, nodes=2000, start=None,
+))]
+#[expect(non_snake_case, reason = "the names of the file format")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn solve<'py>(
+    py: Python<'py>,
+    weight: &Bound<'py, PyAny>,
+    alpha: &Bound<'py, PyAny>,
+    beta: f64,
+    Q: Option<f64>,
+    C: Option<f64>,
+    a: Option<&Bound<'py, PyAny>>,
+    bytes_per_wqe: Option<&Bound<'py, PyAny>>,
+    poll_cost: Option<&Bound<'py, PyAny>>,
+    latency_weight: Option<&Bound<'py, PyAny>>,
+    x_min: Option<&Bound<'py, PyAny>>,
+    x_max: Option<&Bound<'py, PyAny>>,
+    mode: &str,
+    k: Option<f64>,
+    selected: Option<Vec<usize>>,
+    outage: Option<&Bound<'py, PyAny>>,
+    peak_rate: Option<&Bound<'py, PyAny>>,
+    rows: Option<Vec<ExtraRow<'py>>>,
+    segments: Option<Vec<[f64; 2]>>,
+    dependency: &str,
+    tolerance: f64,
+    iterations: usize,
+    nodes: usize,
+    start: Option<Vec<f64>>,
+) -> PyResult<Solution> {
+    let weight = Column::new("weight", Some(weight), (1.0, 0))?;
+    let m = weight.slice().len();
+    let column = |name, given, default| Column::new(name, given, (default, m));
+    let a = column("a", a, 1.0)?;
+    let bytes = column("bytes_per_wqe", bytes_per_wqe, 1.0)?;
+    let poll_cost = column("poll_cost", poll_cost, 1.0)?;
+    let latency_weight = column("latency_weight", latency_weight, 1.0)?;
+    let minimum = column("x_min", x_min, 0.0)?;
+    let maximum = column("x_max", x_max, f64::INFINITY)?;
+    let outage = outage
+        .map(|given| column("outage", Some(given), 0.0))
+        .transpose()?;
+    let peak = peak_rate
+        .map(|given| column("peak_rate", Some(given), 0.0))
+        .transpose()?;
+    let extra = rows
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, loads, capacity)| {
+            let loads = Column::new(&name, Some(&loads), (0.0, m))?;
+            Ok((loads, name, capacity))
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    let utility = Utility {
+        fairness: fairness(alpha)?,
+        latency: beta,
+    };
+    let row = |name, load, supply| Row { name, load, supply };
+    let segments: Option<Vec<(f64, f64)>> = segments.map(|pairs| {
+        pairs
+            .into_iter()
+            .map(|[start, slope]| (start, slope))
+            .collect()
+    });
+    if segments.is_some() && Q.is_some() {
+        return Err(wrong(
+            "Q",
+            "to be left out beside segments, which are the price of egress",
+        ));
+    }
+    let egress = match &segments {
+        Some(segments) => Some(Supply::Price(segments)),
+        None => Q.map(Supply::Capacity),
+    };
+    let mut shared = Vec::new();
+    shared.extend(egress.map(|supply| row(RowName::Egress, Load::Bytes, supply)));
+    shared.extend(C.map(|budget| row(RowName::Poll, Load::Polls, Supply::Capacity(budget))));
+    shared.extend(extra.iter().map(|(loads, name, capacity)| {
+        row(
+            RowName::Other(name),
+            Load::Requests(loads.slice()),
+            Supply::Capacity(*capacity),
+        )
+    }));
+    let host = Host {
+        applications: Applications {
+            weight: weight.slice(),
+            latency_weight: latency_weight.slice(),
+            completions: a.slice(),
+            bytes: bytes.slice(),
+            poll_cost: poll_cost.slice(),
+            minimum: minimum.slice(),
+            maximum: maximum.slice(),
+        },
+        utility,
+        dependency: self::dependency(dependency)?,
+        rows: shared,
+    };
+    let choice = Choice {
+        name: mode,
+        selected: selected.as_deref(),
+        k,
+        outage: outage.as_ref().map(Column::slice),
+        peak: peak.as_ref().map(Column::slice),
+    };
+    let options = Options {
+        tolerance,
+        iterations,
+        nodes,
+    };
+    let (mode, start) = (choice.mode()?, start.unwrap_or_default());
+    let solution = py.detach(|| fairlane_drum::resolve(&host, &mode, &options, &start));
+    Ok(Solution::new(
+        py,
+        solution.map_err(|error| refused(&error))?,
+    ))
+}

@@ -1,0 +1,134 @@
+"""The solver as Python sees it."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairlane
+from fairlane.drum import ProblemError, solve
+
+ARRAYS = {
+    "weight",
+    "latency_weight",
+    "a",
+    "bytes_per_wqe",
+    "poll_cost",
+    "x_min",
+    "x_max",
+    "peak_rate",
+    "outage",
+}
+
+
+def host(**changes):
+    arguments = {
+        "weight": np.array([1.0, 2.0, 1.0, 0.5, 3.0]),
+        "latency_weight": np.array([1.0, 1.0, 2.0, 1.0, 0.5]),
+        "a": np.array([1.5, 2.5, 4.0, 6.0, 8.0]),
+        "bytes_per_wqe": np.array([1.0, 2.0, 0.5, 3.0, 1.2]),
+        "poll_cost": np.array([1.0, 1.0, 1.5, 0.8, 1.0]),
+        "alpha": 0.5,
+        "beta": 0.2,
+        "Q": 5.0,
+        "C": 12.0,
+    }
+    return arguments | changes
+
+
+def test_a_host_is_solved_with_its_certificate():
+    solution = solve(**host())
+    assert solution.objective == pytest.approx(12.099134501135548, rel=1e-9)
+    assert solution.dual_bound >= solution.objective
+    assert solution.gap <= 1e-11
+    assert solution.x.dtype == np.float64 and solution.x.shape == (5,)
+    np.testing.assert_allclose(solution.z, host()["a"] * solution.x)
+    np.testing.assert_allclose(solution.usage, [5.0, 12.0])
+    assert list(solution.selected) == [0, 1, 2, 3, 4]
+    assert "Solution(objective=12.09" in repr(solution)
+    assert solve(**host(), start=list(solution.prices)).iterations < solution.iterations
+
+
+def test_arrays_are_read_where_they_are():
+    arguments = host()
+    before = arguments["weight"].copy()
+    arguments["weight"].flags.writeable = False
+    solve(**arguments)
+    np.testing.assert_array_equal(arguments["weight"], before)
+    with pytest.raises(TypeError, match=r"weight: expected a contiguous.*\nhint: numpy"):
+        solve(**host(weight=np.ones(10)[::2]))
+    with pytest.raises(TypeError, match="poll_cost: expected"):
+        solve(**host(poll_cost=np.ones(5, dtype=np.float32)))
+    with pytest.raises(TypeError, match="weight: expected"):
+        solve(**host(weight=[1.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Q": 0.0}, "egress"),
+        ({"C": -1.0}, "poll"),
+        ({"alpha": -0.5}, "alpha"),
+        ({"alpha": "fair"}, "alpha: expected"),
+        ({"beta": float("nan")}, "beta"),
+        ({"weight": np.array([1.0, np.nan, 1.0, 1.0, 1.0])}, r"weight\[1\]"),
+        ({"a": np.ones(4)}, "a: 4 entries for 5"),
+        ({"x_min": np.full(5, 3.0)}, "row egress: infeasible"),
+        ({"mode": "topk_utility", "k": 6}, "k"),
+        ({"mode": "topk_utility", "k": 2.5}, "k: expected a whole number"),
+        ({"mode": "timeshare", "k": 2}, "peak_rate"),
+        ({"mode": "nearly"}, "mode: expected"),
+        ({"bytes_per_wqe": np.zeros(5), "C": None}, "no limit"),
+        ({"Q": None, "C": None}, "rows"),
+        ({"k": 2}, "k: mode"),
+        ({"peak_rate": np.ones(5)}, "peak_rate: mode"),
+        ({"segments": [[0.0, 1.0]]}, "Q: expected"),
+        ({"tolerance": float("nan")}, "tolerance"),
+        ({"iterations": 0}, "iterations"),
+    ],
+)
+def test_bad_input_is_refused_with_the_place(changes, message):
+    with pytest.raises(ProblemError, match=message):
+        solve(**host(**changes))
+
+
+def test_modes_are_those_of_the_file_format():
+    chosen = solve(**host(mode="topk_utility", k=2))
+    assert len(chosen.selected) == 2 and chosen.proven
+    assert solve(**host(selected=list(chosen.selected))).objective == pytest.approx(
+        chosen.objective, rel=1e-9
+    )
+    fair = solve(**host(alpha="max-min", beta=0.0))
+    np.testing.assert_allclose(fair.x / host()["weight"], fair.x[0] / host()["weight"][0])
+    shared = solve(**host(mode="timeshare", k=2, peak_rate=np.full(5, 2.0)))
+    assert shared.usage[2] <= 2.0 + 1e-9
+    extra = solve(**host(rows=[("requests", np.ones(5), 1.5)]))
+    assert extra.x.sum() <= 1.5 + 1e-9
+
+
+def vectors():
+    beside = Path(__file__).resolve().parents[3] / "shared" / "reference"
+    folder = Path(os.environ.get("FAIRLANE_REFERENCE", beside)) / "drum"
+    return sorted(folder.glob("host_*.json"))
+
+
+@pytest.mark.skipif(not vectors(), reason="no reference data; set FAIRLANE_REFERENCE to its folder")
+@pytest.mark.parametrize("path", vectors(), ids=lambda path: path.stem)
+def test_reference_vectors(path):
+    problem = json.loads(path.read_text())
+    inputs = {name: value for name, value in problem["inputs"].items() if name != "m"}
+    for name in ARRAYS & inputs.keys():
+        numbers = [np.inf if number is None else number for number in inputs[name]]
+        inputs[name] = np.array(numbers, dtype=np.float64)
+    if problem["kind"] == "host_timeshare":
+        inputs["mode"] = "timeshare"
+    solution = solve(**inputs)
+    optimum = problem["optimum"]
+    assert solution.objective == pytest.approx(optimum["objective"], rel=1e-9)
+    np.testing.assert_allclose(solution.x, optimum["x"], rtol=1e-7, atol=1e-12)
+
+
+def test_version():
+    assert fairlane.__version__.count(".") == 2
