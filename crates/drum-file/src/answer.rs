@@ -1,0 +1,88 @@
+//! Answers as JSON has them.
+
+use fairlane_drum::Solution;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::inputs::Mode;
+
+/// The answer to a problem: rates, what they are worth, and what could be reached at most.
+///
+/// A number that is infinite is `null` in JSON.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The problem's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The problem's kind.
+    pub kind: String,
+    /// How applications were selected, or the method.
+    pub mode: Mode,
+    /// Value of the rates, which keep every row and every bound.
+    pub objective: Option<f64>,
+    /// Nothing that keeps the rows and bounds is worth more.
+    pub dual_bound: Option<f64>,
+    /// `dual_bound - objective`, not negative.
+    pub gap: Option<f64>,
+    /// The gap over the larger size of the two.
+    pub relative_gap: Option<f64>,
+    /// Whether no selection can be better: the bound is met, or a complete search found none.
+    pub proven: bool,
+    /// Rate at which work requests are fetched, by application (WQE/s).
+    pub x: Vec<f64>,
+    /// Rate at which completions are polled, by application (CQE/s).
+    pub z: Vec<f64>,
+    /// Share of time in which an application is active, mode `timeshare`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tau: Option<Vec<f64>>,
+    /// Names of the rows, in the order of prices and usage.
+    pub rows: Vec<String>,
+    /// Price of each row for the selection made: utility for a unit of its capacity.
+    pub prices: Vec<f64>,
+    /// Prices at which `dual_bound` holds.
+    pub dual_prices: Vec<f64>,
+    /// How much of each row is used.
+    pub usage: Vec<f64>,
+    /// Applications that were selected, ascending; flows in a network.
+    pub selected: Vec<usize>,
+    /// Passes over the applications.
+    pub iterations: usize,
+    /// Wall time of the solution; absent where no clock was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// What a reader should know, such as that a method claims no optimum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Answer {
+    /// A solution by another name.
+    pub(crate) fn of(solution: Solution, mode: Mode, rows: Vec<String>) -> Self {
+        let (gap, relative) = (solution.gap(), solution.relative_gap());
+        Self {
+            name: None,
+            kind: String::new(),
+            mode,
+            objective: finite(solution.objective),
+            dual_bound: finite(solution.dual_bound),
+            gap: finite(gap),
+            relative_gap: finite(relative),
+            proven: solution.proven,
+            x: solution.x,
+            z: solution.z,
+            tau: None,
+            rows,
+            prices: solution.prices,
+            dual_prices: solution.dual_prices,
+            usage: solution.usage,
+            selected: solution.selected,
+            iterations: solution.iterations,
+            seconds: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

@@ -1,0 +1,185 @@
+//! Methods that are there for comparison: they claim no optimum.
+
+use fairlane_drum::admm::{AdmmOptions, Iterates, admm};
+use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
+use fairlane_drum::paper::{Finding, PaperHost, Updates, run, solve_logarithmic};
+use fairlane_drum::{Fairness, Host, Load, Mode as Selection, Options, Solution, Supply};
+
+use crate::answer::Answer;
+use crate::error::Error;
+use crate::inputs::Mode;
+use crate::problem::HostProblem;
+
+/// Iterations of the two-block ADMM, and of the paper's updates.
+const ITERATIONS: usize = 300;
+/// Penalty of the paper's updates; with its own, 1e-3, they don't converge (drum.md, section 5).
+const PENALTY: f64 = 1.0;
+
+/// Runs the method of a problem whose mode is one for comparison.
+///
+/// # Errors
+/// If the method doesn't take the problem.
+pub(crate) fn answer(problem: &HostProblem) -> Result<Answer, Error> {
+    let host = problem.host();
+    match problem.mode {
+        Mode::Paper => paper(problem, &host),
+        Mode::Admm => {
+            let options = AdmmOptions {
+                iterations: ITERATIONS,
+                ..AdmmOptions::default()
+            };
+            let everyone = vec![true; problem.table.len()];
+            iterated(problem, &host, admm(&host, &everyone, &options)?)
+        }
+        _ => iterated(
+            problem,
+            &host,
+            decomposition(&host, &DecompositionOptions::default())?,
+        ),
+    }
+}
+
+/// An iterate with the certified bound of the problem that it approaches.
+fn iterated(problem: &HostProblem, host: &Host<'_>, found: Iterates) -> Result<Answer, Error> {
+    let best = fairlane_drum::solve(host, &Selection::All, &Options::default())?;
+    let residual = found.trace.primal_residual.last().copied().unwrap_or(0.0);
+    let completions = &problem.table.completions;
+    let solution = Solution {
+        objective: found
+            .trace
+            .objective
+            .last()
+            .copied()
+            .unwrap_or(f64::NEG_INFINITY),
+        dual_bound: best.dual_bound,
+        z: found
+            .x
+            .iter()
+            .zip(completions)
+            .map(|(x, a)| a * x)
+            .collect(),
+        dual_prices: best.dual_prices,
+        selected: (0..found.x.len()).collect(),
+        usage: usage(host, &found.x),
+        x: found.x,
+        iterations: found.trace.objective.len(),
+        ..Solution::default()
+    };
+    let rows = host
+        .rows
+        .iter()
+        .map(|row| row.name.as_str().to_owned())
+        .collect();
+    let mut answer = Answer::of(solution, problem.mode, rows);
+    answer.notes = vec![format!(
+        "for comparison: rates are scaled to keep all rows; the bound is that of mode fixed; the last residual is {residual}"
+    )];
+    Ok(answer)
+}
+
+fn usage(host: &Host<'_>, x: &[f64]) -> Vec<f64> {
+    let columns = &host.applications;
+    let load = |row: &fairlane_drum::Row<'_>, j: usize| match row.load {
+        Load::Bytes => columns.bytes[j],
+        Load::Polls => columns.poll_cost[j] * columns.completions[j],
+        Load::Requests(loads) => loads[j],
+        Load::Completions(loads) => loads[j] * columns.completions[j],
+    };
+    let used = |row| {
+        x.iter()
+            .enumerate()
+            .map(|(j, rate)| load(row, j) * rate)
+            .sum()
+    };
+    host.rows.iter().map(used).collect()
+}
+
+/// The paper's own problem: the first `k` applications count, `Q` and `C` limit sums of logarithms.
+fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
+    let k = problem.whole_k()?;
+    let selected: Vec<bool> = (0..problem.table.len()).map(|index| index < k).collect();
+    let limits: Vec<f64> = host
+        .rows
+        .iter()
+        .filter_map(|row| match row.supply {
+            Supply::Capacity(capacity) => Some(capacity),
+            Supply::Price(_) => None,
+        })
+        .collect();
+    let (Fairness::Alpha(alpha), [q, c]) = (problem.utility.fairness, &limits[..]) else {
+        let hint = "give Q and C, no further rows, and a number for alpha";
+        return Err(Error::new(
+            "inputs.mode",
+            "paper has two limits, q and c",
+            hint,
+        ));
+    };
+    let table = &problem.table;
+    let own = PaperHost {
+        alpha,
+        beta: problem.utility.latency,
+        weight: &table.weight,
+        latency_weight: &table.latency_weight,
+        completions: &table.completions,
+        selected: &selected,
+        q: *q,
+        c: *c,
+    };
+    let diagnostics = own.diagnose();
+    let (x, value, iterations, finding) = if alpha >= 1.0 {
+        let (x, value) = solve_logarithmic(&own)?;
+        (
+            x,
+            value,
+            1,
+            "optimal for logarithmic constraints, by their convex form in log x",
+        )
+    } else {
+        let done = run(&own, Updates::Corrected, PENALTY, ITERATIONS)?;
+        let value = done
+            .trace
+            .objective
+            .last()
+            .copied()
+            .unwrap_or(f64::NEG_INFINITY);
+        let finding = match done.finding {
+            Finding::Stationary => "stationary point, no optimality claim",
+            Finding::NotConverged => "not converged",
+            Finding::Diverged => "diverged",
+        };
+        (done.x, value, ITERATIONS, finding)
+    };
+    let solution = Solution {
+        objective: value,
+        dual_bound: if alpha >= 1.0 { value } else { f64::INFINITY },
+        z: x.iter()
+            .zip(&table.completions)
+            .map(|(x, a)| a * x)
+            .collect(),
+        x,
+        selected: (0..k).collect(),
+        iterations,
+        ..Solution::default()
+    };
+    let mut answer = Answer::of(solution, problem.mode, Vec::new());
+    answer.notes = vec![
+        finding.into(),
+        "constraints are the paper's: sum log x <= q = Q, sum log z <= c = C; the first k applications count".into(),
+    ];
+    if diagnostics.unbounded {
+        answer.notes.push(format!(
+            "problem unbounded: alpha < 1 and more than 1 + 2 / (1 - alpha) = {} applications (drum.md E3)",
+            diagnostics.bounded_up_to
+        ));
+    }
+    if !diagnostics.q_can_bind {
+        let implied = diagnostics.implied_q;
+        answer.notes.push(format!(
+            "q never binds: c - sum log a = {implied} is below it (drum.md E5)"
+        ));
+    }
+    if diagnostics.x_step_vacuous {
+        answer.notes.push("the constraint of the x-step is vacuous: rates of applications that don't count can go to 0 (drum.md E4)".into());
+    }
+    Ok(answer)
+}

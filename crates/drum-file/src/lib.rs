@@ -1,0 +1,48 @@
+//! The JSON form of the problems of `fairlane-drum` and of their answers.
+//!
+//! A document has a `kind` and its `inputs`; `docs/drum.md` describes every key, [`schema`] is their
+//! JSON Schema. The `fairlane` command and the Python package read problems through this crate, so that
+//! both refuse the same mistakes with the same words: an [`Error`] has the path of what is wrong, what
+//! was expected, and a hint.
+//!
+//! What this crate refuses: to open a file, to read a clock, to compute anything about a problem; and to
+//! panic, whatever it is given.
+//!
+//! ```
+//! use fairlane_drum_file::{Problem, Request};
+//!
+//! let text = r#"{"kind": "host_fixed", "inputs": {"alpha": 1, "weight": [1, 1],
+//!     "bytes_per_wqe": [64, 4096], "poll_cost": [1e-6, 1e-6], "Q": 5e9, "C": null}}"#;
+//! let problem = Problem::read(text, &Request::default())?;
+//! let answer = problem.solve(&fairlane_drum::Sequential)?;
+//! assert_eq!(answer.rows, ["egress"]);
+//!
+//! let wrong = text.replace("4096", "-1");
+//! let error = Problem::read(&wrong, &Request::default()).unwrap_err();
+//! assert_eq!(error.place, "inputs.bytes_per_wqe[1]");
+//! # Ok::<(), fairlane_drum_file::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod answer;
+mod comparison;
+mod error;
+mod inputs;
+mod network;
+mod problem;
+mod read;
+mod solve;
+
+pub use answer::Answer;
+pub use error::Error;
+pub use inputs::{
+    Alpha, CoupledInputs, Dependency, Document, HostInputs, HostRow, Inputs, Mode, NetworkRow, Per,
+    RowKind,
+};
+pub use problem::{HostProblem, Request};
+pub use solve::Problem;
+
+/// The JSON Schema of a problem: every key with its description, type and default.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Document).to_value()
+}

@@ -1,0 +1,248 @@
+//! A network as the solver takes it.
+
+use fairlane_drum::coupled::{
+    Choice, CoupledOptions, CoupledSolution, Flows, Indexed, Network, RowKind as Kind, Selection,
+    SharedRow, Source, solve_chosen,
+};
+use fairlane_drum::{Utility, Workers};
+
+use crate::error::Error;
+use crate::inputs::{CoupledInputs, Mode, NetworkRow, RowKind};
+use crate::problem::{Columns, Request, check_count, whole};
+
+/// The problem of a network with everything filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NetworkProblem {
+    pub(crate) network: Network,
+    pub(crate) mode: Mode,
+    selection: Option<Selection>,
+    tolerance: f64,
+    minimum: Vec<f64>,
+    maximum: Vec<f64>,
+}
+
+/// A network whose flows have bounds.
+struct Bounded<'a> {
+    inner: Indexed<'a>,
+    problem: &'a NetworkProblem,
+}
+
+impl Source for Bounded<'_> {
+    fn hosts(&self) -> usize {
+        self.inner.hosts()
+    }
+
+    fn utility(&self) -> Utility {
+        self.inner.utility()
+    }
+
+    fn capacities(&self) -> &[f64] {
+        self.inner.capacities()
+    }
+
+    fn flows(&self, host: usize) -> usize {
+        self.inner.flows(host)
+    }
+
+    fn fill(&self, host: usize, flows: &mut Flows) {
+        self.inner.fill(host, flows);
+        let count = self.inner.flows(host);
+        let range = host * count..(host + 1) * count;
+        flows.minimum.clear();
+        flows
+            .minimum
+            .extend(self.problem.minimum.get(range.clone()).unwrap_or_default());
+        flows.maximum.clear();
+        flows
+            .maximum
+            .extend(self.problem.maximum.get(range).unwrap_or_default());
+    }
+}
+
+impl NetworkProblem {
+    /// Fills in what the inputs of a network leave out.
+    ///
+    /// # Errors
+    /// If the inputs don't go together.
+    pub(crate) fn new(inputs: CoupledInputs, request: &Request) -> Result<Self, Error> {
+        let count = inputs.n.checked_mul(inputs.m).ok_or_else(too_many)?;
+        let length = |column: &Option<Vec<f64>>| column.as_ref().map(Vec::len);
+        let stated = [
+            ("weight", length(&inputs.weight)),
+            ("share", length(&inputs.share)),
+            ("latency_weight", length(&inputs.latency_weight)),
+            ("a", length(&inputs.a)),
+            ("x_min", length(&inputs.x_min)),
+            ("x_max", inputs.x_max.as_ref().map(Vec::len)),
+        ];
+        for (name, length) in stated {
+            length.map_or(Ok(()), |length| check_count(Some(count), length, name))?;
+        }
+        let columns = Columns {
+            alpha: inputs.alpha,
+            count,
+        };
+        let mode = request.mode.or(inputs.mode).unwrap_or(Mode::Fixed);
+        let selection = selection(mode, request.k.or(inputs.k), &inputs)?;
+        let weight = columns.weight(inputs.weight, inputs.share)?;
+        let ones = |column: Option<Vec<f64>>| column.unwrap_or_else(|| vec![1.0; count]);
+        let problem = Self {
+            network: Network {
+                hosts: inputs.n,
+                applications: inputs.m,
+                utility: Utility {
+                    fairness: columns.fairness(),
+                    latency: inputs.beta,
+                },
+                weight,
+                latency_weight: ones(inputs.latency_weight),
+                completions: ones(inputs.a),
+                rows: inputs
+                    .rows
+                    .iter()
+                    .enumerate()
+                    .map(row)
+                    .collect::<Result<_, _>>()?,
+            },
+            mode,
+            selection,
+            tolerance: request.tolerance.unwrap_or(1e-13),
+            minimum: inputs.x_min.unwrap_or_default(),
+            maximum: inputs
+                .x_max
+                .map_or_else(Vec::new, |column| columns.maximum(Some(column))),
+        };
+        problem.check_bounds()?;
+        problem.network.indexed()?;
+        Ok(problem)
+    }
+
+    fn check_bounds(&self) -> Result<(), Error> {
+        for (index, least) in self.minimum.iter().enumerate() {
+            if !least.is_finite() || *least < 0.0 {
+                let message = format!("{least} is not a number that is not negative");
+                return Err(Error::new(format!("inputs.x_min[{index}]"), message, ""));
+            }
+        }
+        for (index, most) in self.maximum.iter().enumerate() {
+            let least = self.minimum.get(index).copied().unwrap_or(0.0);
+            if *most <= 0.0 || *most < least {
+                let message = format!("{most} is not a positive number that is at least x_min");
+                return Err(Error::new(format!("inputs.x_max[{index}]"), message, ""));
+            }
+        }
+        for (index, row) in self.network.rows.iter().enumerate() {
+            let floor =
+                |(flow, use_of): &(usize, f64)| use_of * self.minimum.get(*flow).unwrap_or(&0.0);
+            let needed: f64 = row.entries.iter().map(floor).sum();
+            if needed > row.capacity {
+                let message = format!(
+                    "infeasible: the least rates need {needed}, the capacity is {}",
+                    row.capacity
+                );
+                return Err(Error::new(
+                    format!("inputs.rows[{index}]"),
+                    message,
+                    "lower some minimum, or raise the row's capacity",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of the rows.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let name = |row: &SharedRow| {
+            let kind = match row.kind {
+                Kind::Egress => "egress",
+                Kind::Ingress => "ingress",
+                Kind::Poll => "poll",
+                Kind::Core => "core",
+            };
+            row.host
+                .map_or_else(|| kind.to_owned(), |host| format!("{kind}[{host}]"))
+        };
+        self.network.rows.iter().map(name).collect()
+    }
+
+    /// Solves it.
+    ///
+    /// # Errors
+    /// If it has no solution.
+    pub(crate) fn solve(&self, workers: &impl Workers) -> Result<CoupledSolution, Error> {
+        let source = Bounded {
+            inner: self.network.indexed()?,
+            problem: self,
+        };
+        let options = CoupledOptions {
+            tolerance: self.tolerance,
+            ..CoupledOptions::default()
+        };
+        Ok(match self.selection {
+            None => fairlane_drum::coupled::solve(&source, &options, workers)?,
+            Some(selection) => solve_chosen(&source, selection, &options, workers)?,
+        })
+    }
+}
+
+/// Which flows of each host count.
+fn selection(
+    mode: Mode,
+    k: Option<f64>,
+    inputs: &CoupledInputs,
+) -> Result<Option<Selection>, Error> {
+    let choice = match mode {
+        Mode::Fixed => return Ok(None),
+        Mode::TopkUtility => Choice::TopUtilities(whole(k, inputs.m)?),
+        Mode::ActiveSet => Choice::ActiveSet(whole(k, inputs.m)?),
+        other => {
+            let message = format!("{} is no mode of a network", other.name());
+            let hint = "use fixed, topk_utility or active_set";
+            return Err(Error::new("inputs.mode", message, hint));
+        }
+    };
+    if inputs.x_min.iter().flatten().any(|least| *least > 0.0) {
+        let message = "flows of a network that may not be selected have no least rates";
+        return Err(Error::new(
+            "inputs.x_min",
+            message,
+            "leave it out, or use mode fixed",
+        ));
+    }
+    Ok(Some(Selection {
+        choice,
+        outage: inputs.outage.unwrap_or(0.0),
+    }))
+}
+
+fn too_many() -> Error {
+    Error::new(
+        "inputs.n",
+        "n times m is more than a machine can number",
+        "",
+    )
+}
+
+fn row((index, row): (usize, &NetworkRow)) -> Result<SharedRow, Error> {
+    if let Some(stated) = row.row
+        && stated != index
+    {
+        let message = format!("{stated}, expected {index}: rows are numbered in order, from 0");
+        return Err(Error::new(
+            format!("inputs.rows[{index}].row"),
+            message,
+            "leave it out",
+        ));
+    }
+    Ok(SharedRow {
+        kind: match row.kind {
+            RowKind::Egress => Kind::Egress,
+            RowKind::Ingress => Kind::Ingress,
+            RowKind::Poll => Kind::Poll,
+            RowKind::Core => Kind::Core,
+        },
+        host: row.host,
+        capacity: row.capacity,
+        entries: row.entries.clone(),
+    })
+}

@@ -1,0 +1,199 @@
+//! From a document to its answer.
+
+use fairlane_drum::{Options, Solution, Workers};
+
+use crate::answer::Answer;
+use crate::comparison;
+use crate::error::Error;
+use crate::inputs::{Document, Inputs, Mode};
+use crate::network::NetworkProblem;
+use crate::problem::{HostProblem, Request};
+
+/// A problem that has been read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    name: Option<String>,
+    kind: &'static str,
+    options: Options,
+    form: Form,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    Host(Box<HostProblem>),
+    Network(Box<NetworkProblem>),
+}
+
+impl Problem {
+    /// Reads a document and checks it.
+    ///
+    /// # Errors
+    /// If the text isn't a document, or the problem has no solution: with the path of what is wrong.
+    pub fn read(text: &str, request: &Request) -> Result<Self, Error> {
+        Self::new(Document::read(text)?, request)
+    }
+
+    /// Fills in what a document leaves out and checks it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn new(document: Document, request: &Request) -> Result<Self, Error> {
+        let Document { name, problem } = document;
+        let kind = problem.kind();
+        let form = match problem {
+            Inputs::Coupled(inputs) => {
+                Form::Network(Box::new(NetworkProblem::new(inputs, request)?))
+            }
+            host => Form::Host(Box::new(checked(HostProblem::new(host, request)?)?)),
+        };
+        Ok(Self {
+            name,
+            kind,
+            options: options(request)?,
+            form,
+        })
+    }
+
+    /// The problem of a host that has been filled in already.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of_host(
+        name: Option<String>,
+        host: HostProblem,
+        request: &Request,
+    ) -> Result<Self, Error> {
+        let form = Form::Host(Box::new(checked(host)?));
+        Ok(Self {
+            name,
+            kind: "host_fixed",
+            options: options(request)?,
+            form,
+        })
+    }
+
+    /// The problem of one host, if it is one.
+    pub fn host(&self) -> Option<&HostProblem> {
+        match &self.form {
+            Form::Host(host) => Some(host),
+            Form::Network(_) => None,
+        }
+    }
+
+    /// Number of applications, of flows in a network.
+    pub fn applications(&self) -> usize {
+        match &self.form {
+            Form::Host(host) => host.table.len(),
+            Form::Network(problem) => problem.network.weight.len(),
+        }
+    }
+
+    /// Solves it; workers share the work of a network's hosts.
+    ///
+    /// # Errors
+    /// If it has no solution: with the row or the application that prevents it.
+    pub fn solve(&self, workers: &impl Workers) -> Result<Answer, Error> {
+        let mut answer = match &self.form {
+            Form::Host(host) if host.mode.compares() => comparison::answer(host)?,
+            Form::Host(host) => self.solve_host(host)?,
+            Form::Network(problem) => solve_network(problem, workers)?,
+        };
+        answer.name.clone_from(&self.name);
+        answer.kind = self.kind.to_owned();
+        Ok(answer)
+    }
+
+    fn solve_host(&self, problem: &HostProblem) -> Result<Answer, Error> {
+        let host = problem.host();
+        let solution = fairlane_drum::solve(&host, &problem.selection()?, &self.options)?;
+        let mut rows: Vec<String> = host
+            .rows
+            .iter()
+            .map(|row| row.name.as_str().to_owned())
+            .collect();
+        let mut tau = None;
+        if let (Mode::Timeshare, Some(peak)) = (problem.mode, &problem.peak) {
+            rows.push("slots".into());
+            tau = Some(
+                solution
+                    .x
+                    .iter()
+                    .zip(peak)
+                    .map(|(x, peak)| x / peak)
+                    .collect(),
+            );
+        }
+        let mut answer = Answer::of(solution, problem.mode, rows);
+        answer.tau = tau;
+        Ok(answer)
+    }
+}
+
+fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Answer, Error> {
+    let found = problem.solve(workers)?;
+    let gap = found.dual_bound - found.objective;
+    let everyone = found.counts.is_empty();
+    let solution = Solution {
+        proven: gap <= 1e-9 * found.objective.abs().max(found.dual_bound.abs()),
+        objective: found.objective,
+        dual_bound: found.dual_bound,
+        z: problem
+            .network
+            .completions
+            .iter()
+            .zip(&found.x)
+            .map(|(a, x)| a * x)
+            .collect(),
+        dual_prices: found.prices.clone(),
+        prices: found.prices,
+        selected: (0..found.x.len())
+            .filter(|flow| everyone || found.counts[*flow])
+            .collect(),
+        x: found.x,
+        usage: found.usage,
+        iterations: found.iterations,
+    };
+    Ok(Answer::of(solution, problem.mode, problem.rows()))
+}
+
+fn checked(host: HostProblem) -> Result<HostProblem, Error> {
+    host.host().check().map_err(of_row)?;
+    host.selection()?;
+    Ok(host)
+}
+
+fn options(request: &Request) -> Result<Options, Error> {
+    let mut options = Options::default();
+    if let Some(tolerance) = request.tolerance {
+        if !(0.0..1.0).contains(&tolerance) {
+            let message = format!("{tolerance} is not a number from 0 to below 1");
+            return Err(Error::new(
+                "tolerance",
+                message,
+                "1e-6 ends at a millionth of the value",
+            ));
+        }
+        options.tolerance = tolerance;
+    }
+    Ok(options)
+}
+
+/// A capacity that is no such number stands under its own key.
+fn of_row(error: fairlane_drum::Error) -> Error {
+    let key = match &error {
+        fairlane_drum::Error::Number {
+            place: fairlane_drum::Place::Row(row),
+            ..
+        } => match row.as_str() {
+            "egress" => Some("inputs.Q"),
+            "poll" => Some("inputs.C"),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut error = Error::from(error);
+    if let Some(key) = key {
+        key.clone_into(&mut error.place);
+    }
+    error
+}

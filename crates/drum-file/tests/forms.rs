@@ -1,0 +1,126 @@
+//! Networks, and methods for comparison.
+
+use fairlane_drum::Sequential;
+use fairlane_drum_file::{Answer, Error, Mode, Problem, Request};
+use serde_json::{Value, json};
+
+fn network() -> Value {
+    json!({"kind": "coupled", "inputs": {
+        "n": 2, "m": 2, "alpha": 0.5, "beta": 0.05, "weight": [1.0, 2.0, 1.0, 1.5],
+        "rows": [
+            {"row": 0, "kind": "egress", "host": 0, "capacity": 2.0, "entries": [[0, 1.0], [1, 1.0]]},
+            {"row": 1, "kind": "egress", "host": 1, "capacity": 2.0, "entries": [[2, 1.0], [3, 1.0]]},
+            {"kind": "core", "capacity": 3.0, "entries": [[0, 1.0], [1, 1.0], [2, 1.0], [3, 1.0]]}]}})
+}
+
+fn host() -> Value {
+    json!({"kind": "host_fixed", "inputs": {
+        "alpha": 0.5, "beta": 0.1, "weight": [1.0, 2.0, 1.5], "a": [1.5, 2.0, 1.0],
+        "bytes_per_wqe": [1.0, 1.0, 2.0], "poll_cost": [1.0, 1.0, 1.0], "Q": 3.0, "C": 2.5}})
+}
+
+fn solve(problem: &Value, request: &Request) -> Result<Answer, Error> {
+    Problem::read(&problem.to_string(), request)?.solve(&Sequential)
+}
+
+fn in_mode(mode: Mode, k: Option<f64>) -> Request {
+    Request {
+        mode: Some(mode),
+        k,
+        tolerance: None,
+    }
+}
+
+#[test]
+fn a_network_is_solved_within_its_bounds() {
+    let free = solve(&network(), &Request::default()).expect("a solution");
+    assert_eq!(free.rows, ["egress[0]", "egress[1]", "core"]);
+    assert!(free.relative_gap.is_some_and(|gap| gap < 1e-9), "{free:?}");
+    let mut file = network();
+    file["inputs"]["x_max"] = json!([null, 0.25, null, null]);
+    file["inputs"]["x_min"] = json!([0.0, 0.0, 1.0, 0.0]);
+    let bounded = solve(&file, &Request::default()).expect("a solution");
+    assert!(
+        bounded.x[1] <= 0.25 && bounded.x[2] >= 1.0,
+        "{:?}",
+        bounded.x
+    );
+    assert!(bounded.objective < free.objective);
+}
+
+#[test]
+fn applications_of_each_host_are_selected() {
+    let answer = solve(&network(), &in_mode(Mode::TopkUtility, Some(1.0))).expect("a solution");
+    assert_eq!(answer.selected.len(), 2);
+    assert!(answer.dual_bound >= answer.objective);
+    let mut file = network();
+    file["inputs"]["beta"] = json!(0.0);
+    let answer = solve(&file, &in_mode(Mode::ActiveSet, Some(1.0))).expect("a solution");
+    assert_eq!(answer.x.iter().filter(|rate| **rate > 0.0).count(), 2);
+}
+
+#[test]
+fn mistakes_in_a_network_have_their_place() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut file = network();
+        change(&mut file["inputs"]);
+        solve(&file, &Request::default())
+            .expect_err("a mistake")
+            .place
+    };
+    assert_eq!(
+        refused(&|inputs| inputs["weight"] = json!([1.0])),
+        "inputs.weight"
+    );
+    assert_eq!(refused(&|inputs| inputs["n"] = json!(u64::MAX)), "inputs.n");
+    assert_eq!(
+        refused(&|inputs| inputs["alpha"] = json!("max-min")),
+        "inputs.alpha"
+    );
+    assert_eq!(
+        refused(&|inputs| inputs["rows"][1]["row"] = json!(5)),
+        "inputs.rows[1].row"
+    );
+    assert_eq!(
+        refused(&|inputs| inputs["x_min"] = json!([1.5, 1.5, 0.0, 0.0])),
+        "inputs.rows[0]"
+    );
+    assert_eq!(
+        refused(&|inputs| inputs["mode"] = json!("timeshare")),
+        "inputs.mode"
+    );
+    assert_eq!(
+        refused(&|inputs| inputs["rows"][0]["kind"] = json!("exit")),
+        "inputs.rows[0].kind"
+    );
+    let place = refused(&|inputs| inputs["rows"][0]["entries"][0][0] = json!(9));
+    assert!(place.contains("rows[0]"), "{place}");
+}
+
+#[test]
+fn methods_for_comparison_say_what_they_are() {
+    let best = solve(&host(), &Request::default()).expect("a solution");
+    let admm = solve(&host(), &in_mode(Mode::Admm, None)).expect("an answer");
+    let (value, bound) = (
+        admm.objective.expect("finite"),
+        admm.dual_bound.expect("finite"),
+    );
+    assert!(
+        value <= bound && bound - value < 1e-3 * bound.abs(),
+        "{value} {bound}"
+    );
+    assert_eq!(admm.dual_bound, best.dual_bound);
+    let dual = solve(&host(), &in_mode(Mode::DualDecomposition, None)).expect("an answer");
+    assert!(dual.objective < best.objective && !dual.notes.is_empty());
+    let paper = solve(&host(), &in_mode(Mode::Paper, Some(2.0))).expect("an answer");
+    assert_eq!(paper.dual_bound, None);
+    assert!(
+        paper
+            .notes
+            .iter()
+            .any(|note| note.contains("no optimality claim")
+                || note.contains("converge")
+                || note.contains("diverged")),
+        "{paper:?}"
+    );
+}
