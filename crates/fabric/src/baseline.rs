@@ -209,6 +209,16 @@ pub(crate) fn ideal(
     Duration::from_ps(finished)
 }
 
+/// Time until the last packet of a message of an unreliable service is on the wire.
+pub(crate) fn sent(forward: &[Link], verb: Verb, size: Bytes, rules: &Rules) -> Duration {
+    let first = forward.first().map(|link| Link { delay: 0, ..*link });
+    let first: Vec<Link> = first.into_iter().collect();
+    let finished = stream([&first, &[]], (0, size), rules, |position| {
+        (data_opcode(rules, verb, position), None)
+    });
+    Duration::from_ps(finished)
+}
+
 /// The opcode of a packet of a WRITE or SEND.
 fn data_opcode(rules: &Rules, verb: Verb, position: Position) -> Opcode {
     match (verb, position) {

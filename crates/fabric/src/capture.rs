@@ -187,6 +187,9 @@ impl World {
         if packet.kind != Kind::Data || !(opcode.has_reth() || opcode.has_atomic_eth()) {
             return None;
         }
+        if self.stays_open(packet.connection) {
+            return self.access_of_pair(packet);
+        }
         let message = self.connections.get(packet.connection).message;
         let size = self.specs[message as usize].size;
         let mtu = self.rules.transport.mtu.get();
@@ -194,6 +197,18 @@ impl World {
             offset: Bytes::new(u64::from(packet.psn) * mtu),
             length: host::request_length(packet, &self.rules.transport, size),
         })
+    }
+
+    /// The same of a request on a queue pair that stays open.
+    fn access_of_pair(&self, packet: &Packet) -> Option<CapturedAccess> {
+        let psn = Psn::new(packet.psn);
+        let (wqe, offset) = self.work_request_of(packet.connection, psn)?;
+        let length = match packet.opcode {
+            Opcode::RcReadRequest => wqe.size.saturating_sub(offset),
+            _ if self.rules.transport.direct_placement => Bytes::new(u64::from(packet.payload)),
+            _ => wqe.size,
+        };
+        Some(CapturedAccess { offset, length })
     }
 
     /// What an acknowledgement or response says. Each connection carries one message.

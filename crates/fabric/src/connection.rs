@@ -4,7 +4,7 @@ use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
 use fairlane_engine::Wake;
 use fairlane_scenario::Verb;
 use fairlane_transport::{Requester, Responder};
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, Psn, Time};
 
 use crate::nic::Turn;
 use crate::packet::NONE;
@@ -14,7 +14,7 @@ pub(crate) const WAKES: usize = fairlane_congestion::TIMERS + 1;
 /// Index of the acknowledgement timeout.
 pub(crate) const ACK_TIMEOUT: usize = fairlane_congestion::TIMERS;
 
-/// One message on a queue pair of its own, and both its ends. The first cache line is all that the
+/// One message on a queue pair of its own, or a queue pair that stays open, and both its ends. The first cache line is all that the
 /// arrival of data touches.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -37,6 +37,8 @@ pub(crate) struct Connection {
     pub(crate) verb: Verb,
     /// Whether a marked packet has arrived that no acknowledgement told of.
     pub(crate) owes_mark: bool,
+    /// Whether it outlasts its messages: then `pair` is the queue pair, and `message` stands for it.
+    pub(crate) stays_open: bool,
     pub(crate) responder: Responder,
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,
@@ -47,6 +49,8 @@ pub(crate) struct Connection {
     /// Completion time alone on the fabric, least of the ways that it had.
     pub(crate) ideal: Option<Duration>,
     pub(crate) response: Response,
+    /// The queue pair that stays open, or [`NONE`].
+    pub(crate) pair: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Connection, responder) == 48);
@@ -94,6 +98,14 @@ impl Response {
             heard: 0,
             repeated: 0,
         }
+    }
+
+    /// Position of a response packet on a queue pair that stays open, where each packet counts `mtu`
+    /// bytes: the one nearest to the next packet with this PSN.
+    pub(crate) const fn position(&self, psn: Psn, mtu: u64) -> u64 {
+        let next = self.next / mtu;
+        let ahead = psn.distance(Psn::new(next as u32));
+        next.saturating_add_signed(ahead as i64) * mtu
     }
 
     /// Bytes sent that nobody has confirmed.

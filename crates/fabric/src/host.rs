@@ -19,6 +19,9 @@ impl World {
     /// more registers than there are.
     #[inline(never)]
     pub(crate) fn on_host_arrival(&mut self, port: u32, at: u32) {
+        if self.endpoints.is_some() && self.is_held(port, at) {
+            return;
+        }
         if self.tracer.is_on() {
             self.trace(port, at, TraceEvent::Received);
         }
@@ -43,7 +46,20 @@ impl World {
             return;
         };
         let config = &self.rules.transport;
-        let (message, verb) = (connection.message, connection.verb);
+        let (message, verb, stays_open) =
+            (connection.message, connection.verb, connection.stays_open);
+        let pair = self.endpoints.as_deref().filter(|_| stays_open);
+        let extension = match packet.opcode.extension() {
+            ExtensionKind::None => Extension::None,
+            _ => match pair.map(|all| all.extension(connection.pair, &packet, config)) {
+                None => extension(&packet, config, || self.specs[message as usize].size),
+                Some(Some(extension)) => extension,
+                Some(None) => {
+                    self.discard(at);
+                    return;
+                }
+            },
+        };
         let request = transport::Packet {
             opcode: packet.opcode,
             psn: Psn::new(packet.psn),
@@ -51,10 +67,7 @@ impl World {
             ack_request: packet.has(Packet::ACK_REQUEST),
             solicited: false,
             selective: config.is_selective(),
-            extension: match packet.opcode.extension() {
-                ExtensionKind::None => Extension::None,
-                _ => extension(&packet, config, || self.specs[message as usize].size),
-            },
+            extension,
         };
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
         let received = connection
@@ -67,7 +80,7 @@ impl World {
             self.answer_inquiry(port, at);
             return;
         }
-        let complete = received.messages > 0 && self.is_received(slot);
+        let complete = received.messages > 0 && !stays_open && self.is_received(slot);
         match received.reply {
             Some(reply) => self.answer(port, at, Opcode::RcAcknowledge, &reply),
             None => {
@@ -161,6 +174,10 @@ impl World {
             connection.verb.is_atomic(),
         );
         let next = connection.requester.next_position();
+        if connection.stays_open {
+            self.on_pair_reply(at, (progress.acknowledged, next), progress.went_back);
+            return;
+        }
         let completed = connection.requester.poll_completion();
         if let Some(completion) = completed {
             self.finish(slot, completion.status);
@@ -177,6 +194,19 @@ impl World {
         if atomic && succeeded {
             self.on_message_received(message);
         }
+        self.send_from_host(host);
+    }
+
+    /// A reply to a queue pair that stays open.
+    fn on_pair_reply(&mut self, at: u32, positions: (Bytes, Bytes), lost: bool) {
+        let packet = *self.packets.get(at);
+        let slot = packet.connection;
+        let host = self.connections.get(slot).source;
+        self.hear(slot, &packet, positions, lost);
+        self.discard(at);
+        self.refresh(slot);
+        let now = self.now();
+        self.complete_pair(slot, now);
         self.send_from_host(host);
     }
 
@@ -303,7 +333,10 @@ impl World {
         }
         let connection = &mut self.connections.slots[slot as usize];
         let host = connection.source;
-        if let Some(completion) = connection.requester.poll_completion() {
+        if connection.stays_open {
+            self.refresh(slot);
+            self.complete_pair(slot, now);
+        } else if let Some(completion) = connection.requester.poll_completion() {
             self.finish(slot, completion.status);
             self.forget(slot);
         } else {
@@ -332,7 +365,14 @@ impl World {
             let nic = &mut self.nics[host as usize];
             let at = nic.replies.pop(&self.packets).expect("checked");
             self.inject(port, at);
-        } else if let Some(position) = self.in_turn(host) {
+        } else if let Some(chosen) = self.in_turn(host) {
+            let position = match self.endpoints {
+                None => Some(chosen),
+                Some(_) => self.with_context(host, chosen),
+            };
+            let Some(position) = position else {
+                return;
+            };
             self.send_data(host, position);
         } else {
             self.await_turn(host);
@@ -394,8 +434,26 @@ impl World {
         let asks = outgoing.packet.ack_request || closes;
         let flags = if asks { Packet::ACK_REQUEST } else { 0 };
         self.counters.retransmissions += u64::from(outgoing.retransmitted);
+        let stays_open = connection.stays_open;
         self.send_payload(port, slot, &outgoing.packet, flags);
         self.refresh(slot);
+        if stays_open && !outgoing.retransmitted {
+            self.on_pair_sent(port, slot, &outgoing.packet);
+        }
+    }
+
+    /// A packet of a queue pair that stays open has been sent for the first time.
+    fn on_pair_sent(&mut self, port: u32, slot: u32, packet: &transport::Packet) {
+        let whole = self.connections.get(slot).verb.awaits_response();
+        if !whole && !self.ends_work_request(slot, packet) {
+            return;
+        }
+        if !self.rules.transport.service.is_reliable() {
+            // Its end is when the last packet is on the wire.
+            let at = self.ports[port as usize].free_at;
+            self.complete_pair(slot, at);
+        }
+        self.on_wqe_sent(slot);
     }
 
     /// Sends a packet of a queue pair and charges its pacer.
@@ -537,7 +595,7 @@ impl World {
         (connection.live && here).then_some((turn, connection))
     }
 
-    fn arm_wake(&mut self, host: u32, at: Time) {
+    pub(crate) fn arm_wake(&mut self, host: u32, at: Time) {
         let wake = &mut self.nics[host as usize].wake;
         if wake.deadline() != at {
             let rank = Waking::Nic.rank(u64::from(host));

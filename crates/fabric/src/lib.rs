@@ -18,6 +18,7 @@ mod buffer;
 mod capture;
 mod connection;
 mod counters;
+mod endpoint;
 mod faults;
 mod host;
 mod link;
@@ -47,8 +48,8 @@ mod world;
 pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
 pub use paths::{PathPreview, paths};
 pub use results::{
-    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
-    Signals, Stall, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, CardRecord, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo,
+    PortSeries, Results, Signal, Signals, Stall, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use simulation::{Control, Progress, Simulation};
 pub use spec::MessageSpec;

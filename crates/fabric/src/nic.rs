@@ -1,5 +1,9 @@
 //! The network card of a host: acknowledgements first, then queue pairs in turn.
 
+pub(crate) mod cache;
+pub(crate) mod card;
+pub(crate) mod costs;
+
 use fairlane_engine::Wake;
 use fairlane_units::Time;
 
@@ -135,6 +139,12 @@ impl Turns {
     pub(crate) fn serve(&mut self, position: u32) -> Turn {
         self.last = position as usize;
         self.turns[position as usize]
+    }
+
+    /// Whether the connection at `position` may send at `now`.
+    pub(crate) fn is_available(&self, position: u32, now: Time) -> bool {
+        let available = self.available.get(position as usize);
+        available.is_some_and(|&available| available <= now)
     }
 
     pub(crate) fn at(&self, position: u32) -> Turn {

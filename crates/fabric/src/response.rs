@@ -42,9 +42,17 @@ impl World {
         let mtu = u64::from(self.rules.mtu);
         let mut lost = false;
         if let Some((psn, repeated)) = connection.responder.next_response() {
-            connection.response.next = u64::from(psn.get()) * mtu;
-            // Who asks from here on has everything before it.
-            connection.response.heard = u64::from(packet.psn) * mtu;
+            if !connection.stays_open {
+                connection.response.next = u64::from(psn.get()) * mtu;
+                // Who asks from here on has everything before it.
+                connection.response.heard = u64::from(packet.psn) * mtu;
+            } else {
+                connection.response.next = connection.response.position(psn, mtu);
+                if repeated {
+                    let asked = connection.response.position(Psn::new(packet.psn), mtu);
+                    connection.response.heard = asked.min(connection.response.next);
+                }
+            }
             lost = repeated;
             if connection.response.position == NONE {
                 let turns = &mut self.nics[host as usize].turns;
@@ -75,7 +83,11 @@ impl World {
         let connection = &mut self.connections.slots[slot as usize];
         let outgoing = connection.responder.poll_transmit(&self.rules.transport);
         let outgoing = outgoing.expect("a response in turn has a packet");
-        connection.response.next += outgoing.packet.payload.get();
+        connection.response.next += match connection.stays_open {
+            false => outgoing.packet.payload.get(),
+            // Messages follow each other: positions count full packets.
+            true => u64::from(self.rules.mtu),
+        };
         connection.response.repeated += u32::from(outgoing.retransmitted);
         self.counters.retransmissions += u64::from(outgoing.retransmitted);
         self.send_payload(port, slot, &outgoing.packet, Packet::BACK);
@@ -98,7 +110,13 @@ impl World {
             self.counters.placed += response.payload.get();
         }
         let (host, message) = (connection.source, connection.message);
-        match connection.requester.poll_completion() {
+        let stays_open = connection.stays_open;
+        if stays_open {
+            self.refresh(slot);
+            self.complete_pair(slot, now);
+        }
+        match self.connections.get_mut(slot).requester.poll_completion() {
+            _ if stays_open => {}
             Some(completion) => {
                 self.finish(slot, completion.status);
                 self.forget(slot);
@@ -147,9 +165,14 @@ impl World {
             return;
         };
         self.counters.cnps += u64::from(packet.has(Packet::MARKED));
+        let mtu = u64::from(self.rules.mtu);
         let size = self.specs[connection.message as usize].size.get();
+        let stays_open = connection.stays_open;
         let response = &mut connection.response;
-        let confirmed = ((u64::from(packet.psn) + 1) * u64::from(self.rules.mtu)).min(size);
+        let confirmed = match stays_open {
+            false => ((u64::from(packet.psn) + 1) * mtu).min(size),
+            true => response.position(Psn::new(packet.psn), mtu) + mtu,
+        };
         // Feedback from before a repeat confirms no more than the repeat has sent.
         response.heard = response.heard.max(confirmed.min(response.next));
         let (host, positions) = (

@@ -27,6 +27,52 @@ pub struct Results {
     pub pauses: Vec<PauseRecord>,
     /// Packets that passed captured ports, in order of time.
     pub capture: Vec<CaptureRecord>,
+    /// Applications of `key-value` workloads, by workload, host and number.
+    pub applications: Vec<ApplicationRecord>,
+    /// Cards of hosts, if there is a `key-value` workload.
+    pub cards: Vec<CardRecord>,
+}
+
+/// An application of a `key-value` workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationRecord {
+    /// Index of its workload in the scenario.
+    pub workload: u32,
+    /// The host that it runs on.
+    pub host: NodeId,
+    /// Number among those of its workload and host.
+    pub number: u32,
+    /// Operations completed.
+    pub operations: u64,
+    /// Their payload.
+    pub bytes: Bytes,
+    /// The longest time from the posting of an operation until the card began it.
+    pub longest_wait: Duration,
+    /// Under policy `drum`: the most epochs that the first of its waiting work requests has waited.
+    pub longest_wait_epochs: Option<u64>,
+    /// What that may be at most: an epoch more than its connection is off in a frame.
+    pub wait_bound_epochs: Option<u64>,
+}
+
+/// The card of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardRecord {
+    /// The host.
+    pub host: NodeId,
+    /// Doorbells rung.
+    pub doorbells: u64,
+    /// Work requests that they announced.
+    pub work_requests: u64,
+    /// How often the state of a connection was needed.
+    pub lookups: u64,
+    /// How often it had to be fetched.
+    pub misses: u64,
+    /// How often a thread of the host waited for the lock of a queue pair.
+    pub lock_waits: u64,
+    /// For how long in all.
+    pub lock_waited: Duration,
+    /// Under policy `drum`: the most queue pairs active at any time.
+    pub most_active: Option<u32>,
 }
 
 /// One message, posted on a queue pair of its own.
@@ -144,6 +190,12 @@ pub struct Signals {
     pub naks: Signal,
     /// Acknowledgement timeouts.
     pub timeouts: Signal,
+    /// Fetches of a connection's state by a card, if there is a `key-value` workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_misses: Option<Signal>,
+    /// Waits of threads for the lock of a queue pair, if there is a `key-value` workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_waits: Option<Signal>,
 }
 
 /// A count, and if it is zero the reason.

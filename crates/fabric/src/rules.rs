@@ -109,6 +109,7 @@ impl Rules {
             window: congestion.window_mode(),
             params: congestion.params(),
             transport: fairlane_transport::Config {
+                service: service(scenario.transport.service),
                 mtu: packet.mtu,
                 ack_timeout: scenario.transport.ack_timeout,
                 retry_limit: scenario.transport.retry_limit,
@@ -167,6 +168,16 @@ impl Rules {
     pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
+    }
+}
+
+/// The service of queue pairs as the transport calls it.
+const fn service(service: fairlane_scenario::Service) -> fairlane_transport::Service {
+    use fairlane_transport::Service;
+    match service {
+        fairlane_scenario::Service::Rc => Service::ReliableConnection,
+        fairlane_scenario::Service::Uc => Service::UnreliableConnection,
+        fairlane_scenario::Service::Ud => Service::UnreliableDatagram,
     }
 }
 

@@ -160,8 +160,22 @@ impl World {
         }
     }
 
-    /// Opens a connection for a message and posts it.
+    /// Posts a message on a connection of its own.
     fn post(&mut self, message: u32) {
+        let spec = self.specs[message as usize];
+        let slot = self.open(message, NONE);
+        let config = &self.rules.transport;
+        let connection = self.connections.get_mut(slot);
+        connection
+            .requester
+            .post(config, work_request(message, &spec));
+        self.refresh(slot);
+        let source = self.connections.get(slot).source;
+        self.send_from_host(source);
+    }
+
+    /// Opens a connection for a message, or for a queue pair that stays open.
+    pub(crate) fn open(&mut self, message: u32, pair: u32) -> u32 {
         let spec = self.specs[message as usize];
         let now = self.now();
         let source = self.host(spec.source);
@@ -185,8 +199,7 @@ impl World {
         let controller = Controller::new(&self.rules.params, &environment);
         let window = Window::new(self.rules.window, trip.bdp, line_rate);
         let config = &self.rules.transport;
-        let mut requester = Requester::new(config, Psn::new(0));
-        requester.post(config, work_request(message, &spec));
+        let requester = Requester::new(config, Psn::new(0));
         let slot = self.connections.insert(Connection {
             requester,
             window_limit: Bytes::ZERO,
@@ -197,6 +210,7 @@ impl World {
             responder: Responder::new(config, Psn::new(0)),
             verb: spec.verb,
             owes_mark: false,
+            stays_open: pair != NONE,
             response: Response::new(destination),
             position: 0,
             message,
@@ -207,13 +221,13 @@ impl World {
             timeout_armed: false,
             start: now,
             ideal: None,
+            pair,
         });
         self.connections.get_mut(slot).update_window();
         self.find_way(slot);
         let position = self.nics[source as usize].turns.push(Turn::request(slot));
         self.connections.get_mut(slot).position = position;
-        self.refresh(slot);
-        self.send_from_host(source);
+        slot
     }
 
     /// Looks up the way of a connection there and back under the present routes.
@@ -238,6 +252,10 @@ impl World {
         }
         there.extend(self.known_hops(slot, false));
         back.extend(self.known_hops(slot, true));
+        if self.stays_open(slot) {
+            self.note_ways(slot, &there, &back);
+            return;
+        }
         let MessageSpec { verb, size, .. } = self.specs[message as usize];
         for forward in &there {
             for reverse in &back {
@@ -310,11 +328,12 @@ impl World {
         let mut open: BTreeMap<u32, MessageRecord> = self
             .connections
             .live()
+            .filter(|&slot| !self.stays_open(slot))
             .map(|slot| self.record(slot, None, Outcome::Unfinished))
             .map(|record| (record.id, record))
             .collect();
         let ended: BTreeSet<u32> = self.records.iter().map(|record| record.id).collect();
-        for (id, spec) in (0u32..).zip(&self.specs) {
+        for (id, spec) in (0u32..).zip(&self.specs[..self.messages]) {
             if !ended.contains(&id) && !open.contains_key(&id) {
                 open.insert(id, self.never_posted(id, spec));
             }

@@ -1,5 +1,7 @@
 //! What the network said, and where it was silent, why.
 
+use fairlane_scenario::Policy;
+
 use crate::counters::Drop;
 use crate::port::Port;
 use crate::world::World;
@@ -29,7 +31,24 @@ impl World {
             retransmissions: signal(counters.retransmissions, || self.why_no_retransmissions()),
             naks: signal(counters.naks, || self.why_no_retransmissions()),
             timeouts: signal(counters.timeouts, || self.why_no_timeouts()),
+            cache_misses: self.endpoints.as_ref().map(|_| self.cache_misses()),
+            lock_waits: self.endpoints.as_ref().map(|_| self.lock_waits()),
         }
+    }
+
+    fn cache_misses(&self) -> Signal {
+        let count = self.card_records().iter().map(|card| card.misses).sum();
+        signal(count, || "the card keeps nothing of datagrams".into())
+    }
+
+    fn lock_waits(&self) -> Signal {
+        let count = self.card_records().iter().map(|card| card.lock_waits).sum();
+        signal(count, || match self.endpoints.as_deref() {
+            Some(endpoints) if endpoints.policy == Policy::Share => {
+                "no two threads used a queue pair at the same time".into()
+            }
+            _ => "no queue pair is shared (nic.policy)".into(),
+        })
     }
 
     fn why_no_marks(&self) -> String {

@@ -10,6 +10,7 @@ use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
+use crate::endpoint;
 use crate::faults::{Change, Faults};
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
@@ -75,7 +76,7 @@ impl Simulation {
         let specs =
             workload::generate(&scenario.workload, &loaded.inputs, &topology, scenario.seed)?;
         let stop = scenario.stop.map(|span| Time::ZERO + span);
-        let world = build_world(scenario, &topology, specs)?;
+        let world = build_world(loaded, &topology, specs)?;
         Ok(Self { world, stop })
     }
 
@@ -84,7 +85,9 @@ impl Simulation {
         let world = &mut self.world;
         world.start_schedule();
         world.start_faults();
-        if let Some(first) = world.schedule.next_start(&world.specs) {
+        let applications = world.start_applications();
+        let messages = world.schedule.next_start(&world.specs);
+        if let Some(first) = messages.into_iter().chain(applications).min() {
             world.start_sampler();
             world.start_watch(first);
         }
@@ -116,10 +119,11 @@ pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {
 }
 
 fn build_world(
-    scenario: &Scenario,
+    loaded: &Loaded,
     topology: &Topology,
-    specs: Vec<MessageSpec>,
+    mut specs: Vec<MessageSpec>,
 ) -> Result<World, Error> {
+    let scenario = &loaded.scenario;
     let rules = Rules::new(scenario);
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
@@ -130,6 +134,10 @@ fn build_world(
             .zip(nodes)
             .for_each(|(number, node)| owner_of[node.index()] = number);
     }
+    let schedule = Schedule::new(&specs);
+    let messages = specs.len();
+    let endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
+    let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let mut ports = build_ports(topology, &graph, &rules, &owner_of);
     let classes = classes_in_use(&specs);
     let buffers = switches
@@ -143,8 +151,11 @@ fn build_world(
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
     let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);
-    let schedule = Schedule::new(&specs);
-    let first = schedule.next_start(&specs).unwrap_or(Time::ZERO);
+    let first = specs
+        .iter()
+        .map(|spec| spec.start)
+        .min()
+        .unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
     Ok(World {
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
@@ -165,6 +176,9 @@ fn build_world(
         host_of: owner_of,
         source_ports: source_ports(&specs, &rules),
         specs,
+        messages,
+        owed: messages + ending,
+        endpoints,
         schedule,
         records: Vec::new(),
         counters: Counters::default(),
@@ -388,7 +402,7 @@ impl World {
             transmissions: self.counters.transmissions,
             events: self.engine.handled(),
             messages_done: self.records.len() as u32,
-            messages: self.specs.len() as u32,
+            messages: self.owed as u32,
             placed: Bytes::new(self.counters.placed),
             total,
             last_start,
@@ -402,7 +416,10 @@ impl World {
         let mut messages = std::mem::take(&mut self.records);
         self.records.clone_from(&messages);
         messages.extend(self.unfinished());
+        messages.extend(self.unfinished_operations());
         Results {
+            applications: self.application_records(),
+            cards: self.card_records(),
             ports: (0..self.ports.len() as u32)
                 .map(|port| self.port_info(port))
                 .collect(),
@@ -465,7 +482,7 @@ impl World {
 
     /// Data and acknowledgements on links and in switches, counted one by one.
     fn in_flight(&self) -> Flux {
-        let mut flux = Flux::default();
+        let mut flux = self.held();
         for port in &self.ports {
             let queued = port
                 .queues

@@ -90,6 +90,9 @@ impl World {
         if packet.kind.is_pause_frame() {
             return at;
         }
+        if self.stays_open(packet.connection) {
+            return at;
+        }
         let message = self.connections.get(packet.connection).message;
         at.min(self.specs[message as usize].size.get())
     }

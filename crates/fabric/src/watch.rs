@@ -55,11 +55,12 @@ impl World {
             || self.faults.is_pending()
             || self.nics.iter().any(sends_later)
             || self.connections.live().any(retries)
+            || self.endpoints_go_on()
     }
 
     /// Describes a run that can't end; `cycle` is what [`World::pause_cycle`] found.
     pub(crate) fn stall(&self, cycle: Vec<PortId>) -> Stall {
-        let unfinished = (self.specs.len() - self.records.len()) as u32;
+        let unfinished = (self.owed - self.records.len()) as u32;
         let first = self.connections.live().next().map(|slot| {
             let spec = &self.specs[self.connections.get(slot).message as usize];
             format!(

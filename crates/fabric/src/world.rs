@@ -8,6 +8,7 @@ use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
+use crate::endpoint::Endpoints;
 use crate::faults::Faults;
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
@@ -39,6 +40,12 @@ pub(crate) enum Waking {
     Connection,
     /// Something about the run as a whole, see the constants.
     Control,
+    /// A card has a work request done, or the state of a connection.
+    Card,
+    /// The thread of an application is done with something.
+    Client,
+    /// The agent of a host has something to do.
+    Agent,
 }
 
 impl Waking {
@@ -61,7 +68,10 @@ impl Waking {
             1 => Self::Arrival,
             2 => Self::Nic,
             3 => Self::Connection,
-            _ => Self::Control,
+            4 => Self::Control,
+            5 => Self::Card,
+            6 => Self::Client,
+            _ => Self::Agent,
         };
         (kind, index)
     }
@@ -102,7 +112,13 @@ pub(crate) struct World {
     pub(crate) base_rtt: fairlane_scenario::BaseRtt,
     /// Host number of each node; meaningless for switches.
     pub(crate) host_of: Vec<u32>,
+    /// Messages, then the queue pairs that stay open, as if each were a message.
     pub(crate) specs: Vec<MessageSpec>,
+    /// How many of them are messages.
+    pub(crate) messages: usize,
+    /// Records that there must be at the end; applications that haven't ended count as one each.
+    pub(crate) owed: usize,
+    pub(crate) endpoints: Option<Box<Endpoints>>,
     pub(crate) source_ports: Vec<u16>,
     pub(crate) schedule: Schedule,
     pub(crate) records: Vec<MessageRecord>,
@@ -139,6 +155,9 @@ impl World {
             Waking::Nic => self.on_nic_wake(index, event),
             Waking::Connection => self.on_connection_deadline(index, event),
             Waking::Control => self.on_control(index),
+            Waking::Card => self.on_card(index, event),
+            Waking::Client => self.on_application(index, event),
+            Waking::Agent => self.on_agent(index, event),
         }
         true
     }
@@ -176,7 +195,7 @@ impl World {
 
     /// Whether every message has ended.
     pub(crate) fn is_done(&self) -> bool {
-        self.records.len() == self.specs.len()
+        self.records.len() == self.owed
     }
 
     /// The host number of a node.

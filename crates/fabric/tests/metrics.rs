@@ -96,6 +96,8 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         trace: Vec::new(),
         pauses: Vec::new(),
         capture: Vec::new(),
+        applications: Vec::new(),
+        cards: Vec::new(),
     }
 }
 

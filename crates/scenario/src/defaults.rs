@@ -4,8 +4,8 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Switch,
-    Topology, Transport,
+    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Service,
+    Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -22,6 +22,7 @@ impl Scenario {
                 },
                 nic: Nic {
                     ack_pause: AckPause::Class3,
+                    ..Nic::default()
                 },
                 transport: Transport::hpcc_ns3(),
                 ..Self::default()
@@ -136,17 +137,10 @@ impl Scenario {
     }
 }
 
-impl Default for Nic {
-    fn default() -> Self {
-        Self {
-            ack_pause: AckPause::OwnClass,
-        }
-    }
-}
-
 impl Default for Transport {
     fn default() -> Self {
         Self {
+            service: Service::Rc,
             // IBTA 11.6.2 local ACK timeout: 4.096 us x 2^14, as perftest sets.
             ack_timeout: Some(Duration::from_ns(4096 << 14)),
             retry_limit: 7,

@@ -17,7 +17,7 @@ pub struct Inputs {
     pub topology: Option<TopologyText>,
     /// By workload: the messages of a `flows` workload, from its file or listed in the scenario.
     pub flows: Vec<Option<Vec<Flow>>>,
-    /// By workload: the sizes of a `poisson` workload, built in, from a file or listed.
+    /// By workload: the sizes of a `poisson` or `key-value` workload, built in, from a file or listed.
     pub sizes: Vec<Option<SizeDistribution>>,
     /// The texts of all files, in the order in which the scenario names them.
     pub files: Vec<SideFile>,
@@ -55,6 +55,9 @@ impl Inputs {
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {
                 Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, folder, i)?),
+                Workload::KeyValue {
+                    sizes: Some(sizes), ..
+                } => Some(inputs.sizes_of(sizes, folder, i)?),
                 _ => None,
             };
             let flows = match workload {

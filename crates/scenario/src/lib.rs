@@ -49,6 +49,7 @@ mod keypath;
 mod layout;
 mod lines;
 mod load;
+mod nic;
 mod ns3;
 mod optional;
 mod overrides;

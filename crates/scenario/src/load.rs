@@ -181,6 +181,11 @@ fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
             Workload::Poisson { sizes, .. } if key == format!("workload[{i}].sizes") => {
                 *sizes = Sizes::Named(copy.display().to_string());
             }
+            Workload::KeyValue {
+                sizes: Some(sizes), ..
+            } if key == format!("workload[{i}].sizes") => {
+                *sizes = Sizes::Named(copy.display().to_string());
+            }
             _ => {}
         }
     }

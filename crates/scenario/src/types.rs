@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
+pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 
 /// One fabric, its traffic and the policies that it runs under.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -164,14 +165,6 @@ pub struct EcnThreshold {
     pub pmax: f64,
 }
 
-/// Network cards of hosts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Nic {
-    /// Which pauses hold back acknowledgements at the host.
-    pub ack_pause: AckPause,
-}
-
 /// Which pauses hold back acknowledgements at the host that sends them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -189,6 +182,9 @@ pub enum AckPause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {
+    /// The service of queue pairs; all but `"rc"` serve `key-value` workloads only.
+    #[serde(skip_serializing_if = "crate::nic::is_default")]
+    pub service: Service,
     /// Time without progress after which the oldest unacknowledged packet is sent again (IBTA local
     /// ACK timeout; 4.096 us x 2^14 is what perftest sets); `"never"`: not at all.
     #[serde(with = "crate::optional::never")]
@@ -213,6 +209,19 @@ pub struct Transport {
     /// Whether acknowledgements travel in the control queue of switches, ahead of data, instead of
     /// in the class of the data that they acknowledge.
     pub ack_control_class: bool,
+}
+
+/// The service of queue pairs (IBTA 9.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// Reliable connection.
+    #[default]
+    Rc,
+    /// Unreliable connection: WRITE and SEND.
+    Uc,
+    /// Unreliable datagram: SEND of one packet.
+    Ud,
 }
 
 /// What is sent again after a loss.
@@ -445,6 +454,55 @@ pub enum Workload {
         #[serde(default)]
         verb: Verb,
     },
+    /// Applications ask servers for values over connections that stay open: each connection posts a
+    /// batch of operations once it has seen the completion of the batch before.
+    KeyValue {
+        /// The hosts that the applications run on.
+        clients: HostSet,
+        /// The hosts that they ask, in turn: connection by connection.
+        servers: HostSet,
+        /// Applications on each client, each with a thread of its own.
+        #[serde(default = "one")]
+        applications: u32,
+        /// Connections of each application.
+        #[serde(default = "one")]
+        connections: u32,
+        /// The size of every value; give this, `range` or `sizes`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes>,
+        /// Sizes between two limits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<SizeRange>,
+        /// Sizes from a distribution.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sizes: Option<Sizes>,
+        /// Operations posted at once (`wr_num`); the last one's completion is signalled.
+        #[serde(default = "one")]
+        batch: u32,
+        /// Operations of each connection; left out, as many as there is time for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u32>,
+        /// Batches begin in `start .. start + duration`; without `count` and `duration`, until every
+        /// workload that has one of them is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration: Option<Duration>,
+        /// Time between two polls of an application, each of which takes one completion; 0: it polls
+        /// all the time.
+        #[serde(default)]
+        poll_interval: Duration,
+        /// Weight of each connection's utility under policy `drum`.
+        #[serde(default = "weight")]
+        weight: f64,
+        /// When the connections begin.
+        #[serde(default)]
+        start: Duration,
+        /// Traffic class, 1 to 7.
+        #[serde(default = "default_class")]
+        class: u8,
+        /// What each operation is.
+        #[serde(default = "read")]
+        verb: Verb,
+    },
     /// Messages listed in the scenario or in a file.
     Flows {
         /// A file in the flow text of HPCC's simulator, relative to the scenario.
@@ -460,6 +518,11 @@ pub enum Workload {
 }
 
 impl Workload {
+    /// Whether its messages travel on connections that stay open.
+    pub const fn is_key_value(&self) -> bool {
+        matches!(self, Self::KeyValue { .. })
+    }
+
     /// What each message is.
     pub const fn verb(&self) -> Verb {
         match self {
@@ -468,6 +531,7 @@ impl Workload {
             | Self::Permutation { verb, .. }
             | Self::AllToAll { verb, .. }
             | Self::RingAllReduce { verb, .. }
+            | Self::KeyValue { verb, .. }
             | Self::Flows { verb, .. } => *verb,
         }
     }
@@ -590,6 +654,14 @@ fn default_period() -> Duration {
 
 fn one() -> u32 {
     1
+}
+
+fn weight() -> f64 {
+    1.0
+}
+
+fn read() -> Verb {
+    Verb::Read
 }
 
 impl Default for HostSet {

@@ -123,6 +123,15 @@ fn workload(workload: &Workload) -> String {
         Workload::RingAllReduce { size, rounds, .. } => {
             format!("ring all-reduce of {size}, {rounds} rounds")
         }
+        Workload::KeyValue {
+            applications,
+            connections,
+            batch,
+            ..
+        } => format!(
+            "{applications} key-value applications a client, {connections} connections each, \
+             batches of {batch}"
+        ),
         Workload::Flows {
             path: Some(path), ..
         } => format!("flows from {}", path.display()),

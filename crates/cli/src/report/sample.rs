@@ -50,6 +50,8 @@ impl Sample {
             trace: Vec::new(),
             pauses,
             capture: Vec::new(),
+            applications: Vec::new(),
+            cards: Vec::new(),
         };
         let name = "Hadoop at 50 % on a fat-tree".into();
         let scenario = "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20);
@@ -371,6 +373,8 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         retransmissions: signal(0, "Nothing was lost and nothing arrived out of order."),
         naks: signal(0, "Nothing was lost and nothing arrived out of order."),
         timeouts: signal(0, "No packet waited 67.1 ms for its acknowledgement."),
+        cache_misses: None,
+        lock_waits: None,
     }
 }
 
@@ -386,6 +390,8 @@ fn silent_signals() -> Signals {
         retransmissions: none(),
         naks: none(),
         timeouts: none(),
+        cache_misses: None,
+        lock_waits: None,
     }
 }
 

@@ -154,6 +154,8 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             };
             ring.generate(context, &template, messages)
         }
+        // Its operations come into being as the run goes.
+        Workload::KeyValue { .. } => Ok(()),
         Workload::Flows { flow, .. } => {
             flows::flows(context, context.flows().unwrap_or(flow), messages)
         }

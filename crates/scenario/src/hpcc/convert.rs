@@ -25,6 +25,7 @@ pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<S
         } else {
             AckPause::Class3
         },
+        ..Nic::default()
     };
     scenario.faults = faults(config)?;
     let stop = config.value("SIMULATOR_STOP_TIME").unwrap_or("3.01");

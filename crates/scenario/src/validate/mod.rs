@@ -2,7 +2,9 @@
 
 mod capture;
 mod graph;
+mod key_value;
 mod limits;
+mod nic;
 mod policies;
 mod sections;
 mod topology;
@@ -47,6 +49,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     capture::check(&subject)?;
     policies::check(&subject)?;
     traffic::check(&subject)?;
+    nic::check(&subject)?;
     verbs::check(&subject)
 }
 

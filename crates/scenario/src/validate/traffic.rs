@@ -48,6 +48,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 let count = scope.collective(*size, *start, hosts, *class)?;
                 scope.ring(*size, count, *rounds)?;
             }
+            Workload::KeyValue { .. } => super::key_value::check(&scope, workload)?,
             Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
         }
     }
@@ -55,28 +56,28 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 }
 
 /// One workload.
-struct Scope<'a> {
-    subject: &'a Subject<'a>,
-    index: usize,
+pub(super) struct Scope<'a> {
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) index: usize,
 }
 
 impl Scope<'_> {
-    fn key(&self, key: &str) -> String {
+    pub(super) fn key(&self, key: &str) -> String {
         format!("workload[{}].{key}", self.index)
     }
 
-    fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
+    pub(super) fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
         set.resolve(&self.subject.hosts).map_err(|error| Error {
             place: self.key(key),
             ..error
         })
     }
 
-    fn span(&self, key: &str, value: Duration) -> Check {
+    pub(super) fn span(&self, key: &str, value: Duration) -> Check {
         span(self.subject.scenario.profile, &self.key(key), value)
     }
 
-    fn size(&self, key: &str, value: Bytes) -> Check {
+    pub(super) fn size(&self, key: &str, value: Bytes) -> Check {
         message_size(self.subject.scenario.profile, &self.key(key), value)
     }
 

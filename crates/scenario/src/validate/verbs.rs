@@ -96,6 +96,17 @@ fn sizes(
         Workload::Incast { size, .. }
         | Workload::Permutation { size, .. }
         | Workload::AllToAll { size, .. } => Some(("size", *size, *size)),
+        Workload::KeyValue {
+            size, range, sizes, ..
+        } => match (size, range, sizes) {
+            (Some(size), ..) => Some(("size", *size, *size)),
+            (_, Some(range), _) => Some(("range", range.low, range.high)),
+            _ => {
+                let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
+                let (first, last) = (sizes.points().first()?, sizes.points().last()?);
+                Some(("sizes", first.size, last.size))
+            }
+        },
         // Each step carries a part of the vector.
         Workload::RingAllReduce { size, .. } => Some(("size", Bytes::new(1), *size)),
         Workload::Flows { .. } => {

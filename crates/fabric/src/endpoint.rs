@@ -1,0 +1,227 @@
+//! What stands behind the queue pairs of `key-value` workloads: applications with their threads, queue
+//! pairs that stay open, the agent of a host, and cards with costs.
+//!
+//! An [`Application`] is one thread with a completion queue. Each of its [`Channel`]s posts a batch of
+//! operations and, once it has seen the completion of the last, another one. A channel has a
+//! [`Pair`] of its own, or shares it with others. Who writes work requests for the card, and when, is
+//! the policy: the thread itself, behind a lock or not (`client`), an agent (`agent`) or a pacer
+//! (`pacer`).
+
+mod agent;
+mod build;
+mod card;
+mod client;
+mod pacer;
+mod pair;
+mod plan;
+mod report;
+
+use std::collections::VecDeque;
+
+use fairlane_engine::{Stream, Wake};
+use fairlane_scenario::{Policy, SizeDistribution, SizeRange, Verb};
+use fairlane_units::{Bytes, Duration, NodeId, Psn, Time};
+
+use crate::nic::card::{Card, Lock, Wqe};
+use crate::nic::costs::Costs;
+pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
+pub(crate) use build::build;
+pub(crate) use pacer::Pacer;
+
+/// Everything behind long-lived queue pairs.
+#[derive(Debug)]
+pub(crate) struct Endpoints {
+    pub(crate) costs: Costs,
+    pub(crate) policy: Policy,
+    /// Whether the card needs the state of a connection: datagrams have none.
+    pub(crate) cached: bool,
+    /// Whether completions mean that the other side has everything.
+    pub(crate) reliable: bool,
+    /// READs that a queue pair may have under way.
+    pub(crate) max_reads: u32,
+    /// By host.
+    pub(crate) cards: Vec<Card>,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) pacers: Vec<Pacer>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) applications: Vec<Application>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) free_operations: Vec<u32>,
+    /// The number of the next operation in the results.
+    pub(crate) next_id: u32,
+    /// Applications that end by themselves and haven't.
+    pub(crate) ending: usize,
+    /// Whether there is none, so that all go on until the run stops.
+    pub(crate) endless: bool,
+}
+
+/// A queue pair that stays open.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    /// Its message number: the place of its ends among the specifications.
+    pub(crate) message: u32,
+    /// Its connection, once it is open.
+    pub(crate) slot: u32,
+    /// The host of the requester.
+    pub(crate) host: u32,
+    pub(crate) verb: Verb,
+    /// Work requests that the requester has and that haven't ended.
+    pub(crate) posted: VecDeque<Posted>,
+    /// Work requests that wait for a READ to end.
+    pub(crate) parked: VecDeque<Wqe>,
+    /// Whether one of them is on its way back to the card's queue.
+    pub(crate) resuming: bool,
+    /// Work requests that the card has begun and whose packets haven't all been sent.
+    pub(crate) unsent: u32,
+    /// Channels that have operations under way: threads that look for completions.
+    pub(crate) busy: u32,
+    pub(crate) shared: bool,
+    pub(crate) lock: Lock,
+    /// The ways that it had, for ideal times.
+    pub(crate) ways: Vec<Vec<crate::baseline::Link>>,
+    /// The last ideal time.
+    pub(crate) ideal: Option<(Bytes, Duration)>,
+    pub(crate) failed: bool,
+}
+
+/// A work request that a requester has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    /// Its first packet.
+    pub(crate) first: Psn,
+    pub(crate) wqe: Wqe,
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// It writes the work requests of a channel.
+    Post(u32),
+    /// It takes the completion of a channel.
+    Reap(u32),
+}
+
+/// A thread with a completion queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Application {
+    pub(crate) workload: u32,
+    pub(crate) host: u32,
+    pub(crate) node: NodeId,
+    /// Number among those of its workload and host.
+    pub(crate) number: u32,
+    pub(crate) batch: u32,
+    pub(crate) poll_interval: Duration,
+    pub(crate) start: Time,
+    /// No batch begins at or after this.
+    pub(crate) end: Time,
+    /// Whether it goes on until all others have ended.
+    pub(crate) background: bool,
+    pub(crate) task: Option<Task>,
+    /// Channels that are to post.
+    pub(crate) idle: VecDeque<u32>,
+    /// Completions: from when they can be seen, and of which channel.
+    pub(crate) completions: VecDeque<(Time, u32)>,
+    /// The polls up to here are over.
+    pub(crate) polled: Time,
+    pub(crate) wake: Wake,
+    /// Channels that haven't ended.
+    pub(crate) open: u32,
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+    pub(crate) longest_wait: Duration,
+}
+
+/// Where sizes come from.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueSizes {
+    Fixed(Bytes),
+    Range(SizeRange),
+    Distribution(SizeDistribution),
+}
+
+/// One application's use of a queue pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    pub(crate) application: u32,
+    pub(crate) pair: u32,
+    pub(crate) server: NodeId,
+    pub(crate) sizes: ValueSizes,
+    pub(crate) stream: Stream,
+    /// Operations still to be posted, if they are counted.
+    pub(crate) left: Option<u32>,
+    /// The operations of the present batch.
+    pub(crate) batch: Vec<u32>,
+    /// Those of them that haven't ended.
+    pub(crate) outstanding: u32,
+    /// Mean size, for whoever schedules.
+    pub(crate) mean: f64,
+    pub(crate) weight: f64,
+    /// Work requests that wait for the agent or the pacer.
+    pub(crate) pending: VecDeque<Wqe>,
+    pub(crate) turns: AgentTurns,
+}
+
+/// An operation between posting and the report of its completion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    pub(crate) id: u32,
+    pub(crate) channel: u32,
+    pub(crate) size: Bytes,
+    pub(crate) start: Time,
+    /// Parts that haven't ended.
+    pub(crate) parts: u32,
+    /// Whether the card has begun it.
+    pub(crate) begun: bool,
+    pub(crate) failed: bool,
+}
+
+impl Endpoints {
+    /// How many applications the end of the run has to wait for; one that never comes if all go on
+    /// until the run stops.
+    pub(crate) fn tokens(&self) -> usize {
+        self.ending + usize::from(self.endless)
+    }
+
+    /// Takes a place for an operation.
+    pub(crate) fn insert(&mut self, operation: Operation) -> u32 {
+        if let Some(at) = self.free_operations.pop() {
+            self.operations[at as usize] = operation;
+            return at;
+        }
+        self.operations.push(operation);
+        (self.operations.len() - 1) as u32
+    }
+
+    /// Whether an application begins another batch at `now`.
+    pub(crate) fn goes_on(&self, application: u32, now: Time) -> bool {
+        let application = &self.applications[application as usize];
+        now < application.end && (!application.background || self.ending > 0 || self.endless)
+    }
+}
+
+impl Channel {
+    /// The size of the next value.
+    pub(crate) fn draw(&mut self) -> Bytes {
+        match &self.sizes {
+            ValueSizes::Fixed(size) => *size,
+            ValueSizes::Range(range) => in_range(range, &mut self.stream),
+            ValueSizes::Distribution(sizes) => sizes.sample(self.stream.next_f64()),
+        }
+    }
+}
+
+/// A size from a range, both ends included.
+fn in_range(range: &SizeRange, stream: &mut Stream) -> Bytes {
+    let (low, high) = (range.low.get(), range.high.get());
+    match range.spread {
+        fairlane_scenario::Spread::Uniform => {
+            Bytes::new(low + stream.below((high - low).saturating_add(1)))
+        }
+        fairlane_scenario::Spread::LogUniform => {
+            let (from, to) = (libm::log(low as f64), libm::log(high as f64));
+            let size = libm::exp(from + (to - from) * stream.next_f64()) as u64;
+            Bytes::new(size.clamp(low, high))
+        }
+    }
+}

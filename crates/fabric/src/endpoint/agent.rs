@@ -1,0 +1,518 @@
+//! The agent of a host under policy `drum`: one thread that posts work requests for all applications
+//! and polls all completions, without locks.
+//!
+//! At most k queue pairs are active at a time. Epoch by epoch, the frame of the plan says which;
+//! places that those don't use go to others that have work, first come, first served, so that no place
+//! stays free while somebody waits for longer than `linger`. An epoch ends when its time is over and
+//! every queue pair of the frame that had work when it began has been served; so a queue pair with
+//! work is served within the frame's longest wait. Within an epoch, active queue pairs take turns work
+//! request by work request, those first that are within their rate; those beyond it come next, so
+//! that rates are shares and no limits.
+
+use std::collections::VecDeque;
+
+use fairlane_engine::{Event, Wake};
+use fairlane_scenario::Scenario;
+use fairlane_units::{Bytes, Duration, Rate, Time};
+
+use super::plan::{Budget, Demand, Plan, Span, plan};
+use super::{Channel, Endpoints};
+use crate::nic::card::Wqe;
+use crate::nic::costs::Costs;
+use crate::world::{Waking, World};
+
+/// Completions that one poll takes at most.
+const POLLED: usize = 16;
+
+/// What an agent keeps to.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    active: usize,
+    epoch: Duration,
+    window: u32,
+    window_bytes: u64,
+    linger: Duration,
+    budget: Budget,
+}
+
+impl Limits {
+    /// The limits of a host whose link has `rate`.
+    pub(crate) fn new(scenario: &Scenario, costs: &Costs, rate: Rate) -> Self {
+        let drum = &scenario.nic.drum;
+        // A card that costs nothing still takes no more than a packet of no payload at a time.
+        let smallest = scenario.packet.ack.as_f64() * 8.0 / rate.as_f64();
+        let around = costs.doorbell
+            + costs.wqe_fetch
+            + costs.processing
+            + costs.cqe_write
+            + costs.handoff.saturating_mul(2);
+        let work_request = costs.processing.as_secs_f64().max(smallest);
+        Self {
+            active: drum.active as usize,
+            epoch: drum.epoch,
+            window: drum.window,
+            window_bytes: drum.window_bytes.get(),
+            linger: drum.linger,
+            budget: Budget {
+                egress: rate.as_f64() / 8.0,
+                work_requests: 1.0 / work_request,
+                poll_cost: (costs.poll + costs.cqe).as_secs_f64().max(1e-9),
+                round_trip: around.as_secs_f64(),
+                active: drum.active,
+                alpha: drum.alpha,
+                beta: drum.beta,
+            },
+        }
+    }
+}
+
+/// What the agent keeps of a channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    span: Span,
+    /// Time of one work request at its rate.
+    period: Duration,
+    /// It is within its rate from this time on.
+    due: Time,
+    /// Work requests posted and not seen completed.
+    in_flight: u32,
+    active: bool,
+    /// Whether the present epoch is one of its own.
+    scheduled: bool,
+    /// Whether it waits for a place.
+    queued: bool,
+    /// Active since before the present epoch, without being of it.
+    stale: bool,
+    /// Whether the present epoch can't end before it has been served.
+    owed: bool,
+    /// Without work since.
+    idle_since: Time,
+    /// The epoch in which its first work request became the first.
+    head: u64,
+    /// The most epochs that a first work request has waited.
+    pub(crate) longest_wait: u64,
+    /// What that may be at most.
+    pub(crate) bound: u64,
+}
+
+/// The agent of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
+    limits: Limits,
+    channels: Vec<u32>,
+    frame: u32,
+    /// Number of the present epoch, and when it may end.
+    epoch: u64,
+    epoch_end: Time,
+    /// Queue pairs of the epoch that must be served before it ends.
+    owed: u32,
+    active: Vec<u32>,
+    /// Queue pairs that wait for a place: those of the epoch, and others.
+    wanted: VecDeque<u32>,
+    waiting: VecDeque<u32>,
+    /// Place among the active ones that has its turn next.
+    turn: usize,
+    in_flight: u32,
+    bytes_in_flight: u64,
+    /// Channels with new work, and from when the agent can see it.
+    inbox: VecDeque<(Time, u32)>,
+    /// Completions: from when they can be seen, of which channel, and their size.
+    completions: VecDeque<(Time, u32, Bytes)>,
+    free_at: Time,
+    wake: Wake,
+    pub(crate) most_active: u32,
+    pub(crate) posted: u64,
+}
+
+impl Agent {
+    /// Whether it will do something of its own accord.
+    pub(super) fn will_act(&self) -> bool {
+        self.wake.is_armed()
+    }
+
+    /// The most epochs that a first work request of a channel has waited, the one that still waits
+    /// included.
+    pub(super) fn waited(&self, channel: &Channel) -> u64 {
+        let turns = &channel.turns;
+        let waiting = if channel.pending.is_empty() {
+            0
+        } else {
+            self.epoch - turns.head
+        };
+        turns.longest_wait.max(waiting)
+    }
+
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            channels: Vec::new(),
+            frame: 1,
+            epoch: 0,
+            epoch_end: Time::ZERO,
+            owed: 0,
+            active: Vec::new(),
+            wanted: VecDeque::new(),
+            waiting: VecDeque::new(),
+            turn: 0,
+            in_flight: 0,
+            bytes_in_flight: 0,
+            inbox: VecDeque::new(),
+            completions: VecDeque::new(),
+            free_at: Time::ZERO,
+            wake: Wake::default(),
+            most_active: 0,
+            posted: 0,
+        }
+    }
+
+    /// Adds a channel, before the run.
+    pub(crate) fn join(&mut self, channel: u32, turns: &mut Turns) {
+        self.channels.push(channel);
+        *turns = Turns::default();
+    }
+
+    /// Plans for all channels of the host.
+    fn plan(
+        &mut self,
+        round_trip: Duration,
+        channels: &mut [Channel],
+        batches: impl Fn(u32) -> u32,
+    ) {
+        self.limits.budget.round_trip += round_trip.as_secs_f64();
+        let demand = |&channel: &u32| {
+            let channel = &channels[channel as usize];
+            Demand {
+                weight: channel.weight,
+                bytes: channel.mean.max(1.0),
+                batch: f64::from(batches(channel.application)),
+            }
+        };
+        let demands: Vec<Demand> = self.channels.iter().map(demand).collect();
+        let Plan {
+            frame,
+            spans,
+            rates,
+        } = plan(&demands, &self.limits.budget);
+        self.frame = frame;
+        for ((&channel, span), rate) in self.channels.iter().zip(spans).zip(rates) {
+            let turns = &mut channels[channel as usize].turns;
+            turns.span = span;
+            turns.period = period(rate);
+            turns.scheduled = span.holds(self.epoch, frame);
+            turns.bound = u64::from(span.longest_wait(frame));
+        }
+    }
+
+    /// Begins the next epoch if the present one is over.
+    fn rotate(&mut self, now: Time, channels: &mut [Channel]) {
+        if now < self.epoch_end || self.owed > 0 {
+            return;
+        }
+        self.epoch += 1;
+        self.epoch_end = now + self.limits.epoch;
+        for &channel in &self.channels {
+            let channel = &mut channels[channel as usize];
+            let turns = &mut channel.turns;
+            turns.scheduled = turns.span.holds(self.epoch, self.frame);
+            turns.stale = turns.active && !turns.scheduled;
+            turns.owed = turns.scheduled && !channel.pending.is_empty();
+            self.owed += u32::from(turns.owed);
+        }
+        let before = std::mem::take(&mut self.wanted);
+        let others = std::mem::take(&mut self.waiting);
+        for channel in before.into_iter().chain(others) {
+            self.enqueue(channel, channels);
+        }
+    }
+
+    /// Lets a queue pair wait for a place: those of the epoch go first.
+    fn enqueue(&mut self, channel: u32, channels: &mut [Channel]) {
+        let turns = &mut channels[channel as usize].turns;
+        turns.queued = true;
+        if turns.scheduled {
+            self.wanted.push_back(channel);
+        } else {
+            self.waiting.push_back(channel);
+        }
+    }
+
+    fn anyone_waits(&self) -> bool {
+        !self.wanted.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// Fills the places of active queue pairs; returns when one that lingers goes, if others wait.
+    fn admit(&mut self, now: Time, channels: &mut [Channel]) -> Option<Time> {
+        while self.anyone_waits() {
+            let wanted = !self.wanted.is_empty();
+            if self.active.len() >= self.limits.active {
+                let (victim, later) = self.victim(now, wanted, channels);
+                let Some(victim) = victim else {
+                    return later;
+                };
+                self.retire(victim, channels);
+            }
+            let first = self.wanted.pop_front();
+            let next = first.or_else(|| self.waiting.pop_front())?;
+            let turns = &mut channels[next as usize].turns;
+            (turns.queued, turns.active, turns.stale) = (false, true, false);
+            self.active.push(next);
+            self.most_active = self.most_active.max(self.active.len() as u32);
+        }
+        None
+    }
+
+    /// The place of an active queue pair that another may take; if none, when one will have lingered
+    /// long enough.
+    fn victim(
+        &self,
+        now: Time,
+        wanted: bool,
+        channels: &[Channel],
+    ) -> (Option<usize>, Option<Time>) {
+        let mut later: Option<Time> = None;
+        for (place, &channel) in self.active.iter().enumerate() {
+            let channel = &channels[channel as usize];
+            let turns = &channel.turns;
+            if turns.in_flight > 0 {
+                continue;
+            }
+            let yields = turns.stale || (wanted && !turns.scheduled);
+            if yields {
+                return (Some(place), None);
+            }
+            if channel.pending.is_empty() {
+                let until = turns.idle_since + self.limits.linger;
+                if until <= now {
+                    return (Some(place), None);
+                }
+                later = Some(later.map_or(until, |so_far| so_far.min(until)));
+            }
+        }
+        (None, later)
+    }
+
+    fn retire(&mut self, place: usize, channels: &mut [Channel]) {
+        let gone = self.active.remove(place);
+        if self.turn > place {
+            self.turn -= 1;
+        }
+        let channel = &mut channels[gone as usize];
+        channel.turns.active = false;
+        if !channel.pending.is_empty() {
+            self.enqueue(gone, channels);
+        }
+    }
+
+    /// The active queue pair that may post next: in turn, those within their rate first.
+    fn in_turn(&self, now: Time, channels: &[Channel]) -> Option<usize> {
+        let count = self.active.len();
+        let (wanted, waits) = (!self.wanted.is_empty(), self.anyone_waits());
+        let open =
+            self.in_flight < self.limits.window && self.bytes_in_flight < self.limits.window_bytes;
+        let may_post = |place: usize| {
+            let channel = &channels[self.active[place] as usize];
+            let turns = &channel.turns;
+            let drains = (turns.stale && waits) || (wanted && !turns.scheduled);
+            !channel.pending.is_empty() && !drains && (open || turns.in_flight == 0)
+        };
+        let mut beyond = None;
+        for place in (self.turn..count).chain(0..self.turn.min(count)) {
+            if !may_post(place) {
+                continue;
+            }
+            if channels[self.active[place] as usize].turns.due <= now {
+                return Some(place);
+            }
+            beyond = beyond.or(Some(place));
+        }
+        beyond
+    }
+}
+
+/// The time between work requests at a rate.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
+fn period(rate: f64) -> Duration {
+    Duration::from_ps((1e12 / rate) as u64)
+}
+
+impl World {
+    /// A channel has work for the agent of its host.
+    pub(super) fn tell_agent(&mut self, host: u32, channel: u32) {
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let visible = self.engine.now() + endpoints.costs.handoff;
+        let agent = &mut endpoints.agents[host as usize];
+        agent.inbox.push_back((visible, channel));
+        self.wake_agent(host, visible);
+    }
+
+    /// A work request that the agent has posted has ended.
+    pub(super) fn tell_agent_of_end(&mut self, host: u32, end: (Time, u32, Bytes)) {
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        endpoints.agents[host as usize].completions.push_back(end);
+        self.wake_agent(host, end.0);
+    }
+
+    /// Wakes an agent at `at`, or when it is free, unless it wakes before.
+    pub(super) fn wake_agent(&mut self, host: u32, at: Time) {
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let agent = &mut endpoints.agents[host as usize];
+        let at = at.max(agent.free_at);
+        if agent.wake.deadline() > at {
+            let rank = Waking::Agent.rank(u64::from(host));
+            agent
+                .wake
+                .arm(&mut self.engine, at, rank, Waking::Agent.component(host));
+        }
+    }
+
+    /// An agent or a pacer has something to do.
+    #[cold]
+    pub(crate) fn on_agent(&mut self, host: u32, event: Event) {
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        if endpoints.policy == fairlane_scenario::Policy::Justitia {
+            self.on_pacer(host, event);
+            return;
+        }
+        let agent = &mut endpoints.agents[host as usize];
+        if agent.wake.fires(&mut self.engine, event) {
+            self.run_agent(host);
+        }
+    }
+
+    /// One thing that an agent does: it polls completions, or posts a work request, or waits.
+    fn run_agent(&mut self, host: u32) {
+        let now = self.engine.now();
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        endpoints.take_in(host, now, self.baseline.largest.rtt);
+        if self.reap(host) {
+            return;
+        }
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let agent = &mut endpoints.agents[host as usize];
+        let channels = &mut endpoints.channels;
+        agent.rotate(now, channels);
+        let later = agent.admit(now, channels);
+        if let Some(place) = agent.in_turn(now, channels) {
+            self.post_in_turn(host, place);
+            return;
+        }
+        let rotates = agent
+            .anyone_waits()
+            .then_some(agent.epoch_end)
+            .filter(|&at| at > now);
+        let next = [
+            later,
+            rotates,
+            agent.inbox.front().map(|&(at, _)| at),
+            agent.completions.front().map(|&(at, ..)| at),
+        ];
+        if let Some(at) = next.into_iter().flatten().min() {
+            self.wake_agent(host, at);
+        }
+    }
+
+    /// Polls the completion queue; whether there was something.
+    fn reap(&mut self, host: u32) -> bool {
+        let now = self.engine.now();
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let agent = &mut endpoints.agents[host as usize];
+        let visible = |end: &&(Time, u32, Bytes)| end.0 <= now;
+        let count = agent
+            .completions
+            .iter()
+            .take(POLLED)
+            .take_while(visible)
+            .count();
+        if count == 0 {
+            return false;
+        }
+        let costs = &endpoints.costs;
+        agent.free_at = now + costs.poll + costs.cqe.saturating_mul(count as u64);
+        let seen = agent.free_at + costs.handoff;
+        for _ in 0..count {
+            self.take_completion(host, seen);
+        }
+        self.wake_agent(host, now);
+        true
+    }
+
+    /// Takes the first completion of an agent's queue; applications see it at `seen`.
+    fn take_completion(&mut self, host: u32, seen: Time) {
+        let now = self.engine.now();
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let agent = &mut endpoints.agents[host as usize];
+        let Some((_, channel, size)) = agent.completions.pop_front() else {
+            return;
+        };
+        agent.in_flight -= 1;
+        agent.bytes_in_flight -= size.get();
+        let turns = &mut endpoints.channels[channel as usize].turns;
+        turns.in_flight -= 1;
+        turns.idle_since = now;
+        self.end_operation(channel, seen);
+    }
+
+    /// Posts the next work request of an active queue pair.
+    fn post_in_turn(&mut self, host: u32, place: usize) {
+        let now = self.engine.now();
+        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
+        let agent = &mut endpoints.agents[host as usize];
+        let channel = &mut endpoints.channels[agent.active[place] as usize];
+        let wqe = channel
+            .pending
+            .pop_front()
+            .expect("a channel in turn has work");
+        agent.turn = (place + 1) % agent.active.len();
+        agent.in_flight += 1;
+        agent.bytes_in_flight += wqe.size.get();
+        agent.posted += 1;
+        let turns = &mut channel.turns;
+        turns.in_flight += 1;
+        if turns.due <= now {
+            // What it doesn't use is kept for no longer than an epoch.
+            let kept = Time::from_ps(now.as_ps().saturating_sub(agent.limits.epoch.as_ps()));
+            turns.due = turns.due.max(kept) + turns.period;
+        }
+        agent.owed -= u32::from(std::mem::take(&mut turns.owed));
+        turns.longest_wait = turns.longest_wait.max(agent.epoch - turns.head);
+        turns.head = agent.epoch;
+        agent.free_at = now + endpoints.costs.post;
+        let at = agent.free_at + endpoints.costs.doorbell;
+        endpoints.cards[host as usize].ring(&endpoints.costs, at, std::iter::once(wqe));
+        self.advance_card(host);
+        self.wake_agent(host, now);
+    }
+}
+
+impl Endpoints {
+    /// Lets an agent see the work that has come for it.
+    fn take_in(&mut self, host: u32, now: Time, round_trip: Duration) {
+        let applications = &self.applications;
+        let agent = &mut self.agents[host as usize];
+        if agent.epoch_end == Time::ZERO {
+            let batch = |application: u32| applications[application as usize].batch;
+            agent.plan(round_trip, &mut self.channels, batch);
+            agent.epoch_end = now + agent.limits.epoch;
+        }
+        while let Some(&(_, channel)) = agent.inbox.front().filter(|&&(at, _)| at <= now) {
+            agent.inbox.pop_front();
+            let state = &mut self.channels[channel as usize];
+            let operations = &self.operations;
+            let (pair, batch) = (state.pair, &state.batch);
+            state.pending.extend(batch.iter().map(|&operation| Wqe {
+                pair,
+                operation,
+                size: operations[operation as usize].size,
+            }));
+            let turns = &mut state.turns;
+            turns.head = agent.epoch;
+            if !turns.active && !turns.queued {
+                agent.enqueue(channel, &mut self.channels);
+            }
+        }
+    }
+}

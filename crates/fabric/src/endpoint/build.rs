@@ -1,0 +1,296 @@
+//! From the workloads of a scenario to applications, channels and queue pairs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fairlane_engine::{Stream, Wake};
+use fairlane_scenario::{
+    Error, HostSet, Inputs, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
+};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
+
+use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, Pair, ValueSizes};
+use crate::MessageSpec;
+use crate::nic::card::{Card, Lock};
+use crate::nic::costs::Costs;
+use crate::packet::NONE;
+use crate::topology::Topology;
+
+/// Sets the streams of connections apart from those of the fabric's components.
+const STREAMS: u64 = 1 << 63;
+/// Destination port of ordinary messages.
+const ORDINARY_PORT: u16 = 100;
+/// Operations of a run have numbers of 32 bits, as messages.
+const FIRST_START_LIMIT: Time = Time::from_ps(u64::MAX / 2);
+
+/// Which channels may share a queue pair: host, server, class and verb.
+type Sharing = (u32, u32, u8, &'static str);
+
+/// Builds what stands behind the `key-value` workloads; `None` if there are none. Queue pairs get
+/// a specification each, behind those of messages.
+///
+/// # Errors
+/// If a workload names no hosts, or a size that isn't there.
+pub(crate) fn build(
+    loaded: &Loaded,
+    topology: &Topology,
+    host_of: &[u32],
+    specs: &mut Vec<MessageSpec>,
+) -> Result<Option<Box<Endpoints>>, Error> {
+    let scenario = &loaded.scenario;
+    if !scenario.workload.iter().any(Workload::is_key_value) {
+        return Ok(None);
+    }
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let mut builder = Builder {
+        endpoints: empty(scenario, hosts.len(), specs.len()),
+        sharing: BTreeMap::new(),
+        ratio: scenario.nic.share.ratio as usize,
+        specs,
+        host_of,
+        hosts: &hosts,
+        seed: scenario.seed,
+    };
+    for (index, workload) in (0u32..).zip(&scenario.workload) {
+        builder.workload(index, workload, &loaded.inputs)?;
+    }
+    let mut endpoints = builder.endpoints;
+    let counted = |application: &&Application| !application.background;
+    endpoints.ending = endpoints.applications.iter().filter(counted).count();
+    endpoints.endless = endpoints.ending == 0;
+    let rates = topology.host_rates();
+    for (host, node) in hosts.iter().enumerate() {
+        let rate = rates[node.index()];
+        endpoints
+            .agents
+            .push(Agent::new(Limits::new(scenario, &endpoints.costs, rate)));
+        endpoints
+            .pacers
+            .push(Pacer::new(&scenario.nic.justitia, rate));
+        debug_assert_eq!(host_of[node.index()] as usize, host);
+    }
+    for channel in 0..endpoints.channels.len() {
+        let application = endpoints.channels[channel].application as usize;
+        let host = endpoints.applications[application].host as usize;
+        endpoints.agents[host].join(channel as u32, &mut endpoints.channels[channel].turns);
+    }
+    Ok(Some(Box::new(endpoints)))
+}
+
+fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
+    let costs = Costs::new(scenario);
+    Endpoints {
+        cards: (0..hosts).map(|_| Card::new(&costs)).collect(),
+        costs,
+        policy: scenario.nic.policy,
+        cached: scenario.transport.service != Service::Ud,
+        reliable: scenario.transport.service == Service::Rc,
+        max_reads: u32::from(fairlane_transport::Config::default().max_reads),
+        agents: Vec::with_capacity(hosts),
+        pacers: Vec::with_capacity(hosts),
+        pairs: Vec::new(),
+        applications: Vec::new(),
+        channels: Vec::new(),
+        operations: Vec::new(),
+        free_operations: Vec::new(),
+        next_id: messages as u32,
+        ending: 0,
+        endless: false,
+    }
+}
+
+struct Builder<'a> {
+    endpoints: Endpoints,
+    /// The queue pair that is being filled, and how many channels it has.
+    sharing: BTreeMap<Sharing, (u32, usize)>,
+    ratio: usize,
+    specs: &'a mut Vec<MessageSpec>,
+    host_of: &'a [u32],
+    hosts: &'a [NodeId],
+    seed: u64,
+}
+
+impl Builder<'_> {
+    fn workload(&mut self, index: u32, workload: &Workload, inputs: &Inputs) -> Result<(), Error> {
+        let Workload::KeyValue {
+            clients,
+            servers,
+            applications,
+            connections,
+            class,
+            verb,
+            weight,
+            count,
+            ..
+        } = workload
+        else {
+            return Ok(());
+        };
+        let sizes = value_sizes(index, workload, inputs)?;
+        let from = self.members(index, clients, "clients")?;
+        let to = self.members(index, servers, "servers")?;
+        let mut ordinal = 0u32;
+        for client in from {
+            for number in 0..*applications {
+                let application = self.application(index, workload, client, number);
+                for _ in 0..*connections {
+                    let server = to[ordinal as usize % to.len()];
+                    let pair = self.pair(index, application, (server, *class, *verb));
+                    let mean = sizes.mean();
+                    self.endpoints.channels.push(Channel {
+                        application,
+                        pair,
+                        server,
+                        sizes: sizes.clone(),
+                        stream: Stream::new(
+                            self.seed,
+                            STREAMS | u64::from(index) << 32 | u64::from(ordinal),
+                        ),
+                        left: *count,
+                        batch: Vec::new(),
+                        outstanding: 0,
+                        mean,
+                        weight: *weight,
+                        pending: VecDeque::new(),
+                        turns: AgentTurns::default(),
+                    });
+                    let channel = (self.endpoints.channels.len() - 1) as u32;
+                    let application = &mut self.endpoints.applications[application as usize];
+                    application.idle.push_back(channel);
+                    application.open += 1;
+                    ordinal += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn members(&self, index: u32, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
+        let place = |error: Error| Error {
+            place: format!("workload[{index}].{key}"),
+            ..error
+        };
+        let members = set.resolve(self.hosts).map_err(place)?;
+        if members.is_empty() {
+            let hint = "name at least one host";
+            return Err(place(Error::new("", "has no host", hint)));
+        }
+        Ok(members)
+    }
+
+    fn application(&mut self, index: u32, workload: &Workload, node: NodeId, number: u32) -> u32 {
+        let Workload::KeyValue {
+            batch,
+            count,
+            duration,
+            poll_interval,
+            start,
+            ..
+        } = workload
+        else {
+            unreachable!("only key-value workloads have applications");
+        };
+        let start = Time::ZERO.saturating_add(*start).min(FIRST_START_LIMIT);
+        self.endpoints.applications.push(Application {
+            workload: index,
+            host: self.host_of[node.index()],
+            node,
+            number,
+            batch: *batch,
+            poll_interval: *poll_interval,
+            start,
+            end: duration.map_or(Time::MAX, |span| start.saturating_add(span)),
+            background: count.is_none() && duration.is_none(),
+            task: None,
+            idle: VecDeque::new(),
+            completions: VecDeque::new(),
+            polled: start,
+            wake: Wake::default(),
+            open: 0,
+            operations: 0,
+            bytes: 0,
+            longest_wait: Duration::ZERO,
+        });
+        (self.endpoints.applications.len() - 1) as u32
+    }
+
+    /// The queue pair of the next channel of an application.
+    fn pair(&mut self, index: u32, application: u32, to: (NodeId, u8, Verb)) -> u32 {
+        let (server, class, verb) = to;
+        let application = &self.endpoints.applications[application as usize];
+        let (host, node, start) = (application.host, application.node, application.start);
+        let shares = self.endpoints.policy == Policy::Share;
+        let key = (host, server.get(), class, verb.name());
+        if let Some((pair, members)) = self.sharing.get_mut(&key).filter(|_| shares)
+            && *members < self.ratio
+        {
+            *members += 1;
+            self.endpoints.pairs[*pair as usize].shared = true;
+            return *pair;
+        }
+        let pair = self.endpoints.pairs.len() as u32;
+        self.sharing.insert(key, (pair, 1));
+        self.endpoints.pairs.push(Pair {
+            message: self.specs.len() as u32,
+            slot: NONE,
+            host,
+            verb,
+            posted: VecDeque::new(),
+            parked: VecDeque::new(),
+            resuming: false,
+            unsent: 0,
+            busy: 0,
+            shared: false,
+            lock: Lock::default(),
+            ways: Vec::new(),
+            ideal: None,
+            failed: false,
+        });
+        self.specs.push(MessageSpec {
+            workload: index,
+            source: node,
+            destination: server,
+            size: Bytes::new(1),
+            start,
+            class,
+            verb,
+            destination_port: ORDINARY_PORT,
+            after: None,
+        });
+        pair
+    }
+}
+
+fn value_sizes(index: u32, workload: &Workload, inputs: &Inputs) -> Result<ValueSizes, Error> {
+    let Workload::KeyValue { size, range, .. } = workload else {
+        unreachable!("only key-value workloads have values");
+    };
+    if let Some(size) = size {
+        return Ok(ValueSizes::Fixed(*size));
+    }
+    if let Some(range) = range {
+        return Ok(ValueSizes::Range(*range));
+    }
+    let read = inputs.sizes.get(index as usize).and_then(Option::as_ref);
+    read.cloned().map(ValueSizes::Distribution).ok_or_else(|| {
+        let hint = "load the scenario from its file so that side files are read";
+        Error::new(format!("workload[{index}].sizes"), "hasn't been read", hint)
+    })
+}
+
+impl ValueSizes {
+    /// The mean size in bytes.
+    fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(size) => size.as_f64(),
+            Self::Distribution(sizes) => sizes.mean(),
+            Self::Range(range) => {
+                let (low, high) = (range.low.as_f64(), range.high.as_f64());
+                match range.spread {
+                    Spread::Uniform => (low + high) / 2.0,
+                    Spread::LogUniform if high > low => (high - low) / libm::log(high / low),
+                    Spread::LogUniform => low,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Workloads of connections that stay open.
+
+use fairlane_units::Bytes;
+
+use super::Check;
+use super::limits::{class, fail, positive, positive_span, within};
+use super::traffic::Scope;
+use crate::types::{Profile, Service, Workload};
+
+/// Connections of one workload; each has a state of some kilobytes.
+const MOST_CONNECTIONS: u64 = 1 << 16;
+
+pub(super) fn check(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::KeyValue {
+        count,
+        duration,
+        poll_interval,
+        weight,
+        start,
+        class: c,
+        batch,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let profile = scope.subject.scenario.profile;
+    if profile == Profile::HpccNs3 {
+        let place = format!("workload[{}].kind", scope.index);
+        let message = "is \"key-value\", which profile \"hpcc-ns3\" doesn't have";
+        return fail(place, message, "use profile \"exact\"");
+    }
+    connections(scope, workload)?;
+    sizes(scope, workload)?;
+    positive(&scope.key("batch"), *batch)?;
+    within(&scope.key("batch"), *batch, 1, 1 << 16)?;
+    if let Some(count) = count {
+        positive(&scope.key("count"), *count)?;
+    }
+    if let Some(duration) = duration {
+        positive_span(profile, &scope.key("duration"), *duration)?;
+    }
+    scope.span("poll_interval", *poll_interval)?;
+    if !(*weight > 0.0 && weight.is_finite()) {
+        let message = format!("is {weight}, expected above 0");
+        return fail(scope.key("weight"), message, "1 is usual");
+    }
+    scope.span("start", *start)?;
+    class(&scope.key("class"), *c)?;
+    endless(scope)
+}
+
+/// Hosts and the number of connections.
+fn connections(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::KeyValue {
+        clients,
+        servers,
+        applications,
+        connections,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let from = scope.hosts("clients", clients)?;
+    let to = scope.hosts("servers", servers)?;
+    if let Some(both) = from.iter().find(|host| to.contains(host)) {
+        let message = format!("host {both} is a client too");
+        return fail(scope.key("servers"), message, "name other hosts");
+    }
+    positive(&scope.key("applications"), *applications)?;
+    positive(&scope.key("connections"), *connections)?;
+    let all = (from.len() as u64)
+        .saturating_mul(u64::from(*applications))
+        .saturating_mul(u64::from(*connections));
+    if all > MOST_CONNECTIONS {
+        let message =
+            format!("asks for {all} connections in all, expected at most {MOST_CONNECTIONS}");
+        return fail(
+            scope.key("connections"),
+            message,
+            "lower it, or name fewer clients",
+        );
+    }
+    Ok(())
+}
+
+fn sizes(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::KeyValue {
+        size, range, sizes, ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let given = [size.is_some(), range.is_some(), sizes.is_some()];
+    if given.iter().filter(|given| **given).count() != 1 {
+        let place = format!("workload[{}]", scope.index);
+        let message = "expected one of `size`, `range` and `sizes`";
+        return fail(place, message, "add `size = \"32B\"`");
+    }
+    if let Some(size) = size {
+        scope.size("size", *size)?;
+    }
+    if let Some(range) = range {
+        scope.size("range.low", range.low)?;
+        scope.size("range.high", range.high)?;
+        if range.low > range.high {
+            let message = format!("is {}, above high, {}", range.low, range.high);
+            return fail(scope.key("range.low"), message, "swap the two");
+        }
+    }
+    datagram(scope, workload)
+}
+
+/// A datagram is one packet.
+fn datagram(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let scenario = scope.subject.scenario;
+    if scenario.transport.service != Service::Ud {
+        return Ok(());
+    }
+    let Workload::KeyValue { size, range, .. } = workload else {
+        return Ok(());
+    };
+    let (mtu, largest) = (
+        scenario.packet.mtu,
+        size.or(range.map(|range| range.high))
+            .unwrap_or(Bytes::new(u64::MAX)),
+    );
+    if largest > mtu {
+        let key = if size.is_some() { "size" } else { "range" };
+        let message = format!("has more than a packet, expected at most {mtu} for datagrams");
+        return fail(
+            scope.key(key),
+            message,
+            "raise packet.mtu, or use service \"rc\"",
+        );
+    }
+    Ok(())
+}
+
+/// A workload without end needs another that ends, or a run that stops.
+fn endless(scope: &Scope<'_>) -> Check {
+    let scenario = scope.subject.scenario;
+    let ends = |workload: &Workload| match workload {
+        Workload::KeyValue {
+            count, duration, ..
+        } => count.is_some() || duration.is_some(),
+        _ => false,
+    };
+    if scenario.stop.is_some() || scenario.workload.iter().any(ends) {
+        return Ok(());
+    }
+    let message = "has neither `count` nor `duration`, and no other key-value workload ends";
+    fail(
+        format!("workload[{}]", scope.index),
+        message,
+        "add `duration = \"1ms\"`",
+    )
+}
