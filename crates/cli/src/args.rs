@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod drum;
+
+pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
+
 /// RDMA traffic management for shared data centres: packet-level simulation.
 #[derive(Debug, Parser)]
 #[command(
@@ -34,8 +38,30 @@ pub(crate) enum Command {
     Paths(Paths),
     /// Put the results of several runs side by side
     Compare(Compare),
-    /// Print the JSON Schema of the scenario
-    Schema,
+    /// Share queue pairs and completion queues among applications
+    #[command(subcommand, arg_required_else_help = true)]
+    Drum(Drum),
+    /// Run published experiments again and put both results side by side
+    Reproduce(Reproduce),
+    /// Print a JSON Schema
+    Schema(Schema),
+}
+
+/// Arguments of `schema`.
+#[derive(Args, Debug)]
+pub(crate) struct Schema {
+    /// Of what
+    #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+    pub(crate) of: SchemaOf,
+}
+
+/// What has a JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The scenario
+    Scenario,
+    /// A problem that `drum solve` reads
+    Drum,
 }
 
 /// Which scenario, with which changes.

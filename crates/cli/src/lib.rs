@@ -1,13 +1,13 @@
 //! The `fairlane` command: arguments, progress, tables, result files, report.
 //!
 //! Data goes to standard output, talk to standard error. The exit status is 0 for success, 1 for a
-//! negative result (the run stalled, queue pairs failed) and 2 for an error; an interrupted run
+//! negative result (the run stalled, queue pairs failed, a check of an experiment didn't pass) and 2 for an error; an interrupted run
 //! cleans up and dies of the signal that interrupted it. Every error that has a known remedy ends
 //! with a line `hint:`.
 //!
 //! What this crate refuses: to compute a result. Every number that it prints or writes comes from
-//! `fairlane-fabric`; what is computed here concerns this machine (processor time, progress), not
-//! the simulated fabric. `backend` is the only module that calls the simulator.
+//! `fairlane-fabric`, `fairlane-drum` or `fairlane-experiments`; what is computed here concerns this
+//! machine (processor time, progress). `backend` is the only module that calls the simulator.
 //!
 //! What the result files contain is written down in `docs/results.md`.
 #![forbid(unsafe_code)]

@@ -130,6 +130,34 @@ pub(crate) fn digits(number: f64) -> String {
     }
 }
 
+/// Any number to seven digits: `-0.01234568`, `1.5e-13`.
+pub(crate) fn number(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 {
+        "0".into()
+    } else if (1e-3..1e7).contains(&size) {
+        let leading = if size >= 1.0 {
+            format!("{:.0}", size.trunc()).len()
+        } else {
+            0
+        };
+        let places = 7usize.saturating_sub(leading);
+        let text = format!("{number:.places$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        }
+    } else {
+        let text = format!("{number:.3e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let mantissa = match mantissa.contains('.') {
+            true => mantissa.trim_end_matches('0').trim_end_matches('.'),
+            false => mantissa,
+        };
+        format!("{mantissa}e{exponent}")
+    }
+}
+
 /// Ascending numbers with runs of three or more joined: `10000, 10004-10007`.
 pub(crate) fn ranges<T: Copy + Into<u32> + Display>(numbers: &[T]) -> String {
     let runs = numbers.chunk_by(|a, b| (*a).into().checked_add(1) == Some((*b).into()));
@@ -160,6 +188,25 @@ mod tests {
         assert_eq!(bytes(1.0), "1 B");
         assert_eq!(wall(59.6), "1 min 00 s");
         assert_eq!(wall(7384.0), "2 h 03 min");
+        let numbers = [
+            0.0,
+            -1.5,
+            12.099_134_501,
+            1e7,
+            -1.25e-13,
+            0.001_234_567_8,
+            610.307,
+        ];
+        let texts = [
+            "0",
+            "-1.5",
+            "12.09913",
+            "1e7",
+            "-1.25e-13",
+            "0.0012346",
+            "610.307",
+        ];
+        assert_eq!(numbers.map(number), texts);
     }
 
     #[test]

@@ -25,6 +25,11 @@ fn help() {
         "topology",
         "paths",
         "compare",
+        "drum",
+        "drum solve",
+        "drum random",
+        "drum schedule",
+        "reproduce",
         "schema",
     ] {
         let name = format!("help_{}", command.replace([' ', '-'], "_"));

@@ -1,12 +1,14 @@
 //! What the command can do, one file each.
 
 mod compare;
+mod drum;
 mod export;
 mod flatten;
 mod heading;
 mod import;
 mod overview;
 mod paths;
+mod reproduce;
 mod run;
 mod schema;
 mod summary;
@@ -14,7 +16,7 @@ mod topology;
 
 use std::process::ExitCode;
 
-use crate::args::{Command, Export, Import};
+use crate::args::{Command, Drum, Export, Import};
 use crate::failure::Failure;
 
 /// Does what the command line says.
@@ -30,6 +32,10 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Topology(arguments) => topology::topology(&arguments),
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
-        Command::Schema => schema::schema(),
+        Command::Drum(Drum::Solve(arguments)) => drum::solve(&arguments),
+        Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
+        Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Schema(arguments) => schema::schema(&arguments),
     }
 }

@@ -2,15 +2,19 @@
 
 use std::process::ExitCode;
 
+use crate::args::{Schema, SchemaOf};
 use crate::backend;
 use crate::failure::Failure;
 use crate::print;
 
-/// Prints the JSON Schema of the scenario.
+/// Prints the JSON Schema of the scenario, or of a problem of `drum`.
 ///
 /// # Errors
 /// If standard output can't be written.
-pub(crate) fn schema() -> Result<ExitCode, Failure> {
-    print::json(&backend::schema())?;
+pub(crate) fn schema(arguments: &Schema) -> Result<ExitCode, Failure> {
+    print::json(&match arguments.of {
+        SchemaOf::Scenario => backend::schema(),
+        SchemaOf::Drum => fairlane_drum_file::schema(),
+    })?;
     Ok(ExitCode::SUCCESS)
 }

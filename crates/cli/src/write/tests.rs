@@ -246,6 +246,8 @@ fn results() -> Results {
     };
     Results {
         messages: Vec::new(),
+        applications: Vec::new(),
+        cards: Vec::new(),
         ports: vec![port(0, false, 1), port(1, true, 0)],
         series: PortSeries {
             ports: 2,

@@ -1,0 +1,159 @@
+//! The command line of `drum` and `reproduce`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Format;
+
+/// What to do with a problem.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Drum {
+    /// Find the rates of greatest value, and a bound that says how far they can be from the best
+    Solve(Solve),
+    /// Write random problems, one per line
+    Random(Random),
+    /// Lay out who is active when, so that nobody starves
+    Schedule(Schedule),
+}
+
+/// Where a problem comes from, with which changes.
+#[derive(Args, Debug)]
+pub(crate) struct Instance {
+    /// Problem; - for standard input. `fairlane schema drum` has its keys
+    #[arg(value_name = "FILE.json|-")]
+    pub(crate) file: PathBuf,
+    /// How applications are selected, or the method, instead of the file's
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Queue pairs that may be active at a time, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub(crate) k: Option<f64>,
+    /// Relative gap between value and bound at which the solver stops
+    #[arg(long, value_name = "T")]
+    pub(crate) tolerance: Option<f64>,
+}
+
+/// Arguments of `drum solve`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Several problems, one per line, are solved as they come, in bounded memory; \
+    the answers keep their order."
+)]
+pub(crate) struct Solve {
+    #[command(flatten)]
+    pub(crate) instance: Instance,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    pub(crate) format: Format,
+    /// Threads, by default one for each processor; answers don't depend on them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+}
+
+/// Arguments of `drum random`.
+#[derive(Args, Debug)]
+pub(crate) struct Random {
+    /// Hosts: one line each, unless they are coupled
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) hosts: u32,
+    /// Applications of each host
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) apps: u32,
+    /// Seed of the random numbers
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: u64,
+    /// Fairness exponent
+    #[arg(long, value_name = "A", default_value_t = 0.5)]
+    pub(crate) alpha: f64,
+    /// How much latency counts against throughput
+    #[arg(long, value_name = "B", default_value_t = 0.01)]
+    pub(crate) beta: f64,
+    /// How applications are selected
+    #[arg(long, value_enum, default_value_t = Mode::Fixed)]
+    pub(crate) mode: Mode,
+    /// Queue pairs that may be active at a time; needed by modes that select
+    #[arg(long, value_name = "N")]
+    pub(crate) k: Option<u32>,
+    /// One network of the hosts, with ingress, polling of arrivals, and core links
+    #[arg(long)]
+    pub(crate) coupled: bool,
+}
+
+/// Arguments of `drum schedule`.
+#[derive(Args, Debug)]
+pub(crate) struct Schedule {
+    #[command(flatten)]
+    pub(crate) instance: Instance,
+    /// Epochs of the frame, by default the fewest that serve everyone
+    #[arg(long, value_name = "F", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) frame: Option<u64>,
+    /// How applications take turns
+    #[arg(long, value_enum, default_value_t = Policy::Frame)]
+    pub(crate) policy: Policy,
+    /// Slots that go to whoever has waited longest, policy reserve
+    #[arg(long, value_name = "R", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) reserved: u16,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// How applications take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// A frame that repeats, in which everyone is active for a share that is optimal in the long run
+    Frame,
+    /// Most slots by what applications gain, the rest by how long they have waited
+    Reserve,
+}
+
+/// How applications are selected, or the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// Every application takes part
+    Fixed,
+    /// The k largest throughput utilities count; all send
+    TopkUtility,
+    /// At most k applications send
+    ActiveSet,
+    /// Long-run rates of all, at most k active at a time
+    Timeshare,
+    /// The paper's problem as it is printed, as far as that goes: a stationary point
+    Paper,
+    /// As fixed, by the paper's ADMM with its errors corrected
+    Admm,
+    /// Dual decomposition, the paper's baseline
+    DualDecomposition,
+}
+
+/// Arguments of `reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = "Exit status: 0 every check passes, 1 some check doesn't, 2 error.")]
+pub(crate) struct Reproduce {
+    /// Experiment, or all of them
+    #[arg(value_name = "NAME|all", required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// Name every experiment with its source and figure
+    #[arg(long, conflicts_with_all = ["name", "out", "quick"])]
+    pub(crate) list: bool,
+    /// Directory for rows and plots, in a folder for each experiment
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the results that the folders hold; other files in them stay
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// In a reduced size, to see that everything works
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Threads, by default one for each processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// No progress on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,55 @@
+//! `fairlane drum`.
+
+mod input;
+mod random;
+mod schedule;
+mod solve;
+mod text;
+
+use fairlane_drum_file::{Error, Request};
+use fairlane_threads::Threads;
+
+use crate::args::{Instance, Mode};
+use crate::failure::Failure;
+
+pub(crate) use random::random;
+pub(crate) use schedule::schedule;
+pub(crate) use solve::solve;
+
+impl From<Mode> for fairlane_drum_file::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Fixed => Self::Fixed,
+            Mode::TopkUtility => Self::TopkUtility,
+            Mode::ActiveSet => Self::ActiveSet,
+            Mode::Timeshare => Self::Timeshare,
+            Mode::Paper => Self::Paper,
+            Mode::Admm => Self::Admm,
+            Mode::DualDecomposition => Self::DualDecomposition,
+        }
+    }
+}
+
+/// What the command line asks beyond the file.
+fn request(instance: &Instance) -> Request {
+    Request {
+        mode: instance.mode.map(Into::into),
+        k: instance.k,
+        tolerance: instance.tolerance,
+    }
+}
+
+/// A mistake in a problem, with the file or the line that has it.
+fn failure(place: &str, error: Error) -> Failure {
+    let failure = Failure::new(format!("{place}: {}: {}", error.place, error.message));
+    if error.hint.is_empty() {
+        failure
+    } else {
+        failure.hint(error.hint)
+    }
+}
+
+/// So many threads, or one for each processor.
+pub(crate) fn threads(wanted: Option<u16>) -> Threads {
+    wanted.map_or_else(Threads::available, |count| Threads::new(count.into()))
+}

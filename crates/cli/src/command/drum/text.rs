@@ -1,0 +1,99 @@
+//! Answers for people.
+
+use fairlane_drum_file::Answer;
+
+use crate::table::{self, number};
+
+/// Applications that a text lists; JSON has them all.
+const MOST_APPLICATIONS: usize = 50;
+
+/// An answer as a list and tables.
+pub(crate) fn answer(answer: &Answer) -> String {
+    let mut parts = vec![
+        table::list(&facts(answer)),
+        rows(answer),
+        applications(answer),
+    ];
+    let hidden = answer.x.len().saturating_sub(MOST_APPLICATIONS);
+    if hidden > 0 {
+        parts.push(format!(
+            "and {} more: --format json",
+            table::count(hidden as u64)
+        ));
+    }
+    parts.extend(answer.notes.iter().map(|note| format!("note: {note}")));
+    parts.join("\n\n")
+}
+
+fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
+    let maybe = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
+    let mut facts = Vec::new();
+    facts.extend(answer.name.clone().map(|name| ("name", name)));
+    facts.extend([
+        ("kind", answer.kind.clone()),
+        ("mode", answer.mode.name().to_owned()),
+        ("objective", maybe(answer.objective)),
+        ("dual bound", maybe(answer.dual_bound)),
+        (
+            "gap",
+            format!(
+                "{} ({} relative)",
+                maybe(answer.gap),
+                maybe(answer.relative_gap)
+            ),
+        ),
+        (
+            "optimal",
+            if answer.proven {
+                "proven"
+            } else {
+                "not proven"
+            }
+            .to_owned(),
+        ),
+        (
+            "selected",
+            format!("{} of {}", answer.selected.len(), answer.x.len()),
+        ),
+        ("passes", table::count(answer.iterations as u64)),
+    ]);
+    facts.extend(
+        answer
+            .seconds
+            .map(|seconds| ("time", table::seconds(seconds))),
+    );
+    facts
+}
+
+fn rows(answer: &Answer) -> String {
+    let row = |index: usize| {
+        let cell = |column: &[f64]| column.get(index).map_or_else(|| "-".into(), |v| number(*v));
+        vec![
+            answer.rows[index].clone(),
+            cell(&answer.usage),
+            cell(&answer.prices),
+        ]
+    };
+    let rows: Vec<_> = (0..answer.rows.len()).map(row).collect();
+    table::grid(&["row", "usage", "price"], &rows)
+}
+
+fn applications(answer: &Answer) -> String {
+    let mut header = vec!["application", "x", "z", "selected"];
+    header.extend(answer.tau.as_ref().map(|_| "tau"));
+    let row = |index: usize| {
+        let chosen = answer.selected.binary_search(&index).is_ok();
+        let mut cells = vec![
+            index.to_string(),
+            number(answer.x[index]),
+            number(answer.z[index]),
+        ];
+        cells.push(if chosen { "yes" } else { "no" }.to_owned());
+        cells.extend(answer.tau.as_ref().map(|tau| number(tau[index])));
+        cells
+    };
+    let rows: Vec<_> = (0..answer.x.len().min(MOST_APPLICATIONS))
+        .map(row)
+        .collect();
+    table::grid(&header, &rows)
+}

@@ -1,0 +1,247 @@
+//! `fairlane reproduce`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use fairlane_experiments::{Cell, Check, Experiment, Outcome, Rows, Settings, Watch};
+use serde_json::json;
+
+use crate::args::{Format, Reproduce};
+use crate::command::drum::threads;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::staging::Staging;
+use crate::{print, table};
+
+/// Files of an experiment's folder; plots and curves are listed by the experiment itself.
+const NAMES: [&str; 2] = ["outcome.json", "rows.csv"];
+
+impl From<fairlane_experiments::Error> for Failure {
+    fn from(error: fairlane_experiments::Error) -> Self {
+        let failure = Self::new(error.message);
+        if error.hint.is_empty() {
+            failure
+        } else {
+            failure.hint(error.hint)
+        }
+    }
+}
+
+/// Says what is going on, and hears of signals.
+struct Reporter<'a> {
+    name: &'a str,
+    interrupt: &'a Interrupt,
+    quiet: bool,
+}
+
+impl Watch for Reporter<'_> {
+    fn begin(&self, part: &str, number: usize, parts: usize) {
+        if !self.quiet {
+            print::say(format_args!("{}: {number} of {parts}: {part}", self.name));
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.interrupt.arrived()
+    }
+}
+
+/// Runs experiments, or lists them.
+///
+/// # Errors
+/// If there is no such experiment, the directory can't be written, or a signal arrives.
+pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
+    let Some(name) = arguments.name.as_deref() else {
+        return list(arguments.format);
+    };
+    let experiments = selected(name)?;
+    let interrupt = Interrupt::listen()?;
+    let mut outcomes = Vec::new();
+    for experiment in &experiments {
+        outcomes.push(run(experiment, arguments, &interrupt)?);
+        if arguments.format == Format::Text
+            && let Some(outcome) = outcomes.last()
+        {
+            print::text(&(text(outcome) + if experiments.len() > 1 { "\n\n" } else { "" }))?;
+        }
+    }
+    if arguments.format == Format::Json {
+        match (name, &outcomes[..]) {
+            ("all", outcomes) => print::json(&outcomes)?,
+            (_, [outcome]) => print::json(outcome)?,
+            (_, outcomes) => print::json(&outcomes)?,
+        }
+    }
+    let passes = outcomes.iter().all(Outcome::passes);
+    Ok(if passes {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+fn list(format: Format) -> Result<ExitCode, Failure> {
+    let mut rows = Vec::new();
+    let mut objects = Vec::new();
+    for experiment in fairlane_experiments::all() {
+        let manifest = experiment.manifest()?;
+        let figure = manifest.figure.clone().unwrap_or_else(|| "-".into());
+        objects.push(json!({
+            "name": experiment.name, "source": manifest.source, "figure": manifest.figure,
+            "title": manifest.title,
+        }));
+        rows.push(vec![
+            experiment.name.to_owned(),
+            manifest.source,
+            figure,
+            manifest.title,
+        ]);
+    }
+    match format {
+        Format::Text => print::text(&table::columns(
+            &["name", "source", "figure", "shows"],
+            &rows,
+        ))?,
+        Format::Json => print::json(&objects)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn selected(name: &str) -> Result<Vec<&'static Experiment>, Failure> {
+    if name == "all" {
+        return Ok(fairlane_experiments::all().iter().collect());
+    }
+    let found = fairlane_experiments::find(name);
+    found.map(|experiment| vec![experiment]).ok_or_else(|| {
+        Failure::new(format!("there is no experiment \"{name}\""))
+            .hint("`fairlane reproduce --list` names them all")
+    })
+}
+
+/// Runs one experiment and writes its folder.
+fn run(
+    experiment: &Experiment,
+    arguments: &Reproduce,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Failure> {
+    let folder = arguments.out.as_ref().map(|out| out.join(experiment.name));
+    let staging = folder
+        .map(|folder| Staging::begin(&folder, arguments.force))
+        .transpose()?;
+    let settings = Settings {
+        quick: arguments.quick,
+        threads: threads(arguments.threads),
+    };
+    let watch = Reporter {
+        name: experiment.name,
+        interrupt,
+        quiet: arguments.quiet,
+    };
+    let done = experiment.run(settings, &watch);
+    interrupt.check()?;
+    let outcome = done?;
+    if let Some(staging) = staging {
+        let written = write(staging.path(), &outcome)?;
+        let ours: Vec<&str> = NAMES
+            .into_iter()
+            .chain(written.iter().map(String::as_str))
+            .collect();
+        let directory = staging.publish(&ours)?;
+        print::say(format_args!("results in {}", directory.display()));
+    }
+    Ok(outcome)
+}
+
+/// Writes the files of an outcome and returns the names of those that not every experiment has.
+fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>, Failure> {
+    let mut others = Vec::new();
+    let save = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|error| Failure::at(&path, error))
+    };
+    save("outcome.json", &print::to_json(outcome)?)?;
+    save("rows.csv", &csv(&outcome.rows)?)?;
+    for plot in &outcome.plots {
+        if let Some(svg) = fairlane_experiments::svg(plot) {
+            others.push(format!("{}.svg", plot.file));
+            save(&format!("{}.svg", plot.file), &svg)?;
+        }
+        let mut points = String::from("curve,x,y\n");
+        for curve in &plot.curves {
+            for (x, y) in &curve.points {
+                let _ = writeln!(points, "{},{x},{y}", curve.name.replace(',', ";"));
+            }
+        }
+        others.push(format!("{}.csv", plot.file));
+        save(&format!("{}.csv", plot.file), &points)?;
+    }
+    Ok(others)
+}
+
+fn csv(rows: &Rows) -> Result<String, Failure> {
+    let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer
+        .write_record(&rows.columns)
+        .map_err(|error| broken(&error))?;
+    for row in &rows.rows {
+        let cells = row.iter().map(|cell| match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Number(number) => number.to_string(),
+            Cell::None => String::new(),
+        });
+        writer.write_record(cells).map_err(|error| broken(&error))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| broken(&error))?;
+    String::from_utf8(bytes).map_err(|error| broken(&error))
+}
+
+/// An outcome as tables.
+fn text(outcome: &Outcome) -> String {
+    let size = if outcome.quick { " (reduced size)" } else { "" };
+    let heading = format!(
+        "{}: {}{size}\n{}",
+        outcome.name, outcome.title, outcome.source
+    );
+    let header: Vec<_> = outcome.rows.columns.iter().map(String::as_str).collect();
+    let cells = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>();
+    let rows: Vec<_> = outcome.rows.rows.iter().map(cells).collect();
+    let mut parts = vec![heading, table::grid(&header, &rows)];
+    if !outcome.checks.is_empty() {
+        let header = ["check", "published", "measured", "target", "passes"];
+        let rows: Vec<_> = outcome.checks.iter().map(check).collect();
+        parts.push(table::grid(&header, &rows));
+    }
+    let notes: Vec<_> = outcome
+        .notes
+        .iter()
+        .map(|note| format!("note: {note}"))
+        .collect();
+    parts.extend((!notes.is_empty()).then(|| notes.join("\n")));
+    parts.join("\n\n")
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Count(count) => table::count(*count),
+        Cell::Number(value) => table::number(*value),
+        Cell::None => "-".into(),
+    }
+}
+
+fn check(check: &Check) -> Vec<String> {
+    let value = |value: Option<f64>| value.map_or_else(|| "-".into(), table::number);
+    let passes = if check.pass { "yes" } else { "NO" };
+    let target = format!("{} {}", check.relation, table::number(check.target));
+    vec![
+        check.name.clone(),
+        value(check.published),
+        value(check.measured),
+        target,
+        passes.into(),
+    ]
+}

@@ -1,0 +1,346 @@
+//! `fairlane drum`: answers, streams, schedules, and every refusal.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use support::Case;
+
+fn snapshot(name: &str, text: &str) {
+    let timeless = |line: &str| {
+        if line.starts_with("time ") {
+            "time        TIME"
+        } else {
+            line
+        }
+        .to_owned()
+    };
+    let text: Vec<String> = text.lines().map(timeless).collect();
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text.join("\n"));
+    });
+}
+
+/// The reference problems, if they are beside the checkout.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn reference() -> Option<PathBuf> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference");
+    let folder = std::env::var_os("FAIRLANE_REFERENCE")
+        .map_or(beside, PathBuf::from)
+        .join("drum");
+    let found = folder.is_dir();
+    if !found {
+        println!(
+            "skipped: there is no {}; FAIRLANE_REFERENCE names the folder above it",
+            folder.display()
+        );
+    }
+    found.then_some(folder)
+}
+
+fn answer(case: &Case, arguments: &str) -> Value {
+    let output = case.run(arguments);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {words}");
+    serde_json::from_slice(&output.stdout).expect("as documented")
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value
+        .as_array()
+        .expect("as documented")
+        .iter()
+        .map(|number| number.as_f64().expect("as documented"))
+        .collect()
+}
+
+fn close(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found - expected).abs() <= tolerance * expected.abs().max(1e-9)
+}
+
+#[test]
+fn the_reference_problems_are_solved_as_they_are() {
+    let Some(folder) = reference() else { return };
+    let case = Case::new();
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).expect("as documented") {
+        let path = entry.expect("as documented").path();
+        let file: Value = serde_json::from_str(&fs::read_to_string(&path).expect("as documented"))
+            .expect("as documented");
+        let found = answer(&case, &format!("drum solve {}", path.display()));
+        let optimum = &file["optimum"];
+        let name = file["name"].as_str().expect("as documented");
+        assert_eq!(found["name"], file["name"]);
+        let objective = found["objective"].as_f64().expect("as documented");
+        assert!(
+            close(
+                objective,
+                optimum["objective"].as_f64().expect("as documented"),
+                1e-9
+            ),
+            "{name}: {objective}"
+        );
+        let bound = found["dual_bound"].as_f64().expect("as documented");
+        assert!(
+            bound >= objective - 1e-12 * objective.abs(),
+            "{name}: {bound}"
+        );
+        for (j, (x, best)) in numbers(&found["x"])
+            .iter()
+            .zip(numbers(&optimum["x"]))
+            .enumerate()
+        {
+            assert!(close(*x, best, 1e-7), "{name}: x[{j}] = {x}, not {best}");
+        }
+        if optimum["selected"].is_array() {
+            assert_eq!(found["selected"], optimum["selected"], "{name}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 6, "found only {seen}");
+}
+
+/// One host of two applications.
+fn host() -> Value {
+    json!({"name": "two", "kind": "host_fixed", "inputs": {
+        "m": 2, "alpha": 0.5, "beta": 0.1, "weight": [1.0, 2.0], "bytes_per_wqe": [1.0, 1.0],
+        "poll_cost": [1.0, 1.0], "Q": 3.0, "C": 2.5, "x_min": [0.0, 0.0], "x_max": [null, 5.0]}})
+}
+
+fn with(change: impl Fn(&mut Value)) -> String {
+    let mut file = host();
+    change(&mut file["inputs"]);
+    file.to_string()
+}
+
+#[test]
+fn answers_read_well() {
+    let time = with(|inputs| {
+        inputs["k"] = json!(1);
+        inputs["peak_rate"] = json!([1.0, 2.0]);
+    });
+    let case = Case::with("two.json", &host().to_string()).and("time.json", &time);
+    snapshot(
+        "drum_solve_text",
+        &case.transcript("drum solve two.json --format text"),
+    );
+    snapshot(
+        "drum_schedule",
+        &case.transcript("drum schedule time.json --frame 8"),
+    );
+    let plan = answer(&case, "drum schedule time.json --format json");
+    assert_eq!(
+        plan["active"].as_array().expect("as documented").len() as u64,
+        plan["epochs"].as_u64().expect("as documented")
+    );
+    assert!(plan["longest_wait"].as_u64() <= plan["longest_wait_bound"].as_u64());
+    let plan = answer(
+        &case,
+        "drum schedule time.json --policy reserve --reserved 1 --format json",
+    );
+    assert_eq!(plan["longest_wait_bound"], 2);
+}
+
+/// What is changed about [`host`], and what the command line adds.
+fn mistakes() -> Vec<(String, &'static str)> {
+    let set = |key: &'static str, value: Value| with(move |inputs| inputs[key] = value.clone());
+    vec![
+        (String::new(), ""),
+        ("{\"kind\": \"host_fixed\"".into(), ""),
+        ("[1, 2]".into(), ""),
+        ("{\"inputs\": {}}".into(), ""),
+        ("{\"kind\": \"host_fixed\"}".into(), ""),
+        ("{\"kind\": \"host_fixd\", \"inputs\": {}}".into(), ""),
+        (host().to_string().replace("2.0]", "NaN]"), ""),
+        (host().to_string().replace("2.0]", "1e999]"), ""),
+        (host().to_string().replace("2.0]", "\"2\"]"), ""),
+        (set("weight", json!([1.0, -2.0])), ""),
+        (set("weight", json!([1.0])), ""),
+        (set("weights", json!([1.0, 2.0])), ""),
+        (set("share", json!([1.0, 2.0])), ""),
+        (set("m", json!(3)), ""),
+        (set("alpha", json!(-0.5)), ""),
+        (set("alpha", json!("maxmin")), ""),
+        (set("beta", json!(-1.0)), ""),
+        (set("Q", json!(0.0)), ""),
+        (set("C", json!(-2.5)), ""),
+        (
+            with(|inputs| drop(inputs.as_object_mut().expect("as documented").remove("Q"))),
+            "",
+        ),
+        (set("segments", json!([[0.0, 0.2]])), ""),
+        (set("x_min", json!([2.0, 2.0])), ""),
+        (set("x_max", json!([null, -1.0])), ""),
+        (set("x_min", json!([0.0, 6.0])), ""),
+        (
+            with(|inputs| (inputs["Q"], inputs["C"]) = (json!(null), json!(null))),
+            "",
+        ),
+        (
+            with(|inputs| {
+                (inputs["bytes_per_wqe"], inputs["C"]) = (json!([0.0, 1.0]), json!(null))
+            }),
+            " --mode fixed",
+        ),
+        (host().to_string(), " --mode topk_utility"),
+        (host().to_string(), " --mode topk_utility --k 3"),
+        (host().to_string(), " --mode active_set --k 1"),
+        (host().to_string(), " --mode active_set --k 0.5"),
+        (host().to_string(), " --mode timeshare --k 1"),
+        (host().to_string(), " --tolerance 2"),
+        (
+            host().to_string() + "\n" + &host().to_string() + "\n{\"kind\": 3}\n",
+            "",
+        ),
+    ]
+}
+
+#[test]
+fn every_mistake_is_refused_with_its_place() {
+    let mut all = String::new();
+    for (file, arguments) in mistakes() {
+        let case = Case::with("p.json", &file);
+        let output = case.run(&format!("drum solve p.json{arguments}"));
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        let stream = file.lines().count() > 1;
+        assert!(output.stdout.is_empty() || stream, "{file}");
+        let words = String::from_utf8(output.stderr).expect("as documented");
+        all.push_str(&format!("{file}{arguments}\n{words}\n"));
+    }
+    snapshot("drum_refused", &all);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let two = host().to_string() + "\n" + &host().to_string() + "\n";
+    let case = Case::with("two.jsonl", &two);
+    let mut all = String::new();
+    for arguments in [
+        "drum solve missing.json",
+        "drum solve two.jsonl --threads 0",
+        "drum schedule two.jsonl",
+        "drum random --hosts 0 --apps 1 --seed 1",
+        "drum random --hosts 1 --apps 2 --seed 1 --alpha -1",
+        "drum random --hosts 1 --apps 2 --seed 1 --mode topk_utility",
+        "drum random --hosts 1 --apps 2 --seed 1 --mode timeshare --k 3",
+    ] {
+        let text = case.transcript(arguments);
+        assert!(text.ends_with("--- exit 2\n"), "{text}");
+        all.push_str(&text);
+    }
+    snapshot("drum_arguments_refused", &all);
+}
+
+#[test]
+fn streams_keep_their_order_and_do_not_depend_on_threads() {
+    let case = Case::new();
+    let problems = case
+        .run("drum random --hosts 40 --apps 12 --seed 7 --mode topk_utility --k 3")
+        .stdout;
+    assert_eq!(
+        problems,
+        case.run("drum random --hosts 40 --apps 12 --seed 7 --mode topk_utility --k 3")
+            .stdout
+    );
+    fs::write(case.path("p.jsonl"), &problems).expect("as documented");
+    let answers = |threads: &str| {
+        let output = case.run(&format!("drum solve p.jsonl --threads {threads}"));
+        let summary = String::from_utf8(output.stderr).expect("as documented");
+        assert!(
+            summary.starts_with("40 hosts, 480 applications in "),
+            "{summary}"
+        );
+        let lines = String::from_utf8(output.stdout).expect("as documented");
+        let answer = |line: &str| {
+            let mut answer: Value = serde_json::from_str(line).expect("as documented");
+            answer["seconds"] = Value::Null;
+            answer
+        };
+        lines.lines().map(answer).collect::<Vec<_>>()
+    };
+    let one = answers("1");
+    assert_eq!(one.len(), 40);
+    for (host, answer) in one.iter().enumerate() {
+        assert_eq!(answer["name"], format!("random-7-{host}"));
+        assert_eq!(
+            answer["selected"].as_array().expect("as documented").len(),
+            3
+        );
+    }
+    assert_eq!(one, answers("5"));
+}
+
+#[test]
+fn every_mode_of_random_problems_is_solved() {
+    let case = Case::new();
+    for mode in ["fixed", "topk_utility", "active_set", "timeshare"] {
+        let beta = if mode == "active_set" { "0" } else { "0.01" };
+        let random =
+            format!("drum random --hosts 1 --apps 9 --seed 3 --mode {mode} --k 2 --beta {beta}");
+        fs::write(case.path("p.json"), case.run(&random).stdout).expect("as documented");
+        let found = answer(&case, "drum solve p.json");
+        assert_eq!(found["mode"], mode);
+        assert!(found["gap"].as_f64().expect("as documented") >= 0.0);
+        assert_eq!(found["x"].as_array().expect("as documented").len(), 9);
+    }
+}
+
+/// A stream isn't held: when nobody takes its answers, no more is read than pipes and buffers hold.
+#[test]
+fn a_stream_is_answered_as_it_comes() {
+    const PROBLEMS: usize = 20_000;
+    let case = Case::new();
+    let mut child = case
+        .command("drum solve - --threads 2")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("as documented");
+    let (mut questions, answers) = (
+        child.stdin.take().expect("as documented"),
+        child.stdout.take().expect("as documented"),
+    );
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&sent);
+    let writer = thread::spawn(move || {
+        let line = host().to_string() + "\n";
+        for _ in 0..PROBLEMS {
+            questions.write_all(line.as_bytes()).expect("as documented");
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let mut last = usize::MAX;
+    while sent.load(Ordering::Relaxed) != last {
+        last = sent.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(500));
+    }
+    assert!((1..PROBLEMS / 4).contains(&last), "{last}");
+    assert_eq!(BufReader::new(answers).lines().count(), PROBLEMS);
+    writer.join().expect("as documented");
+    assert!(child.wait().expect("as documented").success());
+}
+
+#[test]
+fn the_schema_of_problems_is_one() {
+    let schema = answer(&Case::new(), "schema drum");
+    let text = schema.to_string();
+    for kind in [
+        "host_fixed",
+        "host_pwl",
+        "host_topk",
+        "host_timeshare",
+        "coupled",
+        "max-min",
+    ] {
+        assert!(text.contains(kind), "{kind}");
+    }
+}

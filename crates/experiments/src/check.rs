@@ -1,0 +1,91 @@
+//! Measured values beside published ones, and against targets.
+
+use crate::error::Error;
+use crate::manifest::{Condition, Published};
+use crate::outcome::{Cell, Check, Outcome, Rows};
+
+/// Adds a column of published numbers behind each column that has some.
+pub(crate) fn published(
+    rows: &mut Rows,
+    numbers: &[Published],
+    partial: bool,
+) -> Result<(), Error> {
+    for number in numbers {
+        if rows.cell(&number.run, &number.metric).is_none() && !partial {
+            return Err(unknown(&format!("{}/{}", number.run, number.metric)));
+        }
+    }
+    for column in (1..rows.columns.len()).rev() {
+        let name = rows.columns[column].clone();
+        let of_column: Vec<_> = numbers
+            .iter()
+            .filter(|number| number.metric == name)
+            .collect();
+        if of_column.is_empty() {
+            continue;
+        }
+        rows.columns.insert(column + 1, format!("{name}_published"));
+        for row in &mut rows.rows {
+            let number = of_column
+                .iter()
+                .find(|number| row[0] == Cell::Text(number.run.clone()));
+            row.insert(column + 1, Cell::number(number.map(|number| number.value)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the conditions. If the rows are partial, those of missing runs are left out.
+pub(crate) fn check(
+    outcome: &mut Outcome,
+    conditions: &[Condition],
+    partial: bool,
+) -> Result<(), Error> {
+    let mut left_out = 0;
+    for condition in conditions {
+        let operands = std::iter::once(&condition.value).chain(&condition.over);
+        let values: Result<Vec<_>, _> = operands.map(|place| value(&outcome.rows, place)).collect();
+        let values = match values {
+            Ok(values) => values,
+            Err(_) if partial => {
+                left_out += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let measured = match values[..] {
+            [Some(value)] => Some(value),
+            [Some(value), Some(over)] => Some(value / over).filter(|ratio| ratio.is_finite()),
+            _ => None,
+        };
+        outcome.checks.push(Check {
+            name: condition.name.clone(),
+            published: condition.published,
+            measured,
+            relation: condition.relation,
+            target: condition.target,
+            pass: measured.is_some_and(|value| condition.relation.holds(value, condition.target)),
+        });
+    }
+    if left_out > 0 {
+        outcome
+            .notes
+            .push(format!("{left_out} checks of the full size are left out"));
+    }
+    Ok(())
+}
+
+/// The value at `run/metric`, if it is defined.
+fn value(rows: &Rows, place: &str) -> Result<Option<f64>, Error> {
+    let cell = place
+        .rsplit_once('/')
+        .and_then(|(run, metric)| rows.cell(run, metric));
+    cell.map(Cell::value).ok_or_else(|| unknown(place))
+}
+
+fn unknown(place: &str) -> Error {
+    Error::new(
+        format!("{place} is no run and metric of this experiment"),
+        "write <run>/<metric>",
+    )
+}

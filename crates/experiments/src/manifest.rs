@@ -1,0 +1,259 @@
+//! `experiment.toml`.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::check;
+use crate::error::Error;
+use crate::outcome::Outcome;
+use crate::solver::Solver;
+
+/// What `experiment.toml` says.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// What is shown.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// The figure there.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// What a reader should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The base of simulated runs.
+    #[serde(default = "scenario")]
+    pub(crate) scenario: String,
+    /// Changes of every run in the reduced size, as `--set` takes them.
+    #[serde(default)]
+    pub(crate) quick: Vec<String>,
+    /// The solver experiment, instead of axes and metrics.
+    #[serde(default)]
+    pub(crate) solver: Option<Solver>,
+    /// What is varied: runs are the cross product of the axes.
+    #[serde(default, rename = "axis")]
+    pub(crate) axes: Vec<Axis>,
+    /// What is measured in every run.
+    #[serde(default, rename = "metric")]
+    pub(crate) metrics: Vec<Metric>,
+    /// Published numbers.
+    #[serde(default)]
+    pub(crate) published: Vec<Published>,
+    /// What must hold.
+    #[serde(default, rename = "check")]
+    pub(crate) checks: Vec<Condition>,
+    /// What is drawn.
+    #[serde(default)]
+    pub(crate) plot: PlotSettings,
+}
+
+fn scenario() -> String {
+    "scenario.toml".into()
+}
+
+/// Something that is varied.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Axis {
+    /// What it is called.
+    pub(crate) name: String,
+    /// Its values.
+    pub(crate) values: Vec<AxisValue>,
+}
+
+/// One value of an axis.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AxisValue {
+    /// Part of the run's name.
+    pub(crate) name: String,
+    /// Where it stands in a plot; by default the name as a number, or the value's index.
+    #[serde(default)]
+    pub(crate) x: Option<f64>,
+    /// Changes of the scenario.
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
+}
+
+/// Something that is measured.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Metric {
+    /// Its column.
+    pub(crate) name: String,
+    /// What it is of.
+    pub(crate) of: Quantity,
+    /// Which percentile, or `mean` or `max`, of completion times.
+    #[serde(default)]
+    pub(crate) percentile: Option<Statistic>,
+    /// Only messages of this workload.
+    #[serde(default)]
+    pub(crate) workload: Option<u32>,
+    /// Only messages that begin at this time or later.
+    #[serde(default)]
+    pub(crate) after: Option<fairlane_units::Duration>,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Quantity {
+    /// Time from post to completion (us).
+    Completion,
+    /// Payload over time (Gb/s).
+    Throughput,
+    /// Messages over time (millions/s).
+    Rate,
+    /// From the first start to the last finish (ms).
+    Duration,
+    /// The longest time for which an application had to wait for its turn (us).
+    LongestWait,
+    /// The longest wait over its proven bound.
+    WaitShare,
+    /// Misses of the connection caches over look-ups.
+    MissShare,
+}
+
+/// Which figure of a distribution.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(crate) enum Statistic {
+    /// A percentile from 0 to 100.
+    Percentile(f64),
+    /// A word.
+    Word(StatisticWord),
+}
+
+/// Figures that have a name.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StatisticWord {
+    /// The arithmetic mean.
+    Mean,
+    /// The greatest.
+    Max,
+}
+
+/// A published number.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    /// The run it is of.
+    pub(crate) run: String,
+    /// The column.
+    pub(crate) metric: String,
+    /// The number.
+    pub(crate) value: f64,
+}
+
+/// Something that must hold.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Condition {
+    /// What, in words.
+    pub(crate) name: String,
+    /// Whose value: `run/metric`.
+    pub(crate) value: String,
+    /// Over whose value.
+    #[serde(default)]
+    pub(crate) over: Option<String>,
+    /// How it compares with the target.
+    pub(crate) relation: Relation,
+    /// The target.
+    pub(crate) target: f64,
+    /// The published value.
+    #[serde(default)]
+    pub(crate) published: Option<f64>,
+}
+
+/// How a measured value compares with a target.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, serde::Serialize)]
+pub enum Relation {
+    /// At least.
+    #[serde(rename = ">=")]
+    AtLeast,
+    /// At most.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Above.
+    #[serde(rename = ">")]
+    Above,
+    /// Below.
+    #[serde(rename = "<")]
+    Below,
+}
+
+impl Relation {
+    /// Whether a value is in this relation to a target.
+    pub fn holds(self, value: f64, target: f64) -> bool {
+        match self {
+            Self::AtLeast => value >= target,
+            Self::AtMost => value <= target,
+            Self::Above => value > target,
+            Self::Below => value < target,
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AtLeast => ">=",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::Below => "<",
+        })
+    }
+}
+
+/// What is drawn of a sweep.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlotSettings {
+    /// The metric; by default the first.
+    #[serde(default)]
+    pub(crate) metric: Option<String>,
+    /// What stands at the y axis; by default the metric.
+    #[serde(default)]
+    pub(crate) y: Option<String>,
+    /// Whether the y axis is logarithmic.
+    #[serde(default)]
+    pub(crate) log: bool,
+}
+
+impl Manifest {
+    /// Reads the text of `experiment.toml`.
+    ///
+    /// # Errors
+    /// If it is malformed, has unknown keys, or lacks what a run needs.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let manifest: Self = toml::from_str(text)
+            .map_err(|error| Error::new(error.message(), "see docs/experiments.md"))?;
+        let sweep = !manifest.axes.is_empty() && !manifest.metrics.is_empty();
+        if sweep == manifest.solver.is_some() {
+            let message = "expected either `solver`, or `[[axis]]` and `[[metric]]`";
+            return Err(Error::new(message, "see docs/experiments.md"));
+        }
+        Ok(manifest)
+    }
+
+    /// Adds to an outcome what was published, and checks it.
+    pub(crate) fn complete(&self, outcome: &mut Outcome, quick: bool) -> Result<(), Error> {
+        outcome.title.clone_from(&self.title);
+        outcome.source.clone_from(&self.source);
+        outcome.figure.clone_from(&self.figure);
+        outcome.quick = quick;
+        let mut notes = self.notes.clone();
+        if quick {
+            notes.push("--quick: a reduced size; figures are those of the reduced size".into());
+        }
+        notes.append(&mut outcome.notes);
+        outcome.notes = notes;
+        // A sweep has the same runs in both sizes.
+        let partial = quick && self.solver.is_some();
+        check::published(&mut outcome.rows, &self.published, partial)?;
+        check::check(outcome, &self.checks, partial)
+    }
+}

@@ -1,0 +1,181 @@
+//! What an experiment amounts to.
+
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use crate::manifest::Relation;
+
+/// What an experiment amounts to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The experiment's name.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// The figure there.
+    pub figure: Option<String>,
+    /// Whether it was run in a reduced size.
+    pub quick: bool,
+    /// What was measured, beside what was published: a row for each run.
+    pub rows: Rows,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// What can be drawn.
+    #[serde(skip)]
+    pub plots: Vec<Plot>,
+}
+
+impl Outcome {
+    /// Whether every check passes.
+    pub fn passes(&self) -> bool {
+        self.checks.iter().all(|check| check.pass)
+    }
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A count.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Nothing: not published, or not defined.
+    None,
+}
+
+impl Cell {
+    /// A number, or nothing.
+    pub fn number(value: Option<f64>) -> Self {
+        value
+            .filter(|value| value.is_finite())
+            .map_or(Self::None, Self::Number)
+    }
+
+    /// A count, or nothing.
+    pub fn count(value: Option<usize>) -> Self {
+        value.map_or(Self::None, |value| Self::Count(value as u64))
+    }
+
+    /// Its value if it is a number.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(*count as f64),
+            Self::Number(number) => Some(*number),
+            Self::Text(_) | Self::None => None,
+        }
+    }
+}
+
+/// Rows with named columns, of which the first is `run`. In JSON a list of objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    /// No rows yet, of columns after `run`.
+    pub fn new(columns: &[&str]) -> Self {
+        let columns = std::iter::once("run").chain(columns.iter().copied());
+        Self {
+            columns: columns.map(str::to_owned).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Appends a run.
+    pub fn push(&mut self, run: impl Into<String>, cells: impl IntoIterator<Item = Cell>) {
+        let row = std::iter::once(Cell::Text(run.into()))
+            .chain(cells)
+            .collect::<Vec<_>>();
+        debug_assert_eq!(row.len(), self.columns.len(), "a cell for each column");
+        self.rows.push(row);
+    }
+
+    /// The cell of a run in a column.
+    pub fn cell(&self, run: &str, column: &str) -> Option<&Cell> {
+        let column = self.columns.iter().position(|name| name == column)?;
+        let row = self
+            .rows
+            .iter()
+            .find(|row| matches!(&row[0], Cell::Text(name) if name == run))?;
+        row.get(column)
+    }
+}
+
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            list.serialize_element(&RowObject(&self.columns, row))?;
+        }
+        list.end()
+    }
+}
+
+/// A row as an object.
+struct RowObject<'a>(&'a [String], &'a [Cell]);
+
+impl Serialize for RowObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, cell) in self.0.iter().zip(self.1) {
+            object.serialize_entry(name, cell)?;
+        }
+        object.end()
+    }
+}
+
+/// Something that must hold, and whether it does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// What, in words.
+    pub name: String,
+    /// The published value.
+    pub published: Option<f64>,
+    /// The measured value; nothing if it isn't defined.
+    pub measured: Option<f64>,
+    /// How it must compare with the target.
+    pub relation: Relation,
+    /// The target.
+    pub target: f64,
+    /// Whether it does.
+    pub pass: bool,
+}
+
+/// A line of a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is called in the legend.
+    pub name: String,
+    /// Its points, in order of x.
+    pub points: Vec<(f64, f64)>,
+    /// Whether it is published and not measured; drawn as dots.
+    pub published: bool,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// The file, without extension.
+    pub file: String,
+    /// What stands above it.
+    pub title: String,
+    /// What stands at the x axis.
+    pub x: String,
+    /// What stands at the y axis.
+    pub y: String,
+    /// Whether the y axis is logarithmic.
+    pub log: bool,
+    /// Its lines.
+    pub curves: Vec<Curve>,
+}

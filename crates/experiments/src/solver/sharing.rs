@@ -1,0 +1,239 @@
+//! What applications get in the long run, by the way in which they share queue pairs.
+
+use fairlane_drum::schedule::{Frame, Reserve};
+use fairlane_drum::{Fairness, Mode, Options, Table, Utility, solve};
+
+use crate::error::Error;
+use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
+use crate::solver::instance::{Instance, SLOTS};
+use crate::{Settings, Watch};
+
+/// Slots of the reserve (drum.md, section 7, M2).
+const RESERVED: usize = 2;
+const SEED: u64 = 1;
+
+/// Long-run rates by one way of sharing.
+struct Shared {
+    name: &'static str,
+    /// WQE/s, averaged over the schedule.
+    rates: Vec<f64>,
+    /// Longest time between active epochs and its proven bound, in epochs.
+    wait: Option<(u64, u64)>,
+}
+
+/// Runs the ways of sharing for each fairness exponent.
+pub(crate) fn run(settings: Settings, watch: &dyn Watch) -> Result<Outcome, Error> {
+    let applications = if settings.quick { 60 } else { 500 };
+    let instance = Instance::mixed(applications, SEED);
+    let mut rows = Rows::new(&[
+        "utility",
+        "bound",
+        "of_bound",
+        "starved",
+        "longest_wait_epochs",
+        "wait_bound_epochs",
+        "wait_share",
+    ]);
+    let mut curves = Vec::new();
+    for (part, (name, alpha)) in [("0.5", 0.5), ("1", 1.0), ("2", 2.0)]
+        .into_iter()
+        .enumerate()
+    {
+        watch.begin(&format!("alpha {name}"), part + 1, 3);
+        if watch.stopped() {
+            return Err(Error::stopped());
+        }
+        let peaks = instance.peaks();
+        let mode = Mode::TimeShare {
+            k: SLOTS as f64,
+            peak: &peaks,
+        };
+        let best = solve(&instance.host(alpha, 0.0), &mode, &Options::default())?;
+        let mut ways = vec![
+            Shared {
+                name: "timeshare",
+                rates: best.x.clone(),
+                wait: None,
+            },
+            framed(&best.x, &peaks)?,
+            equal(&peaks),
+        ];
+        if alpha < 1.0 {
+            ways.push(fixed(&instance, alpha)?);
+            ways.push(reserve(&instance, alpha)?);
+        }
+        for way in ways {
+            let value = utility(&instance.table.weight, &way.rates, alpha);
+            rows.push(
+                format!("{}-{name}", way.name),
+                cells(&way, value, best.dual_bound),
+            );
+            if alpha < 1.0 {
+                curves.push(sorted(way));
+            }
+        }
+    }
+    let plots = vec![Plot {
+        file: "plot".into(),
+        title: format!("Long-run rates of {applications} applications, alpha 1/2"),
+        x: "application, by rate".into(),
+        y: "work requests per second".into(),
+        log: false,
+        curves,
+    }];
+    let notes = vec![
+        format!("{applications} applications, {SLOTS} slots; capacities are {} and {} for each application", super::instance::EGRESS, super::instance::POLL),
+        "an application that is active sends at the rate at which as many as there are slots share the host equally".into(),
+        "fixed top-k has no value for alpha 1 and above: whoever isn't selected is worth minus infinity".into(),
+    ];
+    Ok(Outcome {
+        rows,
+        plots,
+        notes,
+        ..Outcome::default()
+    })
+}
+
+fn cells(way: &Shared, value: f64, bound: f64) -> Vec<Cell> {
+    let starved = way.rates.iter().filter(|rate| **rate <= 0.0).count();
+    let share = way.wait.map(|(wait, most)| wait as f64 / most as f64);
+    vec![
+        Cell::number(Some(value)),
+        Cell::number(Some(bound)),
+        Cell::number((bound > 0.0).then(|| value / bound)),
+        Cell::count(Some(starved)),
+        way.wait.map_or(Cell::None, |wait| Cell::Count(wait.0)),
+        way.wait.map_or(Cell::None, |wait| Cell::Count(wait.1)),
+        Cell::number(share),
+    ]
+}
+
+/// The rates of an application by rank.
+fn sorted(way: Shared) -> Curve {
+    let mut rates = way.rates;
+    rates.sort_by(|a, b| b.total_cmp(a));
+    let points = rates
+        .iter()
+        .enumerate()
+        .map(|(index, rate)| (index as f64, *rate))
+        .collect();
+    Curve {
+        name: way.name.into(),
+        points,
+        published: false,
+    }
+}
+
+/// Throughput utility of long-run rates.
+fn utility(weights: &[f64], rates: &[f64], alpha: f64) -> f64 {
+    let value = |rate: f64| match alpha {
+        1.0 => libm::log(rate),
+        _ => libm::pow(rate, 1.0 - alpha) / (1.0 - alpha),
+    };
+    weights
+        .iter()
+        .zip(rates)
+        .map(|(weight, rate)| weight * value(*rate))
+        .sum()
+}
+
+/// What the frame of whole epochs gives, in which the optimal shares are rounded.
+fn framed(rates: &[f64], peaks: &[f64]) -> Result<Shared, Error> {
+    let tau: Vec<f64> = rates
+        .iter()
+        .zip(peaks)
+        .map(|(rate, peak)| rate / peak)
+        .collect();
+    let frame = Frame::new(&tau, SLOTS, Frame::shortest(&tau))
+        .map_err(|error| Error::new(error.to_string(), error.hint().unwrap_or_default()))?;
+    let epochs = frame.epochs();
+    let mut last: Vec<Option<u64>> = vec![None; tau.len()];
+    let (mut counts, mut longest) = (vec![0u64; tau.len()], 0);
+    for epoch in 0..2 * epochs {
+        for application in frame.active(epoch) {
+            longest = last[application]
+                .replace(epoch)
+                .map_or(longest, |l| longest.max(epoch - l));
+            counts[application] += 1;
+        }
+    }
+    let rate = |(count, peak): (&u64, &f64)| *count as f64 / (2 * epochs) as f64 * peak;
+    Ok(Shared {
+        name: "frame",
+        rates: counts.iter().zip(peaks).map(rate).collect(),
+        wait: Some((longest, frame.longest_wait_of_all())),
+    })
+}
+
+/// Everyone active for the same share of time.
+fn equal(peaks: &[f64]) -> Shared {
+    let share = (SLOTS as f64 / peaks.len() as f64).min(1.0);
+    Shared {
+        name: "equal",
+        rates: peaks.iter().map(|peak| share * peak).collect(),
+        wait: None,
+    }
+}
+
+/// The best set of applications, for ever.
+fn fixed(instance: &Instance, alpha: f64) -> Result<Shared, Error> {
+    let mode = Mode::ActiveSet {
+        k: SLOTS,
+        outage: None,
+    };
+    let solution = solve(&instance.host(alpha, 0.0), &mode, &Options::default())?;
+    Ok(Shared {
+        name: "topk",
+        rates: solution.x,
+        wait: None,
+    })
+}
+
+/// How many times the bound of a wait a reserve is watched.
+const ROUNDS: u64 = 3;
+
+/// The best set in most slots, the others by waiting time; each epoch's rates are optimal for its set.
+fn reserve(instance: &Instance, alpha: f64) -> Result<Shared, Error> {
+    let count = instance.table.len();
+    let mode = Mode::ActiveSet {
+        k: SLOTS - RESERVED,
+        outage: None,
+    };
+    let best = solve(&instance.host(alpha, 0.0), &mode, &Options::default())?;
+    let mut gains = vec![0.0; count];
+    for index in best.selected {
+        gains[index] = 1.0;
+    }
+    let mut reserve = Reserve::new(count, SLOTS, RESERVED);
+    let bound = reserve.longest_wait();
+    let (mut rates, mut last, mut longest) = (vec![0.0; count], vec![0; count], 0);
+    let utility = Utility {
+        fairness: Fairness::Alpha(alpha),
+        latency: 0.0,
+    };
+    let mut active = Table::default();
+    // Several times the bound, so that a wait could exceed it.
+    let epochs = ROUNDS * bound;
+    for epoch in 1..=epochs {
+        let chosen = reserve.choose(&gains);
+        active.clear();
+        chosen
+            .iter()
+            .for_each(|index| active.push(instance.table.application(*index)));
+        let host = fairlane_drum::Host::new(active.view(), utility, instance.egress, instance.poll);
+        let solution = solve(&host, &Mode::All, &Options::default())?;
+        for (index, rate) in chosen.into_iter().zip(solution.x) {
+            rates[index] += rate / epochs as f64;
+            longest = longest.max(epoch - last[index]);
+            last[index] = epoch;
+        }
+    }
+    // Who waits at the end has waited, too.
+    let waiting = last.iter().map(|last| epochs + 1 - last).max();
+    longest = longest.max(waiting.unwrap_or(0).saturating_sub(1));
+    Ok(Shared {
+        name: "reserve",
+        rates,
+        wait: Some((longest, bound)),
+    })
+}
