@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 10
 # The same inputs in every run; 0 for others each time.
 FUZZ_SEED ?= 1
 # Each with inputs per second: half of what a core manages.
-FUZZ_TARGETS := scenario:1500 topology:15000 flows:15000 sizes:3000 hpcc_config:150 wire:25000 pair:250
+FUZZ_TARGETS := scenario:1500 topology:15000 flows:15000 sizes:3000 hpcc_config:150 wire:25000 pair:250 drum_file:2000
 
 # rustup downloads the toolchain that rust-toolchain.toml pins. If one of the same version is already
 # there under another name (`stable`, say), that one serves.
@@ -50,8 +50,14 @@ compare: tools ## Run scenarios/incast-controllers.toml under every congestion c
 	done
 	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
 
+.PHONY: reproduce
+reproduce: tools ## Run every published experiment again; rows and plots go to out/reproduce
+	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@mkdir -p out/reproduce
+	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- reproduce all --out out/reproduce --force
+
 .PHONY: test
-test: tools fmt-check lint doc fuzz wasm unit ## Everything that must pass: format, lints, docs, fuzz targets, WebAssembly, tests
+test: tools fmt-check lint doc fuzz wasm python unit ## Everything that must pass: format, lints, docs, fuzz targets, WebAssembly, Python, tests
 
 .PHONY: unit
 unit: tools ## Tests of the whole workspace
@@ -85,6 +91,20 @@ fuzz: tools ## Every fuzz target for about FUZZ_SECONDS (10) each, if cargo-fuzz
 		for target in $(FUZZ_TARGETS); do \
 			fuzz/run $${target%:*} $(FUZZ_SECONDS) $${target#*:} $(FUZZ_SEED); \
 		done; \
+	fi
+
+VENV := target/python
+
+.PHONY: python
+python: tools ## The Python package: build it into target/python, test it, check its stubs; without Python 3.9 this is skipped
+	@if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then \
+		echo "python skipped: it needs Python 3.9 or later with venv"; \
+	else \
+		test -x $(VENV)/bin/maturin || { python3 -m venv $(VENV) && \
+			$(VENV)/bin/pip install -q 'maturin>=1.10,<2' 'numpy>=1.22' 'pytest>=8' 'mypy>=1.10'; }; \
+		. $(VENV)/bin/activate; \
+		maturin develop --quiet --release --locked --manifest-path python/Cargo.toml >/dev/null; \
+		cd python; python -m pytest -q; python -m mypy fairlane; python -m mypy.stubtest fairlane; \
 	fi
 
 .PHONY: wasm

@@ -1,14 +1,15 @@
-//! Benchmarks of the simulator, as one readable table.
+//! Benchmarks of simulator and solver, as readable tables.
 //!
 //! Every measurement runs in a process of its own, so that memory is its own too. Processor time is
 //! that of user mode; the best of several repetitions counts, since other work only ever adds.
 //! Instructions come from `valgrind --tool=callgrind` where it is installed: they hardly vary from
 //! run to run and show a change of a few percent on a busy machine.
 //!
-//! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport` or
-//! `fabric` a part. Remaining arguments are for the processes that it starts.
+//! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport`,
+//! `drum` or `fabric` a part. Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
+mod drum;
 mod fat_tree;
 mod micro;
 mod process;
@@ -29,14 +30,17 @@ fn main() -> ExitCode {
         [] => micro::table()
             .and_then(|()| wire::table())
             .and_then(|()| transport::table())
+            .and_then(|()| drum::table())
             .and_then(|()| fat_tree::table()),
         ["micro"] => micro::table(),
         ["wire"] => wire::table(),
         ["transport"] => transport::table(),
+        ["drum"] => drum::table(),
         ["fabric"] => fat_tree::table(),
         ["one", name, operations] => micro::one(name, operations),
+        ["drum", name, hosts, applications] => drum::one(name, hosts, applications),
         ["tree", hosts] => fat_tree::one(hosts),
-        _ => Err("usage: fairlane-benches [micro | wire | transport | fabric]".into()),
+        _ => Err("usage: fairlane-benches [micro | wire | transport | drum | fabric]".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,258 @@
+//! The solver: what a pass costs, one host beside a generic solver, and networks of 5e7 applications.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use clarabel::algebra::CscMatrix;
+use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SupportedConeT};
+use fairlane_drum::coupled::{self, CoupledOptions, RANDOM_HOST, RandomNetwork, random_host};
+use fairlane_drum::{DualFunction, Fairness, Host, Mode, Options, Table, Utility, solve};
+use fairlane_threads::Threads;
+
+use crate::table::{self, row};
+use crate::{Outcome, process};
+
+/// Applications of the host that a generic solver solves too.
+const APPLICATIONS: usize = 5000;
+/// Size of the networks.
+const HOSTS: usize = 10_000;
+const REPETITIONS: usize = 5;
+const SEED: u64 = 1;
+const BETA: f64 = 0.01;
+
+/// What is solved at scale, with the relative gap that is asked for.
+const SCALE: [(&str, f64); 3] = [("fixed", 1e-6), ("topk", 1e-6), ("coupled", 1e-3)];
+
+/// Prints all tables.
+pub(crate) fn table() -> Outcome<()> {
+    passes()?;
+    one_host()?;
+    let mut rows = vec![row([
+        "solved",
+        "asked",
+        "worst gap",
+        "s",
+        "user s",
+        "ns/app",
+        "RSS MiB",
+    ])];
+    for (name, tolerance) in SCALE {
+        let hosts = HOSTS.to_string();
+        let numbers = process::measure(&["drum", name, &hosts, &APPLICATIONS.to_string()])?;
+        let [wall_us, user_us, rss_kib, gap] = numbers[..] else {
+            return Err("expected four numbers".into());
+        };
+        let applications = (HOSTS * APPLICATIONS) as f64;
+        rows.push(vec![
+            name.into(),
+            format!("{tolerance:.0e}"),
+            format!("{:.1e}", gap as f64 * 1e-12),
+            format!("{:.1}", wall_us as f64 / 1e6),
+            format!("{:.1}", user_us as f64 / 1e6),
+            format!("{:.0}", user_us as f64 * 1e3 / applications),
+            format!("{:.0}", rss_kib as f64 / 1024.0),
+        ]);
+    }
+    let title =
+        format!("drum: {HOSTS} hosts of {APPLICATIONS} applications, alpha 1/2, all threads");
+    table::print(&title, &rows)
+}
+
+/// Shortest time of a few runs.
+fn best(mut run: impl FnMut()) -> Duration {
+    let time = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..REPETITIONS).map(time).min().unwrap_or_default()
+}
+
+fn applications() -> Table {
+    let mut table = Table::default();
+    random_host(&mut table, (0, APPLICATIONS), SEED);
+    table
+}
+
+fn host(table: &Table, alpha: f64, beta: f64) -> Host<'_> {
+    let utility = Utility {
+        fairness: Fairness::Alpha(alpha),
+        latency: beta,
+    };
+    Host::new(table.view(), utility, RANDOM_HOST.0, RANDOM_HOST.1)
+}
+
+/// What one pass costs for each application, in one thread.
+fn passes() -> Outcome<()> {
+    const PASSES: usize = 200;
+    let table = applications();
+    let mut rows = vec![row(["alpha", "beta", "ns/app"])];
+    for (alpha, beta) in [(0.5, 0.0), (0.5, BETA), (1.0, BETA), (2.0, BETA)] {
+        let host = host(&table, alpha, beta);
+        let (dual, prices) = (DualFunction::new(&host)?, first_prices(&host)?);
+        let time = best(|| {
+            for pass in 0..PASSES {
+                let prices = [prices[0] * (1.0 + 1e-3 * pass as f64), prices[1]];
+                black_box(dual.at(&prices));
+            }
+        });
+        let ns = time.as_secs_f64() * 1e9 / (PASSES * APPLICATIONS) as f64;
+        rows.push(vec![
+            alpha.to_string(),
+            beta.to_string(),
+            format!("{ns:.1}"),
+        ]);
+    }
+    table::print(
+        "drum: one pass over the applications of a host, two rows",
+        &rows,
+    )
+}
+
+fn first_prices(host: &Host<'_>) -> Outcome<Vec<f64>> {
+    Ok(solve(host, &Mode::All, &Options::default())?.prices)
+}
+
+/// One host by this solver and by a generic one.
+fn one_host() -> Outcome<()> {
+    let table = applications();
+    let host = host(&table, 0.5, BETA);
+    let mut rows = vec![row(["solver", "ms", "objective"])];
+    let mut own = None;
+    let time = best(|| own = Some(solve(&host, &Mode::All, &Options::default())));
+    let own = own.ok_or("not solved")??;
+    let mut other = None;
+    let generic = best(|| other = Some(conic(&host)));
+    let other = other.ok_or("not solved")??;
+    let ms = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e3);
+    rows.push(vec![
+        "fairlane".into(),
+        ms(time),
+        format!("{:.9}", own.objective),
+    ]);
+    rows.push(vec!["Clarabel".into(), ms(generic), format!("{other:.9}")]);
+    let ratio = generic.as_secs_f64() / time.as_secs_f64();
+    rows.push(vec!["ratio".into(), format!("{ratio:.0}"), String::new()]);
+    let gap = own.relative_gap();
+    let title = format!("drum: one host of {APPLICATIONS} applications, certified to {gap:.0e}");
+    table::print(&title, &rows)
+}
+
+/// The same host as a conic program: `t <= sqrt(x)`, `s >= x^-2`.
+fn conic(host: &Host<'_>) -> Outcome<f64> {
+    let apps = &host.applications;
+    let m = apps.len();
+    // Columns: rates, square roots, inverse squares.
+    let (mut i, mut j, mut v, mut right) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut entry = |row: usize, column: usize, value: f64| {
+        i.push(row);
+        j.push(column);
+        v.push(value);
+    };
+    let mut cost = vec![0.0; 3 * m];
+    for app in 0..m {
+        entry(0, app, apps.bytes[app]);
+        entry(1, app, apps.poll_cost[app] * apps.completions[app]);
+    }
+    right.extend(RANDOM_HOST_ROWS);
+    for app in 0..m {
+        let z = apps.completions[app];
+        cost[m + app] = -2.0 * apps.weight[app];
+        cost[2 * m + app] = host.utility.latency * apps.latency_weight[app] / (z * z);
+        entry(right.len(), app, -1.0);
+        entry(right.len() + 2, m + app, -1.0);
+        right.extend([0.0, 1.0, 0.0]);
+        entry(right.len(), 2 * m + app, -1.0);
+        entry(right.len() + 1, app, -1.0);
+        right.extend([0.0, 0.0, 1.0]);
+    }
+    let mut cones = vec![SupportedConeT::NonnegativeConeT(2)];
+    for _ in 0..m {
+        cones.push(SupportedConeT::PowerConeT(0.5));
+        cones.push(SupportedConeT::PowerConeT(1.0 / 3.0));
+    }
+    let matrix = CscMatrix::new_from_triplets(right.len(), 3 * m, i, j, v);
+    let settings = DefaultSettingsBuilder::default().verbose(false).build()?;
+    let quadratic = CscMatrix::zeros((3 * m, 3 * m));
+    let mut solver = DefaultSolver::new(&quadratic, &cost, &matrix, &right, &cones, settings)
+        .map_err(|error| format!("{error:?}"))?;
+    solver.solve();
+    Ok(-solver.solution.obj_val)
+}
+
+const RANDOM_HOST_ROWS: [f64; 2] = [RANDOM_HOST.0, RANDOM_HOST.1];
+
+/// Solves a network of hosts and prints wall time, user time, memory and the worst gap (1e-12).
+pub(crate) fn one(name: &str, hosts: &str, applications: &str) -> Outcome<()> {
+    let (hosts, applications) = (hosts.parse()?, applications.parse()?);
+    let tolerance = SCALE
+        .into_iter()
+        .find_map(|(known, tolerance)| (known == name).then_some(tolerance))
+        .ok_or("unknown problem")?;
+    let start = Instant::now();
+    let gap = match name {
+        "coupled" => network(hosts, applications, tolerance)?,
+        "topk" => each_host(
+            hosts,
+            applications,
+            tolerance,
+            &Mode::TopUtilities { k: 20 },
+        )?,
+        _ => each_host(hosts, applications, tolerance, &Mode::All)?,
+    };
+    let wall = start.elapsed();
+    if gap.is_nan() {
+        return Err("a gap is not a number".into());
+    }
+    table::numbers(&[
+        u64::try_from(wall.as_micros())?,
+        process::user_us()?,
+        process::max_rss_kib()?,
+        (gap * 1e12) as u64,
+    ])
+}
+
+/// The worst gap of hosts that are generated, solved and forgotten one by one.
+fn each_host(hosts: usize, applications: usize, tolerance: f64, mode: &Mode<'_>) -> Outcome<f64> {
+    let options = Options {
+        tolerance,
+        nodes: 0,
+        ..Options::default()
+    };
+    let task = |_, number| {
+        let mut table = Table::default();
+        random_host(&mut table, (number, applications), SEED);
+        solve(&host(&table, 0.5, BETA), mode, &options).map(|solution| solution.relative_gap())
+    };
+    let (mut worst, mut error) = (0.0_f64, None);
+    Threads::available().stream(0..hosts, task, |gap| match gap {
+        Ok(gap) => {
+            // Not a number is the worst of all.
+            worst = if gap.total_cmp(&worst).is_gt() {
+                gap
+            } else {
+                worst
+            };
+            ControlFlow::Continue(())
+        }
+        Err(refused) => {
+            error = Some(refused);
+            ControlFlow::Break(())
+        }
+    });
+    match error {
+        Some(refused) => Err(refused.into()),
+        None => Ok(worst),
+    }
+}
+
+fn network(hosts: usize, applications: usize, tolerance: f64) -> Outcome<f64> {
+    let network = RandomNetwork::new(hosts, applications, (0.5, BETA), SEED);
+    let options = CoupledOptions {
+        tolerance,
+        ..CoupledOptions::default()
+    };
+    let solution = coupled::solve(&network, &options, &Threads::available())?;
+    Ok(solution.relative_gap())
+}
