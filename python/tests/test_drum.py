@@ -114,7 +114,7 @@ def vectors():
     return sorted(folder.glob("host_*.json"))
 
 
-@pytest.mark.skipif(not vectors(), reason="no reference data; set FAIRLANE_REFERENCE to its folder")
+@pytest.mark.skipif(not vectors(), reason="no reference data beside the checkout and FAIRLANE_REFERENCE names none")
 @pytest.mark.parametrize("path", vectors(), ids=lambda path: path.stem)
 def test_reference_vectors(path):
     problem = json.loads(path.read_text())

@@ -12,7 +12,7 @@ use crate::problem::HostProblem;
 
 /// Iterations of the two-block ADMM, and of the paper's updates.
 const ITERATIONS: usize = 300;
-/// Penalty of the paper's updates; with its own, 1e-3, they don't converge (drum.md, section 5).
+/// Penalty of the paper's updates; with its own, 1e-3, they don't converge.
 const PENALTY: f64 = 1.0;
 
 /// Runs the method of a problem whose mode is one for comparison.
@@ -168,18 +168,18 @@ fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
     ];
     if diagnostics.unbounded {
         answer.notes.push(format!(
-            "problem unbounded: alpha < 1 and more than 1 + 2 / (1 - alpha) = {} applications (drum.md E3)",
+            "problem unbounded: alpha < 1 and more than 1 + 2 / (1 - alpha) = {} applications",
             diagnostics.bounded_up_to
         ));
     }
     if !diagnostics.q_can_bind {
         let implied = diagnostics.implied_q;
         answer.notes.push(format!(
-            "q never binds: c - sum log a = {implied} is below it (drum.md E5)"
+            "q never binds: c - sum log a = {implied} is below it"
         ));
     }
     if diagnostics.x_step_vacuous {
-        answer.notes.push("the constraint of the x-step is vacuous: rates of applications that don't count can go to 0 (drum.md E4)".into());
+        answer.notes.push("the constraint of the x-step is vacuous: rates of applications that don't count can go to 0".into());
     }
     Ok(answer)
 }

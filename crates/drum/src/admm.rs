@@ -33,7 +33,7 @@ pub struct AdmmOptions {
     /// Iterations.
     pub iterations: usize,
     /// Selects so many applications anew in each iteration by throughput utility, as the paper does; not
-    /// optimal even where it converges (drum.md E13).
+    /// optimal even where it converges.
     pub reselect: Option<usize>,
 }
 

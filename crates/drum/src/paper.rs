@@ -36,10 +36,10 @@ pub struct PaperHost<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Updates {
     /// As printed, where that has a meaning at all: positive roots of the printed polynomials for x, the
-    /// printed (19) for z, both at least 1e-6, and multipliers that grow by `a x + z` (drum.md 5 (i)). For
+    /// printed (19) for z, both at least 1e-6, and multipliers that grow by `a x + z`. For
     /// alpha 1/2.
     Literal,
-    /// Signs, exponents and multipliers corrected, the logarithmic constraint of z kept (drum.md 5 (ii)).
+    /// Signs, exponents and multipliers corrected, the logarithmic constraint of z kept.
     Corrected,
 }
 
@@ -58,16 +58,16 @@ pub enum Finding {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diagnostics {
     /// The problem has no optimum: alpha is below 1 and there are more than `1 + 2 / (1 - alpha)`
-    /// applications (E3), or there is no latency term.
+    /// applications, or there is no latency term.
     pub unbounded: bool,
     /// Number of applications above which it has none; infinite for alpha of at least 1.
     pub bounded_up_to: f64,
-    /// The limit of `sum log x` that the one of `z` implies, `c - sum log a` (E5).
+    /// The limit of `sum log x` that the one of `z` implies, `c - sum log a`.
     pub implied_q: f64,
     /// Whether `q` can bind at all: it is below the implied limit.
     pub q_can_bind: bool,
     /// Whether the constraint of the x-step is vacuous: some application doesn't count, so that its rate
-    /// can go to 0 at bounded cost (E4).
+    /// can go to 0 at bounded cost.
     pub x_step_vacuous: bool,
 }
 
@@ -277,7 +277,7 @@ impl State<'_> {
         }
     }
 
-    /// The x-step without its constraint, which is vacuous (E4), and the z-step with its own.
+    /// The x-step without its constraint, which is vacuous, and the z-step with its own.
     fn corrected(&mut self) {
         for j in 0..self.x.len() {
             let a = self.host.completions[j];

@@ -97,7 +97,7 @@ fn dual_decomposition_creeps() {
     };
     let host = Host::new(table.view(), utility, 25.0, 1e9);
     let run = decomposition(&host, &DecompositionOptions::default()).unwrap();
-    // From price 1, 60 steps leave an excess of about 9 of 25 (drum.md 5: 34.05).
+    // From price 1, 60 steps leave an excess of about 9 of 25.
     let excess = run.trace.primal_residual.last().unwrap();
     assert!((excess - 9.05).abs() < 0.2, "{excess}");
     let far = DecompositionOptions {

@@ -63,7 +63,7 @@ fn a_generic_solver_agrees() {
     }
 }
 
-/// Which sizes drum.md section 4.1 measures, and a larger one.
+/// Networks from small to middling.
 const SIZES: [(usize, usize, f64, f64); 9] = [
     (6, 5, 0.5, 0.01),
     (20, 20, 0.5, 0.01),

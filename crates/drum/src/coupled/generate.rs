@@ -7,7 +7,7 @@ use crate::coupled::random::Draws;
 use crate::host::{Fairness, Utility};
 use crate::table::{Application, Table};
 
-/// A random network, as drum.md section 4.1 measured: hosts send to random hosts, a part of the
+/// A random network: hosts send to random hosts, a part of the
 /// traffic to host 0, two destinations a flow, and half of the flows cross one of three core links.
 ///
 /// In units of fair shares: bytes, completions, poll costs and weights are uniform in 0.75..1.5, bytes

@@ -30,7 +30,7 @@ pub enum Method {
     /// Some proximal steps, then quasi-Newton steps.
     #[default]
     Accelerated,
-    /// Proximal steps only: ADMM as drum.md states it.
+    /// Proximal steps only: ADMM of copies of each rate, collapsed to a price a row.
     Admm,
 }
 

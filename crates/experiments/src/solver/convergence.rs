@@ -16,7 +16,7 @@ use crate::{Settings, Watch};
 const SEED: u64 = 1;
 const ALPHA: f64 = 0.5;
 /// Exchange rate between throughput and latency; the paper states none. Larger ones let latency dominate
-/// the objective, so that nearness to it says nothing (drum.md, section 5).
+/// the objective, so that nearness to it says nothing.
 const BETA: f64 = 0.01;
 /// Shortfalls from the certified optimum that count as found: that of the paper, and a smaller one.
 const NEAR: [f64; 2] = [0.005, 1e-4];

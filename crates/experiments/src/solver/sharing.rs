@@ -8,7 +8,7 @@ use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::solver::instance::{Instance, SLOTS};
 use crate::{Settings, Watch};
 
-/// Slots of the reserve (drum.md, section 7, M2).
+/// Slots of the reserve.
 const RESERVED: usize = 2;
 const SEED: u64 = 1;
 

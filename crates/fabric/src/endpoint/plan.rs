@@ -49,7 +49,7 @@ impl Span {
         (at + frame - self.first) % frame < self.length
     }
 
-    /// The most epochs from one service to the next (`drum.md`, section 7, M1).
+    /// The most epochs from one service to the next.
     pub(crate) const fn longest_wait(self, frame: u32) -> u32 {
         frame - self.length + 1
     }
@@ -73,7 +73,7 @@ const POLLING: f64 = 0.5;
 
 /// Plans for `demands`, of which there is one at least.
 pub(super) fn plan(demands: &[Demand], budget: &Budget) -> Plan {
-    // Demands are checked when the scenario is read, so that the solver accepts them.
+    // Demands are checked when the scenario is read, so that the solver accepts all but extremes of weight.
     let (rates, shares) = shares(demands, budget).unwrap_or_else(|_| equal(demands, budget));
     lay(
         &fill(shares, f64::from(budget.active)),
