@@ -203,13 +203,115 @@ macro_rules! define {
                 }
             }
         }
+
+        /// Controllers of one algorithm by index, without the room that the largest algorithm takes.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Controllers {
+            $($variant(Vec<crate::$module::$variant>, Arc<crate::$module::Config>),)*
+        }
+
+        impl Controllers {
+            pub(crate) fn new(params: &Params) -> Self {
+                match params {
+                    $(Params::$variant(config) => Self::$variant(Vec::new(), config.clone()),)*
+                }
+            }
+
+            /// Adds a controller before its first packet.
+            pub(crate) fn push(&mut self, environment: &Environment) {
+                match self {
+                    $(Self::$variant(all, config) => {
+                        all.push(CongestionControl::new(config.clone(), environment));
+                    })*
+                }
+            }
+
+            /// Puts a controller before its first packet in the place of another.
+            pub(crate) fn replace(&mut self, at: usize, environment: &Environment) {
+                match self {
+                    $(Self::$variant(all, config) => {
+                        all[at] = CongestionControl::new(config.clone(), environment);
+                    })*
+                }
+            }
+
+            /// One controller takes over the state of another.
+            pub(crate) fn inherit(&mut self, heir: usize, from: usize) {
+                match self {
+                    $(Self::$variant(all, _) => {
+                        let other = all[from].clone();
+                        all[heir].inherit(&other);
+                    })*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn rate(&self, at: usize) -> Rate {
+                match self {
+                    $(Self::$variant(all, _) => all[at].rate(),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn window(&self, at: usize) -> Option<Bytes> {
+                match self {
+                    $(Self::$variant(all, _) => all[at].window(),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn on_ack(&mut self, at: usize, now: Time, ack: &Ack<'_>) -> bool {
+                match self {
+                    $(Self::$variant(all, _) => all[at].on_ack(now, ack),)*
+                }
+            }
+
+            pub(crate) fn on_cnp(&mut self, at: usize, now: Time) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].on_cnp(now),)*
+                }
+            }
+
+            pub(crate) fn on_loss(&mut self, at: usize, now: Time, loss: Loss) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].on_loss(now, loss),)*
+                }
+            }
+
+            pub(crate) fn restart(&mut self, at: usize) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].restart(),)*
+                }
+            }
+
+            pub(crate) fn recover(&mut self, at: usize, share: f64) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].recover(share),)*
+                }
+            }
+
+            /// Fires the deadlines that have come up.
+            #[inline]
+            pub(crate) fn catch_up(&mut self, at: usize, now: Time) {
+                match self {
+                    $(Self::$variant(all, _) => {
+                        let one = &mut all[at];
+                        while let Some((timer, due)) = one.timers().next() {
+                            if due > now {
+                                break;
+                            }
+                            one.on_timer(due, timer);
+                        }
+                    })*
+                }
+            }
+        }
     };
 }
 
 for_each_algorithm!(define);
 
-// The largest keep the telemetry of the acknowledgement before, of 128 bytes.
-const _: () = assert!(size_of::<Controller>() <= 216);
+const _: () = assert!(size_of::<Controller>() <= 176);
 
 impl Controller {
     /// Fires the deadline that [`Timers::next`] returned.

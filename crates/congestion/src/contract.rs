@@ -10,8 +10,8 @@ use crate::{Ack, Parameters, Timers, WindowMode};
 ///
 /// Inputs are the `on_*` methods, whose times never go back; outputs are
 /// [`rate`](Self::rate), [`window`](Self::window) and [`timers`](Self::timers). An algorithm reads no
-/// clock, does no IO and allocates nothing after [`new`](Self::new).
-pub trait CongestionControl: Sized {
+/// clock, does no IO and allocates nothing after the first acknowledgement.
+pub trait CongestionControl: Clone {
     /// Its parameters.
     type Config: Parameters;
 
@@ -67,6 +67,18 @@ pub trait CongestionControl: Sized {
 
     /// Fires `timer`, which is due at `now`.
     fn on_timer(&mut self, _now: Time, _timer: usize) {}
+
+    /// Positions in acknowledgements count from zero again.
+    fn restart(&mut self) {}
+
+    /// Takes over the state of `other`, but for positions, which are those of its own stream.
+    fn inherit(&mut self, other: &Self) {
+        *self = other.clone();
+    }
+
+    /// Comes closer to the line rate by `share` of the distance after a time without traffic; nothing
+    /// where timers do that, or the algorithm forbids it.
+    fn recover(&mut self, _share: f64) {}
 }
 
 /// What a controller knows about its surroundings before the first packet.

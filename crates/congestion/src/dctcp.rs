@@ -126,6 +126,19 @@ impl CongestionControl for Dctcp {
         }
         false
     }
+
+    fn restart(&mut self) {
+        self.last_update = Bytes::ZERO;
+        self.reduced_until = None;
+    }
+
+    fn inherit(&mut self, other: &Self) {
+        *self = Self {
+            last_update: self.last_update,
+            reduced_until: self.reduced_until,
+            ..other.clone()
+        };
+    }
 }
 
 impl Dctcp {

@@ -1,5 +1,7 @@
 //! What a controller hears.
 
+use alloc::boxed::Box;
+
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
 /// One acknowledgement.
@@ -26,6 +28,9 @@ pub struct Ack<'a> {
 pub struct Reading<'a> {
     /// What the packet collected.
     pub record: &'a Telemetry,
+    /// What an earlier packet collected at the same ports, from a driver that keeps a
+    /// [`History`](crate::History); without, the controller remembers the packet before.
+    pub earlier: Option<&'a Telemetry>,
     /// How it was rounded.
     pub format: &'a TelemetryFormat,
 }
@@ -61,6 +66,16 @@ impl<'a> Reading<'a> {
         });
         intervals.filter(|interval| !interval.span.is_zero())
     }
+
+    /// Keeps the record for the next packet, unless the driver does.
+    #[inline]
+    pub(crate) fn remember(self, previous: &mut Option<Box<Telemetry>>) {
+        match previous {
+            _ if self.earlier.is_some() => {}
+            Some(previous) => **previous = *self.record,
+            None => *previous = Some(Box::new(*self.record)),
+        }
+    }
 }
 
 /// The state of one egress port when a packet left it (HPCC section 3.1).
@@ -87,8 +102,8 @@ impl Hop {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     hops: [Hop; Self::MAX_HOPS],
+    ports: [u32; Self::MAX_HOPS],
     count: u8,
-    path: u32,
 }
 
 impl Telemetry {
@@ -103,24 +118,31 @@ impl Telemetry {
             queue: 0,
             rate_mbps: 0,
         }; Self::MAX_HOPS],
+        ports: [0; Self::MAX_HOPS],
         count: 0,
-        path: 0,
     };
 
     /// Adds the hop at port number `port`; one that doesn't fit is dropped.
     #[inline]
     pub fn push(&mut self, port: u32, hop: Hop) {
-        self.path = self.path.rotate_left(5) ^ port;
-        if let Some(slot) = self.hops.get_mut(usize::from(self.count)) {
-            *slot = hop;
+        let at = usize::from(self.count);
+        if at < Self::MAX_HOPS {
+            self.hops[at] = hop;
+            self.ports[at] = port;
             self.count += 1;
         }
     }
 
     /// Whether both passed the same ports (HPCC section 4.1: pathID).
     #[inline]
-    pub const fn same_path(&self, other: &Self) -> bool {
-        self.path == other.path && self.count == other.count
+    pub fn same_path(&self, other: &Self) -> bool {
+        self.ports() == other.ports()
+    }
+
+    /// The ports of the hops.
+    #[inline]
+    pub fn ports(&self) -> &[u32] {
+        &self.ports[..usize::from(self.count)]
     }
 
     /// The hops, first one first.

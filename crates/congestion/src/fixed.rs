@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
+use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Params, Rule};
 
 /// Parameters of the constant rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,13 @@ impl Parameters for Config {
     fn limits(&self) -> Vec<Limit> {
         let rule = |rate| Limit::new("rate", Rule::Rate(rate));
         self.rate.into_iter().map(rule).collect()
+    }
+}
+
+impl Params {
+    /// The line rate: what is left of any algorithm where nobody is controlled.
+    pub fn uncontrolled() -> Self {
+        Self::from(Config::default())
     }
 }
 

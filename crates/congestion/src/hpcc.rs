@@ -19,6 +19,7 @@
 //! ([`WindowMode::Scaled`](crate::WindowMode)), instead of the other way round; the telemetry of the
 //! previous acknowledgement is replaced on every acknowledgement.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -97,7 +98,8 @@ pub struct Hpcc {
     stage: u32,
     /// Position of the next byte to send at the last full update; zero before the first one.
     last_update: Bytes,
-    previous: Telemetry,
+    /// What the packet before collected, if the driver keeps no history.
+    previous: Option<Box<Telemetry>>,
 }
 
 impl CongestionControl for Hpcc {
@@ -123,7 +125,7 @@ impl CongestionControl for Hpcc {
             utilization: 1.0,
             stage: 0,
             last_update: Bytes::ZERO,
-            previous: Telemetry::EMPTY,
+            previous: None,
         }
     }
 
@@ -137,14 +139,16 @@ impl CongestionControl for Hpcc {
         let Some(telemetry) = ack.telemetry else {
             return false;
         };
-        if self.last_update.is_zero() {
+        let first = self.last_update.is_zero();
+        if first {
             self.last_update = ack.next_to_send;
-            self.previous = *telemetry.record;
-            return false;
         }
-        if !telemetry.record.same_path(&self.previous) {
+        // What was remembered before the first is of another stream.
+        let remembered = self.previous.as_deref().filter(|_| !first);
+        let earlier = telemetry.earlier.or(remembered);
+        if !earlier.is_some_and(|earlier| telemetry.record.same_path(earlier)) {
             // Counters of different ports can't be compared: start over on the new path.
-            self.previous = *telemetry.record;
+            telemetry.remember(&mut self.previous);
             return false;
         }
         let full_round = ack.acknowledged > self.last_update;
@@ -161,6 +165,21 @@ impl CongestionControl for Hpcc {
         }
         true
     }
+
+    fn restart(&mut self) {
+        self.last_update = Bytes::ZERO;
+    }
+
+    fn inherit(&mut self, other: &Self) {
+        (self.rate, self.current_rate) = (other.rate, other.current_rate);
+        (self.utilization, self.stage) = (other.utilization, other.stage);
+    }
+
+    fn recover(&mut self, share: f64) {
+        let recovered = |rate: Rate| rate + self.line_rate.saturating_sub(rate).scale(share);
+        (self.rate, self.current_rate) = (recovered(self.rate), recovered(self.current_rate));
+        self.utilization *= 1.0 - share;
+    }
 }
 
 impl Hpcc {
@@ -172,7 +191,11 @@ impl Hpcc {
     /// Folds the busiest hop since the previous acknowledgement into the utilisation.
     fn measure(&mut self, telemetry: Reading<'_>) {
         let (mut busiest, mut span_ns) = (0.0, 0.0);
-        for hop in telemetry.since(&self.previous) {
+        let earlier = telemetry.earlier.or(self.previous.as_deref());
+        for hop in earlier
+            .into_iter()
+            .flat_map(|earlier| telemetry.since(earlier))
+        {
             let tau_ns = hop.span.as_ns_f64();
             let sent_bits = (hop.sent * 8).as_f64();
             let rate = hop.rate.as_f64();
@@ -186,7 +209,7 @@ impl Hpcc {
                 span_ns = tau_ns;
             }
         }
-        self.previous = *telemetry.record;
+        telemetry.remember(&mut self.previous);
         let (rtt, tau) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
         self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
     }

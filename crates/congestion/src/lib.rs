@@ -52,7 +52,7 @@ mod limits;
 mod notification;
 mod pacer;
 pub mod powertcp;
-mod scope;
+pub mod scope;
 pub mod swift;
 pub mod timely;
 mod timer;
@@ -64,7 +64,7 @@ pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
 pub use limits::{Limit, Parameters, Rule};
 pub use notification::NotificationPoint;
 pub use pacer::{Pacer, PacingRounding};
-pub use scope::{ControllerKey, Scope, Sender};
+pub use scope::{History, Scope, UnknownScope};
 pub use timer::{TIMERS, Timers};
 pub use window::{Window, WindowMode};
 

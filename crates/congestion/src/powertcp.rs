@@ -17,6 +17,7 @@
 //! Deviations from the paper: the window is at most `B_host T` and at least what
 //! [`Config::min_rate`] sends in T.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -78,7 +79,8 @@ pub struct PowerTcp {
     rate: Rate,
     /// Packets from this position on belong to the next round trip; zero before the first.
     last_update: Bytes,
-    previous: Telemetry,
+    /// What the packet before collected, if the driver keeps no history.
+    previous: Option<Box<Telemetry>>,
 }
 
 impl CongestionControl for PowerTcp {
@@ -102,7 +104,7 @@ impl CongestionControl for PowerTcp {
             power: 1.0,
             rate: environment.line_rate,
             last_update: Bytes::ZERO,
-            previous: Telemetry::EMPTY,
+            previous: None,
         }
     }
 
@@ -130,9 +132,12 @@ impl CongestionControl for PowerTcp {
         if first {
             self.last_update = ack.next_to_send;
         }
-        if first || !telemetry.record.same_path(&self.previous) {
+        // What was remembered before the first is of another stream.
+        let remembered = self.previous.as_deref().filter(|_| !first);
+        let earlier = telemetry.earlier.or(remembered);
+        if !earlier.is_some_and(|earlier| telemetry.record.same_path(earlier)) {
             // Counters of different ports can't be compared: start over on the new path.
-            self.previous = *telemetry.record;
+            telemetry.remember(&mut self.previous);
             return false;
         }
         self.measure(telemetry);
@@ -142,6 +147,22 @@ impl CongestionControl for PowerTcp {
             self.last_update = self.last_update.max(ack.next_to_send);
         }
         true
+    }
+
+    fn restart(&mut self) {
+        self.last_update = Bytes::ZERO;
+    }
+
+    fn inherit(&mut self, other: &Self) {
+        (self.rate, self.power) = (other.rate, other.power);
+        (self.window, self.window_before) = (other.window, other.window_before);
+    }
+
+    fn recover(&mut self, share: f64) {
+        let most = window_at(self.line_rate, self.base_rtt_ns);
+        self.window += (most - self.window) * share;
+        self.window_before = self.window;
+        self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);
     }
 }
 
@@ -154,14 +175,18 @@ impl PowerTcp {
     /// Folds the busiest hop since the previous acknowledgement into the power.
     fn measure(&mut self, telemetry: Reading<'_>) {
         let (mut busiest, mut span_ns) = (0.0, 0.0);
-        for hop in telemetry.since(&self.previous) {
+        let earlier = telemetry.earlier.or(self.previous.as_deref());
+        for hop in earlier
+            .into_iter()
+            .flat_map(|earlier| telemetry.since(earlier))
+        {
             let power = self.power_of(&hop);
             if power > busiest {
                 busiest = power;
                 span_ns = hop.span.as_ns_f64();
             }
         }
-        self.previous = *telemetry.record;
+        telemetry.remember(&mut self.previous);
         let (rtt, span) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
         self.power = (self.power * (rtt - span) + busiest * span) / rtt;
     }

@@ -254,6 +254,17 @@ impl CongestionControl for Swift {
         self.clamp(f64::INFINITY);
         self.follow();
     }
+
+    fn restart(&mut self) {
+        self.acknowledged = Bytes::ZERO;
+    }
+
+    fn inherit(&mut self, other: &Self) {
+        *self = Self {
+            acknowledged: self.acknowledged,
+            ..other.clone()
+        };
+    }
 }
 
 impl Swift {

@@ -146,6 +146,17 @@ impl CongestionControl for Timely {
         }
         false
     }
+
+    fn restart(&mut self) {
+        self.last_update = Bytes::ZERO;
+    }
+
+    fn inherit(&mut self, other: &Self) {
+        *self = Self {
+            last_update: self.last_update,
+            ..other.clone()
+        };
+    }
 }
 
 impl Timely {

@@ -13,8 +13,8 @@ pub const TIMERS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
     deadline: [Time; TIMERS],
-    armed_as: [u32; TIMERS],
-    armed: u32,
+    /// The timers, that armed longest ago first.
+    order: [u8; TIMERS],
     changed: u8,
 }
 
@@ -22,16 +22,15 @@ impl Timers {
     /// No deadline.
     pub const IDLE: Self = Self {
         deadline: [Time::MAX; TIMERS],
-        armed_as: [0; TIMERS],
-        armed: 0,
+        order: [0, 1, 2],
         changed: 0,
     };
 
     /// Sets the deadline of `timer`, replacing an earlier one.
     pub fn arm(&mut self, timer: usize, deadline: Time) {
-        self.armed = self.armed.wrapping_add(1);
         self.deadline[timer] = deadline;
-        self.armed_as[timer] = self.armed;
+        let at = self.order.iter().position(|&one| usize::from(one) == timer);
+        self.order[at.unwrap_or(TIMERS)..].rotate_left(1);
         self.changed |= 1 << timer;
     }
 
@@ -54,12 +53,8 @@ impl Timers {
 
     /// The timer that is due first: `(timer, deadline)`.
     pub fn next(&self) -> Option<(usize, Time)> {
-        let order = |timer: &usize| {
-            // Circular age: the timer armed longest ago is the one furthest behind `armed`.
-            let age = self.armed.wrapping_sub(self.armed_as[*timer]);
-            (self.deadline[*timer], core::cmp::Reverse(age))
-        };
-        let timer = (0..TIMERS).min_by_key(order)?;
+        let timers = self.order.iter().map(|&timer| usize::from(timer));
+        let timer = timers.min_by_key(|&timer| self.deadline[timer])?;
         self.deadline(timer).map(|at| (timer, at))
     }
 }

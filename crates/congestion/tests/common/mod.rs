@@ -76,6 +76,7 @@ pub fn ack(acknowledged: u64, next: u64, telemetry: &Telemetry) -> Ack<'_> {
 pub fn exact(record: &Telemetry) -> Reading<'_> {
     Reading {
         record,
+        earlier: None,
         format: &TelemetryFormat::EXACT,
     }
 }

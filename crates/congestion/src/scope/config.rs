@@ -1,0 +1,99 @@
+//! Parameters of scope `tenant`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairlane_units::Duration;
+
+use crate::{Limit, Parameters, Rule};
+
+/// Parameters of scope `tenant`; each part can be switched off. `docs/isolation.md` has the rules.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
+pub struct Config {
+    /// Express credit: whether the first bandwidth-delay product of a message may go at line rate if the
+    /// tenant's bucket pays for it.
+    pub express: bool,
+    /// Depth of the bucket in bandwidth-delay products.
+    pub depth: f64,
+    /// Refill of the bucket as a share of what the aggregate controller allows, at most the line rate;
+    /// divided by weight among the tenants of the host.
+    pub refill: f64,
+    /// The least refill, as a share of the line rate.
+    pub refill_least: f64,
+    /// How far express packets may push back what their pair sends later, in bandwidth-delay products;
+    /// beyond that they wait like others.
+    pub debt: u32,
+    /// Inheritance: whether a young pair that sends unpaid packets takes over the tenant's aggregate
+    /// controller.
+    pub inheritance: bool,
+    /// A pair without an acknowledgement for so long is young again.
+    pub young_after: Duration,
+    /// The aggregate hears the first bytes of young pairs, so many bandwidth-delay products.
+    pub heard: u32,
+    /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k.
+    pub coupling: bool,
+    /// A pair with a mark in this time is limited.
+    pub limited_for: Duration,
+    /// Receiver shares: whether a busy receiver divides its link by weight.
+    pub shares: bool,
+    /// How often the receiver looks.
+    pub share_interval: Duration,
+    /// Use of its link above which a receiver divides it.
+    pub share_above: f64,
+    /// Arbitration: whether tenants take turns at the network card, by weight.
+    pub arbitration: bool,
+    /// Whether paid packets go ahead of that.
+    pub express_first: bool,
+    /// Time in which an idle pair's rate comes 63 % closer to the line rate, under algorithms that don't
+    /// say what idleness does (HPCC, PowerTCP); zero: idleness changes nothing.
+    pub idle_recovery: Duration,
+    /// Pairs that a host remembers; further ones replace those idle longest.
+    pub pairs: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            express: true,
+            depth: 4.0,
+            refill: 0.25,
+            refill_least: 0.1,
+            debt: 2,
+            inheritance: true,
+            // Four round trips of a three-tier fabric with links of 1 us.
+            young_after: Duration::from_us(50),
+            heard: 4,
+            coupling: true,
+            // The rate-increase interval of DCQCN.
+            limited_for: Duration::from_us(300),
+            shares: true,
+            share_interval: Duration::from_us(10),
+            share_above: 0.92,
+            arbitration: true,
+            express_first: false,
+            idle_recovery: Duration::from_us(300),
+            pairs: 4096,
+        }
+    }
+}
+
+impl Parameters for Config {
+    fn limits(&self) -> Vec<Limit> {
+        vec![
+            Limit::within("depth", self.depth, 0.0, 1024.0),
+            Limit::within("refill", self.refill, 0.0, 1.0),
+            Limit::within("refill_least", self.refill_least, 0.0, 1.0),
+            Limit::count("debt", self.debt.into(), 0, 1024),
+            Limit::new("young_after", Rule::Period(self.young_after)),
+            Limit::count("heard", self.heard.into(), 0, 1024),
+            Limit::new("limited_for", Rule::Span(self.limited_for)),
+            Limit::new("share_interval", Rule::Period(self.share_interval)),
+            Limit::new("share_above", Rule::Share(self.share_above)),
+            Limit::new("idle_recovery", Rule::Span(self.idle_recovery)),
+            Limit::count("pairs", self.pairs.into(), 1, 1 << 20),
+        ]
+    }
+}

@@ -1,0 +1,318 @@
+//! The trusted part of a network card: who may send next, and what everyone's rate is.
+
+mod heard;
+mod places;
+mod rates;
+mod sent;
+mod turns;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+
+use super::history::History;
+use super::lane::{Lane, Member, Place, Ring, Slab};
+use super::pair::{NONE, Pair};
+use super::tenant::Tenant;
+use super::{Config, Scope};
+use crate::algorithm::Controllers;
+use crate::{Environment, PacingRounding, Params, Window, WindowMode};
+
+/// A queue pair that an [`Enforcer`] knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SenderId(u32);
+
+impl SenderId {
+    /// The number of the queue pair at its card; numbers of closed ones are used again.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The queue pair with this [`index`](Self::index).
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+/// What a tenant is entitled to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight {
+    /// Whose.
+    pub tenant: TenantId,
+    /// Its part relative to those of others, above zero.
+    pub weight: f64,
+    /// What it gets of every link in any case.
+    pub guarantee: Option<Rate>,
+}
+
+/// What every card of a fabric has in common.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Who shares a controller; one that [is shared](Scope::is_shared).
+    pub scope: Scope,
+    /// Parameters of scope `tenant`.
+    pub config: Config,
+    /// The algorithm of every controller.
+    pub params: Params,
+    /// Whether and how bytes in flight are limited.
+    pub window: WindowMode,
+    /// How times of packets are rounded.
+    pub rounding: PacingRounding,
+    /// Whether the rate paces packets; without, only the window limits.
+    pub paced: bool,
+}
+
+/// A packet that a queue pair could send next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Bytes of its message that have been sent; those of a message on several paths count together.
+    pub message_sent: Bytes,
+    /// Bytes of the queue pair that nobody has acknowledged.
+    pub in_flight: Bytes,
+}
+
+/// Holds the queue pairs of a card to what their scope allows.
+///
+/// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
+/// one, asks [whose turn it is](Self::next) when the transmitter is free, and passes on what comes back.
+/// There are no timers: those of controllers are caught up with when a pair is looked at.
+#[derive(Clone, Debug)]
+pub struct Enforcer {
+    setting: Arc<Setting>,
+    environment: Environment,
+    /// The aggregates of tenants, then the controllers of pairs.
+    controllers: Controllers,
+    tenants: Vec<Tenant>,
+    pairs: Vec<Pair>,
+    index: BTreeMap<(TenantId, HostId), u32>,
+    /// Where the search for a pair to replace goes on.
+    hand: (TenantId, HostId),
+    lanes: Slab<Lane>,
+    members: Slab<Member>,
+    history: History,
+    entries: u64,
+    /// The turn that was served last.
+    virtual_time: u128,
+}
+
+impl Enforcer {
+    /// A card on which these tenants run, with the round-trip time and bandwidth-delay product that hold
+    /// for all of it. Scopes other than `tenant` take all for one.
+    pub fn new(setting: Arc<Setting>, environment: Environment, tenants: &[Weight]) -> Self {
+        let config = &setting.config;
+        let depth = scale(environment.bdp, config.depth);
+        let shares = match setting.scope {
+            Scope::Tenant => shares(tenants, environment.line_rate),
+            _ => alloc::vec![(TenantId::new(0), 1.0)],
+        };
+        let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share, depth);
+        let tenants: Vec<Tenant> = shares.into_iter().map(tenant).collect();
+        let mut controllers = Controllers::new(&setting.params);
+        tenants.iter().for_each(|_| controllers.push(&environment));
+        Self {
+            history: History::new(environment.base_rtt),
+            setting,
+            environment,
+            controllers,
+            tenants,
+            pairs: Vec::new(),
+            index: BTreeMap::new(),
+            hand: (TenantId::new(0), HostId::new(0)),
+            lanes: Slab::new(),
+            members: Slab::new(),
+            entries: 0,
+            virtual_time: 0,
+        }
+    }
+
+    /// A queue pair of `tenant` to `destination` begins.
+    ///
+    /// # Panics
+    /// If the card doesn't know the tenant.
+    pub fn open(
+        &mut self,
+        now: Time,
+        tenant: TenantId,
+        destination: HostId,
+        environment: &Environment,
+    ) -> SenderId {
+        let tenant = match self.setting.scope {
+            Scope::Tenant => tenant,
+            _ => TenantId::new(0),
+        };
+        let at = self.tenants.iter().position(|one| one.id == tenant);
+        let at = at.expect("a tenant of this card") as u32;
+        let pair = self.pair(now, (tenant, destination), at, environment);
+        let lane = match self.pairs[pair as usize].lane {
+            NONE => self.open_lane(now, pair, at, environment),
+            lane => lane,
+        };
+        self.lanes.all[lane as usize].members += 1;
+        SenderId(self.members.insert(Member::new(lane)))
+    }
+
+    fn open_lane(&mut self, now: Time, pair: u32, tenant: u32, environment: &Environment) -> u32 {
+        let shared = self.setting.scope != Scope::DestinationUnsplit;
+        let state = &mut self.pairs[pair as usize];
+        let lane = self.lanes.insert(Lane {
+            pair,
+            tenant,
+            available: if shared { state.available } else { now },
+            window: Window::new(self.setting.window, environment.bdp, environment.line_rate),
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            last_size: Bytes::ZERO,
+            last_rate: environment.line_rate,
+            early: Ring::EMPTY,
+            late: Ring::EMPTY,
+            entry: 0,
+            entry_at: Time::MAX,
+            members: 0,
+            in_express: false,
+            limited: false,
+        });
+        if shared {
+            state.lane = lane;
+            let controller = self.controller(pair);
+            self.controllers.restart(controller);
+        }
+        lane
+    }
+
+    /// A queue pair ends.
+    pub fn close(&mut self, now: Time, id: SenderId) {
+        self.withdraw(now, id);
+        let Member {
+            lane, in_flight, ..
+        } = self.members.all[id.0 as usize];
+        self.members.remove(id.0);
+        let state = &mut self.lanes.all[lane as usize];
+        state.in_flight = state.in_flight.saturating_sub(in_flight);
+        state.members -= 1;
+        if state.members > 0 {
+            self.schedule(now, lane);
+            return;
+        }
+        let pair = &mut self.pairs[state.pair as usize];
+        if pair.lane == lane {
+            pair.lane = NONE;
+            pair.available = state.available;
+        }
+        if state.in_express {
+            let express = &mut self.tenants[state.tenant as usize].express;
+            express.retain(|&one| one != lane);
+        }
+        self.lanes.remove(lane);
+    }
+
+    /// A queue pair could send this packet.
+    pub fn offer(&mut self, now: Time, id: SenderId, offer: Offer) {
+        let at = self.members.all[id.0 as usize].lane;
+        self.set_in_flight(id, offer.in_flight);
+        if !self.lanes.all[at as usize].has_packet() {
+            self.activate(now, at);
+        }
+        let early =
+            self.setting.scope == Scope::Tenant && offer.message_sent < self.environment.bdp;
+        let place = if early { Place::Early } else { Place::Late };
+        self.members.all[id.0 as usize].wire = offer.size;
+        self.put(at, id.0, place);
+        self.schedule(now, at);
+    }
+
+    /// A queue pair has nothing that it may send.
+    pub fn withdraw(&mut self, now: Time, id: SenderId) {
+        let at = self.members.all[id.0 as usize].lane;
+        self.put(at, id.0, Place::Idle);
+        self.count_limited(now, at);
+        self.schedule(now, at);
+    }
+
+    /// Bytes of a queue pair that nobody has acknowledged.
+    fn set_in_flight(&mut self, id: SenderId, in_flight: Bytes) {
+        let member = &mut self.members.all[id.0 as usize];
+        let lane = &mut self.lanes.all[member.lane as usize];
+        let others = lane.in_flight.saturating_sub(member.in_flight);
+        lane.in_flight = others + in_flight;
+        member.in_flight = in_flight;
+    }
+
+    /// Moves a queue pair between the lists of its lane.
+    fn put(&mut self, lane: u32, id: u32, place: Place) {
+        let lane = &mut self.lanes.all[lane as usize];
+        let was = core::mem::replace(&mut self.members.all[id as usize].place, place);
+        if was == place {
+            return;
+        }
+        if let Some(ring) = lane.ring_mut(was) {
+            ring.remove(&mut self.members.all, id);
+        }
+        if let Some(ring) = lane.ring_mut(place) {
+            ring.push(&mut self.members.all, id);
+        }
+    }
+
+    /// A lane gets something to send.
+    fn activate(&mut self, now: Time, at: u32) {
+        let lane = &self.lanes.all[at as usize];
+        let config = &self.setting.config;
+        let pair = &mut self.pairs[lane.pair as usize];
+        let idle = lane.in_flight.is_zero() && !pair.is_fresh(now, config.young_after);
+        let shared = self.setting.scope == Scope::Tenant;
+        if !shared || !idle {
+            return;
+        }
+        let recovery = config.idle_recovery;
+        let share = pair.idle(now).map_or(0.0, |idle| recovered(idle, recovery));
+        pair.rejuvenate(!pair.evicted);
+        pair.evicted = false;
+        let controller = self.controller(lane.pair);
+        if share > 0.0 {
+            self.controllers.recover(controller, share);
+        }
+    }
+
+    /// The rate of a queue pair's lane, express credit aside.
+    pub fn rate_of(&self, id: SenderId) -> Rate {
+        self.rate(self.members.all[id.0 as usize].lane)
+    }
+
+    /// Pairs that the card remembers.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+}
+
+/// The share of the distance to the line rate that an idle time recovers.
+fn recovered(idle: Duration, recovery: Duration) -> f64 {
+    if recovery.is_zero() {
+        return 0.0;
+    }
+    1.0 - libm::exp(-(idle.as_ns_f64() / recovery.as_ns_f64()))
+}
+
+/// What each tenant has of a card: by weight, and no less than its guarantee.
+fn shares(tenants: &[Weight], line_rate: Rate) -> Vec<(TenantId, f64)> {
+    let weights: f64 = tenants.iter().map(|one| one.weight).sum();
+    let share = |one: &Weight| {
+        let guaranteed = one.guarantee.map_or(0.0, Rate::as_f64) / line_rate.as_f64();
+        (one.weight / weights).max(guaranteed)
+    };
+    let all: f64 = tenants.iter().map(share).sum();
+    let normal = |one: &Weight| (one.tenant, share(one) / all);
+    tenants.iter().map(normal).collect()
+}
+
+/// `factor` times `bytes`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
+const fn scale(bytes: Bytes, factor: f64) -> Bytes {
+    Bytes::new((bytes.as_f64() * factor) as u64)
+}

@@ -1,0 +1,107 @@
+//! What a lane may send at, and what holds it back.
+
+use fairlane_units::{Bytes, Duration, Rate, Time};
+
+use super::Enforcer;
+use crate::scope::Scope;
+
+impl Enforcer {
+    /// Index of the controller of a pair.
+    pub(super) const fn controller(&self, pair: u32) -> usize {
+        self.tenants.len() + pair as usize
+    }
+
+    /// The rate of a lane without express credit.
+    pub(super) fn rate(&self, at: u32) -> Rate {
+        let lane = &self.lanes.all[at as usize];
+        if !self.setting.paced {
+            return self.environment.line_rate;
+        }
+        let own = self.controllers.rate(self.controller(lane.pair));
+        if self.setting.scope != Scope::Tenant {
+            return own;
+        }
+        let (config, pair) = (&self.setting.config, &self.pairs[lane.pair as usize]);
+        let tenant = lane.tenant as usize;
+        let mut rate = own;
+        if pair.young && config.inheritance {
+            rate = rate.min(self.controllers.rate(tenant));
+        }
+        let among = u64::from(self.tenants[tenant].limited.max(1));
+        if config.coupling && lane.limited {
+            rate = rate / among;
+        }
+        let rate = pair.cap().map_or(rate, |cap| rate.min(cap));
+        rate.max(Rate::from_mbps(1))
+    }
+
+    /// Bytes that a lane may have in flight without express credit.
+    pub(super) fn window(&self, at: u32) -> Bytes {
+        let lane = &self.lanes.all[at as usize];
+        let limit = lane.window.limit(self.rate(at));
+        let own = self.controllers.window(self.controller(lane.pair));
+        own.map_or(limit, |own| own.min(limit))
+    }
+
+    /// Brings up to date whether a lane counts as limited.
+    pub(super) fn count_limited(&mut self, now: Time, at: u32) {
+        let config = &self.setting.config;
+        if self.setting.scope != Scope::Tenant || !config.coupling {
+            return;
+        }
+        let lane = &self.lanes.all[at as usize];
+        let pair = &self.pairs[lane.pair as usize];
+        let own = self.controllers.rate(self.controller(lane.pair));
+        let slow = || own.as_bps() / 9 < self.environment.line_rate.as_bps() / 10;
+        let limited = lane.has_packet()
+            && ((pair.young && !pair.paid) || slow() || pair.is_marked(now, config.limited_for));
+        let tenant = &mut self.tenants[lane.tenant as usize];
+        match (lane.limited, limited) {
+            (false, true) => tenant.limited += 1,
+            (true, false) => tenant.limited -= 1,
+            _ => {}
+        }
+        self.lanes.all[at as usize].limited = limited;
+    }
+
+    /// What express packets have pushed back is paid at the rate of now, not at that of then.
+    pub(super) fn rescale(&mut self, now: Time, at: u32) {
+        let lane = &self.lanes.all[at as usize];
+        let behind = lane.available.saturating_since(now);
+        let packet = || lane.last_size.serialization(lane.last_rate);
+        if behind.is_zero() || behind <= packet() {
+            return;
+        }
+        let rate = self.rate(at);
+        let lane = &mut self.lanes.all[at as usize];
+        if rate == lane.last_rate {
+            return;
+        }
+        let scaled = u128::from(behind.as_ps()) * u128::from(lane.last_rate.as_bps())
+            / u128::from(rate.as_bps());
+        let behind = Duration::from_ps(u64::try_from(scaled).unwrap_or(u64::MAX));
+        (lane.available, lane.last_rate) = (now.saturating_add(behind), rate);
+    }
+
+    /// Whether express packets have pushed back a pacer so far that no more may.
+    pub(super) fn is_in_debt(&self, now: Time, at: u32) -> bool {
+        let bdp = self.environment.bdp.get();
+        let most = Bytes::new(bdp * u64::from(self.setting.config.debt));
+        let behind = self.lanes.all[at as usize].available.saturating_since(now);
+        behind > most.serialization(self.rate(at))
+    }
+
+    /// The rate at which a tenant's bucket fills.
+    pub(super) fn refill(&self, tenant: usize) -> Rate {
+        let config = &self.setting.config;
+        let least = self.environment.line_rate.scale(config.refill_least);
+        let allowed = self.controllers.rate(tenant).scale(config.refill);
+        allowed.max(least).scale(self.tenants[tenant].share)
+    }
+
+    /// Bytes of a young pair that its aggregate hears of.
+    pub(super) fn horizon(&self) -> u32 {
+        let heard = u64::from(self.setting.config.heard);
+        u32::try_from(self.environment.bdp.get() * heard).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,82 @@
+//! What a packet that leaves costs.
+
+use fairlane_units::{Bytes, Rate, Time};
+
+use super::{Enforcer, SenderId};
+use crate::scope::lane::{Lane, Member, Place};
+
+impl Enforcer {
+    /// A packet of `size` bytes of a queue pair is being sent.
+    pub fn on_sent(&mut self, now: Time, id: SenderId, size: Bytes) {
+        let Member {
+            lane: at, place, ..
+        } = self.members.all[id.0 as usize];
+        let Lane { tenant, pair, .. } = self.lanes.all[at as usize];
+        let index = tenant as usize;
+        let controller = self.controller(pair);
+        self.controllers.catch_up(controller, now);
+        self.controllers.catch_up(index, now);
+        let owes = self.is_in_debt(now, at);
+        let paid = place == Place::Early && !owes && self.pay(now, index, size);
+        if !paid {
+            self.pairs[pair as usize].paid = false;
+        }
+        self.count_limited(now, at);
+        let rate = self.rate(at);
+        self.charge(now, at, (size, rate), paid);
+        if self.pairs[pair as usize].heard < self.horizon() {
+            self.tenants[index].sent += size;
+        }
+        self.turn_around(at, id.0);
+        self.pass(index, size);
+        self.schedule(now, at);
+    }
+
+    /// Lets the bucket of a tenant pay.
+    pub(super) fn pay(&mut self, now: Time, tenant: usize, size: Bytes) -> bool {
+        if !self.setting.config.express {
+            return false;
+        }
+        let refill = self.refill(tenant);
+        let bucket = &mut self.tenants[tenant].bucket;
+        bucket.fill(now, refill);
+        bucket.take(size)
+    }
+
+    /// Charges the pacer of a lane.
+    pub(super) fn charge(&mut self, now: Time, at: u32, (size, rate): (Bytes, Rate), paid: bool) {
+        let span = self.setting.rounding.serialization(size, rate);
+        let lane = &mut self.lanes.all[at as usize];
+        (lane.last_size, lane.last_rate) = (size, rate);
+        if !paid {
+            lane.available = now + span;
+            return;
+        }
+        lane.available = lane.available.max(now) + span;
+    }
+
+    /// The queue pair that has sent, and its lane, go behind the others.
+    pub(super) fn turn_around(&mut self, at: u32, id: u32) {
+        let place = self.members.all[id as usize].place;
+        let lane = &mut self.lanes.all[at as usize];
+        if let Some(ring) = lane.ring_mut(place) {
+            ring.remove(&mut self.members.all, id);
+            ring.push(&mut self.members.all, id);
+        }
+        let express = &mut self.tenants[lane.tenant as usize].express;
+        if express.front() == Some(&at) {
+            express.rotate_left(1);
+        }
+        // What was entered for the packet that has gone is out of date.
+        lane.entry_at = Time::MAX;
+        lane.entry = 0;
+    }
+
+    /// The turn of a tenant that has sent `size` comes later.
+    pub(super) fn pass(&mut self, at: usize, size: Bytes) {
+        let tenant = &mut self.tenants[at];
+        let start = tenant.turn.max(self.virtual_time);
+        self.virtual_time = start;
+        tenant.turn = start + u128::from(size.get()) * u128::from(tenant.pace);
+    }
+}

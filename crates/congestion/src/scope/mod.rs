@@ -1,0 +1,100 @@
+//! Which traffic shares one controller, and who holds it to that.
+//!
+//! Algorithm and scope are separate choices: every algorithm runs in every scope. Under [`Scope::Qp`] a
+//! driver gives each queue pair a [`Controller`](crate::Controller) of its own. Under the scopes that
+//! share, the network card has an [`Enforcer`] and the receiver's card [`ReceiverShares`].
+
+mod bucket;
+mod config;
+mod enforcer;
+mod history;
+mod lane;
+mod pair;
+mod receiver;
+mod tenant;
+
+use core::fmt;
+use core::str::FromStr;
+
+pub use bucket::Bucket;
+pub use config::Config;
+pub use enforcer::{Enforcer, Offer, SenderId, Setting, Weight};
+pub use history::History;
+pub use pair::STATE_BYTES;
+pub use receiver::ReceiverShares;
+
+/// The traffic that shares one controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Scope {
+    /// Nobody is controlled: every queue pair sends at line rate.
+    None,
+    /// One queue pair, as the RoCE specifications have it.
+    #[default]
+    Qp,
+    /// A source and a destination, but every queue pair sends at the full rate, as the network cards
+    /// that Snyder et al. measured do (ConnectX-5).
+    DestinationUnsplit,
+    /// A source and a destination; their queue pairs divide the rate.
+    Pair,
+    /// A tenant at a source and a destination, with what else holds a tenant to its share.
+    Tenant,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::Qp,
+        Self::DestinationUnsplit,
+        Self::Pair,
+        Self::Tenant,
+    ];
+
+    /// The name used in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Qp => "qp",
+            Self::DestinationUnsplit => "destination-unsplit",
+            Self::Pair => "pair",
+            Self::Tenant => "tenant",
+        }
+    }
+
+    /// Whether queue pairs share controllers, so that an [`Enforcer`] has them.
+    pub const fn is_shared(self) -> bool {
+        matches!(self, Self::DestinationUnsplit | Self::Pair | Self::Tenant)
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|scope| scope.name() == name).ok_or(UnknownScope)
+    }
+}
+
+/// No scope has this name; [`Scope::ALL`] lists those that exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownScope;
+
+impl fmt::Display for UnknownScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown scope; known:")?;
+        Scope::ALL
+            .iter()
+            .try_for_each(|known| write!(f, " {known}"))
+    }
+}
+
+impl core::error::Error for UnknownScope {}

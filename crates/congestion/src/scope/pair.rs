@@ -1,0 +1,116 @@
+//! What a card remembers of a source and a destination, whether or not a queue pair is open.
+
+use fairlane_units::{Bytes, Duration, Rate, Time};
+
+/// No lane.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Bytes that a pair takes beside its controller, its index included.
+pub const STATE_BYTES: usize = size_of::<Pair>() + INDEX_BYTES;
+
+/// Key and value of the index of pairs.
+const INDEX_BYTES: usize = 12;
+
+const _: () = assert!(STATE_BYTES <= 48);
+const _: () = assert!(size_of::<crate::dcqcn::Dcqcn>() + STATE_BYTES < 128);
+const _: () = assert!(size_of::<crate::hpcc::Hpcc>() + STATE_BYTES < 128);
+
+/// A source and a destination, beside their controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    /// From when on the pacer lets the next packet go.
+    pub(crate) available: Time,
+    last_feedback: Coarse,
+    last_mark: Coarse,
+    /// The receiver's share in Mb/s, `u32::MAX` without.
+    cap_mbps: u32,
+    /// Bytes acknowledged since it became young.
+    pub(crate) heard: u32,
+    /// The lane of its open queue pairs, or [`NONE`].
+    pub(crate) lane: u32,
+    /// Whether it has sent since it became active and heard nothing.
+    pub(crate) young: bool,
+    /// Whether the bucket paid for everything sent while young.
+    pub(crate) paid: bool,
+    /// Whether it took the place of another, which must not be a fresh start.
+    pub(crate) evicted: bool,
+}
+
+/// A time in units of 2^18 ps, 262 ns; 0 means never. It wraps after 19 minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Coarse(u32);
+
+impl Coarse {
+    const NEVER: Self = Self(0);
+
+    #[expect(clippy::cast_possible_truncation, reason = "it wraps by definition")]
+    fn new(at: Time) -> Self {
+        Self(((at.as_ps() >> 18) as u32).max(1))
+    }
+
+    /// Whether it is less than `span` ago.
+    fn is_within(self, now: Time, span: Duration) -> bool {
+        let ago = Self::new(now).0.wrapping_sub(self.0);
+        self != Self::NEVER && Duration::from_ps(u64::from(ago) << 18) < span
+    }
+}
+
+impl Pair {
+    /// A pair that has never sent.
+    pub(crate) const fn new(now: Time) -> Self {
+        Self {
+            available: now,
+            last_feedback: Coarse::NEVER,
+            last_mark: Coarse::NEVER,
+            cap_mbps: u32::MAX,
+            heard: 0,
+            lane: NONE,
+            young: false,
+            paid: false,
+            evicted: false,
+        }
+    }
+
+    /// How long nothing was heard, if ever anything was.
+    pub(crate) fn idle(&self, now: Time) -> Option<Duration> {
+        let ago = Coarse::new(now).0.wrapping_sub(self.last_feedback.0);
+        (self.last_feedback != Coarse::NEVER).then(|| Duration::from_ps(u64::from(ago) << 18))
+    }
+
+    /// Whether something was heard less than `span` ago.
+    pub(crate) fn is_fresh(&self, now: Time, span: Duration) -> bool {
+        self.last_feedback.is_within(now, span)
+    }
+
+    /// Whether a mark came less than `span` ago.
+    pub(crate) fn is_marked(&self, now: Time, span: Duration) -> bool {
+        self.last_mark.is_within(now, span)
+    }
+
+    /// Begins a time of activity.
+    pub(crate) fn rejuvenate(&mut self, paid: bool) {
+        (self.young, self.paid, self.heard) = (true, paid, 0);
+    }
+
+    pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes) {
+        self.last_feedback = Coarse::new(now);
+        let delivered = u32::try_from(delivered.get()).unwrap_or(u32::MAX);
+        self.heard = self.heard.saturating_add(delivered);
+    }
+
+    pub(crate) fn note_mark(&mut self, now: Time) {
+        self.last_mark = Coarse::new(now);
+    }
+
+    /// The receiver's share.
+    pub(crate) fn cap(&self) -> Option<Rate> {
+        (self.cap_mbps != u32::MAX).then(|| Rate::from_mbps(u64::from(self.cap_mbps)))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below the limit")]
+    pub(crate) fn set_cap(&mut self, cap: Option<Rate>) {
+        const MBPS: u64 = 1_000_000;
+        let mbps = |rate: Rate| (rate.as_bps() / MBPS).clamp(1, u64::from(u32::MAX - 1)) as u32;
+        self.cap_mbps = cap.map_or(u32::MAX, mbps);
+    }
+}

@@ -1,0 +1,171 @@
+//! Shares of a busy downlink, by tenant.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+
+use super::{Config, Weight};
+
+/// A tenant that uses less than its part is left so much room to grow: from a quarter on it has all of
+/// its part, since congestion may be what holds it down.
+const TENANT_GROWTH: f64 = 4.0;
+
+/// The part of the link that is divided: a little stays free, so that its queue drains.
+const GRANTED: f64 = 0.97;
+
+/// As [`TENANT_GROWTH`] for a source inside its tenant.
+const SOURCE_GROWTH: f64 = 1.25;
+
+/// How the card of a receiver divides its link among tenants and their sources.
+///
+/// It measures who sends how much. While the link is busy, tenants fill it by weight as water fills
+/// basins (max-min fairness), each with what its sources seem to want, guarantees first; inside a tenant
+/// the same over sources. Acknowledgements carry a tenant's level.
+#[derive(Clone, Debug)]
+pub struct ReceiverShares {
+    line_rate: Rate,
+    interval: Duration,
+    above: f64,
+    tenants: Vec<Weight>,
+    /// Bytes of the current interval, by tenant and source.
+    sources: BTreeMap<(TenantId, HostId), Bytes>,
+    total: Bytes,
+    began: Time,
+    levels: Vec<Option<Rate>>,
+}
+
+impl ReceiverShares {
+    /// A link of `line_rate` that these tenants send to.
+    pub fn new(config: &Config, line_rate: Rate, tenants: &[Weight]) -> Self {
+        Self {
+            line_rate,
+            interval: config.share_interval,
+            above: config.share_above,
+            tenants: tenants.to_vec(),
+            sources: BTreeMap::new(),
+            total: Bytes::ZERO,
+            began: Time::ZERO,
+            levels: vec![None; tenants.len()],
+        }
+    }
+
+    /// A packet of `size` bytes on the wire has arrived; returns the rate that its sender may use towards
+    /// this receiver, if that is limited.
+    pub fn on_data(
+        &mut self,
+        now: Time,
+        tenant: TenantId,
+        source: HostId,
+        size: Bytes,
+    ) -> Option<Rate> {
+        if now.saturating_since(self.began) >= self.interval {
+            self.divide(now);
+        }
+        *self.sources.entry((tenant, source)).or_default() += size;
+        self.total += size;
+        let at = self.tenants.iter().position(|one| one.tenant == tenant)?;
+        self.levels[at]
+    }
+
+    /// The rate of each source of a tenant.
+    pub fn level(&self, tenant: TenantId) -> Option<Rate> {
+        let at = self.tenants.iter().position(|one| one.tenant == tenant)?;
+        self.levels[at]
+    }
+
+    /// Ends an interval.
+    fn divide(&mut self, now: Time) {
+        let span = now.saturating_since(self.began);
+        let seconds = span.as_secs_f64();
+        let sources = core::mem::take(&mut self.sources);
+        let total = core::mem::take(&mut self.total);
+        self.began = now;
+        let line = self.line_rate.as_f64();
+        let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / seconds;
+        if rate(total) <= self.above * line {
+            self.levels.fill(None);
+            return;
+        }
+        let demands: Vec<Vec<f64>> = self
+            .tenants
+            .iter()
+            .map(|one| {
+                let own = sources
+                    .iter()
+                    .filter(|((tenant, _), _)| *tenant == one.tenant);
+                own.map(|(_, &bytes)| (SOURCE_GROWTH * rate(bytes)).min(line))
+                    .collect()
+            })
+            .collect();
+        let wish = |all: &Vec<f64>| TENANT_GROWTH / SOURCE_GROWTH * all.iter().sum::<f64>();
+        let wanted: Vec<f64> = demands.iter().map(wish).collect();
+        let granted = self.grant(&wanted);
+        // What each would get if all that are active wanted everything.
+        let greedy = |all: &Vec<f64>| if all.is_empty() { 0.0 } else { line };
+        let parts = self.grant(&demands.iter().map(greedy).collect::<Vec<_>>());
+        for (at, demands) in demands.iter().enumerate() {
+            // Who uses less than its part may take all of it at once.
+            let budget = granted[at].max(parts[at]);
+            let filled = level(demands, budget);
+            self.levels[at] = filled.map(|bps| scaled(bps).max(Rate::from_bps(1)));
+        }
+    }
+
+    /// What each tenant gets of the link: guarantees first, then by weight.
+    fn grant(&self, wanted: &[f64]) -> Vec<f64> {
+        let guaranteed = self
+            .tenants
+            .iter()
+            .zip(wanted)
+            .map(|(one, &wanted)| one.guarantee.map_or(0.0, |rate| rate.as_f64().min(wanted)));
+        let mut granted: Vec<f64> = guaranteed.collect();
+        let mut left = GRANTED * self.line_rate.as_f64() - granted.iter().sum::<f64>();
+        let mut open: Vec<usize> = (0..wanted.len())
+            .filter(|&at| wanted[at] > granted[at])
+            .collect();
+        while left > 1.0 && !open.is_empty() {
+            let weights: f64 = open.iter().map(|&at| self.tenants[at].weight).sum();
+            // The smallest rise per weight that satisfies somebody, or uses up the link.
+            let need = |at: usize| (wanted[at] - granted[at]) / self.tenants[at].weight;
+            let rise = open
+                .iter()
+                .map(|&at| need(at))
+                .fold(left / weights, f64::min);
+            for &at in &open {
+                granted[at] += rise * self.tenants[at].weight;
+            }
+            left -= rise * weights;
+            open.retain(|&at| wanted[at] - granted[at] > 1.0);
+        }
+        granted
+    }
+}
+
+/// A rate from bits per second.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, and rounding down is wanted"
+)]
+const fn scaled(bps: f64) -> Rate {
+    Rate::from_bps(bps as u64)
+}
+
+/// The level up to which `budget` fills basins of these depths, and what is left over them all alike;
+/// nothing without basins.
+fn level(demands: &[f64], budget: f64) -> Option<f64> {
+    let mut sorted = demands.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let mut left = budget;
+    for (at, &demand) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - at) as f64;
+        if demand > share {
+            return Some(share);
+        }
+        left -= demand;
+    }
+    let deepest = sorted.last()?;
+    Some(deepest + left / sorted.len() as f64)
+}

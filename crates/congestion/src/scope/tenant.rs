@@ -1,0 +1,61 @@
+//! What a card knows of a tenant.
+
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
+
+use fairlane_units::{Bytes, TenantId, Time};
+
+use super::bucket::Bucket;
+
+/// A tenant at a card: its bucket, its aggregate, its lanes in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenant {
+    pub(crate) id: TenantId,
+    /// Its part of what the tenants of this card have together.
+    pub(crate) share: f64,
+    /// Units of virtual time that a byte takes.
+    pub(crate) pace: u64,
+    pub(crate) bucket: Bucket,
+    /// Bytes that young pairs sent, and those that were acknowledged.
+    pub(crate) sent: Bytes,
+    pub(crate) delivered: Bytes,
+    /// Limited pairs with packets.
+    pub(crate) limited: u32,
+    /// When its turn comes, in virtual time.
+    pub(crate) turn: u128,
+    /// Lanes with early packets that the bucket may pay for.
+    pub(crate) express: VecDeque<u32>,
+    /// Lanes that wait for their pacer: time, number of the entry, lane.
+    pub(crate) waiting: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// The pair that stands for those that find no place, once there are such.
+    pub(crate) overflow: Option<u32>,
+}
+
+impl Tenant {
+    pub(crate) const fn new(id: TenantId, share: f64, depth: Bytes) -> Self {
+        Self {
+            id,
+            share,
+            pace: pace(share),
+            bucket: Bucket::new(depth),
+            sent: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            limited: 0,
+            turn: 0,
+            express: VecDeque::new(),
+            waiting: BinaryHeap::new(),
+            overflow: None,
+        }
+    }
+}
+
+/// The virtual time of a byte: 2^20 units at a share of 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
+const fn pace(share: f64) -> u64 {
+    let units = (1u64 << 20) as f64 / share;
+    if units < 1.0 { 1 } else { units as u64 }
+}
