@@ -29,6 +29,7 @@ pub(crate) fn culprit(table: &Table, message: &str) -> KeyPath {
     let tagged = [
         Segment::Key("topology".into()),
         Segment::Key("workload".into()),
+        Segment::Key("attack".into()),
     ];
     if unknown_kind && path.0.len() <= 2 && path.0.first().is_some_and(|key| tagged.contains(key)) {
         path.0.push(Segment::Key("kind".into()));

@@ -15,6 +15,9 @@ macro_rules! define {
             pub algorithm: Algorithm,
             /// Which traffic shares one controller.
             pub scope: Scope,
+            /// Parameters of scope `tenant`.
+            #[serde(skip_serializing_if = "crate::nic::is_default")]
+            pub tenant: fairlane_congestion::scope::Config,
             /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
             /// with.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +41,7 @@ macro_rules! define {
                 Self {
                     algorithm: Algorithm::Dcqcn,
                     scope: Scope::Qp,
+                    tenant: Default::default(),
                     window: None,
                     base_rtt: BaseRtt::Global,
                     paced: true,

@@ -4,8 +4,8 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Service,
-    Switch, Topology, Transport,
+    AckPause, Arbitration, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario,
+    Service, Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -86,19 +86,25 @@ impl Default for Switch {
             buffer: Bytes::new(32 << 20),
             pfc: Pfc::default(),
             ecn: Ecn::default(),
+            arbitration: Arbitration::Fifo,
+            tenant_feedback: false,
+            feedback_interval: crate::types::FEEDBACK_INTERVAL,
         }
     }
 }
 
 impl Default for Pfc {
     fn default() -> Self {
-        // HPCC, section 5.1: the threshold is a share of the free buffer. The rest as its artefact.
+        // HPCC, section 5.1: the threshold is a share of the free buffer. The rest as its artefact,
+        // which has no watchdog; SONiC's (`pfcwd start_default`) restores after 200 ms.
         Self {
             enabled: true,
             reserve: Bytes::new(4 << 10),
             resume_offset: Bytes::new(3 << 10),
             threshold_shift: 3,
             headroom_delays: None,
+            watchdog: None,
+            watchdog_restore: Duration::from_ms(200),
         }
     }
 }

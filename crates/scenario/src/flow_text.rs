@@ -89,6 +89,7 @@ fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
         start: read_start(line, start, profile)?,
         class: line.number(class, "the class", "1 to 7")?,
         destination_port: line.number(port, "the destination port", "0 to 65535")?,
+        subflows: 1,
     };
     if !(1..=7).contains(&flow.class) {
         let message = format!("the class is {}, expected 1 to 7", flow.class);

@@ -9,12 +9,17 @@ use crate::lines::shorten;
 use crate::types::HostSet;
 
 impl HostSet {
+    /// Whether it is the set of all hosts by name.
+    pub fn is_all(&self) -> bool {
+        self.0.trim() == "all"
+    }
+
     /// The hosts of the set among `hosts` (ascending), in ascending order.
     ///
     /// # Errors
     /// A text that isn't a set, a node that isn't a host, a host named twice; the place is the set.
     pub fn resolve(&self, hosts: &[NodeId]) -> Result<Vec<NodeId>, Error> {
-        if self.0.trim() == "all" {
+        if self.is_all() {
             return Ok(hosts.to_vec());
         }
         let fail = |message: String, hint: &str| {

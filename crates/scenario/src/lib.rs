@@ -34,12 +34,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attack;
 mod blame;
 mod capture_point;
 mod congestion;
 mod defaults;
 mod document;
 mod error;
+mod faults;
 mod files;
 pub mod flow_text;
 mod host_set;
@@ -55,6 +57,7 @@ mod optional;
 mod overrides;
 mod schema;
 mod sizes;
+mod tenant;
 mod topology_text;
 mod types;
 mod validate;
@@ -66,6 +69,7 @@ pub use layout::{Counts, counts, generate, hosts, layout};
 pub use load::{Loaded, load, parse};
 pub use schema::schema;
 pub use sizes::{BuiltIn, SizeDistribution};
+pub use tenant::tenant_of;
 pub use topology_text::{LinkText, TopologyText};
 pub use types::*;
 pub use validate::validate;

@@ -107,6 +107,7 @@ impl Scenario {
         ecn.kmin_per_gbps = Some(marking.kmin_per_gbps);
         ecn.kmax_per_gbps = Some(marking.kmax_per_gbps);
         ecn.pmax = Some(marking.pmax);
+        self.assign_tenants();
     }
 
     /// The scenario as TOML.

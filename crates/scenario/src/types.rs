@@ -6,8 +6,11 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
+pub use crate::faults::{Faults, LinkFault, PauseFault};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
+pub use crate::tenant::Tenant;
 
 /// One fabric, its traffic and the policies that it runs under.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +45,12 @@ pub struct Scenario {
     pub topology: Topology,
     /// Loss, and links that go down and come back.
     pub faults: Faults,
+    /// Who the hosts send for; left out, one tenant called "default" with all hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenant: Vec<Tenant>,
+    /// What a tenant does to take more than its share; left out, all are honest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attack: Option<Attack>,
     /// What the hosts send.
     pub workload: Vec<Workload>,
 }
@@ -108,6 +117,34 @@ pub struct Switch {
     pub pfc: Pfc,
     /// Marking.
     pub ecn: Ecn,
+    /// In which order the packets of an egress queue leave.
+    #[serde(skip_serializing_if = "crate::nic::is_default")]
+    pub arbitration: Arbitration,
+    /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its part: a
+    /// tenant below it hears less. Needs switches that count by port and tenant.
+    #[serde(skip_serializing_if = "crate::nic::is_default")]
+    pub tenant_feedback: bool,
+    /// How often those ports look who uses what.
+    #[serde(skip_serializing_if = "is_feedback_interval")]
+    pub feedback_interval: Duration,
+}
+
+/// In which order the packets of an egress queue leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// As they came.
+    #[default]
+    Fifo,
+    /// Round robin over the ports that they came in by, packet by packet.
+    Ingress,
+}
+
+/// A round trip of a three-tier fabric with links of 1 us.
+pub(crate) const FEEDBACK_INTERVAL: Duration = Duration::from_us(12);
+
+fn is_feedback_interval(interval: &Duration) -> bool {
+    *interval == FEEDBACK_INTERVAL
 }
 
 /// Priority flow control.
@@ -128,6 +165,13 @@ pub struct Pfc {
     #[serde(with = "crate::optional::lossless")]
     #[schemars(schema_with = "crate::optional::lossless::schema")]
     pub headroom_delays: Option<u64>,
+    /// After a port of a switch has been paused this long without a break, it ignores pauses for
+    /// `watchdog_restore`; `"never"`: it always obeys.
+    #[serde(with = "crate::optional::never")]
+    #[schemars(schema_with = "crate::optional::never::schema")]
+    pub watchdog: Option<Duration>,
+    /// How long a port whose watchdog has bitten ignores pauses.
+    pub watchdog_restore: Duration,
 }
 
 /// RED-style marking at egress.
@@ -316,30 +360,6 @@ pub enum Topology {
     },
 }
 
-/// Loss, and links that go down and come back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// Probability that a link loses a packet, for links that state none themselves.
-    pub loss_rate: f64,
-    /// Links that change at given times.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub link: Vec<LinkFault>,
-}
-
-/// A link goes down and maybe comes back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkFault {
-    /// The nodes at its ends.
-    pub between: [u32; 2],
-    /// When it goes down; what it carries and what waits for it is lost.
-    pub down: Duration,
-    /// When it comes back; left out, never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub up: Option<Duration>,
-}
-
 /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -367,6 +387,9 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Several hosts send to one at the same time, again and again.
     Incast {
@@ -398,6 +421,9 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Every host sends one message to another, and receives one.
     Permutation {
@@ -415,6 +441,9 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Every host sends one message to every other.
     AllToAll {
@@ -432,6 +461,9 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor.
@@ -453,11 +485,15 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
     KeyValue {
         /// The hosts that the applications run on.
+        #[serde(default)]
         clients: HostSet,
         /// The hosts that they ask, in turn: connection by connection.
         servers: HostSet,
@@ -502,6 +538,9 @@ pub enum Workload {
         /// What each operation is.
         #[serde(default = "read")]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
     /// Messages listed in the scenario or in a file.
     Flows {
@@ -514,6 +553,9 @@ pub enum Workload {
         /// What each message is.
         #[serde(default)]
         verb: Verb,
+        /// The tenant that it belongs to; left out, the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<String>,
     },
 }
 
@@ -605,6 +647,10 @@ pub struct Flow {
     /// Destination port: a label that stays with the message (100 and 200 are usual).
     #[serde(default = "default_port")]
     pub destination_port: u16,
+    /// Parts of equal size, each on a queue pair of its own, that are one message all the same: for
+    /// scopes, and for who waits for it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub subflows: u32,
 }
 
 /// A set of hosts by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
@@ -640,7 +686,7 @@ pub struct SizePoint {
     pub percent: f64,
 }
 
-fn default_class() -> u8 {
+pub(crate) fn default_class() -> u8 {
     3
 }
 
@@ -654,6 +700,11 @@ fn default_period() -> Duration {
 
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 fn weight() -> f64 {
@@ -686,6 +737,8 @@ impl Default for Scenario {
             congestion: Congestion::default(),
             topology: Topology::default(),
             faults: Faults::default(),
+            tenant: Vec::new(),
+            attack: None,
             workload: Vec::new(),
         }
     }

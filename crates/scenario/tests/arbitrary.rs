@@ -92,6 +92,11 @@ const TOML_PARTS: &[&str] = &[
     "rounds = 4294967295\n",
     "period = \"1ms\"\n",
     "kind = \"all-to-all\"\n",
+    "[[tenant]]\n",
+    "name = \"a\"\n",
+    "weight = 0\n",
+    "tenant = \"a\"\n",
+    "guarantee = \"1Gbps\"\n",
 ];
 
 const KEYS: &[&str] = &[

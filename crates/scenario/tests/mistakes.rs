@@ -446,6 +446,69 @@ fn faults_of_links() {
 }
 
 #[test]
+fn hosts_that_pause() {
+    let fault = |fields: &str| format!("[[faults.pause]]\n{fields}");
+    refused_star(
+        &fault("host = 4\nduration = \"1us\""),
+        &[
+            "x.toml:7:1",
+            "`faults.pause[0].host`",
+            "node 4 isn't a host",
+        ],
+    );
+    refused_star(
+        &fault("host = 1\nduration = \"0us\""),
+        &["x.toml:8:1", "`faults.pause[0].duration`"],
+    );
+    refused_star(
+        &fault("host = 1\nduration = \"2us\"\nperiod = \"2us\""),
+        &[
+            "x.toml:9:1",
+            "`faults.pause[0].period`",
+            "more than the duration",
+        ],
+    );
+    refused_star(
+        &fault("host = 1\nclass = 0\nduration = \"2us\""),
+        &["x.toml:8:1", "`faults.pause[0].class`"],
+    );
+    refused_star(
+        &fault("host = 1\nduration = \"2us\"\n[switch.pfc]\nenabled = false"),
+        &["x.toml:7:1", "switch.pfc.enabled"],
+    );
+    refused_star(
+        "[switch.pfc]\nwatchdog = \"0us\"",
+        &["x.toml:7:1", "`switch.pfc.watchdog`"],
+    );
+}
+
+#[test]
+fn attacks() {
+    let attack = |fields: &str| format!("[attack]\n{fields}");
+    refused_star(
+        &attack("kind = \"staggerd\""),
+        &["x.toml:7:1", "`attack.kind`", "staggered"],
+    );
+    refused_star(
+        &attack("kind = \"staggered\"\nqps = 3"),
+        &[
+            "x.toml:8:1",
+            "`attack.qps`",
+            "its keys are above, piece, gap",
+        ],
+    );
+    refused_star(
+        &attack("kind = \"churn\"\nbdps = 61"),
+        &["x.toml:8:1", "`attack.bdps`", "1 to 60"],
+    );
+    refused_star(
+        &attack("kind = \"parallel\"\ntenant = \"defalt\""),
+        &["x.toml:8:1", "`attack.tenant`", "did you mean \"default\"?"],
+    );
+    refused_star(&attack("piece = 3"), &["`attack`", "`kind` is missing"]);
+}
+
+#[test]
 fn buffers_smaller_than_headroom() {
     refused(
         "profile = \"hpcc-ns3\"\n[switch]\nbuffer = \"60kB\"",

@@ -227,6 +227,7 @@ fn faults(config: &Config<'_>) -> Result<Faults, Error> {
     let mut faults = Faults {
         loss_rate,
         link: Vec::new(),
+        pause: Vec::new(),
     };
     if let Some([time, a, b]) = config.values("LINK_DOWN") {
         let whole = |text: &str| {

@@ -65,6 +65,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         path: Some("flows.txt".into()),
         flow: Vec::new(),
         verb: Verb::Write,
+        tenant: None,
     }];
     scenario.name = stem(config);
     scenario.resolve();
@@ -121,6 +122,7 @@ impl Imported {
             path: Some(flows.clone().into()),
             flow: Vec::new(),
             verb: Verb::Write,
+            tenant: None,
         }];
         let mut text = String::from("# Imported from a case of HPCC's ns-3 simulator.\n");
         for note in &self.notes {

@@ -1,12 +1,15 @@
 //! What can be known to be wrong before a run.
 
+mod attack;
 mod capture;
 mod graph;
 mod key_value;
 mod limits;
 mod nic;
+mod pauses;
 mod policies;
 mod sections;
+mod tenants;
 mod topology;
 mod traffic;
 mod verbs;
@@ -46,11 +49,14 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     sections::check(&subject)?;
     topology::check_links(&subject)?;
     graph::check(&subject)?;
+    pauses::check(&subject)?;
     capture::check(&subject)?;
     policies::check(&subject)?;
+    tenants::check(&subject)?;
     traffic::check(&subject)?;
     nic::check(&subject)?;
-    verbs::check(&subject)
+    verbs::check(&subject)?;
+    attack::check(&subject)
 }
 
 impl Subject<'_> {

@@ -1,6 +1,6 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Rule, WindowMode};
+use fairlane_congestion::{Parameters, Rule, Scope, WindowMode};
 use fairlane_units::Rate;
 
 use super::limits::{FASTEST, fail, positive_span, rate, share, span, within};
@@ -22,8 +22,27 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             )?;
         }
     }
+    for limit in congestion.tenant.limits() {
+        let place = format!("congestion.tenant.{}", limit.key);
+        obeys(subject.scenario.profile, &place, &limit.rule)?;
+    }
     notification(subject)?;
+    scope(subject)?;
     needs(subject)
+}
+
+/// Scopes that share controllers have no counterpart in HPCC's simulator.
+fn scope(subject: &Subject<'_>) -> Check {
+    let scope = subject.scenario.congestion.scope;
+    if scope == Scope::Qp || subject.scenario.profile != Profile::HpccNs3 {
+        return Ok(());
+    }
+    let message = format!("is \"{scope}\", expected \"qp\" under profile \"hpcc-ns3\"");
+    fail(
+        "congestion.scope",
+        message,
+        "use profile \"exact\" for other scopes",
+    )
 }
 
 /// Checks one parameter.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairlane_congestion::Marking;
-use fairlane_units::Bytes;
+use fairlane_units::{Bytes, Duration};
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject};
@@ -100,6 +100,12 @@ fn packet(packet: &Packet) -> Check {
 
 fn switch(switch: &Switch, marked: &Marking) -> Check {
     within("switch.buffer", switch.buffer, Bytes::new(1), LARGEST)?;
+    within(
+        "switch.feedback_interval",
+        switch.feedback_interval,
+        Duration::from_ns(1),
+        Duration::from_ms(1000),
+    )?;
     within(
         "switch.pfc.reserve",
         switch.pfc.reserve,

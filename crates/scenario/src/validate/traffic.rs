@@ -2,8 +2,10 @@
 
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
-use super::limits::{LONGEST, class, fail, message_size, positive, positive_span, share, span};
-use super::{Check, Subject};
+use super::limits::{
+    LONGEST, class, fail, message_size, positive, positive_span, share, span, within,
+};
+use super::{Check, Subject, tenants};
 use crate::error::Error;
 use crate::sizes::SizeDistribution;
 use crate::types::{Flow, HostSet, Workload};
@@ -13,7 +15,11 @@ const MOST_MESSAGES: u64 = 50_000_000;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     for (i, workload) in subject.scenario.workload.iter().enumerate() {
-        let scope = Scope { subject, index: i };
+        let scope = Scope {
+            subject,
+            index: i,
+            allowed: tenants::allowed(subject, i)?,
+        };
         match workload {
             Workload::Poisson { .. } => scope.poisson(workload)?,
             Workload::Incast { .. } => scope.incast(workload)?,
@@ -51,6 +57,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             Workload::KeyValue { .. } => super::key_value::check(&scope, workload)?,
             Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
         }
+        tenants::belongs(&scope, workload)?;
     }
     Ok(())
 }
@@ -59,6 +66,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 pub(super) struct Scope<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) index: usize,
+    /// The hosts of its tenant, `None` if it has all.
+    pub(super) allowed: Option<Vec<NodeId>>,
 }
 
 impl Scope<'_> {
@@ -288,12 +297,14 @@ impl Scope<'_> {
                 ..error
             })
         };
+        at("subflows", within("", flow.subflows, 1, 1024))?;
         for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
             if !self.subject.is_host(node) {
                 let message = format!("{key} {node} isn't a host");
                 return fail(place(key), message, "`fairlane topology` lists the hosts");
             }
         }
+        self.owns(NodeId::new(flow.source), || place("source"))?;
         if flow.source == flow.destination {
             let message = format!("a message from host {} to itself", flow.source);
             return fail(place("destination"), message, "name two hosts");

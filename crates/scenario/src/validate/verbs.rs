@@ -1,10 +1,10 @@
 //! Operations and the protocol that carries them.
 
-use fairlane_units::Bytes;
+use fairlane_units::{Bytes, Duration};
 
-use super::limits::{fail, within};
-use super::{Check, Subject};
-use crate::types::{Profile, Recovery, Transport, Verb, Workload};
+use super::limits::{fail, message_size, span, within};
+use super::{Check, Subject, limits};
+use crate::types::{Profile, Recovery, Scenario, Transport, Verb, Workload};
 
 /// What FETCH-ADD and CMP-SWAP work on (IBTA 9.4.5).
 const ATOMIC: Bytes = Bytes::new(8);
@@ -49,34 +49,62 @@ fn transport(profile: Profile, transport: &Transport) -> Check {
     plain("direct_placement", !transport.direct_placement, "false")
 }
 
+impl Scenario {
+    /// Checks what every message must obey under this scenario, whoever made it.
+    ///
+    /// # Errors
+    /// A size, class, start or verb that a run can't have; the place is the name of the quantity.
+    pub fn check_message(&self, verb: Verb, size: Bytes, class: u8, start: Duration) -> Check {
+        message_size(self.profile, "size", size)?;
+        limits::class("class", class)?;
+        span(self.profile, "start", start)?;
+        operation(self, verb, "verb")?;
+        sized(self, verb, [size; 2], "size")
+    }
+}
+
 fn verb(subject: &Subject<'_>, index: usize, workload: &Workload) -> Check {
     let key = |key: &str| format!("workload[{index}].{key}");
-    let verb = workload.verb();
-    if subject.scenario.profile == Profile::HpccNs3 && verb != Verb::Write {
-        let message = format!("is \"{}\", expected \"write\"", verb.name());
-        let hint = "that simulator has nothing else; use profile \"exact\"";
-        return fail(key("verb"), message, hint);
+    operation(subject.scenario, workload.verb(), &key("verb"))?;
+    match sizes(subject, index, workload) {
+        Some((place, smallest, largest)) => sized(
+            subject.scenario,
+            workload.verb(),
+            [smallest, largest],
+            &key(place),
+        ),
+        None => Ok(()),
     }
-    let Some((place, smallest, largest)) = sizes(subject, index, workload) else {
+}
+
+fn operation(scenario: &Scenario, verb: Verb, place: &str) -> Check {
+    if scenario.profile != Profile::HpccNs3 || verb == Verb::Write {
         return Ok(());
-    };
+    }
+    let message = format!("is \"{}\", expected \"write\"", verb.name());
+    let hint = "that simulator has nothing else; use profile \"exact\"";
+    fail(place, message, hint)
+}
+
+/// Checks the smallest and the largest message of a verb.
+fn sized(scenario: &Scenario, verb: Verb, [smallest, largest]: [Bytes; 2], place: &str) -> Check {
     if verb.is_atomic() && (smallest != ATOMIC || largest != ATOMIC) {
         let message = format!(
             "has messages other than 8 B, expected 8 B for {}",
             verb.name()
         );
-        return fail(key(place), message, "an atomic works on eight bytes");
+        return fail(place, message, "an atomic works on eight bytes");
     }
-    let packets = largest.get().div_ceil(subject.scenario.packet.mtu.get());
+    let packets = largest.get().div_ceil(scenario.packet.mtu.get());
     if verb == Verb::Read && (largest > LONGEST_READ || packets > MOST_PACKETS) {
         let message =
             format!("has a READ of {largest}, expected at most {LONGEST_READ} and 2^23 packets");
-        return fail(key(place), message, "split it into several");
+        return fail(place, message, "split it into several");
     }
-    if subject.scenario.transport.direct_placement && packets > MOST_PACKETS {
+    if scenario.transport.direct_placement && packets > MOST_PACKETS {
         let message = format!("has a message of {packets} packets, expected at most 2^23");
         let hint = "with transport.direct_placement; split it into several";
-        return fail(key(place), message, hint);
+        return fail(place, message, hint);
     }
     Ok(())
 }

@@ -1,0 +1,51 @@
+//! What goes wrong: loss, links that fail, hosts that misuse pauses.
+
+use fairlane_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Loss, and links that go down and come back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// Probability that a link loses a packet, for links that state none themselves.
+    pub loss_rate: f64,
+    /// Links that change at given times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<LinkFault>,
+    /// Hosts that pause what their switch sends to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pause: Vec<PauseFault>,
+}
+
+/// A host that pauses what its switch sends to it: a broken card, or one that somebody misuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseFault {
+    /// Node number of the host.
+    pub host: u32,
+    /// Traffic class that it pauses, 1 to 7.
+    #[serde(default = "crate::types::default_class")]
+    pub class: u8,
+    /// When it begins.
+    #[serde(default)]
+    pub start: Duration,
+    /// How long one pause lasts; the host repeats its frames so that it doesn't lapse.
+    pub duration: Duration,
+    /// Time from the beginning of a pause to that of the next; left out, there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Duration>,
+}
+
+/// A link goes down and maybe comes back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkFault {
+    /// The nodes at its ends.
+    pub between: [u32; 2],
+    /// When it goes down; what it carries and what waits for it is lost.
+    pub down: Duration,
+    /// When it comes back; left out, never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Duration>,
+}

@@ -1,0 +1,132 @@
+//! Who the hosts send for.
+
+use fairlane_units::{Rate, TenantId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::types::{HostSet, Scenario, Workload};
+
+/// Who a workload belongs to: tenants share the fabric by weight. A tenant's number is its place in the
+/// scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    /// Its name, which workloads refer to.
+    pub name: String,
+    /// Its share of a link that is contended, in proportion to the weights of the others.
+    #[serde(default = "weight")]
+    pub weight: f64,
+    /// The hosts that its workloads may use.
+    #[serde(default)]
+    pub hosts: HostSet,
+    /// What each of its hosts may send whatever the others do; left out, nothing is promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Rate>,
+}
+
+fn weight() -> f64 {
+    1.0
+}
+
+impl Default for Tenant {
+    /// The one tenant of a scenario that names none.
+    fn default() -> Self {
+        Self {
+            name: "default".into(),
+            weight: weight(),
+            hosts: HostSet::default(),
+            guarantee: None,
+        }
+    }
+}
+
+impl Scenario {
+    /// The tenants by number: those of the scenario, or the one that stands for none.
+    pub fn tenants(&self) -> Vec<Tenant> {
+        in_force(&self.tenant)
+    }
+
+    /// Gives every workload its tenant, and the tenant's hosts instead of all.
+    pub(crate) fn assign_tenants(&mut self) {
+        let Some(first) = self.tenant.first().map(|tenant| tenant.name.clone()) else {
+            return;
+        };
+        for workload in &mut self.workload {
+            let name = workload.tenant_mut().get_or_insert_with(|| first.clone());
+            let found = self.tenant.iter().find(|tenant| tenant.name == *name);
+            if let (Some(tenant), Some(set)) = (found, workload.hosts_mut())
+                && set.is_all()
+            {
+                *set = tenant.hosts.clone();
+            }
+        }
+    }
+}
+
+/// The number of the tenant that `workload` belongs to; `None` if none of `tenants` has its name.
+pub fn tenant_of(tenants: &[Tenant], workload: &Workload) -> Option<TenantId> {
+    let name = workload.tenant();
+    let mut numbered = (0..).zip(in_force(tenants));
+    let mine = |tenant: &Tenant| name.is_none_or(|name| tenant.name == name);
+    let (number, _) = numbered.find(|(_, tenant)| mine(tenant))?;
+    Some(TenantId::new(number))
+}
+
+fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {
+    if tenants.is_empty() {
+        return vec![Tenant::default()];
+    }
+    tenants.to_vec()
+}
+
+impl Workload {
+    /// The name of the tenant that it belongs to, if it states one.
+    pub fn tenant(&self) -> Option<&str> {
+        match self {
+            Self::Poisson { tenant, .. }
+            | Self::Incast { tenant, .. }
+            | Self::Permutation { tenant, .. }
+            | Self::AllToAll { tenant, .. }
+            | Self::RingAllReduce { tenant, .. }
+            | Self::KeyValue { tenant, .. }
+            | Self::Flows { tenant, .. } => tenant.as_deref(),
+        }
+    }
+
+    fn tenant_mut(&mut self) -> &mut Option<String> {
+        match self {
+            Self::Poisson { tenant, .. }
+            | Self::Incast { tenant, .. }
+            | Self::Permutation { tenant, .. }
+            | Self::AllToAll { tenant, .. }
+            | Self::RingAllReduce { tenant, .. }
+            | Self::KeyValue { tenant, .. }
+            | Self::Flows { tenant, .. } => tenant,
+        }
+    }
+
+    /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
+    pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
+        match self {
+            Self::Poisson { sources, .. } => Some(("sources", sources)),
+            Self::Incast { hosts, .. }
+            | Self::Permutation { hosts, .. }
+            | Self::AllToAll { hosts, .. }
+            | Self::RingAllReduce { hosts, .. } => Some(("hosts", hosts)),
+            Self::KeyValue { clients, .. } => Some(("clients", clients)),
+            Self::Flows { .. } => None,
+        }
+    }
+
+    fn hosts_mut(&mut self) -> Option<&mut HostSet> {
+        match self {
+            Self::Poisson { sources: hosts, .. }
+            | Self::Incast { hosts, .. }
+            | Self::Permutation { hosts, .. }
+            | Self::AllToAll { hosts, .. }
+            | Self::RingAllReduce { hosts, .. }
+            | Self::KeyValue { clients: hosts, .. } => Some(hosts),
+            Self::Flows { .. } => None,
+        }
+    }
+}

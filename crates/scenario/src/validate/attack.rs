@@ -1,0 +1,186 @@
+//! The attack: who, what, and the ranges of its keys.
+
+use fairlane_units::{Bytes, Duration, NodeId};
+
+use super::limits::{fail, message_size, positive_span, rate, span, within};
+use super::{Check, Subject};
+use crate::error::{Error, nearest};
+use crate::types::{Attack, AttackKind, HostSet, Profile, Tenant};
+
+/// Queue pairs of one host.
+const MOST_QPS: u32 = 1 << 16;
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let Some(attack) = &subject.scenario.attack else {
+        return Ok(());
+    };
+    belonging(attack)?;
+    let tenants = subject.scenario.tenants();
+    let attacker = attacker(attack, &tenants)?;
+    counts(attack)?;
+    sizes(subject, attack)?;
+    times(subject, attack)?;
+    let own = members(subject, &attacker.hosts, "tenant")?;
+    hosts(subject, attack, (attacker, &own))?;
+    needs(subject, attack)
+}
+
+fn place(key: &str) -> String {
+    format!("attack.{key}")
+}
+
+/// Keys must be those of the kind.
+fn belonging(attack: &Attack) -> Check {
+    let keys = attack.kind.keys();
+    match attack.stated().into_iter().find(|key| !keys.contains(key)) {
+        Some(key) => {
+            let message = format!("doesn't belong to kind \"{}\"", attack.kind);
+            let hint = format!("its keys are {}", keys.join(", "));
+            fail(place(key), message, hint)
+        }
+        None => Ok(()),
+    }
+}
+
+fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Error> {
+    let stated = attack.tenant.as_deref();
+    let found = tenants
+        .iter()
+        .find(|tenant| stated.is_none_or(|name| tenant.name == name));
+    found.ok_or_else(|| {
+        let name = stated.unwrap_or_default();
+        let names = || tenants.iter().map(|tenant| tenant.name.as_str());
+        let hint = match nearest(name, names()) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None => format!("the tenants are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        Error::new(
+            place("tenant"),
+            format!("no tenant is called \"{name}\""),
+            hint,
+        )
+    })
+}
+
+fn counts(attack: &Attack) -> Check {
+    let count = |key: &str, value: Option<u32>, most: u32| match value {
+        Some(value) => within(&place(key), value, 1, most),
+        None => Ok(()),
+    };
+    count("qps", attack.qps, MOST_QPS)?;
+    count("rings", attack.rings, 4)?;
+    count("bdps", attack.bdps, 60)?;
+    count("outstanding", attack.outstanding, 1 << 10)?;
+    if attack.qps.is_some() && attack.piece.is_some() {
+        let message = "stands beside qps, expected one of the two";
+        return fail(
+            place("piece"),
+            message,
+            "qps means equal parts, piece their size",
+        );
+    }
+    Ok(())
+}
+
+fn sizes(subject: &Subject<'_>, attack: &Attack) -> Check {
+    let profile = subject.scenario.profile;
+    let size = |key: &str, value: Option<Bytes>| match value {
+        Some(value) => message_size(profile, &place(key), value),
+        None => Ok(()),
+    };
+    size("above", attack.above)?;
+    size("piece", attack.piece)?;
+    size("value", attack.value)?;
+    attack.rate.map_or(Ok(()), |it| rate(&place("rate"), it))
+}
+
+fn times(subject: &Subject<'_>, attack: &Attack) -> Check {
+    let profile = subject.scenario.profile;
+    let positive = |key: &str, value: Option<Duration>| match value {
+        Some(value) => positive_span(profile, &place(key), value),
+        None => Ok(()),
+    };
+    positive("gap", attack.gap)?;
+    positive("pause", attack.pause)?;
+    positive("period", attack.period)?;
+    positive("duration", attack.duration)?;
+    attack
+        .start
+        .map_or(Ok(()), |it| span(profile, &place("start"), it))
+}
+
+/// The hosts of a set, with the place of the key that names it.
+fn members(subject: &Subject<'_>, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
+    let resolved = set.resolve(&subject.hosts);
+    resolved.map_err(|error| Error {
+        place: place(key),
+        ..error
+    })
+}
+
+fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])) -> Check {
+    let foreign = |host: NodeId, key: &str| {
+        let message = format!("host {host} isn't one of tenant \"{}\"", of.name);
+        let hint = format!("its hosts are {}", of.hosts.0);
+        fail(place(key), message, hint)
+    };
+    if let Some(sources) = &attack.sources {
+        let sources = members(subject, sources, "sources")?;
+        if let Some(host) = sources.iter().find(|host| own.binary_search(host).is_err()) {
+            return foreign(*host, "sources");
+        }
+    }
+    if let Some(destinations) = &attack.destinations {
+        members(subject, destinations, "destinations")?;
+    }
+    if let Some(host) = attack.host.map(NodeId::new)
+        && own.binary_search(&host).is_err()
+    {
+        return foreign(host, "host");
+    }
+    let among_itself = !attack.is_transform() && attack.kind != AttackKind::CacheFlood;
+    if own.len() < 2 && among_itself && attack.destinations.is_none() {
+        let message = format!("tenant \"{}\" has one host, expected two or more", of.name);
+        let hint = "give it more hosts, or name destinations";
+        return fail(place("tenant"), message, hint);
+    }
+    Ok(())
+}
+
+/// What a kind can't do without.
+fn needs(subject: &Subject<'_>, attack: &Attack) -> Check {
+    let scenario = subject.scenario;
+    match attack.kind {
+        AttackKind::Paced if attack.rate.is_none() => {
+            let hint = "write the goodput of each host, such as \"20Gbps\"";
+            fail(place("rate"), "is missing", hint)
+        }
+        AttackKind::PfcStorm if !scenario.switch.pfc.enabled => {
+            let message = "is \"pfc-storm\", which needs switch.pfc.enabled = true";
+            let hint = "switches obey pauses only with priority flow control";
+            fail(place("kind"), message, hint)
+        }
+        AttackKind::CacheFlood if scenario.nic.costs.is_none() => {
+            let message = "is \"cache-flood\", which needs a card with costs";
+            fail(
+                place("kind"),
+                message,
+                "add [nic.costs]: without, a card remembers every connection",
+            )
+        }
+        kind if scenario.nic.costs.is_some() && kind != AttackKind::CacheFlood => {
+            let message =
+                format!("is \"{kind}\", but only connections that stay open meet [nic.costs]");
+            fail(
+                place("kind"),
+                message,
+                "remove [nic.costs], or try kind \"cache-flood\"",
+            )
+        }
+        AttackKind::CacheFlood if scenario.profile == Profile::HpccNs3 => {
+            let message = "is \"cache-flood\", which profile \"hpcc-ns3\" doesn't have";
+            fail(place("kind"), message, "use profile \"exact\"")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,171 @@
+//! Tenants: names, weights, hosts and guarantees, and which workload uses whose hosts.
+
+use std::collections::BTreeSet;
+
+use fairlane_units::{NodeId, Rate};
+
+use super::limits::{fail, within};
+use super::traffic::Scope;
+use super::{Check, Subject};
+use crate::error::{Error, nearest};
+use crate::lines::shorten;
+use crate::tenant::tenant_of;
+use crate::types::{Tenant, Verb, Workload};
+
+/// Tenants of one scenario; each has counters at every port.
+const MOST: usize = 1024;
+/// Characters of a name, which stands in tables.
+const LONGEST_NAME: usize = 40;
+/// Weights so far apart that the smallest rates round to nothing.
+const WEIGHTS: [f64; 2] = [1e-6, 1e6];
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let tenants = &subject.scenario.tenant;
+    if tenants.len() > MOST {
+        let message = format!("{} tenants, expected at most {MOST}", tenants.len());
+        return fail("tenant", message, "let several workloads share a tenant");
+    }
+    let mut names = BTreeSet::new();
+    for (i, tenant) in tenants.iter().enumerate() {
+        let key = |key: &str| format!("tenant[{i}].{key}");
+        name(&key("name"), &tenant.name)?;
+        if !names.insert(&tenant.name) {
+            let message = format!("is \"{}\", the name of an earlier tenant", tenant.name);
+            return fail(key("name"), message, "give every tenant a name of its own");
+        }
+        within(&key("weight"), tenant.weight, WEIGHTS[0], WEIGHTS[1])?;
+        hosts(subject, i, tenant)?;
+    }
+    guarantees(subject)
+}
+
+fn name(place: &str, name: &str) -> Check {
+    let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let length = name.chars().count();
+    if (1..=LONGEST_NAME).contains(&length) && name.chars().all(plain) {
+        return Ok(());
+    }
+    let message = format!(
+        "is \"{}\", expected 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`",
+        shorten(name)
+    );
+    fail(place, message, "write a name such as \"red\"")
+}
+
+fn hosts(subject: &Subject<'_>, tenant: usize, of: &Tenant) -> Result<Vec<NodeId>, Error> {
+    of.hosts.resolve(&subject.hosts).map_err(|error| Error {
+        place: format!("tenant[{tenant}].hosts"),
+        ..error
+    })
+}
+
+/// What is promised at a host must fit its link.
+fn guarantees(subject: &Subject<'_>) -> Check {
+    let links = link_rates(subject);
+    let mut promised = vec![Rate::ZERO; links.len()];
+    for (i, tenant) in subject.scenario.tenant.iter().enumerate() {
+        let Some(guarantee) = tenant.guarantee else {
+            continue;
+        };
+        let place = format!("tenant[{i}].guarantee");
+        if guarantee == Rate::ZERO {
+            let hint = "leave it out to promise nothing";
+            return fail(place, "is 0, expected a rate above 0", hint);
+        }
+        for host in hosts(subject, i, tenant)? {
+            let sum = &mut promised[host.index()];
+            *sum = Rate::from_bps(sum.as_bps().saturating_add(guarantee.as_bps()));
+            let link = links[host.index()];
+            if *sum > link {
+                let message = format!(
+                    "with it {sum} are promised at host {host}, expected at most the {link} of its link"
+                );
+                return fail(place, message, "lower it, or name fewer hosts");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By node, the rate of its slowest link.
+fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
+    let mut rates = vec![Rate::from_bps(u64::MAX); subject.fabric.nodes as usize];
+    for link in &subject.fabric.links {
+        for node in [link.a, link.b] {
+            let rate = &mut rates[node as usize];
+            *rate = link.rate.min(*rate);
+        }
+    }
+    rates
+}
+
+/// The hosts that a workload may use, `None` if it may use all.
+pub(super) fn allowed(subject: &Subject<'_>, index: usize) -> Result<Option<Vec<NodeId>>, Error> {
+    let scenario = subject.scenario;
+    let workload = &scenario.workload[index];
+    let Some(number) = tenant_of(&scenario.tenant, workload) else {
+        return Err(unknown(subject, index));
+    };
+    match scenario.tenant.get(number.index()) {
+        Some(tenant) if !tenant.hosts.is_all() => hosts(subject, number.index(), tenant).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn unknown(subject: &Subject<'_>, index: usize) -> Error {
+    let scenario = subject.scenario;
+    let found = scenario.workload[index].tenant().unwrap_or_default();
+    let known: Vec<String> = scenario.tenants().into_iter().map(|it| it.name).collect();
+    let hint = match nearest(found, known.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => "add a [[tenant]] with that name".to_owned(),
+    };
+    let list = known.iter().take(8).map(|name| format!("\"{name}\""));
+    let message = format!(
+        "no tenant is called \"{}\", expected one of {}",
+        shorten(found),
+        list.collect::<Vec<_>>().join(", ")
+    );
+    Error::new(format!("workload[{index}].tenant"), message, hint)
+}
+
+/// The hosts of a workload must be its tenant's; destinations may be anybody's.
+pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Some((key, set)) = workload.hosts() else {
+        return Ok(());
+    };
+    for host in scope.hosts(key, set)? {
+        scope.owns(host, || scope.key(key))?;
+    }
+    match workload {
+        // The receiver of an incast of READs posts them.
+        Workload::Incast {
+            verb: Verb::Read,
+            receiver: Some(receiver),
+            ..
+        } => scope.owns(NodeId::new(*receiver), || scope.key("receiver")),
+        _ => Ok(()),
+    }
+}
+
+impl Scope<'_> {
+    /// Whether a host that posts is one of the tenant's.
+    pub(super) fn owns(&self, host: NodeId, place: impl FnOnce() -> String) -> Check {
+        let Some(allowed) = &self.allowed else {
+            return Ok(());
+        };
+        if allowed.binary_search(&host).is_ok() {
+            return Ok(());
+        }
+        let scenario = self.subject.scenario;
+        let number = tenant_of(&scenario.tenant, &scenario.workload[self.index]);
+        let tenant = number.and_then(|number| scenario.tenant.get(number.index()));
+        let (name, hosts) = tenant.map_or(("", ""), |it| (it.name.as_str(), it.hosts.0.as_str()));
+        let message = format!(
+            "host {host} isn't one of tenant \"{name}\", expected hosts of {}",
+            shorten(hosts)
+        );
+        let hint = "name hosts of the tenant, or add the host to the tenant's `hosts`";
+        fail(place(), message, hint)
+    }
+}
