@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     pub(crate) owes_mark: bool,
     /// Whether it outlasts its messages: then `pair` is the queue pair, and `message` stands for it.
     pub(crate) stays_open: bool,
+    /// Number of the tenant that it belongs to.
+    pub(crate) tenant: u16,
     pub(crate) responder: Responder,
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,
@@ -51,6 +53,8 @@ pub(crate) struct Connection {
     pub(crate) response: Response,
     /// The queue pair that stays open, or [`NONE`].
     pub(crate) pair: u32,
+    /// Its number at the enforcer of the host that sends its data, or [`NONE`].
+    pub(crate) sender: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Connection, responder) == 48);
@@ -123,6 +127,9 @@ impl Connection {
     /// Brings the window up to date with the controller.
     #[inline]
     pub(crate) fn update_window(&mut self) {
+        if self.is_enforced() {
+            return;
+        }
         let limit = self.window.limit(self.controller.rate());
         let own = self.controller.window();
         self.window_limit = own.map_or(limit, |own| own.min(limit));

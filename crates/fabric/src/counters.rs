@@ -1,6 +1,7 @@
 //! Totals over the whole fabric, kept as the run goes.
 
 use crate::Flux;
+use crate::ledger::Ledger;
 
 /// Why a packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct Counters {
     /// Bytes placed at receivers.
     pub(crate) placed: u64,
     pub(crate) failed: u32,
+    /// By tenant, if there are several.
+    pub(crate) ledger: Option<Box<Ledger>>,
 }
 
 impl Flux {

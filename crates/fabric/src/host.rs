@@ -41,6 +41,7 @@ impl World {
         let now = self.engine.now();
         let packet = *self.packets.get(at);
         let slot = packet.connection;
+        self.count_arrival(port, &packet);
         let Some(connection) = self.connections.of_packet(slot) else {
             self.discard(at);
             return;
@@ -73,7 +74,7 @@ impl World {
         let received = connection
             .responder
             .on_packet(config, now, &request, memory, receives);
-        self.counters.placed += received.placed.get();
+        self.counters.on_placed(packet.tenant, received.placed);
         let marked = packet.has(Packet::MARKED) && packet.opcode != Opcode::RcReadRequest;
         let notified = marked && self.notify(port, at);
         if verb.awaits_response() {
@@ -112,10 +113,11 @@ impl World {
             self.packets.note_hops(at);
         }
         self.pay_mark(at);
+        let share = self.share(port, at);
         let packet = self.packets.get_mut(at);
         self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         let (kind, distance) = match reply.aeth.syndrome {
-            Syndrome::Ack { .. } => (Kind::Ack, 0),
+            Syndrome::Ack { .. } => (Kind::Ack, i32::from(share)),
             // In a selective NAK the MSN is the PSN of the packet that came too early.
             _ if reply.selective => (Kind::Nak, Psn::new(reply.aeth.msn).distance(reply.psn)),
             _ => (Kind::Nak, 0),
@@ -167,7 +169,8 @@ impl World {
             connection.requester.on_packet(config, now, &result).0
         };
         self.counters.naks += u64::from(nak);
-        self.counters.cnps += u64::from(packet.has(Packet::MARKED));
+        self.counters
+            .on_reply(packet.tenant, packet.has(Packet::MARKED));
         let (host, message, atomic) = (
             connection.source,
             connection.message,
@@ -221,14 +224,12 @@ impl World {
         lost: bool,
     ) {
         let now = self.engine.now();
-        let stamp = self.packets.stamp(reply.telemetry);
-        let telemetry = self.packets.telemetry(reply.telemetry);
-        let format = self.rules.telemetry_format.as_ref();
-        let connection = &mut self.connections.slots[slot as usize];
-        let before = connection.controller.rate();
         if lost {
-            connection.controller.on_loss(now, Loss::Nak);
+            self.hear_loss(slot, Loss::Nak);
         }
+        let stamp = self.packets.stamp(reply.telemetry);
+        let telemetry = self.packets.telemetry(reply.telemetry).copied();
+        let format = self.rules.telemetry_format;
         let ack = Ack {
             acknowledged,
             next_to_send,
@@ -238,9 +239,24 @@ impl World {
             endpoint_delay: None,
             hops: stamp.map_or(0, |stamp| stamp.hops),
             telemetry: telemetry
-                .zip(format)
-                .map(|(record, format)| Reading { record, format }),
+                .as_ref()
+                .zip(format.as_ref())
+                .map(|(record, format)| Reading {
+                    record,
+                    earlier: None,
+                    format,
+                }),
         };
+        if self.connections.get(slot).is_enforced() {
+            let share = match reply.kind {
+                Kind::Ack => reply.payload,
+                _ => 0,
+            };
+            self.tell_ack(slot, &ack, share);
+            return;
+        }
+        let connection = &mut self.connections.slots[slot as usize];
+        let before = connection.controller.rate();
         let adjusted = connection.controller.on_ack(now, &ack);
         self.arm_changed(slot);
         self.on_rate(slot, before, adjusted);
@@ -310,6 +326,10 @@ impl World {
     /// Tells the controller of a connection that packets were lost.
     pub(crate) fn hear_loss(&mut self, slot: u32, loss: Loss) {
         let now = self.engine.now();
+        if self.connections.get(slot).is_enforced() {
+            self.tell(slot, |enforcer, sender| enforcer.on_loss(now, sender, loss));
+            return;
+        }
         let controller = &mut self.connections.slots[slot as usize].controller;
         let before = controller.rate();
         controller.on_loss(now, loss);
@@ -364,7 +384,11 @@ impl World {
         if self.reply_may_leave(host) {
             let nic = &mut self.nics[host as usize];
             let at = nic.replies.pop(&self.packets).expect("checked");
-            self.inject(port, at);
+            if self.packets.get(at).kind.is_pause_frame() {
+                self.transmit(port, at);
+            } else {
+                self.inject(port, at);
+            }
         } else if let Some(chosen) = self.in_turn(host) {
             let position = match self.endpoints {
                 None => Some(chosen),
@@ -390,6 +414,7 @@ impl World {
         }
         let first = self.packets.get(nic.replies.head);
         let class = match self.rules.ack_pause {
+            _ if first.kind.is_pause_frame() => return true,
             AckPause::Never => return true,
             AckPause::Class3 if first.kind != Kind::Cnp => 3,
             AckPause::Class3 | AckPause::OwnClass => first.class,
@@ -404,7 +429,10 @@ impl World {
         let turns = &mut self.nics[host as usize].turns;
         let chosen = turns.in_turn(now);
         if !self.rules.nic_quirks {
-            return chosen;
+            return match self.enforcement {
+                None => chosen,
+                Some(_) => chosen.or_else(|| self.enforced_turn(host)),
+            };
         }
         let slots = &mut self.connections.slots;
         turns.sweep(chosen, |turn, position| {
@@ -431,9 +459,11 @@ impl World {
         if closes {
             connection.requester.ask();
         }
-        let asks = outgoing.packet.ack_request || closes;
+        // A window that is shared may close with another queue pair's packet.
+        let asks = outgoing.packet.ack_request || closes || connection.is_enforced();
         let flags = if asks { Packet::ACK_REQUEST } else { 0 };
-        self.counters.retransmissions += u64::from(outgoing.retransmitted);
+        self.counters
+            .on_packet(connection.tenant, outgoing.retransmitted);
         let stays_open = connection.stays_open;
         self.send_payload(port, slot, &outgoing.packet, flags);
         self.refresh(slot);
@@ -472,6 +502,7 @@ impl World {
         let mut packet = Packet::new(Kind::Data, outgoing.opcode, connection.class, wire);
         packet.flags = flags;
         packet.connection = slot;
+        packet.tenant = connection.tenant;
         connection.packets += 1;
         packet.psn = outgoing.psn.get();
         packet.payload = payload;
@@ -482,13 +513,18 @@ impl World {
         } else {
             self.ports[port as usize].rate
         };
+        let size = Bytes::new(u64::from(wire));
         // The rate of a READ is that of its response.
-        if outgoing.opcode != Opcode::RcReadRequest {
-            let size = Bytes::new(u64::from(wire));
+        let data = outgoing.opcode != Opcode::RcReadRequest;
+        let enforced = data && connection.is_enforced();
+        if data && !enforced {
             let rounding = self.rules.rounding;
             connection.pacer.on_sent(now, size, rate, rounding);
         }
         self.counters.data_packets += 1;
+        if enforced {
+            self.charge(slot, size);
+        }
         let at = self.packets.alloc(packet);
         self.inject(port, at);
     }
@@ -509,10 +545,15 @@ impl World {
         let connection = &mut self.connections.slots[slot as usize];
         let nic = &mut self.nics[connection.source as usize];
         let paused = self.ports[nic.port as usize].paused & 1 << connection.class != 0;
+        let at = available(connection, paused);
+        let waits_here = connection.is_enforced() && connection.verb != Verb::Read;
         nic.turns
-            .set(connection.position, available(connection, paused));
+            .set(connection.position, at.filter(|_| !waits_here));
         if connection.response.position != NONE {
             self.refresh_response(slot);
+        }
+        if waits_here {
+            self.offer(slot, at.is_some());
         }
         let connection = &mut self.connections.slots[slot as usize];
         if connection.timeout_armed {
@@ -541,7 +582,12 @@ impl World {
             } else {
                 available(connection, paused)
             };
-            self.nics[host as usize].turns.set(position, at);
+            let sends = turn.is_response() == (connection.verb == Verb::Read);
+            if sends && connection.is_enforced() {
+                self.offer(turn.connection() as u32, at.is_some());
+            } else {
+                self.nics[host as usize].turns.set(position, at);
+            }
         }
     }
 
@@ -552,7 +598,7 @@ impl World {
         let port = nic.port;
         if !nic.replies.is_empty() || (self.rules.nic_quirks && !nic.turns.is_empty()) {
             self.await_port(port);
-        } else if let Some(at) = nic.turns.earliest() {
+        } else if let Some(at) = self.earliest(host) {
             if at <= self.ports[port as usize].free_at {
                 self.await_port(port);
             } else {
@@ -563,13 +609,14 @@ impl World {
 
     /// Asks to be woken when a host whose transmitter is free has a queue pair that may send.
     fn await_turn(&mut self, host: u32) {
-        let nic = &self.nics[host as usize];
         if !self.rules.nic_quirks {
-            if let Some(at) = nic.turns.earliest() {
-                self.arm_wake(host, at);
+            if let Some(at) = self.earliest(host) {
+                // What the bucket pays for may be due already, if less was in it than was thought.
+                self.arm_wake(host, at.max(self.now()));
             }
             return;
         }
+        let nic = &self.nics[host as usize];
         // HPCC's simulator looks at all queue pairs with bytes left, also those that a window or a
         // pause stops; if the earliest of them is not in the future, nobody is woken.
         let earliest = (0..nic.turns.len() as u32)
@@ -581,6 +628,17 @@ impl World {
             Some(at) if !nic.wake.is_armed() && at > self.now() => self.arm_wake(host, at),
             _ => {}
         }
+    }
+
+    /// When the first queue pair of a host may send.
+    #[inline]
+    fn earliest(&mut self, host: u32) -> Option<Time> {
+        let turns = self.nics[host as usize].turns.earliest();
+        if self.enforcement.is_none() {
+            return turns;
+        }
+        let enforced = self.enforced_earliest(host);
+        turns.into_iter().chain(enforced).min()
     }
 
     /// The connection in a position, unless it is finished and only waits to be swept.
@@ -634,6 +692,9 @@ impl World {
         let connection = &mut self.connections.slots[slot as usize];
         let (position, host) = (connection.position, connection.source);
         let response = connection.response;
+        if connection.is_enforced() {
+            self.stop_enforcing(slot);
+        }
         self.connections.remove(slot);
         if self.rules.nic_quirks {
             self.nics[host as usize].turns.finish(position);
@@ -715,16 +776,18 @@ pub(crate) fn request_length(packet: &Packet, config: &transport::Config, size: 
 #[inline]
 fn reply(packet: &Packet, selective: bool) -> Reply {
     let psn = Psn::new(packet.psn);
-    let syndrome = if packet.kind == Kind::Nak {
-        Syndrome::Nak(NakCode::SequenceError)
-    } else {
-        Syndrome::ACK
+    let (syndrome, distance) = match packet.kind {
+        Kind::Nak => (
+            Syndrome::Nak(NakCode::SequenceError),
+            u32::from(packet.payload),
+        ),
+        _ => (Syndrome::ACK, 0),
     };
     Reply {
         psn,
         aeth: Aeth {
             syndrome,
-            msn: psn.advance(u32::from(packet.payload)).get(),
+            msn: psn.advance(distance).get(),
         },
         selective,
     }

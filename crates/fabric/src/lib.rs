@@ -19,8 +19,10 @@ mod capture;
 mod connection;
 mod counters;
 mod endpoint;
+mod enforcement;
 mod faults;
 mod host;
+mod ledger;
 mod link;
 pub mod metrics;
 mod nic;
@@ -31,6 +33,7 @@ mod paths;
 mod port;
 mod response;
 mod results;
+mod round_trip;
 mod routing;
 mod rules;
 mod sampler;
@@ -38,10 +41,13 @@ mod schedule;
 mod signals;
 mod simulation;
 mod spec;
+mod storm;
 mod switch;
+mod tenants;
 pub mod topology;
 mod trace;
 mod watch;
+mod watchdog;
 pub mod workload;
 mod world;
 
@@ -51,5 +57,7 @@ pub use results::{
     ApplicationRecord, CardRecord, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo,
     PortSeries, Results, Signal, Signals, Stall, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
-pub use simulation::{Control, Progress, Simulation};
+pub use round_trip::{BaseRoundTrip, base_round_trip};
+pub use simulation::{Control, Progress, Simulation, messages};
 pub use spec::MessageSpec;
+pub use tenants::{ContendedPort, SignalsByTenant, TenantRecord, TenantSignals};

@@ -21,8 +21,8 @@ impl World {
     /// somebody waits for it: see [`World::await_port`].
     #[inline]
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
-        if self.capture.is_on() {
-            self.capture(number, at, true);
+        if self.observed {
+            self.observe(number, at);
         }
         let now = self.engine.now();
         let port = &mut self.ports[number as usize];
@@ -137,6 +137,9 @@ impl World {
             class,
             pause,
         });
+        if self.watchdog.is_on() && self.watchdog_hears(receiver, class, pause) {
+            return;
+        }
         let port = &mut self.ports[receiver as usize];
         port.set_paused(now, class, pause);
         let (on_switch, owner) = (port.on_switch, port.owner);
@@ -155,8 +158,7 @@ impl World {
         }
         let packet = self.packets.get(at);
         if !packet.kind.is_pause_frame() {
-            self.counters.drops[reason as usize] += 1;
-            self.counters.dropped.add(packet.wire);
+            self.counters.on_drop(packet.tenant, packet.wire, reason);
         }
         self.discard(at);
     }

@@ -27,6 +27,7 @@ impl World {
         let mut cnp = Packet::new(Kind::Cnp, Opcode::Cnp, 0, self.rules.cnp);
         cnp.flags = back;
         cnp.connection = slot;
+        cnp.tenant = connection.tenant;
         cnp.epoch = self.epoch;
         let cnp = self.packets.alloc(cnp);
         self.counters.cnps_sent += 1;
@@ -64,8 +65,9 @@ impl World {
         let now = self.engine.now();
         let packet = self.packets.get(at);
         let (slot, back) = (packet.connection, packet.has(Packet::BACK));
+        let tenant = packet.tenant;
         self.discard(at);
-        self.counters.cnps += 1;
+        self.counters.on_reply(tenant, true);
         let Some(connection) = self.connections.of_packet(slot) else {
             return;
         };
@@ -74,10 +76,14 @@ impl World {
         } else {
             connection.response.host
         };
-        let before = connection.controller.rate();
-        connection.controller.on_cnp(now);
-        self.arm_changed(slot);
-        self.on_rate(slot, before, false);
+        if connection.is_enforced() {
+            self.tell(slot, |enforcer, sender| enforcer.on_cnp(now, sender));
+        } else {
+            let before = connection.controller.rate();
+            connection.controller.on_cnp(now);
+            self.arm_changed(slot);
+            self.on_rate(slot, before, false);
+        }
         self.refresh(slot);
         self.send_from_host(host);
     }

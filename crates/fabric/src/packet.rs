@@ -59,6 +59,8 @@ pub(crate) struct Packet {
     pub(crate) hop: u8,
     /// Traffic class, 0 for control.
     pub(crate) class: u8,
+    /// Tenant of its connection; without meaning for pause frames.
+    pub(crate) tenant: u16,
     pub(crate) kind: Kind,
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
@@ -94,6 +96,7 @@ impl Packet {
             epoch: 0,
             hop: 0,
             class,
+            tenant: 0,
             kind,
             opcode,
             flags: 0,

@@ -1,11 +1,17 @@
 //! One end of a link: its transmitter, its egress queues, and the buffer that what it has sent uses
 //! at the switch at the other end.
 
+mod fair;
+mod tenants;
+
 use fairlane_congestion::PacingRounding;
 use fairlane_engine::{Key, Stream};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::packet::{PacketList, PacketPool};
+use crate::packet::{Packet, PacketList, PacketPool};
+
+pub(crate) use fair::FairQueues;
+pub(crate) use tenants::TenantUse;
 
 /// Traffic classes. Class 0 is control: strict priority, never paused, never charged.
 pub(crate) const CLASSES: usize = 8;
@@ -89,6 +95,10 @@ pub(crate) struct Port {
     pub(crate) paused_since: Time,
     pub(crate) paused_total: Duration,
     rounding: PacingRounding,
+    /// The packets of classes above 0, if ingress ports take turns.
+    pub(crate) fair: Option<Box<FairQueues>>,
+    /// If tenants are told of the load by what they use.
+    pub(crate) tenants: Option<Box<TenantUse>>,
 }
 
 /// What a port is made from.
@@ -130,6 +140,8 @@ impl Port {
             delay: spec.delay,
             ps_per_byte,
             rounding,
+            fair: None,
+            tenants: None,
             memo: [(0, Duration::ZERO); 2],
             flight: PacketList::default(),
             waiting: 0,
@@ -182,7 +194,10 @@ impl Port {
     pub(crate) fn enqueue(&mut self, pool: &mut PacketPool, class: u8, at: u32) {
         let wire = u32::from(pool.get(at).wire);
         let queue = &mut self.queues[usize::from(class)];
-        queue.packets.push(pool, at);
+        match &mut self.fair {
+            Some(fair) if class != 0 => fair.push(pool, class, at),
+            _ => queue.packets.push(pool, at),
+        }
         queue.bytes += wire;
         self.nonempty |= 1 << class;
         self.waiting += u64::from(wire);
@@ -223,24 +238,41 @@ impl Port {
         Some((class, at))
     }
 
+    /// The packets that wait in a class.
+    pub(crate) fn queued<'a>(
+        &'a self,
+        pool: &'a PacketPool,
+        class: usize,
+    ) -> impl Iterator<Item = &'a Packet> {
+        let fair = self
+            .fair
+            .iter()
+            .flat_map(move |fair| fair.iter(pool, class));
+        self.queues[class].packets.iter(pool).chain(fair)
+    }
+
     /// Removes the first packet of `class`.
     #[inline]
     pub(crate) fn take(&mut self, pool: &PacketPool, class: u8) -> Option<u32> {
         let queue = &mut self.queues[usize::from(class)];
-        let at = queue.packets.pop(pool)?;
+        let at = match &mut self.fair {
+            Some(fair) if class != 0 => fair.pop(pool, class)?,
+            _ => queue.packets.pop(pool)?,
+        };
         let wire = u32::from(pool.get(at).wire);
         queue.bytes -= wire;
-        if queue.packets.is_empty() {
+        if queue.bytes == 0 {
             self.nonempty &= !(1 << class);
         }
         self.waiting -= u64::from(wire);
         Some(at)
     }
 
-    /// Probability of a mark for the packet just taken from `class` (RED on what stays behind).
+    /// Probability of a mark for the packet just taken from `class` (RED on what stays behind, of
+    /// which the packet's sender is told the part `told`).
     #[inline]
-    pub(crate) fn mark_probability(&self, class: u8) -> f64 {
-        let waiting = self.queues[usize::from(class)].bytes;
+    pub(crate) fn mark_probability(&self, class: u8, told: f64) -> f64 {
+        let waiting = self.told(class, told);
         let Marking { kmin, kmax, pmax } = self.marking;
         if waiting <= kmin {
             0.0
@@ -251,10 +283,21 @@ impl Port {
         }
     }
 
-    /// Whether every packet of `class` is marked, without a draw.
+    /// Whether every packet of `class` whose sender is told the part `told` is marked, without a draw.
     #[inline]
-    pub(crate) const fn is_over_kmax(&self, class: u8) -> bool {
-        self.queues[class as usize].bytes > self.marking.kmax
+    pub(crate) fn is_over_kmax(&self, class: u8, told: f64) -> bool {
+        self.told(class, told) > self.marking.kmax
+    }
+
+    /// The part `told` of what waits in a class.
+    #[inline]
+    fn told(&self, class: u8, told: f64) -> u32 {
+        let all = self.queues[usize::from(class)].bytes;
+        if told < 1.0 {
+            (f64::from(all) * told) as u32
+        } else {
+            all
+        }
     }
 
     /// Starts or ends a pause of `class` by the peer.

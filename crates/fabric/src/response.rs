@@ -6,6 +6,7 @@
 //! acknowledgement, with the packet's mark and telemetry.
 
 use fairlane_congestion::Loss;
+use fairlane_scenario::Verb;
 use fairlane_transport::{self as transport, Extension, Reply, Status};
 use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
@@ -75,7 +76,11 @@ impl World {
         let nic = &mut self.nics[connection.response.host as usize];
         let paused = self.ports[nic.port as usize].paused & 1 << connection.class != 0;
         let at = connection.response_available(paused);
-        nic.turns.set(connection.response.position, at);
+        if connection.is_enforced() && connection.verb == Verb::Read {
+            self.offer(slot, at.is_some());
+        } else {
+            nic.turns.set(connection.response.position, at);
+        }
     }
 
     /// Sends the next packet of a READ's response.
@@ -89,7 +94,8 @@ impl World {
             true => u64::from(self.rules.mtu),
         };
         connection.response.repeated += u32::from(outgoing.retransmitted);
-        self.counters.retransmissions += u64::from(outgoing.retransmitted);
+        self.counters
+            .on_packet(connection.tenant, outgoing.retransmitted);
         self.send_payload(port, slot, &outgoing.packet, Packet::BACK);
         self.refresh_response(slot);
     }
@@ -99,6 +105,7 @@ impl World {
         let now = self.engine.now();
         let packet = *self.packets.get(at);
         let slot = packet.connection;
+        self.count_arrival(port, &packet);
         let Some(connection) = self.connections.of_packet(slot) else {
             self.discard(at);
             return;
@@ -107,7 +114,7 @@ impl World {
         let config = &self.rules.transport;
         let (_, placement) = connection.requester.on_packet(config, now, &response);
         if placement.is_some() {
-            self.counters.placed += response.payload.get();
+            self.counters.on_placed(packet.tenant, response.payload);
         }
         let (host, message) = (connection.source, connection.message);
         let stays_open = connection.stays_open;
@@ -141,12 +148,13 @@ impl World {
         if self.rules.stamps {
             self.packets.note_hops(at);
         }
+        let share = self.share(port, at);
         let packet = self.packets.get_mut(at);
         self.counters.cnps_sent += u64::from(packet.has(Packet::MARKED));
         packet.kind = Kind::Ack;
         packet.opcode = Opcode::RcAcknowledge;
         packet.wire = self.rules.ack;
-        packet.payload = 0;
+        packet.payload = share;
         packet.hop = 0;
         packet.epoch = self.epoch;
         packet.flags &= Packet::MARKED;
@@ -164,7 +172,8 @@ impl World {
             self.discard(at);
             return;
         };
-        self.counters.cnps += u64::from(packet.has(Packet::MARKED));
+        self.counters
+            .on_reply(packet.tenant, packet.has(Packet::MARKED));
         let mtu = u64::from(self.rules.mtu);
         let size = self.specs[connection.message as usize].size.get();
         let stays_open = connection.stays_open;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 use serde::Serialize;
 
-use crate::CaptureRecord;
+use crate::{CaptureRecord, ContendedPort, SignalsByTenant, TenantRecord};
 
 /// Everything measured in one run.
 #[derive(Clone, Debug)]
@@ -31,6 +31,10 @@ pub struct Results {
     pub applications: Vec<ApplicationRecord>,
     /// Cards of hosts, if there is a `key-value` workload.
     pub cards: Vec<CardRecord>,
+    /// Tenants by number.
+    pub tenants: Vec<TenantRecord>,
+    /// Ports that were contended, if there are several tenants.
+    pub contended: Vec<ContendedPort>,
 }
 
 /// An application of a `key-value` workload.
@@ -109,6 +113,8 @@ pub struct MessageRecord {
     pub retransmitted: u32,
     /// Why it failed, if it did.
     pub outcome: Outcome,
+    /// Number of the tenant that it belongs to.
+    pub tenant: TenantId,
 }
 
 impl MessageRecord {
@@ -182,6 +188,9 @@ pub struct Signals {
     pub pauses: Signal,
     /// Total time that ports spent paused, in nanoseconds, summed over ports.
     pub paused_ns: Signal,
+    /// How often the watchdog of a port began to ignore pauses, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdogs: Option<Signal>,
     /// Packets lost, by reason: `buffer-full`, `link-error`, `link-down`, `no-route`.
     pub drops: BTreeMap<&'static str, Signal>,
     /// Packets sent more than once.
@@ -196,6 +205,9 @@ pub struct Signals {
     /// Waits of threads for the lock of a queue pair, if there is a `key-value` workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_waits: Option<Signal>,
+    /// By name of the tenant, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<SignalsByTenant>,
 }
 
 /// A count, and if it is zero the reason.

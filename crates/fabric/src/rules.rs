@@ -1,6 +1,6 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
-use fairlane_congestion::{PacingRounding, Params, TelemetryFormat, WindowMode};
+use fairlane_congestion::{PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
 use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
@@ -59,7 +59,17 @@ impl Rules {
             TelemetryFormat::EXACT
         };
         let congestion = &scenario.congestion;
-        let needs = congestion.algorithm.needs();
+        // Without control there is nothing to measure for.
+        let controlled = congestion.scope != Scope::None;
+        let params = match controlled {
+            true => congestion.params(),
+            false => Params::uncontrolled(),
+        };
+        let window = match controlled {
+            true => congestion.window_mode(),
+            false => WindowMode::None,
+        };
+        let needs = params.algorithm().needs();
         let telemetry = if needs.telemetry {
             size(packet.telemetry)
         } else {
@@ -106,8 +116,8 @@ impl Rules {
             ack_pause: scenario.nic.ack_pause,
             ack_control_class: scenario.transport.ack_control_class,
             paced: congestion.paced,
-            window: congestion.window_mode(),
-            params: congestion.params(),
+            window,
+            params,
             transport: fairlane_transport::Config {
                 service: service(scenario.transport.service),
                 mtu: packet.mtu,
@@ -126,7 +136,8 @@ impl Rules {
             response_feedback: needs.telemetry
                 || needs.round_trip
                 || (needs.marks && congestion.notification == Notification::Ack)
-                || congestion.window_mode() != WindowMode::None,
+                || window != WindowMode::None
+                || congestion.scope.is_shared(),
             hpcc_ns3,
             seed: scenario.seed,
         }

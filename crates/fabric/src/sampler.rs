@@ -42,7 +42,8 @@ impl Sampler {
         }
     }
 
-    fn add_row(&mut self, ports: &mut [Port], now: Time) {
+    /// Returns whether two rows have become one.
+    fn add_row(&mut self, ports: &mut [Port], now: Time) -> bool {
         let series = &mut self.series;
         for (port, before) in ports.iter_mut().zip(&mut self.before) {
             let paused = port.paused_until(now);
@@ -62,9 +63,11 @@ impl Sampler {
             port.waiting_max = port.waiting;
         }
         self.rows += 1;
-        if self.rows == ROWS_MAX {
+        let full = self.rows == ROWS_MAX;
+        if full {
             self.halve();
         }
+        full
     }
 
     /// Makes one row of every two.
@@ -81,7 +84,7 @@ impl Sampler {
 }
 
 /// Replaces rows `2i` and `2i + 1` of `row` values each by one.
-fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn(T, T) -> T) {
+pub(crate) fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn(T, T) -> T) {
     let rows = values.len() / row / 2;
     for at in 0..rows * row {
         let (pair, column) = (at / row, at % row);
@@ -102,10 +105,19 @@ impl World {
 
     pub(crate) fn on_sample(&mut self) {
         let now = self.now();
-        self.sampler.add_row(&mut self.ports, now);
+        self.add_row(self.sampler.next - self.sampler.series.interval);
         self.sampler.next = now + self.sampler.series.interval;
         if !self.is_done() {
             self.start_sampler();
+        }
+    }
+
+    /// Adds a row for the interval that began at `begin` and ends now.
+    fn add_row(&mut self, begin: Time) {
+        let now = self.now();
+        self.end_interval(begin);
+        if self.sampler.add_row(&mut self.ports, now) {
+            self.halve_intervals();
         }
     }
 
@@ -114,7 +126,7 @@ impl World {
         let now = self.now();
         let sampled = self.sampler.next - self.sampler.series.interval;
         if now > sampled {
-            self.sampler.add_row(&mut self.ports, now);
+            self.add_row(sampled);
         }
         std::mem::take(&mut self.sampler.series)
     }

@@ -211,6 +211,7 @@ impl World {
             verb: spec.verb,
             owes_mark: false,
             stays_open: pair != NONE,
+            tenant: spec.tenant.get() as u16,
             response: Response::new(destination),
             position: 0,
             message,
@@ -222,8 +223,10 @@ impl World {
             start: now,
             ideal: None,
             pair,
+            sender: NONE,
         });
         self.connections.get_mut(slot).update_window();
+        self.enforce(slot, &environment);
         self.find_way(slot);
         let position = self.nics[source as usize].turns.push(Turn::request(slot));
         self.connections.get_mut(slot).position = position;
@@ -320,6 +323,7 @@ impl World {
                 .saturating_add(connection.response.repeated),
             verb: spec.verb,
             outcome,
+            tenant: spec.tenant,
         }
     }
 
@@ -362,6 +366,7 @@ impl World {
             retransmitted: 0,
             verb: spec.verb,
             outcome: Outcome::Unfinished,
+            tenant: spec.tenant,
         }
     }
 }

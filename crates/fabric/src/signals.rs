@@ -1,11 +1,12 @@
 //! What the network said, and where it was silent, why.
 
-use fairlane_scenario::Policy;
+use fairlane_scenario::{Policy, Tenant};
 
 use crate::counters::Drop;
+use crate::ledger::Tally;
 use crate::port::Port;
 use crate::world::World;
-use crate::{Signal, Signals};
+use crate::{Signal, Signals, SignalsByTenant, TenantSignals};
 
 impl World {
     /// Every signal with its count, and the reason of each that never came.
@@ -27,12 +28,59 @@ impl World {
             cnps: signal(counters.cnps, || self.why_no_cnps()),
             pauses: signal(counters.pauses, || self.why_no_pauses()),
             paused_ns: signal(paused_ns, || self.why_no_pauses()),
+            watchdogs: self
+                .watchdog
+                .is_on()
+                .then(|| signal(self.watchdog.bites, || self.why_no_bites())),
             drops: drops.into_iter().collect(),
             retransmissions: signal(counters.retransmissions, || self.why_no_retransmissions()),
             naks: signal(counters.naks, || self.why_no_retransmissions()),
             timeouts: signal(counters.timeouts, || self.why_no_timeouts()),
             cache_misses: self.endpoints.as_ref().map(|_| self.cache_misses()),
             lock_waits: self.endpoints.as_ref().map(|_| self.lock_waits()),
+            tenants: self.signals_by_tenant(),
+        }
+    }
+
+    fn signals_by_tenant(&self) -> Option<SignalsByTenant> {
+        let ledger = self.counters.ledger.as_deref()?;
+        let named = self.tenants.iter().zip(&ledger.tallies);
+        let signals = |(tenant, tally): (&Tenant, &Tally)| {
+            (tenant.name.clone(), self.signals_of_tenant(tally))
+        };
+        Some(named.map(signals).collect())
+    }
+
+    fn signals_of_tenant(&self, tally: &Tally) -> TenantSignals {
+        let silent = tally.transmissions == 0;
+        let why = |others: u64, all: &dyn Fn() -> String, own: &str| match (silent, others) {
+            (true, _) => "it sent nothing".into(),
+            (false, 0) => all(),
+            (false, _) => own.to_owned(),
+        };
+        let counters = &self.counters;
+        TenantSignals {
+            ecn_marks: signal(tally.marks, || {
+                let own = "only packets of others met queues that were long enough";
+                why(counters.marks, &|| self.why_no_marks(), own)
+            }),
+            cnps: signal(tally.cnps, || match tally.marks {
+                0 => "none of its packets was marked".into(),
+                _ => why(
+                    counters.cnps,
+                    &|| self.why_no_cnps(),
+                    "none that told of its marks had come back",
+                ),
+            }),
+            retransmissions: signal(tally.retransmissions, || match tally.drops {
+                0 if !silent => "none of its packets was lost".into(),
+                _ => why(0, &|| self.why_no_retransmissions(), ""),
+            }),
+            drops: signal(tally.drops, || {
+                let none = || "no packet was lost".into();
+                let own = "only packets of others were lost";
+                why(counters.dropped.packets, &none, own)
+            }),
         }
     }
 
@@ -95,6 +143,13 @@ impl World {
             return "there is no switch".into();
         }
         "no ingress port reached its pause threshold".into()
+    }
+
+    fn why_no_bites(&self) -> String {
+        if self.counters.pauses == 0 {
+            return "no port was paused".into();
+        }
+        "every pause ended before switch.pfc.watchdog".into()
     }
 
     fn why_no_drop(&self, reason: Drop) -> String {

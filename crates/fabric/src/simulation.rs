@@ -1,9 +1,9 @@
 //! A run, from scenario to results.
 
-use fairlane_congestion::Telemetry;
+use fairlane_congestion::{Environment, Telemetry};
 use fairlane_engine::{Engine, Stream};
-use fairlane_scenario::{Error, Loaded, Scenario};
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Time};
+use fairlane_scenario::{Arbitration, Error, Loaded, Scenario};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, TenantId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
@@ -11,18 +11,22 @@ use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::endpoint;
+use crate::enforcement::{self, Enforcement};
 use crate::faults::{Change, Faults};
+use crate::ledger::Ledger;
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
 use crate::packet::PacketPool;
-use crate::port::{Marking, Port, PortSpec};
+use crate::port::{CLASSES, FairQueues, Marking, Port, PortSpec, TenantUse};
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::{Schedule, source_ports, total_bytes};
+use crate::storm::Storms;
 use crate::topology::Topology;
 use crate::trace::Tracer;
 use crate::watch::Watch;
+use crate::watchdog::Watchdog;
 use crate::world::{World, control};
 use crate::{Ending, Flux, MessageSpec, PortInfo, Results, Totals, workload};
 
@@ -66,17 +70,37 @@ pub enum Control {
 }
 
 impl Simulation {
-    /// Builds the fabric and the traffic of a scenario.
+    /// Builds the fabric and the traffic of a scenario. An attack that it has isn't carried out: that is
+    /// the work of `fairlane-attacks`.
     ///
     /// # Errors
     /// If topology, workloads or buffers don't fit together.
     pub fn new(loaded: &Loaded) -> Result<Self, Error> {
-        let scenario = &loaded.scenario;
         let topology = build_topology(loaded)?;
-        let specs =
-            workload::generate(&scenario.workload, &loaded.inputs, &topology, scenario.seed)?;
-        let stop = scenario.stop.map(|span| Time::ZERO + span);
-        let world = build_world(loaded, &topology, specs)?;
+        let specs = generate(loaded, &topology)?;
+        Self::build(loaded, &topology, specs)
+    }
+
+    /// Builds the fabric of a scenario with `messages` instead of those that its workloads generate.
+    /// Operations of `key-value` workloads come into being as the run goes, as ever.
+    ///
+    /// Messages are sorted by start; of equal start, they stay in order. [`MessageSpec::after`] names a
+    /// message by its place in `messages`, [`MessageRecord::id`](crate::MessageRecord::id) by that in
+    /// the sorted list.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; and for a message with ends that aren't two hosts, with a size, class,
+    /// start or verb that the scenario can't have, with a tenant that it doesn't have, or with a
+    /// predecessor that isn't there or waits for the message itself.
+    pub fn with_messages(loaded: &Loaded, messages: Vec<MessageSpec>) -> Result<Self, Error> {
+        let topology = build_topology(loaded)?;
+        workload::check(&messages, &loaded.scenario, &topology)?;
+        Self::build(loaded, &topology, workload::by_start(messages))
+    }
+
+    fn build(loaded: &Loaded, topology: &Topology, specs: Vec<MessageSpec>) -> Result<Self, Error> {
+        let stop = loaded.scenario.stop.map(|span| Time::ZERO + span);
+        let world = build_world(loaded, topology, specs)?;
         Ok(Self { world, stop })
     }
 
@@ -85,6 +109,7 @@ impl Simulation {
         let world = &mut self.world;
         world.start_schedule();
         world.start_faults();
+        world.start_storms();
         let applications = world.start_applications();
         let messages = world.schedule.next_start(&world.specs);
         if let Some(first) = messages.into_iter().chain(applications).min() {
@@ -109,6 +134,21 @@ impl Simulation {
         report(&world.progress(last_start, total));
         self.world.into_results()
     }
+}
+
+/// The messages that the workloads of a scenario generate, in order of start; those of `key-value`
+/// workloads aren't known before a run.
+///
+/// # Errors
+/// If topology and workloads don't fit together.
+pub fn messages(loaded: &Loaded) -> Result<Vec<MessageSpec>, Error> {
+    generate(loaded, &build_topology(loaded)?)
+}
+
+fn generate(loaded: &Loaded, topology: &Topology) -> Result<Vec<MessageSpec>, Error> {
+    let Loaded { scenario, inputs } = loaded;
+    let (workloads, tenants) = (&scenario.workload, &scenario.tenant);
+    workload::generate(workloads, tenants, inputs, topology, scenario.seed)
 }
 
 pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {
@@ -145,6 +185,7 @@ fn build_world(
         .map(|&node| build_buffer(scenario, &graph, &mut ports, (node, classes), &rules))
         .collect::<Result<Vec<_>, Error>>()?;
     set_marking(scenario, &mut ports)?;
+    set_fairness(scenario, &mut ports);
     let routes = Routes::new(&graph);
     check_telemetry(&rules, &routes)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
@@ -157,6 +198,25 @@ fn build_world(
         .min()
         .unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
+    let members = tenant_hosts(scenario, &hosts);
+    let lines = hosts
+        .iter()
+        .map(|&host| graph.rates[graph.host_edge(host).port as usize / 2]);
+    let enforcement = Enforcement::new(
+        scenario,
+        &rules,
+        lines.collect(),
+        |line_rate| Environment {
+            line_rate,
+            base_rtt: baseline.largest.rtt,
+            bdp: baseline.largest.bdp,
+            mtu: Bytes::new(u64::from(rules.mtu)),
+        },
+        &enforcement::senders(&specs, members, |node| owner_of[node.index()]),
+    );
+    let tenants = scenario.tenants();
+    let ledger = Ledger::new(tenants.len(), ports.len());
+    let capture = Capture::new(&scenario.capture, &graph);
     Ok(World {
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
@@ -179,19 +239,43 @@ fn build_world(
         messages,
         owed: messages + ending,
         endpoints,
+        enforcement,
+        observed: capture.is_on() || ledger.is_some(),
+        tenants,
+        capture,
         schedule,
         records: Vec::new(),
-        counters: Counters::default(),
+        counters: Counters {
+            ledger,
+            ..Counters::default()
+        },
         tracer: Tracer::new(&scenario.output.trace_nodes),
-        capture: Capture::new(&scenario.capture, &graph),
         pauses: Vec::new(),
         faults: Faults::new(changes(scenario, &graph)?),
+        storms: Storms::new(&scenario.faults.pause),
+        watchdog: Watchdog::new(&scenario.switch.pfc),
         ending: None,
         ns3_random: rules
             .hpcc_ns3
             .then(|| Ns3Random::after_setup(topology.nodes.len())),
         graph,
         rules,
+    })
+}
+
+/// The hosts of every tenant.
+fn tenant_hosts<'a>(
+    scenario: &'a Scenario,
+    hosts: &'a [NodeId],
+) -> impl Iterator<Item = (u32, TenantId)> + 'a {
+    let numbered = (0..).map(TenantId::new).zip(&scenario.tenant);
+    numbered.flat_map(move |(number, tenant)| {
+        // Validated: a set that can't be resolved doesn't come here.
+        let here = tenant.hosts.resolve(hosts).unwrap_or_default();
+        let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |at| at as u32);
+        here.into_iter()
+            .map(move |node| (host(node), number))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -361,6 +445,21 @@ fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Switch ports that arbitrate between ingress ports, or distinguish tenants.
+fn set_fairness(scenario: &Scenario, ports: &mut [Port]) {
+    let switch = &scenario.switch;
+    let tenants = scenario.tenants();
+    let weights: Vec<f64> = tenants.iter().map(|tenant| tenant.weight).collect();
+    for port in ports.iter_mut().filter(|port| port.on_switch) {
+        if switch.arbitration == Arbitration::Ingress {
+            port.fair = Some(Box::new(FairQueues::default()));
+        }
+        if switch.tenant_feedback && weights.len() > 1 {
+            port.tenants = Some(Box::new(TenantUse::new(&weights, switch.feedback_interval)));
+        }
+    }
+}
+
 fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
     for (index, fault) in scenario.faults.link.iter().enumerate() {
@@ -413,6 +512,7 @@ impl World {
         let ending = self.ending();
         let signals = self.signals();
         let totals = self.totals(ending);
+        let series = self.take_series();
         let mut messages = std::mem::take(&mut self.records);
         self.records.clone_from(&messages);
         messages.extend(self.unfinished());
@@ -423,8 +523,10 @@ impl World {
             ports: (0..self.ports.len() as u32)
                 .map(|port| self.port_info(port))
                 .collect(),
-            series: self.take_series(),
+            series,
             messages,
+            tenants: self.tenant_records(),
+            contended: self.contended_ports(),
             signals,
             totals,
             trace: self.tracer.records,
@@ -484,10 +586,7 @@ impl World {
     fn in_flight(&self) -> Flux {
         let mut flux = self.held();
         for port in &self.ports {
-            let queued = port
-                .queues
-                .iter()
-                .flat_map(|queue| queue.packets.iter(&self.packets));
+            let queued = (0..CLASSES).flat_map(|class| port.queued(&self.packets, class));
             let flying = port.flight.iter(&self.packets);
             for packet in queued.chain(flying) {
                 if !packet.kind.is_pause_frame() {

@@ -1,6 +1,6 @@
 //! Switches: routing, admission, queues, marks, telemetry, pauses.
 
-use fairlane_units::{Bytes, NodeId};
+use fairlane_units::{Bytes, NodeId, TenantId};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
@@ -76,6 +76,7 @@ impl World {
         if class != 0 {
             port.last_served = class;
         }
+        self.count_tenant(egress, at);
         if telemetry != NONE {
             self.stamp(egress, at);
         }
@@ -170,6 +171,7 @@ impl World {
             self.mark(number, class, at);
             self.maybe_resume(class, at);
         }
+        self.count_tenant(number, at);
         if self.packets.get(at).telemetry != NONE {
             self.stamp(number, at);
         }
@@ -212,20 +214,25 @@ impl World {
     /// and says nothing of the way back.
     #[inline]
     fn mark(&mut self, egress: u32, class: u8, at: u32) {
-        let probability = self.ports[egress as usize].mark_probability(class);
+        let port = &self.ports[egress as usize];
+        let told = match &port.tenants {
+            None => 1.0,
+            Some(tenants) => tenants.ratio(self.tenant_of(at)),
+        };
+        let probability = port.mark_probability(class, told);
         if probability == 0.0 || !self.rules.ecn {
             return;
         }
         let draw = match &mut self.ns3_random {
-            _ if self.ports[egress as usize].is_over_kmax(class) => 0.0,
+            _ if self.ports[egress as usize].is_over_kmax(class, told) => 0.0,
             Some(random) => random.next_f64(),
             None => self.ports[egress as usize].marks.next_f64(),
         };
         let packet = self.packets.get_mut(at);
         if draw < probability && packet.kind == Kind::Data {
             packet.flags |= Packet::MARKED;
+            self.counters.on_mark(packet.tenant);
             self.ports[egress as usize].marked += 1;
-            self.counters.marks += 1;
         }
     }
 
@@ -236,11 +243,45 @@ impl World {
             return;
         };
         let port = &self.ports[egress as usize];
-        let (sent, waiting) = (Bytes::new(port.sent_bytes), Bytes::new(port.waiting));
+        let (sent, waiting) = match &port.tenants {
+            None => (Bytes::new(port.sent_bytes), Bytes::new(port.waiting)),
+            Some(tenants) => {
+                let tenant = self.tenant_of(at);
+                let waiting = port.waiting as f64 * tenants.ratio(tenant);
+                (
+                    tenants.told(tenant, port.sent_bytes),
+                    Bytes::new(waiting as u64),
+                )
+            }
+        };
         let hop = format.hop(self.engine.now(), sent, waiting, port.rate);
         self.packets
             .telemetry_mut(packet.telemetry)
             .push(egress, hop);
+    }
+
+    /// Counts a packet that leaves for its tenant, if the port distinguishes tenants.
+    #[inline]
+    fn count_tenant(&mut self, egress: u32, at: u32) {
+        if self.ports[egress as usize].tenants.is_none() {
+            return;
+        }
+        let packet = self.packets.get(at);
+        if packet.kind != Kind::Data {
+            return;
+        }
+        let (wire, tenant, now) = (u64::from(packet.wire), self.tenant_of(at), self.now());
+        let port = &mut self.ports[egress as usize];
+        let sent = port.sent_bytes;
+        if let Some(tenants) = &mut port.tenants {
+            tenants.on_sent(now, tenant, wire, sent);
+        }
+    }
+
+    /// The tenant of a packet that belongs to a message.
+    fn tenant_of(&self, at: u32) -> TenantId {
+        let connection = self.packets.get(at).connection;
+        self.specs[self.connections.get(connection).message as usize].tenant
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.

@@ -53,6 +53,7 @@ impl World {
         let retries = |slot| self.connections.get(slot).requester.deadline().is_some();
         self.schedule.is_pending()
             || self.faults.is_pending()
+            || self.storms.were_on(self.now(), self.watch.interval)
             || self.nics.iter().any(sends_later)
             || self.connections.live().any(retries)
             || self.endpoints_go_on()
@@ -120,9 +121,9 @@ impl World {
 
     /// Whether a queue of `egress` has packets that `sender` sent.
     fn holds_from(&self, egress: u32, sender: u32) -> bool {
-        let queues = &self.ports[egress as usize].queues;
+        let port = &self.ports[egress as usize];
         (1..CLASSES).any(|class| {
-            let mut waiting = queues[class].packets.iter(&self.packets);
+            let mut waiting = port.queued(&self.packets, class);
             waiting.any(|packet| packet.sender == sender)
         })
     }

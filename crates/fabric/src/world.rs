@@ -1,6 +1,7 @@
 //! The state of a simulated fabric, and which event wakes what.
 
 use fairlane_engine::{Component, Engine};
+use fairlane_scenario::Tenant;
 use fairlane_units::{NodeId, Time};
 
 use crate::baseline::Baseline;
@@ -9,6 +10,7 @@ use crate::capture::Capture;
 use crate::connection::Connections;
 use crate::counters::Counters;
 use crate::endpoint::Endpoints;
+use crate::enforcement::Enforcement;
 use crate::faults::Faults;
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
@@ -18,8 +20,10 @@ use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
+use crate::storm::Storms;
 use crate::trace::Tracer;
 use crate::watch::Watch;
+use crate::watchdog::Watchdog;
 use crate::{Ending, MessageRecord, MessageSpec, PauseRecord};
 
 const INDEX_BITS: u32 = 23;
@@ -93,6 +97,10 @@ pub(crate) mod control {
     pub(crate) const WATCH: u32 = 5;
     /// The scenario's end.
     pub(crate) const STOP: u32 = 6;
+    /// A host that misuses pauses sends a frame.
+    pub(crate) const STORM: u32 = 7;
+    /// The watchdog of a port looks at it.
+    pub(crate) const WATCHDOG: u32 = 8;
 }
 
 /// A simulated fabric.
@@ -119,6 +127,11 @@ pub(crate) struct World {
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) endpoints: Option<Box<Endpoints>>,
+    /// Under a scope that shares controllers.
+    pub(crate) enforcement: Option<Box<Enforcement>>,
+    pub(crate) tenants: Vec<Tenant>,
+    /// Whether transmissions are captured or counted by tenant.
+    pub(crate) observed: bool,
     pub(crate) source_ports: Vec<u16>,
     pub(crate) schedule: Schedule,
     pub(crate) records: Vec<MessageRecord>,
@@ -129,6 +142,8 @@ pub(crate) struct World {
     pub(crate) pauses: Vec<PauseRecord>,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,
+    pub(crate) storms: Storms,
+    pub(crate) watchdog: Watchdog,
     /// In profile `hpcc-ns3`, the random numbers of marks.
     pub(crate) ns3_random: Option<Ns3Random>,
     /// Set when the run must end before all messages have.
@@ -182,6 +197,8 @@ impl World {
             control::FAULT => self.on_fault(),
             control::SAMPLE => self.on_sample(),
             control::WATCH => self.on_watch(),
+            control::STORM => self.on_storm(),
+            control::WATCHDOG => self.on_watchdog(),
             _ => self.ending = Some(Ending::Stopped),
         }
     }

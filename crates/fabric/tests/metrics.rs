@@ -1,15 +1,16 @@
 //! Metrics: figures against naive computation, and that false results are found out.
 
 use fairlane_fabric::metrics::{
-    CdfPoint, Spread, Summary, cdf, check, completion_cdf, fairness, goodput_gbps,
-    interval_utilisation, jain, marks, paused, pauses, percentile, queue_cdf, slowdown_bins,
-    standalone_bins, throughput, utilisation,
+    CdfPoint, SlowdownBin, Spread, Summary, Tenancy, cdf, check, completion_cdf, fairness,
+    goodput_gbps, interval_utilisation, jain, marks, paused, pauses, percentile, queue_cdf,
+    slowdown_bins, standalone_bins, tenant_slowdown_bins, tenant_throughput, throughput,
+    utilisation,
 };
 use fairlane_fabric::{
-    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
-    Signals, Stall, Totals,
+    ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
+    Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
 };
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 use proptest::prelude::*;
 
 /// A message that took `taken` nanoseconds where 100 would be ideal.
@@ -31,6 +32,7 @@ fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
         standalone: Duration::from_ns(200),
         retransmitted: 0,
         outcome: Outcome::Completed,
+        tenant: TenantId::new(0),
     }
 }
 
@@ -98,6 +100,143 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         capture: Vec::new(),
         applications: Vec::new(),
         cards: Vec::new(),
+        tenants: vec![tenant("default", 1.0, 0)],
+        contended: Vec::new(),
+    }
+}
+
+/// A tenant of whose payload `placed` reached receivers, a third of it in the second interval.
+fn tenant(name: &str, weight: f64, placed: u64) -> TenantRecord {
+    TenantRecord {
+        name: name.into(),
+        weight,
+        placed: Bytes::new(placed),
+        placed_series: vec![placed - placed / 3, placed / 3],
+    }
+}
+
+/// Red has weight 1 and messages 0 and 1, blue weight 3 and message 2, green nothing.
+fn with_tenants() -> Results {
+    let of = |tenant: u32, message: MessageRecord| MessageRecord {
+        tenant: TenantId::new(tenant),
+        ..message
+    };
+    let messages = vec![
+        of(0, message(0, 300, 250)),
+        of(0, message(1, 60_000, 100)),
+        of(1, message(2, 900, 400)),
+    ];
+    Results {
+        tenants: vec![
+            tenant("red", 1.0, 420),
+            tenant("blue", 3.0, 1260),
+            tenant("green", 2.0, 0),
+        ],
+        contended: vec![ContendedPort {
+            port: PortId::new(3),
+            contended_for: Duration::from_ns(100),
+            sent: vec![600, 1000, 0],
+            contended: vec![250, 750, 0],
+        }],
+        ..results(messages)
+    }
+}
+
+#[test]
+fn tenants_are_summed_up_one_by_one() {
+    let tenancy = Tenancy::of(&with_tenants()).expect("three tenants");
+    let [red, blue, green] = tenancy.tenants.as_slice() else {
+        panic!("{tenancy:?}");
+    };
+    assert_eq!((red.messages, blue.messages, green.messages), (2, 1, 0));
+    assert_eq!((red.bytes, blue.bytes, green.bytes), (60_300, 900, 0));
+    assert_eq!(red.completed_bytes, 60_300);
+    // 420 B in the 140 ns from the first start to the end.
+    assert!((red.throughput_gbps - 24.0).abs() < 1e-9);
+    assert!((blue.throughput_gbps - 72.0).abs() < 1e-9);
+    assert_eq!(red.slowdown.map(|spread| spread.max), Some(2.5));
+    // The larger message of red has more than the 52 kB of a bandwidth-delay product.
+    assert_eq!(red.small_slowdown.map(|spread| spread.mean), Some(2.5));
+    assert_eq!(green.slowdown, None);
+}
+
+#[test]
+fn fairness_of_tenants_is_by_weight_and_leaves_out_who_sends_nothing() {
+    let mut results = with_tenants();
+    let fairness = |results: &Results| Tenancy::of(results).unwrap().tenant_fairness.unwrap();
+    assert!((fairness(&results) - 1.0).abs() < 1e-12);
+    results.tenants[1].weight = 1.0;
+    // Of 1 and 3: 16 / (2 x 10).
+    assert!((fairness(&results) - 0.8).abs() < 1e-12);
+}
+
+#[test]
+fn shares_of_a_contended_link_are_parts_of_what_was_sent_while_it_was() {
+    let tenancy = Tenancy::of(&with_tenants()).unwrap();
+    let [link] = tenancy.contended_links.as_slice() else {
+        panic!("{tenancy:?}");
+    };
+    assert_eq!((link.port_id, link.node, link.peer_node), (3, 2, 1));
+    assert_eq!(link.shares, [0.25, 0.75, 0.0]);
+    assert_eq!(link.bytes, [600, 1000, 0]);
+    assert_eq!((link.fairness, link.contended_ns), (Some(1.0), 100.0));
+}
+
+#[test]
+fn one_tenant_is_not_compared_with_itself() {
+    let alone = results(vec![message(0, 300, 250)]);
+    assert_eq!(Tenancy::of(&alone), None);
+    let json = serde_json::to_value(Summary::of(&alone)).unwrap();
+    assert_eq!(json.get("tenants"), None);
+    let json = serde_json::to_value(Summary::of(&with_tenants())).unwrap();
+    assert_eq!(json["tenants"][1]["name"], "blue");
+    assert_eq!(json["contended_links"][0]["shares"][1], 0.75);
+}
+
+#[test]
+fn throughput_of_a_tenant_counts_the_last_interval_as_far_as_the_run_went() {
+    let series = tenant_throughput(&with_tenants(), TenantId::new(1));
+    // 840 B in 100 ns, then 420 B in 50 ns.
+    assert_eq!(series.values.len(), 2);
+    assert!((series.values[0] - 67.2).abs() < 1e-9);
+    assert!((series.values[1] - 67.2).abs() < 1e-9);
+    let nobody = tenant_throughput(&with_tenants(), TenantId::new(7));
+    assert!(nobody.values.is_empty());
+}
+
+#[test]
+fn bins_of_a_tenant_hold_its_messages_only() {
+    let results = with_tenants();
+    let bins = |tenant| tenant_slowdown_bins(&results, TenantId::new(tenant), 20);
+    let sizes = |bins: Vec<SlowdownBin>| bins.iter().map(|bin| bin.upto_bytes).collect::<Vec<_>>();
+    assert_eq!(sizes(bins(0)), [300, 60_000]);
+    assert_eq!(sizes(bins(1)), [900]);
+    assert!(bins(2).is_empty());
+}
+
+#[test]
+fn signals_of_tenants_must_add_up() {
+    let mut results = with_tenants();
+    assert_eq!(check(&results, true), Vec::<String>::new());
+    results.signals.ecn_marks = counted(3);
+    let its = |marks| TenantSignals {
+        ecn_marks: counted(marks),
+        ..TenantSignals::default()
+    };
+    let by_tenant = [("red".to_owned(), its(1)), ("blue".to_owned(), its(2))];
+    results.signals.tenants = Some(by_tenant.into_iter().collect());
+    assert_eq!(check(&results, true), Vec::<String>::new());
+    results.signals.ecn_marks = counted(4);
+    assert!(one_fault(&results, true).contains("4 marks, but tenants had 3"));
+    results.signals.ecn_marks = counted(3);
+    results.messages[1].tenant = TenantId::new(3);
+    assert!(one_fault(&results, true).contains("message 1 belongs to tenant 3"));
+}
+
+fn counted(count: u64) -> Signal {
+    Signal {
+        count,
+        why_zero: None,
     }
 }
 

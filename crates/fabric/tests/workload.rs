@@ -9,7 +9,7 @@ use fairlane_scenario::{
     Error, Flow, HostSet, Inputs, LinkSpec, SizeDistribution, SizePoint, Topology as Shape, Verb,
     Workload,
 };
-use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 use proptest::prelude::*;
 
 fn star(hosts: u32) -> Topology {
@@ -41,7 +41,7 @@ fn inputs(sizes: &[(u64, f64)]) -> Inputs {
 }
 
 fn run(workloads: &[Workload], hosts: u32) -> Result<Vec<MessageSpec>, Error> {
-    generate(workloads, &Inputs::default(), &star(hosts), 1)
+    generate(workloads, &[], &Inputs::default(), &star(hosts), 1)
 }
 
 fn messages(workload: Workload, hosts: u32) -> Vec<MessageSpec> {
@@ -64,6 +64,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         destinations: set("all"),
         class: 3,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -79,6 +80,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         hosts: set(hosts),
         class: 4,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -90,6 +92,7 @@ fn permutation(hosts: &str) -> Workload {
         hosts: set(hosts),
         class: 3,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -101,6 +104,7 @@ fn all_to_all(hosts: &str) -> Workload {
         hosts: set(hosts),
         class: 3,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -113,6 +117,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         hosts,
         class: 3,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -125,6 +130,7 @@ fn flow(source: u32, destination: u32, start: Duration) -> Flow {
         start,
         class,
         destination_port,
+        subflows: 1,
     }
 }
 
@@ -133,6 +139,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         path: None,
         flow,
         verb: Verb::Write,
+        tenant: None,
     }
 }
 
@@ -142,7 +149,13 @@ const TWO_KINDS: [(u64, f64); 3] = [(500, 0.0), (1500, 66.6), (100_000, 100.0)];
 #[test]
 fn poisson_offers_its_load_within_four_standard_errors() {
     let duration = Duration::from_ms(20);
-    let generated = generate(&[poisson(0.4, duration)], &inputs(&TWO_KINDS), &star(16), 7);
+    let generated = generate(
+        &[poisson(0.4, duration)],
+        &[],
+        &inputs(&TWO_KINDS),
+        &star(16),
+        7,
+    );
     let messages = generated.expect("a sound workload");
     let mean = distribution(&TWO_KINDS).mean();
     let count = 16.0 * 0.4 * 100e9 / 8.0 * duration.as_secs_f64() / mean;
@@ -177,7 +190,7 @@ fn poisson_offers_its_load_within_four_standard_errors() {
 fn poisson_gaps_are_exponential_and_destinations_uniform() {
     let fixed = [(1000, 0.0), (1000, 100.0)];
     let workload = poisson(0.8, Duration::from_ms(10));
-    let messages = generate(&[workload], &inputs(&fixed), &star(5), 3).expect("sound");
+    let messages = generate(&[workload], &[], &inputs(&fixed), &star(5), 3).expect("sound");
     let of_host: Vec<_> = messages.iter().filter(|m| m.source.get() == 2).collect();
     let gaps: Vec<f64> = of_host
         .windows(2)
@@ -210,7 +223,7 @@ fn poisson_load_follows_each_sources_own_link() {
     topology.links[1].rate = Rate::from_gbps(25);
     let fixed = [(1000, 0.0), (1000, 100.0)];
     let workload = poisson(0.5, Duration::from_ms(5));
-    let messages = generate(&[workload], &inputs(&fixed), &topology, 3).expect("sound");
+    let messages = generate(&[workload], &[], &inputs(&fixed), &topology, 3).expect("sound");
     let count = |host: u32| messages.iter().filter(|m| m.source.get() == host).count() as f64;
     assert!(
         (count(0) / count(1) - 4.0).abs() < 0.2,
@@ -231,16 +244,17 @@ fn another_host_or_workload_leaves_arrivals_and_sizes_unchanged() {
     let workload = poisson(0.3, Duration::from_us(500));
     let few = generate(
         std::slice::from_ref(&workload),
+        &[],
         &inputs(&TWO_KINDS),
         &star(4),
         9,
     )
     .expect("sound");
     let pair = [workload.clone(), permutation("all")];
-    let many = generate(&pair, &inputs(&TWO_KINDS), &star(9), 9).expect("sound");
+    let many = generate(&pair, &[], &inputs(&TWO_KINDS), &star(9), 9).expect("sound");
     assert!(!of_host(&few).is_empty());
     assert_eq!(of_host(&few), of_host(&many));
-    let other = generate(&[workload], &inputs(&TWO_KINDS), &star(4), 10).expect("sound");
+    let other = generate(&[workload], &[], &inputs(&TWO_KINDS), &star(4), 10).expect("sound");
     assert_ne!(of_host(&few), of_host(&other));
 }
 
@@ -402,6 +416,8 @@ fn flows_keep_their_fields_and_their_order() {
         verb: Verb::Write,
         destination_port: 321,
         after: None,
+        part_of: None,
+        tenant: TenantId::new(0),
     };
     assert_eq!(messages[1], expected);
     assert_eq!(messages[2].source, NodeId::new(1));
@@ -418,8 +434,9 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         path: Some("flow.txt".into()),
         flow: Vec::new(),
         verb: Verb::Write,
+        tenant: None,
     };
-    let messages = generate(&[workload], &inputs, &star(2), 1).expect("sound");
+    let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));
 }
 
@@ -472,16 +489,28 @@ fn workloads_that_cannot_be_are_refused_at_their_key() {
 fn poisson_refuses_loads_that_no_link_carries_and_floods() {
     let sizes = inputs(&TWO_KINDS);
     for load in [0.0, -0.5, 1.01, f64::NAN, f64::INFINITY] {
-        let generated = generate(&[poisson(load, Duration::from_us(9))], &sizes, &star(4), 1);
+        let generated = generate(
+            &[poisson(load, Duration::from_us(9))],
+            &[],
+            &sizes,
+            &star(4),
+            1,
+        );
         assert_eq!(generated.expect_err("no load").place, "workload[0].load");
     }
-    let alone = generate(&[poisson(0.5, Duration::from_us(9))], &sizes, &star(1), 1);
+    let alone = generate(
+        &[poisson(0.5, Duration::from_us(9))],
+        &[],
+        &sizes,
+        &star(1),
+        1,
+    );
     assert_eq!(
         alone.expect_err("nobody to send to").place,
         "workload[0].destinations"
     );
     let flood = poisson(1.0, Duration::from_ms(1_000_000));
-    let flood = generate(&[flood], &inputs(&[(1, 0.0), (1, 100.0)]), &star(4), 1);
+    let flood = generate(&[flood], &[], &inputs(&[(1, 0.0), (1, 100.0)]), &star(4), 1);
     assert_eq!(flood.expect_err("too many").place, "workload[0].kind");
 }
 
@@ -515,7 +544,7 @@ proptest! {
 
     #[test]
     fn permutations_are_derangements(hosts in 2..60u32, seed in any::<u64>()) {
-        let generated = generate(&[permutation("all")], &Inputs::default(), &star(hosts), seed);
+        let generated = generate(&[permutation("all")], &[], &Inputs::default(), &star(hosts), seed);
         let messages = generated.expect("sound");
         let sources: BTreeSet<_> = messages.iter().map(|m| m.source).collect();
         let destinations: BTreeSet<_> = messages.iter().map(|m| m.destination).collect();
@@ -539,14 +568,14 @@ proptest! {
             all_reduce(size, 2, Duration::from_us(us)),
             permutation("all"),
         ];
-        if let Ok(messages) = generate(&workloads, &inputs(&TWO_KINDS), &star(hosts), seed) {
+        if let Ok(messages) = generate(&workloads, &[], &inputs(&TWO_KINDS), &star(hosts), seed) {
             prop_assert!(messages.is_sorted_by_key(|m| m.start));
             for (index, message) in messages.iter().enumerate() {
                 prop_assert!(message.source != message.destination && !message.size.is_zero());
                 prop_assert!(message.source.get() < hosts && message.destination.get() < hosts);
                 prop_assert!(message.after.is_none_or(|after| (after as usize) < index));
             }
-            let again = generate(&workloads, &inputs(&TWO_KINDS), &star(hosts), seed);
+            let again = generate(&workloads, &[], &inputs(&TWO_KINDS), &star(hosts), seed);
             prop_assert_eq!(again, Ok(messages));
         } else {
             prop_assert!(degree >= hosts || size < u64::from(hosts));
@@ -557,7 +586,13 @@ proptest! {
 #[test]
 fn permutations_of_three_are_equally_likely() {
     let turn = |seed| {
-        let messages = generate(&[permutation("all")], &Inputs::default(), &star(3), seed);
+        let messages = generate(
+            &[permutation("all")],
+            &[],
+            &Inputs::default(),
+            &star(3),
+            seed,
+        );
         messages.expect("sound")[0].destination.get()
     };
     let ones = (0..2000).filter(|seed| turn(*seed) == 1).count();

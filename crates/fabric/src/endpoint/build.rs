@@ -6,7 +6,7 @@ use fairlane_engine::{Stream, Wake};
 use fairlane_scenario::{
     Error, HostSet, Inputs, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
 };
-use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, Pair, ValueSizes};
 use crate::MessageSpec;
@@ -14,6 +14,7 @@ use crate::nic::card::{Card, Lock};
 use crate::nic::costs::Costs;
 use crate::packet::NONE;
 use crate::topology::Topology;
+use crate::workload::number_of;
 
 /// Sets the streams of connections apart from those of the fabric's components.
 const STREAMS: u64 = 1 << 63;
@@ -22,8 +23,8 @@ const ORDINARY_PORT: u16 = 100;
 /// Operations of a run have numbers of 32 bits, as messages.
 const FIRST_START_LIMIT: Time = Time::from_ps(u64::MAX / 2);
 
-/// Which channels may share a queue pair: host, server, class and verb.
-type Sharing = (u32, u32, u8, &'static str);
+/// Which channels may share a queue pair: tenant, host, server, class and verb.
+type Sharing = (TenantId, u32, u32, u8, &'static str);
 
 /// Builds what stands behind the `key-value` workloads; `None` if there are none. Queue pairs get
 /// a specification each, behind those of messages.
@@ -49,8 +50,10 @@ pub(crate) fn build(
         host_of,
         hosts: &hosts,
         seed: scenario.seed,
+        tenant: TenantId::default(),
     };
     for (index, workload) in (0u32..).zip(&scenario.workload) {
+        builder.tenant = number_of(&scenario.tenant, index, workload)?;
         builder.workload(index, workload, &loaded.inputs)?;
     }
     let mut endpoints = builder.endpoints;
@@ -107,6 +110,8 @@ struct Builder<'a> {
     host_of: &'a [u32],
     hosts: &'a [NodeId],
     seed: u64,
+    /// That of the workload at hand.
+    tenant: TenantId,
 }
 
 impl Builder<'_> {
@@ -219,7 +224,7 @@ impl Builder<'_> {
         let application = &self.endpoints.applications[application as usize];
         let (host, node, start) = (application.host, application.node, application.start);
         let shares = self.endpoints.policy == Policy::Share;
-        let key = (host, server.get(), class, verb.name());
+        let key = (self.tenant, host, server.get(), class, verb.name());
         if let Some((pair, members)) = self.sharing.get_mut(&key).filter(|_| shares)
             && *members < self.ratio
         {
@@ -255,6 +260,8 @@ impl Builder<'_> {
             verb,
             destination_port: ORDINARY_PORT,
             after: None,
+            part_of: None,
+            tenant: self.tenant,
         });
         pair
     }

@@ -291,6 +291,7 @@ impl World {
             standalone: crate::baseline::standalone(round_trip, size, self.rules.mtu),
             retransmitted: 0,
             outcome,
+            tenant: spec.tenant,
         }
     }
 }

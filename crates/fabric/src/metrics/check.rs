@@ -1,7 +1,7 @@
 //! What must hold of every result.
 
 use super::statistics::completion;
-use crate::{Ending, Flux, MessageRecord, Outcome, Results};
+use crate::{Ending, Flux, MessageRecord, Outcome, Results, Signal, TenantSignals};
 
 /// Messages that are named one by one; a fault of all of them would fill pages.
 const MOST_NAMED: usize = 20;
@@ -9,13 +9,14 @@ const MOST_NAMED: usize = 20;
 /// States each way in which the results can't be true; empty if they can.
 ///
 /// No message is faster than its ideal time, compared as integers; what entered the fabric left it,
-/// was dropped or is under way; drops add up over their reasons; outcomes, finishes and the ending
-/// agree. If `lossless`, no buffer may have overflowed.
+/// was dropped or is under way; drops add up over their reasons, and signals over tenants; outcomes,
+/// finishes and the ending agree. If `lossless`, no buffer may have overflowed.
 pub fn check(results: &Results, lossless: bool) -> Vec<String> {
     let mut faults = messages(results);
     faults.extend(ending(results));
     faults.extend(conservation(results));
     faults.extend(drops(results, lossless));
+    faults.extend(tenants(results));
     faults
 }
 
@@ -120,5 +121,38 @@ fn drops(results: &Results, lossless: bool) -> Vec<String> {
             "{overflowed} packets overflowed a buffer although pauses are on"
         ));
     }
+    faults
+}
+
+/// Every message belongs to a tenant, and what happened to tenants adds up.
+fn tenants(results: &Results) -> Vec<String> {
+    let count = results.tenants.len();
+    let mut strays = results.messages.iter();
+    let stray = strays.find(|message| message.tenant.index() >= count);
+    let mut faults: Vec<String> = stray
+        .map(|stray| {
+            let (id, tenant) = (stray.id, stray.tenant);
+            format!("message {id} belongs to tenant {tenant}, but there are {count}")
+        })
+        .into_iter()
+        .collect();
+    let signals = &results.signals;
+    let Some(by_tenant) = &signals.tenants else {
+        return faults;
+    };
+    let drops: u64 = signals.drops.values().map(|signal| signal.count).sum();
+    let mut adds_up = |what: &str, whole: u64, part: fn(&TenantSignals) -> &Signal| {
+        let parts: u64 = by_tenant.values().map(|its| part(its).count).sum();
+        if parts != whole {
+            faults.push(format!(
+                "there were {whole} {what}, but tenants had {parts}"
+            ));
+        }
+    };
+    let again = signals.retransmissions.count;
+    adds_up("marks", signals.ecn_marks.count, |its| &its.ecn_marks);
+    adds_up("notifications", signals.cnps.count, |its| &its.cnps);
+    adds_up("retransmissions", again, |its| &its.retransmissions);
+    adds_up("drops", drops, |its| &its.drops);
     faults
 }

@@ -7,6 +7,7 @@ mod series;
 mod slowdown;
 mod statistics;
 mod summary;
+mod tenants;
 
 pub use check::check;
 pub use series::{
@@ -15,3 +16,4 @@ pub use series::{
 pub use slowdown::{SlowdownBin, slowdown_bins, standalone_bins};
 pub use statistics::{CdfPoint, Spread, cdf, completion_cdf, fairness, jain, percentile};
 pub use summary::{Summary, WorkloadSummary, goodput_gbps};
+pub use tenants::{LinkShare, Tenancy, TenantSummary, tenant_slowdown_bins, tenant_throughput};

@@ -34,6 +34,16 @@ pub fn throughput(results: &Results) -> TimeSeries {
     })
 }
 
+/// Rate in Gb/s of payload of which there are so many bytes in each interval.
+pub(super) fn payload_over_time(results: &Results, bytes: &[u64]) -> TimeSeries {
+    let mut series = over_time(results, |interval| {
+        let bytes = bytes.get(interval).copied().unwrap_or(0);
+        per_nanosecond(8 * bytes, span(results, interval))
+    });
+    series.values.truncate(bytes.len());
+    series
+}
+
 /// Packets marked by switches in each interval.
 pub fn marks(results: &Results) -> TimeSeries {
     over_time(results, |interval| {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::slowdown::slowdown;
 use super::statistics::{Spread, completion, nanoseconds};
+use super::tenants::Tenancy;
 use crate::{Ending, Flux, MessageRecord, Outcome, Results};
 
 /// What a run amounts to. Everything here is simulated, so that equal runs have equal summaries.
@@ -63,6 +64,9 @@ pub struct Summary {
     pub in_flight: Flux,
     /// The messages of each workload that has any.
     pub workloads: Vec<WorkloadSummary>,
+    /// Tenants, if there are several.
+    #[serde(flatten)]
+    pub tenancy: Option<Tenancy>,
 }
 
 /// The messages of one workload.
@@ -101,7 +105,7 @@ impl Summary {
             unfinished: count(&messages, Outcome::Unfinished),
             failed: count(&messages, Outcome::RetryExceeded),
             bytes: payload(&messages).get(),
-            completed_bytes: completed_payload(results).get(),
+            completed_bytes: completed_bytes(&messages).get(),
             goodput_gbps: goodput_gbps(results),
             data_packets: totals.data_packets,
             transmissions: totals.transmissions,
@@ -118,6 +122,7 @@ impl Summary {
             dropped: totals.dropped,
             in_flight: totals.in_flight,
             workloads: workloads(messages),
+            tenancy: Tenancy::of(results),
         }
     }
 }
@@ -125,17 +130,19 @@ impl Summary {
 /// Payload of completed messages over the time from the first start to the end of the run, in Gb/s;
 /// 0 for no time at all.
 pub fn goodput_gbps(results: &Results) -> f64 {
-    let span = nanoseconds(
-        results
-            .totals
-            .end
-            .saturating_since(results.totals.first_start),
-    );
+    let span = span_ns(results);
     if span > 0.0 {
-        8.0 * completed_payload(results).as_f64() / span
+        let messages: Vec<&MessageRecord> = results.messages.iter().collect();
+        8.0 * completed_bytes(&messages).as_f64() / span
     } else {
         0.0
     }
+}
+
+/// The time from the first start to the end of the run.
+pub(super) fn span_ns(results: &Results) -> f64 {
+    let totals = &results.totals;
+    nanoseconds(totals.end.saturating_since(totals.first_start))
 }
 
 fn ending(ending: &Ending) -> &'static str {
@@ -167,26 +174,23 @@ fn workload(messages: &[&MessageRecord]) -> WorkloadSummary {
     }
 }
 
-fn count(messages: &[&MessageRecord], outcome: Outcome) -> usize {
+pub(super) fn count(messages: &[&MessageRecord], outcome: Outcome) -> usize {
     messages
         .iter()
         .filter(|message| message.outcome == outcome)
         .count()
 }
 
-fn payload(messages: &[&MessageRecord]) -> Bytes {
+pub(super) fn payload(messages: &[&MessageRecord]) -> Bytes {
     messages.iter().map(|message| message.size).sum()
 }
 
-fn completed_payload(results: &Results) -> Bytes {
-    let completed = results
-        .messages
-        .iter()
-        .filter(|message| message.finish.is_some());
+pub(super) fn completed_bytes(messages: &[&MessageRecord]) -> Bytes {
+    let completed = messages.iter().filter(|message| message.finish.is_some());
     completed.map(|message| message.size).sum()
 }
 
-fn spread(
+pub(super) fn spread(
     messages: &[&MessageRecord],
     figure: impl Fn(&MessageRecord) -> Option<f64>,
 ) -> Option<Spread> {

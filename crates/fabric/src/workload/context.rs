@@ -2,7 +2,7 @@
 
 use fairlane_engine::Stream;
 use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution, Verb};
-use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::MessageSpec;
 
@@ -11,7 +11,7 @@ const STREAMS: u64 = 1 << 63;
 /// The stream that belongs to a workload and to no host.
 const SHARED: u32 = u32::MAX;
 /// Messages of a run; 4,096 hosts all to all are just below.
-const MAX_MESSAGES: usize = 1 << 24;
+pub(super) const MAX_MESSAGES: usize = 1 << 24;
 /// No message starts later, so that no time in a run overflows: 106 days.
 const LAST_START: Time = Time::from_ps(u64::MAX / 2);
 /// Destination port of ordinary messages; HPCC's analysis tells messages apart by it.
@@ -24,6 +24,8 @@ pub(super) struct Context<'a> {
     pub(super) seed: u64,
     /// What each message is.
     pub(super) verb: Verb,
+    /// The tenant that it belongs to.
+    pub(super) tenant: TenantId,
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
@@ -126,6 +128,8 @@ impl<'a> Context<'a> {
             verb: self.verb,
             destination_port: ORDINARY_PORT,
             after: None,
+            part_of: None,
+            tenant: self.tenant,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Messages one by one.
 
 use fairlane_scenario::{Error, Flow};
-use fairlane_units::Time;
+use fairlane_units::{Bytes, Time};
 
 use super::context::{Context, Messages};
 use crate::MessageSpec;
@@ -21,11 +21,24 @@ pub(super) fn flows(
             return Err(at(context, index, &error));
         }
         latest = message.start;
-        messages
-            .push(context, message)
-            .map_err(|error| at(context, index, &error))?;
+        for part in parts(message, flow.subflows, messages.next_index()) {
+            messages
+                .push(context, part)
+                .map_err(|error| at(context, index, &error))?;
+        }
     }
     Ok(())
+}
+
+/// The parts of a message that will have the indices from `first` on: as equal as can be.
+fn parts(message: MessageSpec, count: u32, first: u32) -> impl Iterator<Item = MessageSpec> {
+    let whole = message.size.get();
+    let count = u64::from(count).clamp(1, whole);
+    (0..count).map(move |part| MessageSpec {
+        size: Bytes::new(whole / count + u64::from(part < whole % count)),
+        part_of: (count > 1).then_some(first),
+        ..message
+    })
 }
 
 fn message(context: &Context<'_>, flow: &Flow) -> Result<MessageSpec, Error> {

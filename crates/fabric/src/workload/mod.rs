@@ -4,6 +4,7 @@
 //! or a workload leaves the draws of the others as they were.
 
 mod all_reduce;
+mod check;
 mod context;
 mod exchange;
 mod flows;
@@ -12,9 +13,13 @@ mod offered;
 mod order;
 mod poisson;
 
-use fairlane_scenario::{Error, Inputs, Workload};
+use fairlane_scenario::{Error, Inputs, Tenant, Workload, tenant_of};
 
+pub(crate) use check::check;
 pub use offered::{Offered, offered};
+pub(crate) use order::by_start;
+
+use fairlane_units::TenantId;
 
 use crate::MessageSpec;
 use crate::topology::Topology;
@@ -25,14 +30,15 @@ use poisson::Poisson;
 
 /// Generates the messages of `workloads` in order of start; of equal start, in order of generation.
 ///
-/// `inputs` holds the distributions and flow files of the workloads. [`MessageSpec::after`] always
+/// `tenants` are those that the scenario lists, perhaps none; `inputs` holds the distributions and flow files of the workloads. [`MessageSpec::after`] always
 /// names an earlier message.
 ///
 /// # Errors
-/// If a workload names a node that isn't a host, has too few hosts, sends from a host to itself, has
+/// If a workload names a node that isn't a host or a tenant that isn't there, has too few hosts, sends from a host to itself, has
 /// a figure outside its range, or asks for more messages than a run can hold.
 pub fn generate(
     workloads: &[Workload],
+    tenants: &[Tenant],
     inputs: &Inputs,
     topology: &Topology,
     seed: u64,
@@ -45,13 +51,28 @@ pub fn generate(
             index,
             seed,
             verb: workload.verb(),
+            tenant: number_of(tenants, index, workload)?,
             inputs,
             hosts: &hosts,
             rates: &rates,
         };
         add(&context, workload, &mut messages)?;
     }
-    Ok(order::by_start(messages.into_inner()))
+    Ok(by_start(messages.into_inner()))
+}
+
+/// The number of the tenant of a workload.
+pub(crate) fn number_of(
+    tenants: &[Tenant],
+    index: u32,
+    workload: &Workload,
+) -> Result<TenantId, Error> {
+    tenant_of(tenants, workload).ok_or_else(|| {
+        let name = workload.tenant().unwrap_or_default();
+        let message = format!("no tenant is called \"{name}\", expected one of the scenario's");
+        let place = format!("workload[{index}].tenant");
+        Error::new(place, message, "add a [[tenant]] with that name")
+    })
 }
 
 fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> Result<(), Error> {

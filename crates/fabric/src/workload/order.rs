@@ -2,10 +2,11 @@
 
 use crate::MessageSpec;
 
-/// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`] follow.
+/// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`] and
+/// [`MessageSpec::part_of`] follow.
 ///
 /// A predecessor that starts no later and comes earlier also comes earlier in the result.
-pub(super) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
+pub(crate) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
     if messages.is_sorted_by_key(|message| message.start) {
         return messages;
     }
@@ -20,6 +21,7 @@ pub(super) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
         let message = messages[*index as usize];
         MessageSpec {
             after: message.after.map(|after| places[after as usize]),
+            part_of: message.part_of.map(|whole| places[whole as usize]),
             ..message
         }
     };

@@ -1,0 +1,245 @@
+//! What each tenant does to the fabric, counted only if there are several.
+
+use fairlane_scenario::Tenant;
+use fairlane_units::{Bytes, Duration, PortId, Time};
+
+use crate::counters::{Counters, Drop};
+use crate::packet::{Kind, Packet};
+use crate::port::Port;
+use crate::sampler::fold_pairs;
+use crate::world::World;
+use crate::{ContendedPort, TenantRecord};
+
+/// An interval with less time than this many of the largest packets take says nothing of a port.
+const PACKETS_MIN: u64 = 16;
+
+/// Counters of tenants.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    tenants: usize,
+    /// By port and tenant, bytes of data packets sent in this interval.
+    window: Vec<u64>,
+    /// By port and tenant, those sent in intervals before, and in contended ones of these.
+    sent: Vec<u64>,
+    contended: Vec<u64>,
+    ports: Vec<Busy>,
+    pub(crate) tallies: Vec<Tally>,
+    /// By interval and tenant, bytes placed at receivers.
+    placed: Vec<u64>,
+}
+
+/// How busy a port is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    /// Packets of any kind sent in this interval, and bytes sent before it.
+    packets: u64,
+    before: u64,
+    contended_for: Duration,
+}
+
+/// What happened to the packets of a tenant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Bytes placed in this interval, and before it.
+    placed: u64,
+    placed_before: u64,
+    pub(crate) marks: u64,
+    pub(crate) cnps: u64,
+    pub(crate) drops: u64,
+    pub(crate) retransmissions: u64,
+    /// Data packets put on links.
+    pub(crate) transmissions: u64,
+}
+
+impl Ledger {
+    /// Counters for so many tenants; nothing for one, of which the totals say everything.
+    pub(crate) fn new(tenants: usize, ports: usize) -> Option<Box<Self>> {
+        let counters = || vec![0; ports * tenants];
+        (tenants > 1).then(|| {
+            Box::new(Self {
+                tenants,
+                window: counters(),
+                sent: counters(),
+                contended: counters(),
+                ports: vec![Busy::default(); ports],
+                tallies: vec![Tally::default(); tenants],
+                placed: Vec::new(),
+            })
+        })
+    }
+
+    #[inline]
+    fn on_transmission(&mut self, port: u32, packet: &Packet) {
+        self.ports[port as usize].packets += 1;
+        if packet.kind == Kind::Data {
+            let tenant = usize::from(packet.tenant);
+            self.window[port as usize * self.tenants + tenant] += u64::from(packet.wire);
+            self.tallies[tenant].transmissions += 1;
+        }
+    }
+
+    /// Ends an interval that lasted for `span`, before the ports forget how long their queues were.
+    fn end_interval(&mut self, ports: &[Port], span: Duration, gap: u64, largest: u64) {
+        for (number, port) in ports.iter().enumerate() {
+            let busy = &mut self.ports[number];
+            let bytes = port.sent_bytes - busy.before + gap * busy.packets;
+            let contended = is_contended(port, bytes, span, largest);
+            if contended {
+                busy.contended_for += span;
+            }
+            (busy.packets, busy.before) = (0, port.sent_bytes);
+            for at in number * self.tenants..(number + 1) * self.tenants {
+                let sent = std::mem::take(&mut self.window[at]);
+                self.sent[at] += sent;
+                self.contended[at] += if contended { sent } else { 0 };
+            }
+        }
+        for tally in &mut self.tallies {
+            let placed = std::mem::take(&mut tally.placed);
+            tally.placed_before += placed;
+            self.placed.push(placed);
+        }
+    }
+
+    /// Makes one interval of every two.
+    fn halve(&mut self) {
+        fold_pairs(&mut self.placed, self.tenants, |a, b| a + b);
+    }
+
+    /// The ports that were contended, in order.
+    fn contended_ports(&self) -> Vec<ContendedPort> {
+        let numbered = (0u32..).zip(&self.ports);
+        let contended = numbered.filter(|(_, busy)| !busy.contended_for.is_zero());
+        let record = |(number, busy): (u32, &Busy)| {
+            let at = number as usize * self.tenants;
+            let counters = at..at + self.tenants;
+            ContendedPort {
+                port: PortId::new(number),
+                contended_for: busy.contended_for,
+                sent: self.sent[counters.clone()].to_vec(),
+                contended: self.contended[counters].to_vec(),
+            }
+        };
+        contended.map(record).collect()
+    }
+
+    fn placed_by(&self, tenant: usize) -> Vec<u64> {
+        let rows = self.placed.chunks_exact(self.tenants);
+        rows.map(|row| row[tenant]).collect()
+    }
+}
+
+/// Whether `bytes`, gaps included, took 90 % of `span`, or the queue passed kmin in it.
+fn is_contended(port: &Port, bytes: u64, span: Duration, largest: u64) -> bool {
+    let room = u128::from(port.rate.as_bps()) * u128::from(span.as_ps());
+    let bits = |bytes: u64| u128::from(bytes) * 8 * 1_000_000_000_000;
+    if room < bits(PACKETS_MIN * largest) {
+        return false;
+    }
+    let queued = port.on_switch && port.waiting_max > u64::from(port.marking.kmin);
+    queued || bits(bytes) * 10 >= room * 9
+}
+
+impl Counters {
+    /// What happened so far to the packets of a tenant, if tenants are counted.
+    #[inline]
+    fn tally(&mut self, tenant: u16) -> Option<&mut Tally> {
+        let ledger = self.ledger.as_deref_mut()?;
+        ledger.tallies.get_mut(usize::from(tenant))
+    }
+
+    /// Payload has been placed at a receiver.
+    #[inline]
+    pub(crate) fn on_placed(&mut self, tenant: u16, placed: Bytes) {
+        self.placed += placed.get();
+        if let Some(tally) = self.tally(tenant) {
+            tally.placed += placed.get();
+        }
+    }
+
+    /// A switch has marked a packet.
+    #[inline]
+    pub(crate) fn on_mark(&mut self, tenant: u16) {
+        self.marks += 1;
+        if let Some(tally) = self.tally(tenant) {
+            tally.marks += 1;
+        }
+    }
+
+    /// A reply has reached the sender of data; `notifies` says that it tells of congestion.
+    #[inline]
+    pub(crate) fn on_reply(&mut self, tenant: u16, notifies: bool) {
+        self.cnps += u64::from(notifies);
+        if let Some(tally) = self.tally(tenant) {
+            tally.cnps += u64::from(notifies);
+        }
+    }
+
+    /// A packet has been made; `again` says that it isn't the first of its kind.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, tenant: u16, again: bool) {
+        self.retransmissions += u64::from(again);
+        if let Some(tally) = self.tally(tenant) {
+            tally.retransmissions += u64::from(again);
+        }
+    }
+
+    /// A packet is lost.
+    pub(crate) fn on_drop(&mut self, tenant: u16, wire: u16, reason: Drop) {
+        self.drops[reason as usize] += 1;
+        self.dropped.add(wire);
+        if let Some(tally) = self.tally(tenant) {
+            tally.drops += 1;
+        }
+    }
+}
+
+impl World {
+    /// A packet is about to be put on the link of a port, and somebody wants to know.
+    #[inline(never)]
+    pub(crate) fn observe(&mut self, port: u32, at: u32) {
+        if self.capture.is_on() {
+            self.capture(port, at, true);
+        }
+        if let Some(ledger) = &mut self.counters.ledger {
+            ledger.on_transmission(port, self.packets.get(at));
+        }
+    }
+
+    /// Ends an interval that began at `begin`.
+    pub(crate) fn end_interval(&mut self, begin: Time) {
+        let span = self.engine.now() - begin;
+        let (gap, largest) = (self.rules.gap, self.rules.largest());
+        if let Some(ledger) = &mut self.counters.ledger {
+            ledger.end_interval(&self.ports, span, gap.into(), largest.into());
+        }
+    }
+
+    /// Two intervals have become one.
+    pub(crate) fn halve_intervals(&mut self) {
+        if let Some(ledger) = &mut self.counters.ledger {
+            ledger.halve();
+        }
+    }
+
+    pub(crate) fn tenant_records(&self) -> Vec<TenantRecord> {
+        let record = |(number, tenant): (usize, &Tenant)| {
+            let ledger = self.counters.ledger.as_deref();
+            let tally = ledger.map(|ledger| &ledger.tallies[number]);
+            TenantRecord {
+                name: tenant.name.clone(),
+                weight: tenant.weight,
+                placed: Bytes::new(tally.map_or(self.counters.placed, |tally| {
+                    tally.placed_before + tally.placed
+                })),
+                placed_series: ledger.map_or_else(Vec::new, |ledger| ledger.placed_by(number)),
+            }
+        };
+        self.tenants.iter().enumerate().map(record).collect()
+    }
+
+    pub(crate) fn contended_ports(&self) -> Vec<ContendedPort> {
+        let ledger = self.counters.ledger.as_deref();
+        ledger.map_or_else(Vec::new, Ledger::contended_ports)
+    }
+}

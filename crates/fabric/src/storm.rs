@@ -1,0 +1,124 @@
+//! Hosts that misuse pauses: they pause what their switch sends to them.
+
+use fairlane_scenario::PauseFault;
+use fairlane_units::{Bytes, Duration, NodeId, Time};
+use fairlane_wire::Opcode;
+
+use crate::TraceEvent;
+use crate::packet::{Kind, Packet};
+use crate::world::{World, control};
+
+/// The longest pause that one frame asks for: 65535 times the time of 512 bits (IEEE 802.3, annex
+/// 31B.2). A host repeats its frame when half of it has passed.
+const LONGEST_PAUSE: Bytes = Bytes::new(65_535 * 512 / 8);
+
+/// One host's pauses.
+#[derive(Clone, Copy, Debug)]
+struct Storm {
+    host: NodeId,
+    class: u8,
+    duration: Duration,
+    period: Option<Duration>,
+    /// When the pause that comes next, or that is on, begins.
+    begin: Time,
+    /// When the next frame is sent; nothing once all have been.
+    next: Option<Time>,
+}
+
+/// The pauses of all hosts that misuse them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Storms {
+    storms: Vec<Storm>,
+    /// The latest end of a pause that has begun.
+    latest_end: Option<Time>,
+}
+
+impl Storms {
+    pub(crate) fn new(faults: &[PauseFault]) -> Self {
+        let storm = |fault: &PauseFault| {
+            let begin = Time::ZERO + fault.start;
+            Storm {
+                host: NodeId::new(fault.host),
+                class: fault.class,
+                duration: fault.duration,
+                period: fault.period,
+                begin,
+                next: Some(begin),
+            }
+        };
+        Self {
+            storms: faults.iter().map(storm).collect(),
+            latest_end: None,
+        }
+    }
+
+    /// Whether a host was pausing at `now` or up to `before` earlier.
+    pub(crate) fn were_on(&self, now: Time, before: Duration) -> bool {
+        self.latest_end
+            .is_some_and(|end| end.saturating_add(before) > now)
+    }
+
+    fn next(&self) -> Option<Time> {
+        self.storms.iter().filter_map(|storm| storm.next).min()
+    }
+}
+
+impl Storm {
+    /// The frame that is due, and what comes after it when frames are repeated every `repeat`:
+    /// whether it pauses, or ends the pause.
+    fn advance(&mut self, now: Time, repeat: Duration) -> bool {
+        let end = self.begin + self.duration;
+        let pauses = now < end;
+        self.next = if pauses {
+            Some(now.saturating_add(repeat).min(end))
+        } else {
+            self.period.map(|period| {
+                self.begin = self.begin.saturating_add(period);
+                self.begin
+            })
+        };
+        pauses
+    }
+}
+
+impl World {
+    /// Schedules the next frame of a host that misuses pauses.
+    pub(crate) fn start_storms(&mut self) {
+        if let Some(at) = self.storms.next() {
+            self.schedule_control(at, control::STORM);
+        }
+    }
+
+    pub(crate) fn on_storm(&mut self) {
+        let now = self.now();
+        for index in 0..self.storms.storms.len() {
+            if self.storms.storms[index].next == Some(now) {
+                self.storm(index);
+            }
+        }
+        self.start_storms();
+    }
+
+    fn storm(&mut self, index: usize) {
+        let now = self.now();
+        let storm = &mut self.storms.storms[index];
+        let host = self.host_of[storm.host.index()];
+        let port = self.nics[host as usize].port;
+        let repeat = LONGEST_PAUSE.serialization(self.ports[port as usize].rate) / 2;
+        let (end, class) = (storm.begin + storm.duration, storm.class);
+        let pauses = storm.advance(now, repeat);
+        self.storms.latest_end = self.storms.latest_end.max(Some(end));
+        let kind = if pauses { Kind::Pause } else { Kind::Resume };
+        // Of a pause frame the opcode has no meaning.
+        let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
+        packet.epoch = self.epoch;
+        let at = self.packets.alloc(packet);
+        self.counters.pause_transmissions += 1;
+        let replies = &mut self.nics[host as usize].replies;
+        replies.push_behind(&mut self.packets, at, |packet| packet.kind.is_pause_frame());
+        if self.tracer.is_on() {
+            self.trace(port, at, TraceEvent::Enqueued);
+        }
+        self.send_from_host(host);
+    }
+}

@@ -1,0 +1,202 @@
+//! Scopes on a fabric: what they leave as it is, and what they divide.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod common;
+
+use common::{complete, flows, loaded, run, star};
+use fairlane_fabric::Results;
+
+const SHARED: [&str; 3] = ["destination-unsplit", "pair", "tenant"];
+
+/// Two switches with two hosts each, tenants red (hosts 0 and 2) and blue (1 and 3), and messages: source,
+/// destination, bytes, subflows; those of host 0 are red's.
+fn dumbbell(list: &[(u32, u32, u64, u32)]) -> String {
+    let link = "{ rate = \"100Gb/s\", delay = \"1us\" }";
+    let mut text = format!(
+        "topology = {{ kind = \"dumbbell\", left = 2, right = 2, host_link = {link}, core_link = {link} }}\n\
+         tenant = [{{ name = \"red\", hosts = \"0,2\" }}, {{ name = \"blue\", hosts = \"1,3\" }}]\n"
+    );
+    for (tenant, host) in [("red", 0), ("blue", 1)] {
+        let own = list.iter().filter(|(source, ..)| *source == host);
+        text += &format!("[[workload]]\nkind = \"flows\"\ntenant = \"{tenant}\"\n");
+        for (source, destination, size, subflows) in own {
+            text += &format!(
+                "[[workload.flow]]\nsource = {source}\ndestination = {destination}\n\
+                 size = \"{size}B\"\nsubflows = {subflows}\n"
+            );
+        }
+    }
+    text
+}
+
+fn finishes(results: &Results) -> Vec<u64> {
+    let mut all: Vec<_> = results.messages.iter().collect();
+    all.sort_by_key(|message| message.id);
+    all.iter()
+        .map(|message| message.finish.map_or(u64::MAX, |at| at.as_ps()))
+        .collect()
+}
+
+/// Payload per tenant when the run stops.
+fn placed(results: &Results) -> Vec<f64> {
+    results
+        .tenants
+        .iter()
+        .map(|tenant| tenant.placed.as_f64())
+        .collect()
+}
+
+#[test]
+fn one_queue_pair_to_each_destination_is_controlled_alike_in_every_scope() {
+    let text = dumbbell(&[(0, 2, 10_000_000, 1), (1, 3, 10_000_000, 1)]);
+    let alone = complete(&loaded(&text, &["congestion.scope=\"qp\""]));
+    assert!(alone.signals.ecn_marks.count > 0);
+    for scope in SHARED {
+        let scope = format!("congestion.scope=\"{scope}\"");
+        // Credit, shares and coupling differ from a queue pair's own control by design.
+        let plain = [
+            "congestion.tenant.express=false",
+            "congestion.tenant.shares=false",
+            "congestion.tenant.inheritance=false",
+        ];
+        let sets: Vec<&str> = [scope.as_str()].into_iter().chain(plain).collect();
+        let shared = complete(&loaded(&text, &sets));
+        assert_eq!(finishes(&shared), finishes(&alone), "{scope}");
+    }
+}
+
+#[test]
+fn without_control_everybody_sends_at_line_rate() {
+    let text = dumbbell(&[(0, 2, 5_000_000, 1), (1, 3, 5_000_000, 1)]);
+    for algorithm in ["dcqcn", "hpcc", "swift"] {
+        let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
+        let free = complete(&loaded(&text, &["congestion.scope=\"none\"", &algorithm]));
+        let fixed = complete(&loaded(&text, &["congestion.algorithm=\"fixed\""]));
+        assert_eq!(finishes(&free), finishes(&fixed), "{algorithm}");
+    }
+}
+
+#[test]
+fn sixteen_queue_pairs_gain_only_where_each_has_a_rate_of_its_own() {
+    let mut list = vec![(1, 3, 200_000_000, 1)];
+    list.extend([(0, 2, 20_000_000, 1); 16]);
+    let text = dumbbell(&list);
+    let share = |scope: &str| {
+        let scope = format!("congestion.scope=\"{scope}\"");
+        let results = run(&loaded(&text, &[&scope, "stop=\"3ms\""]));
+        let placed = placed(&results);
+        placed[0] / (placed[0] + placed[1])
+    };
+    assert!(share("qp") > 0.7, "{}", share("qp"));
+    assert!(share("destination-unsplit") > 0.6);
+    for scope in ["pair", "tenant"] {
+        let share = share(scope);
+        assert!((0.3..=0.55).contains(&share), "{scope}: {share}");
+    }
+}
+
+#[test]
+fn subflows_share_what_one_connection_has() {
+    let text = |subflows| dumbbell(&[(0, 2, 200_000_000, subflows), (1, 3, 200_000_000, 1)]);
+    let share = |subflows, scope: &str| {
+        let scope = format!("congestion.scope=\"{scope}\"");
+        let results = run(&loaded(&text(subflows), &[&scope, "stop=\"3ms\""]));
+        let placed = placed(&results);
+        placed[0] / (placed[0] + placed[1])
+    };
+    assert!(share(8, "qp") > 1.3 * share(1, "qp"));
+    for scope in ["pair", "tenant"] {
+        let (one, eight) = (share(1, scope), share(8, scope));
+        assert!(
+            (0.9..=1.1).contains(&(eight / one)),
+            "{scope}: {one} {eight}"
+        );
+    }
+}
+
+#[test]
+fn every_verb_and_algorithm_completes_in_every_scope() {
+    let traffic = flows(&[
+        (0, 2, 300_000, "0ns"),
+        (1, 2, 300_000, "0ns"),
+        (0, 2, 20, "1us"),
+        (3, 2, 100_000, "5us"),
+    ]);
+    for scope in SHARED {
+        for algorithm in [
+            "dcqcn", "hpcc", "swift", "timely", "dctcp", "powertcp", "fixed",
+        ] {
+            for verb in ["write", "send", "read"] {
+                let scope = format!("congestion.scope=\"{scope}\"");
+                let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
+                let verb = format!("workload.0.verb=\"{verb}\"");
+                let text = format!("{}{traffic}", star(4));
+                let results = complete(&loaded(&text, &[&scope, &algorithm, &verb]));
+                assert_eq!(results.messages.len(), 4);
+            }
+        }
+    }
+}
+
+#[test]
+fn scopes_survive_loss_and_notifications_apart() {
+    let traffic = flows(&[(0, 2, 3_000_000, "0ns"), (1, 2, 3_000_000, "0ns")]);
+    for scope in SHARED {
+        let scope = format!("congestion.scope=\"{scope}\"");
+        let text = format!("{}{traffic}", star(3));
+        let lossy = ["faults.loss_rate=0.001", "transport.ack_timeout=\"200us\""];
+        complete(&loaded(&text, &[&scope, lossy[0], lossy[1]]));
+        let apart = complete(&loaded(&text, &[&scope, "congestion.notification=\"cnp\""]));
+        assert!(apart.signals.cnps.count > 0);
+        complete(&loaded(
+            &text,
+            &[&scope, "switch.pfc.enabled=false", lossy[1]],
+        ));
+    }
+}
+
+#[test]
+fn ingress_ports_take_turns_if_asked() {
+    // Three hosts on one side of a star send to one: two of them over links of their own.
+    let text = dumbbell(&[(0, 2, 100_000_000, 1), (1, 3, 100_000_000, 1)]);
+    let free = ["congestion.scope=\"none\"", "stop=\"1ms\""];
+    let results = run(&loaded(
+        &text,
+        &[free[0], free[1], "switch.arbitration=\"ingress\""],
+    ));
+    let placed = placed(&results);
+    assert!((placed[0] / placed[1] - 1.0).abs() < 0.01, "{placed:?}");
+}
+
+#[test]
+fn switches_that_know_tenants_bring_them_to_their_parts() {
+    // Four senders of red's against one of blue's, over one link, each with a queue pair of its own.
+    let link = "{ rate = \"100Gb/s\", delay = \"1us\" }";
+    let mut text = format!(
+        "topology = {{ kind = \"dumbbell\", left = 5, right = 5, host_link = {link}, core_link = {link} }}\n\
+         stop = \"4ms\"\n\
+         tenant = [{{ name = \"red\", hosts = \"0-3,5-8\" }}, {{ name = \"blue\", hosts = \"4,9\" }}]\n"
+    );
+    text += "[[workload]]\nkind = \"flows\"\ntenant = \"red\"\n";
+    for host in 0..4 {
+        text += &format!(
+            "[[workload.flow]]\nsource = {host}\ndestination = {}\nsize = \"100MB\"\n",
+            host + 5
+        );
+    }
+    text += "[[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n\
+             [[workload.flow]]\nsource = 4\ndestination = 9\nsize = \"100MB\"\n";
+    for algorithm in ["dcqcn", "hpcc"] {
+        let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
+        let share = |feedback: &str| {
+            let placed = placed(&run(&loaded(&text, &[&algorithm, feedback])));
+            placed[1] / (placed[0] + placed[1])
+        };
+        let (without, with) = (
+            share("switch.tenant_feedback=false"),
+            share("switch.tenant_feedback=true"),
+        );
+        assert!(without < 0.3, "{algorithm}: {without}");
+        assert!(with > without + 0.1, "{algorithm}: {without} {with}");
+    }
+}
