@@ -1,0 +1,36 @@
+//! A few bandwidth-delay products to one destination, then on to the next.
+//!
+//! The attack that remains where a pair of hosts is a unit of control, and where a new pair is held back
+//! for its first round trips only: `bdps` says how long a pair is used. Not published; S2 rotates by one.
+
+use fairlane_fabric::MessageSpec;
+use fairlane_scenario::Error;
+
+use crate::plan::Draft;
+use crate::rotation::{Chain, Rotation};
+use crate::scene::{Scene, Window};
+
+/// Messages under way from each host: one arrives while the next is sent.
+const OUTSTANDING: u32 = 2;
+
+pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Result<(), Error> {
+    let size = scene.trip.bdp * u64::from(scene.attack.bdps.unwrap_or(1));
+    let outstanding = scene.attack.outstanding.unwrap_or(OUTSTANDING);
+    let count = scene.pieces(window, size, outstanding)?;
+    for source in &scene.sources {
+        let stream = scene.stream(source.get());
+        let rotation = Rotation::new(&scene.destinations, Some(*source), stream);
+        let mut rotation = rotation.ok_or_else(|| scene.nobody(*source))?;
+        let mut chain = Chain::new(outstanding);
+        for _ in 0..count {
+            let message = MessageSpec {
+                source: *source,
+                destination: rotation.next(),
+                size,
+                ..scene.template(window.start)
+            };
+            chain.push(draft, message);
+        }
+    }
+    Ok(())
+}

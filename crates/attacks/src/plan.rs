@@ -1,0 +1,226 @@
+//! The traffic of a run with an attack.
+
+use fairlane_fabric::{MessageSpec, Simulation, messages};
+use fairlane_scenario::{Attack, AttackKind, Error, Loaded, validate};
+use fairlane_units::{TenantId, Time};
+
+use crate::scene::{Scene, Window};
+use crate::{
+    cache_flood, churn, nic_hog, paced, parallel, pfc_storm, pulse, rotating_incast,
+    shuffled_overlay, staggered,
+};
+
+/// A scenario with its attack carried out, ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scenario with what the attack changes in it: its end, pauses, workloads of connections that
+    /// stay open.
+    pub loaded: Loaded,
+    /// The messages of all tenants, in order of start; a message's place is its
+    /// [number in the results](fairlane_fabric::MessageRecord::id).
+    pub messages: Vec<MessageSpec>,
+    /// For each message, the honest message that it is or is a piece of, by the place of that among the
+    /// [messages of the workloads](fairlane_fabric::messages); nothing for traffic of the attack's own.
+    pub jobs: Vec<Option<u32>>,
+    /// Which honest messages the attack has cut, in ascending order.
+    pub cut: Vec<u32>,
+    /// The attacker's number, if there is an attack.
+    pub attacker: Option<TenantId>,
+    /// When traffic of the attack's own is sent.
+    pub window: Option<Window>,
+}
+
+impl Plan {
+    /// Carries out the attack of a scenario; without one, the messages are those of its workloads.
+    ///
+    /// # Errors
+    /// If topology and workloads don't fit together, or the attack has nothing to work on.
+    pub fn new(loaded: &Loaded) -> Result<Self, Error> {
+        let honest = messages(loaded)?;
+        let Some(attack) = &loaded.scenario.attack else {
+            return Ok(Draft::of(&honest, None).finish(loaded.clone(), None, None));
+        };
+        let scene = Scene::new(loaded, attack, &honest)?;
+        let idle = (!attack.is_transform()).then_some(scene.tenant);
+        let mut draft = Draft::of(&honest, idle);
+        let mut changed = loaded.clone();
+        let window = if attack.is_transform() {
+            if !attack.honest {
+                transform(&scene, &mut draft)?;
+            }
+            None
+        } else {
+            let window = scene.window()?;
+            changed.scenario.stop = Some(window.end - Time::ZERO);
+            add(&scene, window, (&mut draft, &mut changed))?;
+            validate(&changed.scenario, &changed.inputs)?;
+            Some(window)
+        };
+        Ok(draft.finish(changed, Some(scene.tenant), window))
+    }
+
+    /// The simulation of this traffic.
+    ///
+    /// # Errors
+    /// If topology, messages or buffers don't fit together.
+    pub fn simulation(&self) -> Result<Simulation, Error> {
+        Simulation::with_messages(&self.loaded, self.messages.clone())
+    }
+}
+
+fn transform(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
+    match scene.attack.kind {
+        AttackKind::Parallel => parallel::cut(scene, draft),
+        AttackKind::Staggered => staggered::cut(scene, draft),
+        _ => shuffled_overlay::cut(scene, draft),
+    }
+}
+
+/// Adds traffic of the attack's own.
+fn add(
+    scene: &Scene<'_>,
+    window: Window,
+    (draft, loaded): (&mut Draft, &mut Loaded),
+) -> Result<(), Error> {
+    let Attack { kind, honest, .. } = *scene.attack;
+    match kind {
+        AttackKind::Parallel | AttackKind::Staggered => Ok(()),
+        AttackKind::PfcStorm => pfc_storm::add(scene, window, (draft, loaded)),
+        AttackKind::CacheFlood => cache_flood::add(scene, window, loaded),
+        AttackKind::Pulse => pulse::add(scene, window, draft),
+        AttackKind::Paced => paced::add(scene, window, draft),
+        AttackKind::ShuffledOverlay => shuffled_overlay::add(scene, window, draft),
+        AttackKind::NicHog => nic_hog::add(scene, window, draft),
+        AttackKind::Churn | AttackKind::RotatingIncast if honest => {
+            draft.add_bulk(scene, window, &scene.partners()?);
+            Ok(())
+        }
+        AttackKind::Churn => churn::add(scene, window, draft),
+        AttackKind::RotatingIncast => rotating_incast::add(scene, window, draft),
+    }
+}
+
+/// Messages in the order in which they were thought of.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    messages: Vec<(MessageSpec, Option<u32>)>,
+    cut: Vec<u32>,
+}
+
+impl Draft {
+    /// The honest messages but those of tenant `idle`.
+    fn of(honest: &[MessageSpec], idle: Option<TenantId>) -> Self {
+        let mut messages = Vec::with_capacity(honest.len());
+        let mut places = Vec::with_capacity(honest.len());
+        for (message, job) in honest.iter().zip(0u32..) {
+            places.push(narrow(messages.len()));
+            if Some(message.tenant) != idle {
+                // A message waits for another of its workload, and so of its tenant.
+                let moved = |other: u32| places[other as usize];
+                let message = MessageSpec {
+                    after: message.after.map(moved),
+                    part_of: message.part_of.map(moved),
+                    ..*message
+                };
+                messages.push((message, Some(job)));
+            }
+        }
+        Self {
+            messages,
+            cut: Vec::new(),
+        }
+    }
+
+    /// Adds a message of the attack's own and returns what others name it by.
+    pub(crate) fn push(&mut self, message: MessageSpec) -> u32 {
+        self.messages.push((message, None));
+        u32::try_from(self.messages.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// One message from each source to its partner that takes longer than the window.
+    pub(crate) fn add_bulk(
+        &mut self,
+        scene: &Scene<'_>,
+        window: Window,
+        partners: &[(fairlane_units::NodeId, fairlane_units::NodeId)],
+    ) {
+        for (source, destination) in partners {
+            self.push(MessageSpec {
+                source: *source,
+                destination: *destination,
+                size: scene.backlog(*source, window),
+                ..scene.template(window.start)
+            });
+        }
+    }
+
+    /// Replaces each honest message for which `pieces` has any by those. What waited for the message
+    /// waits for its last piece; [`MessageSpec::after`] of a piece names another piece of the message,
+    /// counted from 0, and pieces without wait for what the message waited for.
+    pub(crate) fn replace(&mut self, pieces: impl Fn(u32, &MessageSpec) -> Vec<MessageSpec>) {
+        let before = std::mem::take(&mut self.messages);
+        // Of each message, what waits for it waits for; and where it is, unless it was cut.
+        let (mut last, mut whole) = (Vec::with_capacity(before.len()), Vec::new());
+        for (message, job) in before {
+            let parts = job.map_or_else(Vec::new, |job| pieces(job, &message));
+            let predecessor = message.after.map(|after| last[after as usize]);
+            let first = narrow(self.messages.len());
+            whole.push(parts.is_empty().then_some(first));
+            if parts.is_empty() {
+                let whole_of = |part: u32| whole.get(part as usize).copied().flatten();
+                let message = MessageSpec {
+                    after: predecessor,
+                    part_of: message.part_of.and_then(whole_of),
+                    ..message
+                };
+                self.messages.push((message, job));
+            } else {
+                self.cut.push(narrow(last.len()));
+            }
+            for part in parts {
+                let piece = MessageSpec {
+                    after: part.after.map(|after| first + after).or(predecessor),
+                    // To the card each is a message like any other.
+                    part_of: None,
+                    ..part
+                };
+                self.messages.push((piece, job));
+            }
+            last.push(narrow(self.messages.len() - 1));
+        }
+    }
+
+    /// Sorts by start; of equal start, messages stay in order.
+    fn finish(self, loaded: Loaded, attacker: Option<TenantId>, window: Option<Window>) -> Plan {
+        let count = narrow(self.messages.len());
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by_key(|index| self.messages[*index as usize].0.start);
+        let mut places = vec![0; self.messages.len()];
+        for (place, index) in (0u32..).zip(&order) {
+            places[*index as usize] = place;
+        }
+        let mut plan = Plan {
+            loaded,
+            messages: Vec::with_capacity(order.len()),
+            jobs: Vec::with_capacity(order.len()),
+            cut: self.cut,
+            attacker,
+            window,
+        };
+        for index in order {
+            let (message, job) = self.messages[index as usize];
+            let moved = |other: u32| places[other as usize];
+            plan.messages.push(MessageSpec {
+                after: message.after.map(moved),
+                part_of: message.part_of.map(moved),
+                ..message
+            });
+            plan.jobs.push(job);
+        }
+        plan
+    }
+}
+
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

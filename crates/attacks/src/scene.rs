@@ -1,0 +1,279 @@
+//! What an attack is made from: the attacker, the fabric, and the time.
+
+use fairlane_engine::Stream;
+use fairlane_fabric::{BaseRoundTrip, MessageSpec, base_round_trip};
+use fairlane_scenario::{Attack, Error, HostSet, Loaded, Scenario, Verb, Workload, hosts, layout};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
+
+use crate::rotation::shuffle;
+
+/// Sets the streams of attacks apart from those of workloads and of the fabric's components.
+const STREAMS: u64 = 1 << 60;
+/// Messages of an attack; a run holds no more in all.
+pub(crate) const MOST_MESSAGES: u64 = 1 << 24;
+/// Destination port of ordinary messages.
+const ORDINARY_PORT: u16 = 100;
+/// What RDMA traffic has where nothing is said.
+const USUAL_CLASS: u8 = 3;
+
+/// The stream that belongs to no host.
+pub(crate) const SHARED: u32 = u32::MAX;
+
+/// An attack in its surroundings.
+pub(crate) struct Scene<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) attack: &'a Attack,
+    /// The attacker's number and name.
+    pub(crate) tenant: TenantId,
+    pub(crate) name: String,
+    /// The attacker's hosts, in ascending order.
+    pub(crate) own: Vec<NodeId>,
+    /// The hosts that send, and those that receive.
+    pub(crate) sources: Vec<NodeId>,
+    pub(crate) destinations: Vec<NodeId>,
+    pub(crate) trip: BaseRoundTrip,
+    /// The honest messages of all tenants, in order of start.
+    pub(crate) honest: &'a [MessageSpec],
+    all: Vec<NodeId>,
+    /// Rates of hosts' links by node number.
+    rates: Vec<Rate>,
+}
+
+/// When traffic of an attack's own is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// When it begins.
+    pub start: Time,
+    /// When it ends.
+    pub end: Time,
+}
+
+impl Window {
+    /// How long it is.
+    pub fn span(&self) -> Duration {
+        self.end - self.start
+    }
+}
+
+impl<'a> Scene<'a> {
+    /// # Errors
+    /// If the attacker or its hosts aren't there, or the fabric can't be built.
+    pub(crate) fn new(
+        loaded: &'a Loaded,
+        attack: &'a Attack,
+        honest: &'a [MessageSpec],
+    ) -> Result<Self, Error> {
+        let Loaded { scenario, inputs } = loaded;
+        let all = hosts(scenario, inputs);
+        let (tenant, name, set) = attacker(scenario, attack)?;
+        let resolve = |set: &HostSet, key: &str| {
+            let resolved = set.resolve(&all);
+            resolved.map_err(|error| error_at(key, error.message, &error.hint))
+        };
+        let own = resolve(&set, "tenant")?;
+        let members = |set: &Option<HostSet>, key: &str| match set {
+            Some(set) => resolve(set, key),
+            None => Ok(own.clone()),
+        };
+        let sources = members(&attack.sources, "sources")?;
+        let destinations = members(&attack.destinations, "destinations")?;
+        Ok(Self {
+            scenario,
+            attack,
+            tenant,
+            name,
+            sources,
+            destinations,
+            own,
+            trip: base_round_trip(loaded)?,
+            honest,
+            rates: host_rates(loaded),
+            all,
+        })
+    }
+
+    /// Random numbers that belong to one part of the attack.
+    pub(crate) fn stream(&self, number: u32) -> Stream {
+        Stream::new(self.scenario.seed, STREAMS | u64::from(number))
+    }
+
+    /// Size of a piece: what is stated, else the bandwidth-delay product.
+    pub(crate) fn piece(&self) -> Bytes {
+        self.attack
+            .piece
+            .unwrap_or(self.trip.bdp)
+            .max(Bytes::new(1))
+    }
+
+    /// Hosts that aren't the attacker's sources.
+    pub(crate) fn others(&self) -> Vec<NodeId> {
+        let mut others = self.all.clone();
+        others.retain(|host| self.sources.binary_search(host).is_err());
+        others
+    }
+
+    /// When traffic of its own is sent: until the run stops or, if nothing stops it, until the last
+    /// message of a workload is due.
+    ///
+    /// # Errors
+    /// If there is nothing that says when it ends, or it would end before it begins.
+    pub(crate) fn window(&self) -> Result<Window, Error> {
+        let start = self.attack.start.unwrap_or_default();
+        let stated = self.attack.duration.map(|span| start + span);
+        let stop = self.scenario.stop;
+        let end = match (stated, stop) {
+            (Some(end), Some(stop)) => end.min(stop),
+            (Some(end), None) | (None, Some(end)) => end,
+            (None, None) => self.last_due(),
+        };
+        if end <= start {
+            let message = format!(
+                "is missing: the attack begins at {start}, and what is there ends at {end}"
+            );
+            let hint = "write how long it goes on, such as duration = \"5ms\"";
+            return Err(error_at("duration", message, hint));
+        }
+        Ok(Window {
+            start: Time::ZERO + start,
+            end: Time::ZERO + end,
+        })
+    }
+
+    /// When the last message of a workload is due, or the last operation begins.
+    fn last_due(&self) -> Duration {
+        let operations = self
+            .scenario
+            .workload
+            .iter()
+            .map(|workload| match workload {
+                Workload::KeyValue {
+                    start, duration, ..
+                } => *start + duration.unwrap_or_default(),
+                _ => Duration::ZERO,
+            });
+        let messages = self.honest.last().map(|last| last.start - Time::ZERO);
+        operations.chain(messages).max().unwrap_or_default()
+    }
+
+    /// The rate of a host's link.
+    pub(crate) fn rate(&self, host: NodeId) -> Rate {
+        self.rates[host.index()]
+    }
+
+    /// More than a host can send in a window.
+    pub(crate) fn backlog(&self, host: NodeId, window: Window) -> Bytes {
+        self.rate(host).bytes_in(window.span()) + self.trip.bdp
+    }
+
+    /// So many pieces of `size` are more than a host can send in a window, with `outstanding` of them
+    /// under way at its end.
+    ///
+    /// # Errors
+    /// If all hosts together need more messages than a run can hold.
+    pub(crate) fn pieces(
+        &self,
+        window: Window,
+        size: Bytes,
+        outstanding: u32,
+    ) -> Result<u32, Error> {
+        let most = self.sources.iter().map(|host| self.rate(*host)).max();
+        let bytes = most.unwrap_or_default().bytes_in(window.span()).get();
+        let count = bytes.div_ceil(size.get()) + u64::from(outstanding);
+        if count.saturating_mul(self.sources.len() as u64) > MOST_MESSAGES {
+            let message = format!("asks for {count} messages of each host, too many for a run");
+            return Err(error_at(
+                "duration",
+                message,
+                "shorten it, or send larger pieces",
+            ));
+        }
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// A message of the attack whose ends and size are to be filled in.
+    pub(crate) fn template(&self, start: Time) -> MessageSpec {
+        MessageSpec {
+            workload: u32::try_from(self.scenario.workload.len()).unwrap_or(u32::MAX),
+            source: NodeId::new(0),
+            destination: NodeId::new(0),
+            size: self.piece(),
+            start,
+            class: self.class(),
+            verb: Verb::Write,
+            destination_port: ORDINARY_PORT,
+            after: None,
+            part_of: None,
+            tenant: self.tenant,
+        }
+    }
+
+    /// The class of the scenario's traffic.
+    pub(crate) fn class(&self) -> u8 {
+        let other = self
+            .honest
+            .iter()
+            .find(|message| message.tenant != self.tenant);
+        let any = other.or_else(|| self.honest.first());
+        any.map_or(USUAL_CLASS, |message| message.class)
+    }
+
+    /// To whom each source sends if it sends to one destination only: to the next in a random order, so
+    /// that nobody receives twice if there are enough.
+    ///
+    /// # Errors
+    /// If a source has nobody to send to.
+    pub(crate) fn partners(&self) -> Result<Vec<(NodeId, NodeId)>, Error> {
+        let mut order = self.destinations.clone();
+        shuffle(&mut order, &mut self.stream(SHARED));
+        let partner = |(number, source): (usize, &NodeId)| {
+            let place = order.iter().position(|host| host == source);
+            let next = place.map_or(number, |place| place + 1) % order.len();
+            match order[next] == *source {
+                true => Err(self.nobody(*source)),
+                false => Ok((*source, order[next])),
+            }
+        };
+        self.sources.iter().enumerate().map(partner).collect()
+    }
+
+    /// The error that a source has nobody to send to.
+    pub(crate) fn nobody(&self, source: NodeId) -> Error {
+        let message = format!("leaves host {source} nobody to send to");
+        error_at("destinations", message, "name another host")
+    }
+}
+
+/// An error at a key of the attack.
+pub(crate) fn error_at(key: &str, message: impl Into<String>, hint: &str) -> Error {
+    Error::new(format!("attack.{key}"), message, hint)
+}
+
+fn attacker(scenario: &Scenario, attack: &Attack) -> Result<(TenantId, String, HostSet), Error> {
+    let tenants = scenario.tenants();
+    let stated = attack.tenant.as_deref();
+    let mut numbered = (0..).zip(&tenants);
+    let found = numbered.find(|(_, tenant)| stated.is_none_or(|name| tenant.name == name));
+    let Some((number, tenant)) = found else {
+        let message = format!("no tenant is called \"{}\"", stated.unwrap_or_default());
+        return Err(error_at(
+            "tenant",
+            message,
+            "name one of the scenario's tenants",
+        ));
+    };
+    Ok((
+        TenantId::new(number),
+        tenant.name.clone(),
+        tenant.hosts.clone(),
+    ))
+}
+
+fn host_rates(loaded: &Loaded) -> Vec<Rate> {
+    let fabric = layout(&loaded.scenario, &loaded.inputs);
+    let mut rates = vec![Rate::ZERO; fabric.nodes as usize];
+    for link in &fabric.links {
+        rates[link.a as usize] = link.rate;
+        rates[link.b as usize] = link.rate;
+    }
+    rates
+}

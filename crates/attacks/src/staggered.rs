@@ -1,0 +1,26 @@
+//! A fresh queue pair for each bandwidth-delay product: a queue pair begins at line rate, and feedback on
+//! it comes when it has nothing left to send.
+//!
+//! S2, section III.B. Long messages are cut into pieces that are posted one after the other. Exploits every
+//! scope under which a fresh queue pair is a fresh start.
+
+use fairlane_fabric::MessageSpec;
+use fairlane_scenario::Error;
+
+use crate::plan::Draft;
+use crate::scene::Scene;
+use crate::split::{Cut, replace_long};
+
+pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let gap = scene.attack.gap.unwrap_or(scene.trip.time);
+    let how = Cut::Pieces(scene.piece());
+    replace_long(scene, draft, how, |_, message, sizes| {
+        let piece = |(number, size)| MessageSpec {
+            size,
+            start: message.start.saturating_add(gap.saturating_mul(number)),
+            after: None,
+            ..*message
+        };
+        (0..).zip(sizes).map(piece).collect()
+    })
+}

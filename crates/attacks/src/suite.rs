@@ -1,0 +1,406 @@
+//! Every attack under every scope, with the runs that each is compared with.
+
+use fairlane_congestion::Scope;
+use fairlane_drum::Workers as _;
+use fairlane_fabric::{Control, MessageSpec, Results, messages, metrics};
+use fairlane_scenario::{Attack, AttackKind, Error, HostSet, Loaded, Workload, validate};
+use fairlane_threads::Threads;
+use fairlane_units::{Duration, NodeId, TenantId, Time};
+
+use crate::measure::Measurement;
+use crate::plan::Plan;
+use crate::verdict::{Row, Subject, Trial, verdict};
+
+/// What is tried on a scenario.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The scenario, once for each congestion control.
+    pub scenarios: Vec<Loaded>,
+    /// The tenant that attacks, whatever `attacks` say.
+    pub attacker: String,
+    /// The attacks.
+    pub attacks: Vec<Attack>,
+    /// The scopes.
+    pub scopes: Vec<Scope>,
+    /// How many seeds, counted from the scenario's.
+    pub seeds: u32,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The scenario without any attack.
+    Plain,
+    /// What the attacker's hosts do honestly instead.
+    Honest,
+    /// The attack.
+    Attack,
+    /// Messages to random destinations at the attack's goodput.
+    Paced,
+}
+
+/// One run of a suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Which of the scenarios.
+    pub scenario: usize,
+    /// The scope.
+    pub scope: Scope,
+    /// Which seed, counted from 0.
+    pub seed: u32,
+    /// Which of the attacks; nothing for the scenario without any.
+    pub attack: Option<usize>,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// Who waits for a suite.
+pub trait Watch: Sync {
+    /// Hears that a run has begun, number `number` of the `of` that are known by then.
+    fn begin(&self, run: &Run, number: usize, of: usize);
+    /// Hears how a run went. Runs end in any order.
+    fn ended(&self, run: &Run, plan: &Plan, results: &Results);
+    /// Whether to give up.
+    fn stopped(&self) -> bool;
+}
+
+/// Nobody.
+impl Watch for () {
+    fn begin(&self, _run: &Run, _number: usize, _of: usize) {}
+
+    fn ended(&self, _run: &Run, _plan: &Plan, _results: &Results) {}
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// A run, and what came out.
+struct Task {
+    run: Run,
+    attack: Option<Attack>,
+    outcome: Option<Result<Outcome, Error>>,
+}
+
+struct Outcome {
+    measurement: Measurement,
+    /// Which honest messages the attack has cut.
+    cut: Vec<u32>,
+}
+
+impl Suite {
+    /// The attacks that can't be tried, by number, and why.
+    ///
+    /// # Errors
+    /// If there is no such attacker, or no victim.
+    pub fn refused(&self) -> Result<Vec<(usize, Error)>, Error> {
+        let mut refused = Vec::new();
+        for loaded in &self.scenarios {
+            self.check_victims(loaded)?;
+        }
+        for (number, attack) in self.attacks.iter().enumerate() {
+            let tried = self.scenarios.iter().map(|loaded| {
+                let loaded = self.changed(loaded, Some(attack))?;
+                Plan::new(&loaded)
+            });
+            if let Some(error) = tried.filter_map(Result::err).next() {
+                refused.push((number, error));
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Runs all of it and gives a row for each scenario, scope and attack, in this order. Rows don't
+    /// depend on `threads`.
+    ///
+    /// # Errors
+    /// If a run can't be built, if its results contradict themselves, or if `watch` stops it.
+    pub fn run(&self, threads: Threads, watch: &dyn Watch) -> Result<Vec<Row>, Error> {
+        for loaded in &self.scenarios {
+            self.check_victims(loaded)?;
+        }
+        let mut tasks = self.first_tasks();
+        self.simulate(&mut tasks, 0, (threads, watch))?;
+        let mut paced = self.paced_tasks(&tasks)?;
+        self.simulate(&mut paced, tasks.len(), (threads, watch))?;
+        tasks.append(&mut paced);
+        Ok(self.rows(&tasks))
+    }
+
+    /// Somebody other than the attacker must send something.
+    fn check_victims(&self, loaded: &Loaded) -> Result<(), Error> {
+        let attacker = self.attacker_of(loaded)?;
+        let mut operations = loaded
+            .scenario
+            .workload
+            .iter()
+            .filter(|it| it.is_key_value());
+        let theirs = |workload: &Workload| workload.tenant() != Some(&self.attacker);
+        let mut sent = messages(loaded)?.into_iter();
+        if sent.any(|message| message.tenant != attacker) || operations.any(theirs) {
+            return Ok(());
+        }
+        let message = format!("no tenant but \"{}\" sends anything", self.attacker);
+        let hint = "an attack needs a victim: give another [[tenant]] a workload";
+        Err(Error::new("tenant", message, hint))
+    }
+
+    fn attacker_of(&self, loaded: &Loaded) -> Result<TenantId, Error> {
+        let tenants = loaded.scenario.tenants();
+        let mut numbered = (0..).zip(&tenants);
+        let found = numbered.find(|(_, tenant)| tenant.name == self.attacker);
+        found
+            .map(|(number, _)| TenantId::new(number))
+            .ok_or_else(|| {
+                let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+                let message = format!("no tenant is called \"{}\"", self.attacker);
+                Error::new(
+                    "tenant",
+                    message,
+                    format!("the tenants are {}", names.join(", ")),
+                )
+            })
+    }
+
+    /// A scenario with an attack of this suite's attacker instead of its own.
+    fn changed(&self, loaded: &Loaded, attack: Option<&Attack>) -> Result<Loaded, Error> {
+        let mut loaded = loaded.clone();
+        loaded.scenario.attack = attack.map(|attack| Attack {
+            tenant: Some(self.attacker.clone()),
+            ..attack.clone()
+        });
+        validate(&loaded.scenario, &loaded.inputs)?;
+        Ok(loaded)
+    }
+
+    /// Everything but the paced runs, which need the goodput of the attacks.
+    fn first_tasks(&self) -> Vec<Task> {
+        let mut scopes = self.scopes.clone();
+        if !scopes.contains(&Scope::Qp) {
+            scopes.push(Scope::Qp);
+        }
+        let mut tasks = Vec::new();
+        for scenario in 0..self.scenarios.len() {
+            for scope in scopes.iter().copied() {
+                for seed in 0..self.seeds {
+                    let run = Run {
+                        scenario,
+                        scope,
+                        seed,
+                        attack: None,
+                        role: Role::Plain,
+                    };
+                    tasks.push(Task::new(run, None));
+                    if self.scopes.contains(&scope) {
+                        self.add_attacks(run, &mut tasks);
+                    }
+                }
+            }
+        }
+        tasks
+    }
+
+    fn add_attacks(&self, run: Run, tasks: &mut Vec<Task>) {
+        for (number, attack) in self.attacks.iter().enumerate() {
+            let run = |role| Run {
+                attack: Some(number),
+                role,
+                ..run
+            };
+            if !attack.is_transform() {
+                let honest = Attack {
+                    honest: true,
+                    ..attack.clone()
+                };
+                tasks.push(Task::new(run(Role::Honest), Some(honest)));
+            }
+            tasks.push(Task::new(run(Role::Attack), Some(attack.clone())));
+        }
+    }
+
+    /// For each attack that rotates destinations, as much to random ones.
+    fn paced_tasks(&self, done: &[Task]) -> Result<Vec<Task>, Error> {
+        let mut tasks = Vec::new();
+        for task in done {
+            let Some(attack) = task
+                .attack
+                .as_ref()
+                .filter(|_| task.run.role == Role::Attack)
+            else {
+                continue;
+            };
+            let Some(measured) = task.measurement().filter(|_| rotates(attack.kind)) else {
+                continue;
+            };
+            let run = Run {
+                role: Role::Paced,
+                ..task.run
+            };
+            let paced = self.paced(&self.scenarios[run.scenario], attack, measured)?;
+            tasks.push(Task::new(run, Some(paced)));
+        }
+        Ok(tasks)
+    }
+
+    /// The honest tenant that sends as much as `attack` did to random destinations.
+    fn paced(
+        &self,
+        loaded: &Loaded,
+        attack: &Attack,
+        measured: &Measurement,
+    ) -> Result<Attack, Error> {
+        let hosts = u64::try_from(measured.sources.max(1)).unwrap_or(u64::MAX);
+        let mut paced = Attack {
+            rate: Some(measured.goodput / hosts),
+            ..attack.of_kind(AttackKind::Paced)
+        };
+        if attack.is_transform() {
+            let tenant = self.attacker_of(loaded)?;
+            let mut own = messages(loaded)?;
+            own.retain(|message| message.tenant == tenant);
+            let start = own.first().map_or(Time::ZERO, |message| message.start) - Time::ZERO;
+            let end = own.last().map_or(Time::ZERO, |message| message.start) - Time::ZERO;
+            paced.start = Some(start);
+            paced.duration = Some((end - start).max(Duration::from_us(1)));
+            paced.sources = Some(set(&own, |message| message.source));
+            paced.destinations = Some(set(&own, |message| message.destination));
+        }
+        Ok(paced)
+    }
+
+    fn simulate(
+        &self,
+        tasks: &mut [Task],
+        before: usize,
+        (threads, watch): (Threads, &dyn Watch),
+    ) -> Result<(), Error> {
+        let of = before + tasks.len();
+        threads.for_each(tasks, |index, task| {
+            watch.begin(&task.run, before + index + 1, of);
+            task.outcome = Some(self.simulate_one(task, watch));
+        });
+        for task in tasks {
+            if let Some(Err(error)) = &task.outcome {
+                return Err(error.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn simulate_one(&self, task: &Task, watch: &dyn Watch) -> Result<Outcome, Error> {
+        if watch.stopped() {
+            return Err(stopped());
+        }
+        let run = &task.run;
+        let mut loaded = self.scenarios[run.scenario].clone();
+        loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
+        loaded.scenario.congestion.scope = run.scope;
+        let loaded = self.changed(&loaded, task.attack.as_ref())?;
+        let plan = Plan::new(&loaded)?;
+        let results = plan.simulation()?.run(&mut |_| match watch.stopped() {
+            true => Control::Interrupt,
+            false => Control::Continue,
+        });
+        if watch.stopped() {
+            return Err(stopped());
+        }
+        let violations = metrics::check(&results, loaded.scenario.switch.pfc.enabled);
+        if !violations.is_empty() {
+            let message = format!(
+                "the results contradict themselves, which is a bug in fairlane: {}",
+                violations.join("; ")
+            );
+            return Err(Error::new("attack", message, "please report it"));
+        }
+        watch.ended(run, &plan, &results);
+        Ok(Outcome {
+            measurement: Measurement::of(&plan, &results, self.attacker_of(&loaded)?),
+            cut: plan.cut,
+        })
+    }
+
+    fn rows(&self, tasks: &[Task]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (scenario, loaded) in self.scenarios.iter().enumerate() {
+            for scope in &self.scopes {
+                for (number, attack) in self.attacks.iter().enumerate() {
+                    let trial = |seed| trial(tasks, (scenario, *scope, seed, number));
+                    let trials: Vec<Trial<'_>> = (0..self.seeds).filter_map(trial).collect();
+                    let subject = Subject {
+                        attack: attack.kind.name(),
+                        scope: scope.name(),
+                        controller: loaded.scenario.congestion.algorithm.name(),
+                    };
+                    rows.push(verdict(subject, &trials));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// The runs of an attack with one seed.
+fn trial(
+    tasks: &[Task],
+    (scenario, scope, seed, attack): (usize, Scope, u32, usize),
+) -> Option<Trial<'_>> {
+    let find = |scope, attack, role| {
+        let run = Run {
+            scenario,
+            scope,
+            seed,
+            attack,
+            role,
+        };
+        tasks.iter().find(|task| task.run == run)?.outcome()
+    };
+    let plain = find(scope, None, Role::Plain)?;
+    let attacked = find(scope, Some(attack), Role::Attack)?;
+    let honest = find(scope, Some(attack), Role::Honest).unwrap_or(plain);
+    Some(Trial {
+        attack: &attacked.measurement,
+        cut: &attacked.cut,
+        honest: &honest.measurement,
+        paced: find(scope, Some(attack), Role::Paced).map(|it| &it.measurement),
+        plain: &plain.measurement,
+        plain_qp: &find(Scope::Qp, None, Role::Plain)?.measurement,
+    })
+}
+
+impl Task {
+    const fn new(run: Run, attack: Option<Attack>) -> Self {
+        Self {
+            run,
+            attack,
+            outcome: None,
+        }
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()?.as_ref().ok()
+    }
+
+    fn measurement(&self) -> Option<&Measurement> {
+        Some(&self.outcome()?.measurement)
+    }
+}
+
+/// Whether an attack lives from changing destinations.
+const fn rotates(kind: AttackKind) -> bool {
+    matches!(
+        kind,
+        AttackKind::ShuffledOverlay | AttackKind::Churn | AttackKind::RotatingIncast
+    )
+}
+
+fn set(messages: &[MessageSpec], pick: fn(&MessageSpec) -> NodeId) -> HostSet {
+    let mut hosts: Vec<NodeId> = messages.iter().map(pick).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let numbers: Vec<String> = hosts.iter().map(NodeId::to_string).collect();
+    HostSet(numbers.join(","))
+}
+
+fn stopped() -> Error {
+    Error::new("attack", "was interrupted", "")
+}

@@ -1,0 +1,115 @@
+//! Attacks that can't be: refused with place and hint.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod common;
+
+use common::{dumbbell, flows, refused, star};
+
+/// Place and message of the refusal of an attack on a small dumbbell.
+fn refusal(attack: &str) -> (String, String) {
+    let traffic = flows("red", &[(0, 2, 500_000)]) + &flows("blue", &[(1, 3, 9)]);
+    let text = format!("attack = {{ {attack} }}\n{}{traffic}", dumbbell(4));
+    let error = refused(&text, &[]);
+    (error.place, error.message)
+}
+
+#[test]
+fn keys_and_values_that_no_attack_has() {
+    for attack in [
+        "kind = \"parralel\"",
+        "kind = \"parallel\", gap = \"1us\"",
+        "kind = \"parallel\", speed = 3",
+        "kind = \"parallel\", piece = 0",
+        "kind = \"parallel\", piece = \"1MB\", qps = 4",
+        "kind = \"parallel\", qps = 0",
+        "kind = \"shuffled-overlay\", rings = 0",
+        "kind = \"shuffled-overlay\", rings = 5",
+        "kind = \"churn\", bdps = 61",
+        "kind = \"churn\", sources = \"1\"",
+        "kind = \"churn\", destinations = \"99\"",
+        "kind = \"pulse\", period = \"0us\"",
+        "kind = \"paced\"",
+        "kind = \"pfc-storm\", host = 1",
+        "kind = \"cache-flood\"",
+        "kind = \"parallel\", tenant = \"green\"",
+    ] {
+        // The line of the attack, or the key that is missing from it.
+        let (place, _) = refusal(attack);
+        let known = place.starts_with("test.toml:1:") || place.starts_with("attack.");
+        assert!(known, "{attack}: {place}");
+    }
+}
+
+#[test]
+fn unknown_kinds_are_answered_with_the_list() {
+    let (_, message) = refusal("kind = \"parralel\"");
+    assert!(
+        message.contains("parallel") && message.contains("nic-hog"),
+        "{message}"
+    );
+}
+
+#[test]
+fn thresholds_above_every_message() {
+    let (place, message) = refusal("kind = \"staggered\"");
+    assert_eq!(place, "attack.above");
+    assert!(message.contains("500kB"), "{message}");
+    let (place, _) = refusal("kind = \"parallel\", tenant = \"blue\", above = 100");
+    assert_eq!(place, "attack.above");
+}
+
+#[test]
+fn tenants_that_can_t_attack() {
+    let text = format!("attack = {{ kind = \"parallel\" }}\n{}", star(4, 2));
+    assert_eq!(refused(&text, &[]).place, "attack.tenant");
+    // One host has nobody to send to.
+    let one = format!(
+        "attack = {{ kind = \"churn\", duration = \"1ms\" }}\n{}",
+        star(4, 1)
+    );
+    assert!(refused(&one, &[]).message.contains("one host"));
+    // Two hosts have one ring.
+    let ring = "attack = { kind = \"shuffled-overlay\", duration = \"1ms\" }";
+    let error = refused(&format!("{ring}\n{}", star(4, 2)), &[]);
+    assert_eq!(error.place, "attack.tenant");
+    let rings = "attack = { kind = \"shuffled-overlay\", rings = 4, duration = \"1ms\" }";
+    let error = refused(&format!("{rings}\n{}", star(8, 4)), &[]);
+    assert_eq!(error.place, "attack.rings");
+    assert!(error.message.contains("2 rings"), "{}", error.message);
+}
+
+#[test]
+fn attacks_without_an_end_or_with_too_many_messages() {
+    let churn = format!("attack = {{ kind = \"churn\" }}\n{}", star(8, 4));
+    assert_eq!(refused(&churn, &[]).place, "attack.duration");
+    let tiny = format!(
+        "attack = {{ kind = \"rotating-incast\", piece = 1, duration = \"1s\" }}\n{}",
+        star(8, 4)
+    );
+    assert_eq!(refused(&tiny, &[]).place, "attack.duration");
+    let traffic = flows("red", &[(0, 2, 1_000_000_000_000)]);
+    let pieces = format!(
+        "attack = {{ kind = \"parallel\", piece = 1 }}\n{}{traffic}",
+        dumbbell(2)
+    );
+    assert_eq!(refused(&pieces, &[]).place, "attack.piece");
+}
+
+#[test]
+fn storms_without_pauses() {
+    let text = format!(
+        "attack = {{ kind = \"pfc-storm\", duration = \"1ms\" }}\n{}",
+        star(8, 4)
+    );
+    let error = refused(&text, &["switch.pfc.enabled=false"]);
+    assert!(error.message.contains("switch.pfc.enabled"), "{error}");
+}
+
+#[test]
+fn floods_of_hosts_that_all_ask() {
+    let text = format!(
+        "attack = {{ kind = \"cache-flood\", duration = \"1ms\" }}\n{}[nic.costs]\n",
+        star(4, 4).replace(", { name = \"blue\", hosts = \"3-3\" }", "")
+    );
+    assert_eq!(refused(&text, &[]).place, "attack.sources");
+}
