@@ -94,14 +94,16 @@ fuzz: tools ## Every fuzz target for about FUZZ_SECONDS (10) each, if cargo-fuzz
 	fi
 
 VENV := target/python
+PYTHON_TOOLS := 'maturin>=1.10,<2' 'numpy>=1.22' 'pytest>=8' 'mypy>=1.10'
 
 .PHONY: python
-python: tools ## The Python package: build it into target/python, test it, check its stubs; without Python 3.9 this is skipped
+python: tools ## The Python package: build it into target/python, test it, check its stubs; without Python 3.9 or those tools this is skipped
 	@if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then \
 		echo "python skipped: it needs Python 3.9 or later with venv"; \
+	elif ! { test -e $(VENV)/tools || { python3 -m venv $(VENV) && \
+			$(VENV)/bin/pip install -q $(PYTHON_TOOLS) && touch $(VENV)/tools; }; }; then \
+		echo "python skipped: its tools can't be installed, see above"; \
 	else \
-		test -x $(VENV)/bin/maturin || { python3 -m venv $(VENV) && \
-			$(VENV)/bin/pip install -q 'maturin>=1.10,<2' 'numpy>=1.22' 'pytest>=8' 'mypy>=1.10'; }; \
 		. $(VENV)/bin/activate; \
 		maturin develop --quiet --release --locked --manifest-path python/Cargo.toml >/dev/null; \
 		cd python; python -m pytest -q; python -m mypy fairlane; python -m mypy.stubtest fairlane; \

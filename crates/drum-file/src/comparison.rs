@@ -3,7 +3,9 @@
 use fairlane_drum::admm::{AdmmOptions, Iterates, admm};
 use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
 use fairlane_drum::paper::{Finding, PaperHost, Updates, run, solve_logarithmic};
-use fairlane_drum::{Fairness, Host, Load, Mode as Selection, Options, Solution, Supply};
+use fairlane_drum::{
+    Dependency, Fairness, Host, Load, Mode as Selection, Options, Solution, Supply,
+};
 
 use crate::answer::Answer;
 use crate::error::Error;
@@ -97,6 +99,11 @@ fn usage(host: &Host<'_>, x: &[f64]) -> Vec<f64> {
 /// The paper's own problem: the first `k` applications count, `Q` and `C` limit sums of logarithms.
 fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
     let k = problem.whole_k()?;
+    if problem.dependency == Dependency::AtLeast {
+        let message = "the paper ties polls to work requests: at_least isn't part of it";
+        let hint = "set dependency to equality, or take another mode";
+        return Err(Error::new("inputs.dependency", message, hint));
+    }
     let selected: Vec<bool> = (0..problem.table.len()).map(|index| index < k).collect();
     let limits: Vec<f64> = host
         .rows

@@ -1,5 +1,7 @@
 //! A network as the solver takes it.
 
+use std::collections::BTreeMap;
+
 use fairlane_drum::coupled::{
     Choice, CoupledOptions, CoupledSolution, Flows, Indexed, Network, RowKind as Kind, Selection,
     SharedRow, Source, solve_chosen,
@@ -101,7 +103,7 @@ impl NetworkProblem {
                     .rows
                     .iter()
                     .enumerate()
-                    .map(row)
+                    .map(|entry| row(entry, inputs.n))
                     .collect::<Result<_, _>>()?,
             },
             mode,
@@ -223,7 +225,7 @@ fn too_many() -> Error {
     )
 }
 
-fn row((index, row): (usize, &NetworkRow)) -> Result<SharedRow, Error> {
+fn row((index, row): (usize, &NetworkRow), hosts: usize) -> Result<SharedRow, Error> {
     if let Some(stated) = row.row
         && stated != index
     {
@@ -234,6 +236,8 @@ fn row((index, row): (usize, &NetworkRow)) -> Result<SharedRow, Error> {
             "leave it out",
         ));
     }
+    check_host(index, row, hosts)?;
+    check_entries(index, row)?;
     Ok(SharedRow {
         kind: match row.kind {
             RowKind::Egress => Kind::Egress,
@@ -245,4 +249,38 @@ fn row((index, row): (usize, &NetworkRow)) -> Result<SharedRow, Error> {
         capacity: row.capacity,
         entries: row.entries.clone(),
     })
+}
+
+/// A row of a host must name one that there is.
+fn check_host(index: usize, row: &NetworkRow, hosts: usize) -> Result<(), Error> {
+    let place = || format!("inputs.rows[{index}].host");
+    match (row.kind, row.host) {
+        (RowKind::Core, _) => Ok(()),
+        (_, None) => Err(Error::new(
+            place(),
+            "missing: only rows of kind core belong to no host",
+            "add \"host\": the number of the host, from 0",
+        )),
+        (_, Some(host)) if host >= hosts => Err(Error::new(
+            place(),
+            format!("{host} is not one of {hosts} hosts"),
+            "hosts are numbered from 0",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A row must name each flow once.
+fn check_entries(index: usize, row: &NetworkRow) -> Result<(), Error> {
+    let mut seen = BTreeMap::new();
+    for (entry, (flow, _)) in row.entries.iter().enumerate() {
+        if let Some(first) = seen.insert(*flow, entry) {
+            return Err(Error::new(
+                format!("inputs.rows[{index}].entries[{entry}]"),
+                format!("flow {flow} is there already, in entries[{first}]"),
+                "add the coefficients of a flow up",
+            ));
+        }
+    }
+    Ok(())
 }

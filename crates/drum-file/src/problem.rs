@@ -95,6 +95,25 @@ impl HostProblem {
         }
     }
 
+    /// Where in the document the supply of each row stands.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut others = 0;
+        let path = |row: &OwnRow| match (&row.name, &row.supply) {
+            (OwnName::Egress, OwnSupply::Capacity(_)) => "Q".to_owned(),
+            (OwnName::Egress, OwnSupply::Price(_)) => "segments".to_owned(),
+            (OwnName::Poll, _) => "C".to_owned(),
+            (OwnName::Other(..), supply) => {
+                let key = match supply {
+                    OwnSupply::Capacity(_) => "capacity",
+                    OwnSupply::Price(_) => "segments",
+                };
+                others += 1;
+                format!("rows[{}].{key}", others - 1)
+            }
+        };
+        self.rows.iter().map(path).collect()
+    }
+
     /// The selection as the solver reads it; methods that aren't selections solve for everyone.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! From a document to its answer.
 
-use fairlane_drum::{Options, Solution, Workers};
+use fairlane_drum::{Options, Place, RowName, Solution, Workers};
 
 use crate::answer::Answer;
 use crate::comparison;
@@ -157,7 +157,13 @@ fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Ans
 }
 
 fn checked(host: HostProblem) -> Result<HostProblem, Error> {
-    host.host().check().map_err(of_row)?;
+    let paths = host.paths();
+    let mut view = host.host();
+    for (row, path) in view.rows.iter_mut().zip(&paths) {
+        // A row's name is anybody's; its path is not.
+        row.name = RowName::Other(path);
+    }
+    view.check().map_err(of_row)?;
     host.selection()?;
     Ok(host)
 }
@@ -178,22 +184,32 @@ fn options(request: &Request) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// A capacity that is no such number stands under its own key.
+/// What is wrong with a row stands under the row's path, which it has as a name here.
 fn of_row(error: fairlane_drum::Error) -> Error {
-    let key = match &error {
-        fairlane_drum::Error::Number {
-            place: fairlane_drum::Place::Row(row),
-            ..
-        } => match row.as_str() {
-            "egress" => Some("inputs.Q"),
-            "poll" => Some("inputs.C"),
-            _ => None,
-        },
+    use fairlane_drum::Error as Wrong;
+    let place = match &error {
+        Wrong::Number { place, .. }
+        | Wrong::Shape { place, .. }
+        | Wrong::Unsupported { place, .. } => Some(place),
+        _ => None,
+    };
+    let coefficients = |path: &str| match path.rsplit_once('.') {
+        Some((row, _)) => format!("inputs.{row}.coefficients"),
+        None => format!("inputs.{path}"),
+    };
+    let path = match place {
+        Some(Place::Row(path)) if matches!(error, Wrong::Shape { .. }) => Some(coefficients(path)),
+        Some(Place::Row(path)) => Some(format!("inputs.{path}")),
+        Some(Place::RowEntry(path, index)) => Some(match path.as_str() {
+            "Q" | "segments" => format!("inputs.bytes_per_wqe[{index}]"),
+            "C" => format!("inputs.poll_cost[{index}]"),
+            other => format!("{}[{index}]", coefficients(other)),
+        }),
         _ => None,
     };
     let mut error = Error::from(error);
-    if let Some(key) = key {
-        key.clone_into(&mut error.place);
+    if let Some(path) = path {
+        error.place = path;
     }
     error
 }

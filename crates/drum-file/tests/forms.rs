@@ -124,3 +124,92 @@ fn methods_for_comparison_say_what_they_are() {
         "{paper:?}"
     );
 }
+
+#[test]
+fn rows_of_a_network_name_hosts_and_each_flow_once() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut file = network();
+        change(&mut file["inputs"]["rows"]);
+        let error = solve(&file, &Request::default()).expect_err("a mistake");
+        assert!(!error.hint.is_empty(), "{error}");
+        error.to_string()
+    };
+    let errors = [
+        refused(&|rows| rows[1]["host"] = json!(2)),
+        refused(&|rows| {
+            rows[1] = json!({"kind": "ingress", "capacity": 2.0, "entries": [[2, 1.0]]})
+        }),
+        refused(&|rows| rows[1]["entries"] = json!([[2, 1.0], [3, 1.0], [2, 0.5]])),
+    ];
+    assert_eq!(
+        errors,
+        [
+            "inputs.rows[1].host: 2 is not one of 2 hosts",
+            "inputs.rows[1].host: missing: only rows of kind core belong to no host",
+            "inputs.rows[1].entries[2]: flow 2 is there already, in entries[0]",
+        ]
+    );
+}
+
+#[test]
+fn mistakes_in_a_row_stand_where_the_row_does() {
+    let place = |change: &dyn Fn(&mut Value)| {
+        let mut file = host();
+        change(&mut file);
+        let error = solve(&file, &Request::default()).expect_err("a mistake");
+        error.place
+    };
+    let priced = |file: &mut Value, segments: Value| {
+        file["kind"] = json!("host_pwl");
+        file["inputs"]["segments"] = segments;
+        if let Some(inputs) = file["inputs"].as_object_mut() {
+            inputs.remove("Q");
+        }
+    };
+    let row = |rest: Value| {
+        let mut row = json!({"name": "egress", "per": "wqe", "coefficients": [1.0, 1.0, 1.0]});
+        for (key, value) in rest.as_object().into_iter().flatten() {
+            row[key] = value.clone();
+        }
+        row
+    };
+    let with_row = |file: &mut Value, rest: Value| file["inputs"]["rows"] = json!([row(rest)]);
+    let places = [
+        place(&|file| priced(file, json!([[0.0, 0.5], [1.0, 0.2]]))),
+        place(&|file| priced(file, json!([]))),
+        place(&|file| with_row(file, json!({"capacity": -1.0}))),
+        place(&|file| with_row(file, json!({"segments": [[1.0, 0.5]]}))),
+        place(&|file| {
+            with_row(
+                file,
+                json!({"capacity": 1.0, "coefficients": [1.0, -1.0, 1.0]}),
+            )
+        }),
+        place(&|file| with_row(file, json!({"capacity": 1.0, "coefficients": [1.0]}))),
+        place(&|file| file["inputs"]["Q"] = json!(-1.0)),
+        place(&|file| file["inputs"]["bytes_per_wqe"] = json!([1.0, 1e160, 1.0])),
+    ];
+    assert_eq!(
+        places,
+        [
+            "inputs.segments",
+            "inputs.segments",
+            "inputs.rows[0].capacity",
+            "inputs.rows[0].segments",
+            "inputs.rows[0].coefficients[1]",
+            "inputs.rows[0].coefficients",
+            "inputs.Q",
+            "inputs.bytes_per_wqe[1]",
+        ]
+    );
+}
+
+#[test]
+fn comparisons_refuse_polls_as_attempts() {
+    let mut file = host();
+    file["inputs"]["dependency"] = json!("at_least");
+    for mode in [Mode::Admm, Mode::DualDecomposition, Mode::Paper] {
+        let error = solve(&file, &in_mode(mode, Some(2.0))).expect_err("a refusal");
+        assert_eq!(error.place, "inputs.dependency");
+    }
+}

@@ -5,7 +5,9 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, Place};
-use crate::host::{Fairness, Host, Load, Supply};
+use crate::host::{Dependency, Fairness, Host, Load, Supply};
+use crate::problem::everyone;
+use crate::solve::check_floors;
 use crate::trace::Trace;
 
 /// Newton's steps of a scalar problem: six give 12 digits for alpha in 0.25..8, ten for less.
@@ -73,6 +75,7 @@ impl<'a> Parts<'a> {
     /// Of a host with an egress row and a poll row.
     pub(crate) fn new(host: &'a Host<'a>) -> Result<Self, Error> {
         host.check()?;
+        check_floors(host, everyone(host.applications.len()))?;
         let refuse = |field, reason, hint| {
             Err(Error::Unsupported {
                 place: Place::Field(field),
@@ -92,6 +95,13 @@ impl<'a> Parts<'a> {
                 "alpha",
                 "the scheme needs utilities that bend",
                 "take a small alpha",
+            );
+        }
+        if host.dependency == Dependency::AtLeast && host.utility.latency > 0.0 {
+            return refuse(
+                "dependency",
+                "the scheme ties polls to work requests: at_least isn't part of it",
+                "set dependency to equality, or take mode fixed",
             );
         }
         let [first, second] = &host.rows[..] else {
@@ -154,14 +164,28 @@ impl<'a> Parts<'a> {
         (0..self.len()).map(worth).sum()
     }
 
-    /// Rates reduced by one factor so that they keep both rows.
+    /// Rates reduced by one factor, as far as they are above their floors, so that they keep both rows.
     pub(crate) fn fit(&self, x: &[f64]) -> Vec<f64> {
         let apps = &self.host.applications;
-        let egress: f64 = x.iter().zip(apps.bytes).map(|(x, b)| x * b).sum();
-        let polls = x.iter().zip(apps.completions).zip(apps.poll_cost);
-        let poll: f64 = polls.map(|((x, a), d)| x * a * d).sum();
-        let factor = (self.egress / egress).min(self.poll / poll).min(1.0);
-        x.iter().map(|x| x * factor).collect()
+        let egress = |x: &[f64]| -> f64 { x.iter().zip(apps.bytes).map(|(x, b)| x * b).sum() };
+        let poll = |x: &[f64]| -> f64 {
+            let polls = x.iter().zip(apps.completions).zip(apps.poll_cost);
+            polls.map(|((x, a), d)| x * a * d).sum()
+        };
+        let part = |capacity: f64, used: f64, floor: f64| {
+            if used > capacity {
+                ((capacity - floor) / (used - floor)).max(0.0)
+            } else {
+                1.0
+            }
+        };
+        let factor = part(self.egress, egress(x), egress(apps.minimum)).min(part(
+            self.poll,
+            poll(x),
+            poll(apps.minimum),
+        ));
+        let reduced = |(x, floor): (&f64, &f64)| floor + (x - floor) * factor;
+        x.iter().zip(apps.minimum).map(reduced).collect()
     }
 }
 

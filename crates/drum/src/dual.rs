@@ -8,6 +8,7 @@ use crate::host::{Dependency, Fairness, Host};
 use crate::pass::{Output, Pass};
 use crate::problem::{Problem, everyone, unit};
 use crate::supply::Staircase;
+use crate::topk::rules::{caps, with_caps};
 
 /// The dual function of a host's problem in which every application counts. It is convex, and each of
 /// its values bounds the value of all feasible rates; the least value is the greatest feasible value.
@@ -32,14 +33,17 @@ impl DualFunction {
                 hint: "use a finite alpha and z = a x",
             });
         }
+        let caps = caps(host);
+        let capped = with_caps(host, &caps);
         Ok(Self {
-            problem: Problem::new(host, everyone(host.applications.len())),
+            problem: Problem::new(&capped, everyone(host.applications.len())),
             supplies: staircases(host),
             units: host.rows.iter().map(|row| unit(&row.supply)).collect(),
         })
     }
 
-    /// The bound at prices, a row each; infinite where some rate has no limit.
+    /// The bound at prices, a row each; infinite where some rate has no limit. At alpha 0 rates without a
+    /// maximum end at what rows have.
     pub fn at(&self, prices: &[f64]) -> f64 {
         match self.problem.rows.len() {
             1 => self.rows::<1>(prices),

@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::mode::Options;
 use crate::newton::{Limits, Minimum, Model, minimise};
 use crate::pass::Output;
+use crate::polish::polish;
 use crate::problem::{Block, LANES, Problem};
 use crate::rescue;
 use crate::solution::relative;
@@ -94,12 +95,7 @@ fn attempt<const R: usize>(
 ) -> Result<Answer, Error> {
     let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
     let rates = rates_at(problem, supplies, &minimum);
-    let costs = problem.usage(&rates);
-    let costs = supplies
-        .iter()
-        .zip(costs)
-        .map(|(supply, usage)| supply.cost(usage));
-    let objective = problem.value(&rates) - costs.sum::<f64>();
+    let (rates, objective) = better(problem, supplies, &minimum, rates);
     if !objective.is_finite() {
         return Err(Error::Range);
     }
@@ -110,6 +106,37 @@ fn attempt<const R: usize>(
         prices: minimum.prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     })
+}
+
+/// Relative gap above which rates are brought onto their rows.
+const ROUGH: f64 = 1e-13;
+
+/// The rates, or those that fill the rows with a price if these are worth more, and their value.
+fn better<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    minimum: &Minimum<R>,
+    rates: Vec<Block>,
+) -> (Vec<Block>, f64) {
+    let value = |rates: &[Block]| {
+        let costs = supplies.iter().zip(problem.usage(rates));
+        problem.value(rates) - costs.map(|(supply, usage)| supply.cost(usage)).sum::<f64>()
+    };
+    let objective = value(&rates);
+    if relative(minimum.bound - objective, objective, minimum.bound) <= ROUGH {
+        return (rates, objective);
+    }
+    let hard = |r: usize| supplies.get(r).is_some_and(Staircase::is_hard);
+    let binding = core::array::from_fn(|r| hard(r) && minimum.prices[r] > 0.0);
+    if let Some(mut filled) = polish::<R>(problem, &rates, minimum.prices, binding) {
+        let hard: Vec<bool> = (0..R).map(hard).collect();
+        problem.fit(&mut filled, &hard);
+        let filled_value = value(&filled);
+        if filled_value > objective {
+            return (filled, filled_value);
+        }
+    }
+    (rates, objective)
 }
 
 /// The answers to the prices found, made feasible.

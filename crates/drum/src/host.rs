@@ -295,7 +295,28 @@ impl<'a> Host<'a> {
         for row in &self.rows {
             row.check(self.applications.len())?;
         }
-        self.check_limits()
+        self.check_limits()?;
+        self.check_scales()
+    }
+
+    /// Whether rates are numbers that can be calculated with: what a row has over what a rate uses of it.
+    fn check_scales(&self) -> Result<(), Error> {
+        for row in &self.rows {
+            let Supply::Capacity(capacity) = row.supply else {
+                continue;
+            };
+            for index in 0..self.applications.len() {
+                let use_of = row.coefficient(&self.applications, index);
+                if use_of > 0.0 && !SCALES.contains(&(capacity / use_of)) {
+                    return Err(Error::Unsupported {
+                        place: Place::RowEntry(row.name.owned(), index),
+                        reason: "its capacity over what a rate uses of it is no rate from 1e-100 to 1e100",
+                        hint: "count bytes, time or work requests in other units, so that rates come closer to 1",
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_utility(&self) -> Result<(), Error> {
@@ -354,6 +375,9 @@ impl<'a> Host<'a> {
         }
     }
 }
+
+/// Rates that are calculated with: powers of them are numbers too.
+pub(crate) const SCALES: core::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// What a number may be.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ use crate::topk::chooser::Chooser;
 use crate::topk::descent::Descent;
 use crate::topk::dual::{Dual, Evaluation, State};
 use crate::topk::named;
-use crate::topk::rules::with_caps;
+use crate::topk::rules::{implied_cap, with_caps};
 
 /// Most evaluations of the dual function for a node.
 const EVALUATIONS: usize = 60;
@@ -61,7 +61,7 @@ pub(crate) fn run(
     let host = chooser.host;
     let rules = chooser.rules;
     let caps: Vec<f64> = (0..host.applications.len())
-        .map(|index| rules.implied_cap(host, index))
+        .map(|index| implied_cap(host, index))
         .map(|cap| cap * (1.0 + 1e-12))
         .collect();
     let floors = host.applications.minimum;

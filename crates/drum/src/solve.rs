@@ -9,7 +9,8 @@ use crate::host::{Dependency, Fairness, Host, Row, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
 use crate::solution::Solution;
-use crate::{max_min, simplex, timeshare, topk};
+use crate::topk::rules::{caps, with_caps};
+use crate::{max_min, remainder, simplex, timeshare, topk};
 
 /// Finds the rates of greatest value.
 ///
@@ -145,13 +146,19 @@ pub(crate) fn convex(
     if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
         return simplex::solve(host, members);
     }
-    let problem = Problem::new(host, members);
-    fixed::solve(
+    let caps = caps(host);
+    let capped = with_caps(host, &caps);
+    let problem = Problem::new(&capped, members.clone());
+    let answer = fixed::solve(
         &problem,
         &staircases(host),
         in_units(host, start).as_deref(),
         options,
-    )
+    )?;
+    if fairness == Fairness::Alpha(0.0) {
+        return Ok(remainder::fill(&capped, members, answer));
+    }
+    Ok(answer)
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

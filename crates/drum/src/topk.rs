@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use self::chooser::Chooser;
 use self::dual::{Dual, Evaluation, State};
-use self::rules::{Rules, with_caps};
+use self::rules::{Rules, caps, with_caps};
 use crate::error::{Error, Place};
 use crate::fixed::staircases;
 use crate::host::Host;
@@ -37,7 +37,7 @@ pub(crate) fn solve(
     start: &[f64],
 ) -> Result<Solution, Error> {
     let rules = Rules::new(host, mode)?;
-    let caps = rules.caps(host);
+    let caps = caps(host);
     let capped = with_caps(host, &caps);
     let supplies = staircases(host);
     let mut chooser = Chooser::new(host, &rules, *options);
@@ -82,7 +82,7 @@ pub fn gains(host: &Host<'_>, mode: &Mode<'_>, prices: &[f64]) -> Result<Vec<f64
         });
     }
     let rules = Rules::new(host, mode)?;
-    let caps = rules.caps(host);
+    let caps = caps(host);
     let capped = with_caps(host, &caps);
     let supplies = staircases(host);
     let everyone: Vec<usize> = (0..host.applications.len()).collect();

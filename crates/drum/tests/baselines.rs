@@ -179,3 +179,23 @@ fn logarithmic_constraints_are_solved_where_they_are_convex() {
     let host = paper_host(&table, &selected, 0.5, 0.5);
     assert!(solve_logarithmic(&host).is_err());
 }
+
+#[test]
+fn baselines_keep_least_rates() {
+    let mut table = Table::default();
+    for minimum in [2.0, 0.0, 0.0] {
+        table.push(Application {
+            minimum,
+            ..Application::default()
+        });
+    }
+    let utility = Utility {
+        fairness: Fairness::Alpha(0.5),
+        latency: 0.01,
+    };
+    let host = Host::new(table.view(), utility, 3.0, 3.0);
+    let run = decomposition(&host, &DecompositionOptions::default()).unwrap();
+    assert!(run.x[0] >= 2.0 && run.x.iter().sum::<f64>() <= 3.0 + 1e-12);
+    let run = admm(&host, &[true; 3], &AdmmOptions::default()).unwrap();
+    assert!(run.x[0] >= 2.0 && run.x.iter().sum::<f64>() <= 3.0 + 1e-12);
+}

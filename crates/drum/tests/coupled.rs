@@ -109,6 +109,26 @@ fn all_reduces_are_few() {
     insta::assert_snapshot!(table);
 }
 
+#[test]
+fn a_rough_gap_takes_twenty_all_reduces_at_most() {
+    for (n, m) in [(100, 50), (1000, 50), (100, 500)] {
+        for seed in 1..=2 {
+            let network = RandomNetwork::new(n, m, (0.5, 0.01), seed);
+            let options = CoupledOptions {
+                tolerance: 1e-2,
+                ..CoupledOptions::default()
+            };
+            let solution = solve(&network, &options, &Sequential).unwrap();
+            assert!(solution.relative_gap() <= 1e-2);
+            assert!(
+                solution.iterations <= 20,
+                "{n} hosts of {m}, seed {seed}: {}",
+                solution.iterations
+            );
+        }
+    }
+}
+
 /// Items from the back, as if other threads were faster.
 struct Backwards;
 

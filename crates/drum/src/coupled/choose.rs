@@ -40,6 +40,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
 ) -> Result<CoupledSolution, Error> {
     check(source.utility(), selection)?;
     let mut fleet = Fleet::new(source, selection)?;
+    let options = &fleet.method(options);
     let rough = CoupledOptions {
         tolerance: 1e-2,
         trace: false,

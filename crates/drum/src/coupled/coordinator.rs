@@ -224,6 +224,7 @@ impl Sums {
             }
         }
         self.worth += part.worth;
+        self.response += part.response;
         self.residual += part.residual;
     }
 }

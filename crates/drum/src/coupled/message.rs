@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::coupled::agent::{Curve, Desk, Held, carry_out};
-use crate::coupled::order::{Curvature, Order, Sums};
+use crate::coupled::order::{Curvature, Order, Repair, Sums};
 use crate::coupled::problem::{Flows, Rows};
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::solve::check_alpha;
@@ -41,8 +41,11 @@ impl Order {
     /// The order for somebody who uses only these rows.
     pub(crate) fn part(&self, rows: &[u32]) -> Self {
         let part = |list: &Vec<f64>| rows.iter().map(|&row| list[row as usize]).collect();
+        let repairs = |list: &Vec<Repair>| rows.iter().map(|&row| list[row as usize]).collect();
         match self {
-            Self::Weigh => Self::Weigh,
+            Self::Weigh { capacities } => Self::Weigh {
+                capacities: part(capacities),
+            },
             Self::Begin { shares } => Self::Begin {
                 shares: part(shares),
             },
@@ -61,25 +64,24 @@ impl Order {
                 prices: part(prices),
             },
             Self::Value { repair } => Self::Value {
-                repair: part(repair),
+                repair: repairs(repair),
             },
             Self::Keep { repair } => Self::Keep {
-                repair: part(repair),
+                repair: repairs(repair),
             },
         }
     }
 
-    /// Number of rows that the order has entries for; none if it has no list.
-    fn rows(&self) -> Option<usize> {
+    /// Number of rows that the order has entries for.
+    fn rows(&self) -> usize {
         match self {
-            Self::Weigh => None,
-            Self::Begin { shares: list }
+            Self::Weigh { capacities: list }
+            | Self::Begin { shares: list }
             | Self::Prox { point: list, .. }
             | Self::Answer { prices: list, .. }
             | Self::Resume { prices: list }
-            | Self::Bound { prices: list }
-            | Self::Value { repair: list }
-            | Self::Keep { repair: list } => Some(list.len()),
+            | Self::Bound { prices: list } => list.len(),
+            Self::Value { repair } | Self::Keep { repair } => repair.len(),
         }
     }
 }
@@ -93,6 +95,8 @@ pub struct Agent {
     rates: Vec<f64>,
     curvature: Vec<f32>,
     counts: Vec<bool>,
+    /// Greatest rates that the flows came with.
+    maximum: Vec<f64>,
     /// Number of the last order and what it came to.
     last: Option<(u64, Sums)>,
 }
@@ -121,6 +125,7 @@ impl Agent {
         }
         let count = flows.len();
         Ok(Self {
+            maximum: flows.maximum.clone(),
             desk: Desk::new(flows),
             rows,
             curve: Curve::new(alpha),
@@ -153,7 +158,7 @@ impl Agent {
         let Message::Order { number, order } = message else {
             return None;
         };
-        if order.rows().is_some_and(|rows| rows != self.rows.len()) {
+        if order.rows() != self.rows.len() {
             return None;
         }
         match &self.last {
@@ -173,6 +178,10 @@ impl Agent {
         } = order
         {
             self.curvature.resize(self.rates.len(), 0.0);
+        }
+        if let Order::Weigh { capacities } = order {
+            self.desk.flows.maximum.clone_from(&self.maximum);
+            self.curve.limit(&mut self.desk.flows, capacities);
         }
         let mut sums = Sums::zero(self.rows.len());
         let mut held = Held {

@@ -25,7 +25,7 @@ pub use choose::solve_chosen;
 pub use coordinator::{Coordinator, Letter};
 pub use generate::{RANDOM_HOST, RandomNetwork, random_host};
 pub use message::{Agent, Message};
-pub use order::{Curvature, Order, Sums};
+pub use order::{Curvature, Order, Repair, Sums};
 pub use owner::{CoupledOptions, Method, Owner};
 pub use problem::{Column, Flows, Indexed, Network, RowKind, Rows, SharedRow, Source};
 pub use selection::{Choice, Selection};

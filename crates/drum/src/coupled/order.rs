@@ -6,7 +6,10 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// Tell what rates of 1 would use of each row.
-    Weigh,
+    Weigh {
+        /// How much there is of each row: no rate can be more than what its rows have.
+        capacities: Vec<f64>,
+    },
     /// Take the smallest of the shares of a flow's rows as its rate.
     Begin {
         /// Equal share of each row (WQE/s).
@@ -36,19 +39,29 @@ pub enum Order {
         /// Price of each row.
         prices: Vec<f64>,
     },
-    /// Tell what the rates are worth once they are reduced to fit the rows; rates stay.
+    /// Tell what the rates are worth once they are changed to fit the rows; rates stay.
     Value {
-        /// How each row is repaired, see [`Order::Keep`].
-        repair: Vec<f64>,
+        /// How each row is repaired.
+        repair: Vec<Repair>,
     },
-    /// Reduce the rates to fit the rows: they are the result.
+    /// Change the rates to fit the rows: they are the result.
     ///
-    /// A row with code `r >= 0` takes `r T / phi'` of a flow's rate above its least one, where `T` is the
-    /// flow's use of the row; with code `r < 0` it leaves `1 + r` of it. The row that takes most decides.
+    /// Of a flow's rows the one decides that takes most or gives least, so that what is left of each is enough
+    /// for what is added.
     Keep {
         /// How each row is repaired.
-        repair: Vec<f64>,
+        repair: Vec<Repair>,
     },
+}
+
+/// What a row does to the rates of its flows, above their least ones, so that they fit it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Repair {
+    /// Takes `change T / phi'` of each, where `T` is the flow's use of the row: as if its price rose by so much,
+    /// or fell if that is negative.
+    Price(f64),
+    /// Leaves this part of each.
+    Part(f64),
 }
 
 /// Where the curvature of proximal steps comes from.
@@ -77,6 +90,9 @@ pub struct Sums {
     pub floors: Vec<f64>,
     /// What the rates are worth (`Value`, `Keep`), or what flows keep after paying (`Answer`, `Bound`).
     pub worth: f64,
+    /// How strongly flows answer to a change of all prices by one factor: `sum p^2 / -phi''` over their prices `p`,
+    /// after an `Answer`.
+    pub response: f64,
     /// Sum of `(c (x+ - x))^2` of a proximal step: what is left of optimality.
     pub residual: f64,
 }
@@ -98,7 +114,7 @@ impl Sums {
         self.weights.fill(0.0);
         self.tops.fill(0.0);
         self.floors.clear();
-        (self.worth, self.residual) = (0.0, 0.0);
+        (self.worth, self.response, self.residual) = (0.0, 0.0, 0.0);
     }
 
     /// Adds the sums of others.
@@ -113,6 +129,7 @@ impl Sums {
             add(&mut self.floors, &other.floors);
         }
         self.worth += other.worth;
+        self.response += other.response;
         self.residual += other.residual;
     }
 }

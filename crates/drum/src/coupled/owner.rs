@@ -4,19 +4,19 @@
 //! hosts. Once each flow has a price it changes to a quasi-Newton method on the dual function, which
 //! needs no memory of the hosts, and goes back to proximal steps where that stalls.
 
+mod options;
+mod proximal;
+
 use alloc::format;
 use alloc::vec::Vec;
 
+pub use self::options::{CoupledOptions, Method};
 use crate::coupled::descent::{Descent, Turn};
-use crate::coupled::order::{Curvature, Order, Sums};
-use crate::coupled::repair::{RowState, repair, uniform_repair};
+use crate::coupled::order::{Order, Sums};
+use crate::coupled::repair::{RowState, repair};
 use crate::error::{Error, Place};
 use crate::trace::Trace;
 
-/// Over-relaxation of prices.
-const OMEGA: f64 = 1.6;
-/// Proximal steps whose curvature is renewed; later ones keep it, and so converge.
-const RENEWED: usize = 50;
 /// Load over capacity at which a flow counts as having no price.
 const FAR: f64 = 1e12;
 /// Proximal steps after quasi-Newton steps have stalled.
@@ -24,42 +24,8 @@ const AFTER_STALL: usize = 10;
 /// Stalls after which it stops: what is left is rounding.
 const STALLS: usize = 6;
 
-/// How prices are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Some proximal steps, then quasi-Newton steps.
-    #[default]
-    Accelerated,
-    /// Proximal steps only: ADMM of copies of each rate, collapsed to a price a row.
-    Admm,
-}
-
-/// How far the network's solver goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CoupledOptions {
-    /// Relative gap between value and bound at which it stops.
-    pub tolerance: f64,
-    /// Most sums of all hosts (all-reduces of lists).
-    pub iterations: usize,
-    /// How prices are found.
-    pub method: Method,
-    /// Proximal steps before quasi-Newton steps.
-    pub opening: usize,
-    /// Whether value and bound are asked for at each iteration, for a trace.
-    pub trace: bool,
-}
-
-impl Default for CoupledOptions {
-    fn default() -> Self {
-        Self {
-            tolerance: 1e-6,
-            iterations: 1000,
-            method: Method::Accelerated,
-            opening: 6,
-            trace: false,
-        }
-    }
-}
+/// Rows that a flow is taken to pay alike.
+const SHARED: f64 = 2.0;
 
 /// What the owner waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +60,8 @@ pub struct Owner {
     loads: Vec<f64>,
     weights: Vec<f64>,
     tops: Vec<f64>,
+    /// How strongly flows answered last to a change of all prices by one factor.
+    response: f64,
     /// Prices of the order that is under way.
     asked: Vec<f64>,
     proximal: usize,
@@ -101,6 +69,8 @@ pub struct Owner {
     left: usize,
     /// Value of the dual function at the prices that were answered last.
     answered: f64,
+    /// Value of the rates of a proximal step.
+    current: f64,
     descent: Descent,
     /// Best value, and the prices whose answers it belongs to.
     value: f64,
@@ -128,10 +98,12 @@ impl Owner {
             loads: alloc::vec![0.0; rows],
             weights: alloc::vec![0.0; rows],
             tops: alloc::vec![0.0; rows],
+            response: 0.0,
             asked: Vec::new(),
             proximal: 0,
             left: options.opening,
             answered: f64::INFINITY,
+            current: f64::NEG_INFINITY,
             descent: Descent::default(),
             value: f64::NEG_INFINITY,
             best: Vec::new(),
@@ -158,13 +130,15 @@ impl Owner {
 
     /// What all hosts are to do first.
     pub fn first(&self) -> Order {
-        Order::Weigh
+        Order::Weigh {
+            capacities: self.capacities.clone(),
+        }
     }
 
     /// Begins again, with other flows or capacities: from the prices that it has if they are of use.
     pub fn restart(&mut self, capacities: &[f64]) -> Order {
         *self = Self::with_prices(capacities, self.options, &self.bound_prices);
-        Order::Weigh
+        self.first()
     }
 
     /// Best value so far of rates that keep all rows.
@@ -245,7 +219,7 @@ impl Owner {
                 });
             }
         }
-        if self.left == 0 {
+        if self.left == 0 && self.options.method != Method::Admm {
             return Ok(self.ask(self.prices.clone()));
         }
         self.stage = Stage::Beginning;
@@ -262,99 +236,12 @@ impl Owner {
         })
     }
 
-    /// Loads and weights of rates between proximal steps.
-    fn on_rates(&mut self, sums: &Sums) -> Order {
-        self.count();
-        self.take(sums);
-        if self.options.method == Method::Admm {
-            self.residual = libm::sqrt(sums.residual);
-            self.stage = Stage::Valuing;
-            return Order::Value {
-                repair: uniform_repair(&self.rows()),
-            };
-        }
-        if self.left == 0 {
-            // Rates are lost with an answer, so it must be known that each flow has a price.
-            self.stage = Stage::Probing;
-            return Order::Bound {
-                prices: self.prices.clone(),
-            };
-        }
-        self.left -= 1;
-        self.step()
-    }
-
-    fn on_probe(&mut self, worth: f64) -> Order {
-        if worth.is_finite() || self.reduces >= self.options.iterations {
-            return self.ask(self.prices.clone());
-        }
-        self.step()
-    }
-
     fn take(&mut self, sums: &Sums) {
         self.loads.clone_from(&sums.loads);
         if !sums.weights.iter().all(|&weight| weight == 0.0) {
             self.weights.clone_from(&sums.weights);
             self.tops.clone_from(&sums.tops);
         }
-    }
-
-    /// A proximal step: prices first, rates against the extrapolated prices.
-    fn step(&mut self) -> Order {
-        let next = self.next_prices();
-        let point = next
-            .iter()
-            .zip(&self.prices)
-            .map(|(next, price)| 2.0 * next - price)
-            .collect();
-        for (price, next) in self.prices.iter_mut().zip(&next) {
-            *price = (*price + OMEGA * (next - *price)).max(0.0);
-        }
-        self.proximal += 1;
-        self.stage = Stage::Proximal;
-        let curvature = match self.proximal {
-            ..RENEWED => Curvature::Renewed,
-            RENEWED => Curvature::Remembered,
-            _ => Curvature::Frozen,
-        };
-        Order::Prox { point, curvature }
-    }
-
-    fn next_prices(&self) -> Vec<f64> {
-        let rows = 0..self.prices.len();
-        rows.map(|r| {
-            let excess = self.loads[r] - self.capacities[r];
-            let step = if self.weights[r] > 0.0 {
-                excess / self.weights[r]
-            } else {
-                0.0
-            };
-            (self.prices[r] + step).max(0.0)
-        })
-        .collect()
-    }
-
-    /// Value of the rates of a proximal step under ADMM alone.
-    fn on_iterate_value(&mut self, worth: f64) -> Order {
-        if worth > self.value {
-            self.value = worth;
-        }
-        self.asked = self.next_prices();
-        self.stage = Stage::Bounding;
-        Order::Bound {
-            prices: self.asked.clone(),
-        }
-    }
-
-    fn on_bound(&mut self, worth: f64) -> Order {
-        self.lower_bound(worth);
-        self.record();
-        if self.is_certified() || self.reduces >= self.options.iterations {
-            // Rates come from the answer to prices, which can be had again at any time.
-            self.value = f64::NEG_INFINITY;
-            return self.ask(self.prices().to_vec());
-        }
-        self.step()
     }
 
     fn ask(&mut self, prices: Vec<f64>) -> Order {
@@ -375,6 +262,7 @@ impl Owner {
         self.take(sums);
         self.lower_bound(sums.worth);
         self.answered = self.dual(sums.worth);
+        self.response = sums.response;
         let last = self.reduces >= self.options.iterations;
         if last || self.options.trace || self.is_promising(self.answered) {
             self.stage = Stage::Certifying;
@@ -408,7 +296,7 @@ impl Owner {
         // Prices of a warm start that don't fit, or too few proximal steps so far.
         self.left = 4;
         self.stage = Stage::Weighing;
-        Ok(Order::Weigh)
+        Ok(self.first())
     }
 
     /// A quasi-Newton step from the last answer, or a shorter one than that which led to it.
@@ -419,13 +307,29 @@ impl Owner {
             .zip(&self.loads)
             .map(|(b, y)| b - y)
             .collect();
-        let turn = self.descent.turn(
-            &self.asked,
-            self.answered,
-            gradient,
-            (&self.weights, &self.tops),
-        );
+        let scales = self.scales();
+        let turn = self
+            .descent
+            .turn(&self.asked, self.answered, gradient, (&scales, &self.tops));
         self.take_turn(turn)
+    }
+
+    /// Estimates of the dual function's second derivatives that steps of all prices at once may rely on: of a
+    /// row whose flows pay others too, more than the derivative by its own price.
+    fn scales(&self) -> Vec<f64> {
+        let paid: f64 = self
+            .asked
+            .iter()
+            .zip(&self.loads)
+            .map(|(price, load)| price * load)
+            .sum();
+        let elasticity = self.response / paid;
+        let scale = |r: usize| {
+            let shared = self.loads[r] / self.asked[r];
+            let own = SHARED * self.weights[r];
+            elasticity * if shared < own { shared } else { own }
+        };
+        (0..self.loads.len()).map(scale).collect()
     }
 
     fn take_turn(&mut self, turn: Turn) -> Order {

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::error::{Error, Place};
-use crate::host::Utility;
+use crate::host::{SCALES, Utility};
 
 /// What a row limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +203,13 @@ impl Network {
             }
             let place = || Place::RowEntry(format!("rows[{index}]"), flow);
             number(place, coefficient, false)?;
+            if coefficient > 0.0 && !SCALES.contains(&(row.capacity / coefficient)) {
+                return Err(Error::Unsupported {
+                    place: place(),
+                    reason: "its capacity over what a rate uses of it is no rate from 1e-100 to 1e100",
+                    hint: "count bytes, time or work requests in other units, so that rates come closer to 1",
+                });
+            }
         }
         Ok(())
     }

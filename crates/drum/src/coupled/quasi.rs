@@ -6,6 +6,9 @@ use alloc::vec::Vec;
 /// Pairs of steps that are remembered.
 const MEMORY: usize = 20;
 
+/// Least and greatest part of a diagonal Newton step that directions begin with.
+const SCALE: (f64, f64) = (0.2, 1.5);
+
 struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
@@ -48,9 +51,9 @@ impl Quasi {
             subtract(&mut direction, &pair.change, along, free);
             used.push((pair, along, product));
         }
-        let scale = used.first().map_or(FIRST, |(pair, _, product)| {
+        let scale = used.first().map_or(1.0, |(pair, _, product)| {
             let bend = weigh(&pair.change, free, |r| 1.0 / weights[r].max(1e-300));
-            (product / bend).clamp(0.05, 1.0)
+            (product / bend).clamp(SCALE.0, SCALE.1)
         });
         for (value, weight) in direction.iter_mut().zip(weights) {
             *value *= scale / weight.max(1e-300);
@@ -63,9 +66,6 @@ impl Quasi {
         direction
     }
 }
-
-/// Part of a diagonal Newton step that the first step takes: each flow answers to several rows.
-const FIRST: f64 = 0.5;
 
 fn mask(list: &mut [f64], free: &[bool]) {
     for (value, free) in list.iter_mut().zip(free) {

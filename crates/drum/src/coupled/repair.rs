@@ -1,10 +1,12 @@
-//! How rates are reduced so that they keep all rows.
+//! How rates are changed so that they keep all rows and use what is left of them.
 //!
-//! Reducing all flows of a row by one factor is always possible, but flows that hardly use a row and
-//! depend on every bit of their rate lose most. So a row takes from each flow in proportion to what
-//! the row would be of the flow's price: as if the row's price were raised.
+//! Changing all flows of a row by one factor is always possible, but flows that hardly use a row and
+//! depend on every bit of their rate lose most. So a row takes from each flow, and gives to it, in
+//! proportion to what the row would be of the flow's price: as if the row's price changed.
 
 use alloc::vec::Vec;
+
+use crate::coupled::order::Repair;
 
 /// Capacity that repairs leave unused, so that rounding doesn't pass it.
 const MARGIN: f64 = 1e-12;
@@ -29,42 +31,36 @@ impl RowState<'_> {
         self.loads[row] - self.capacities[row] * (1.0 - MARGIN)
     }
 
-    /// Code that reduces all flows of the row by one factor.
-    fn uniform(&self, row: usize) -> f64 {
+    /// Changes all flows of the row by one factor.
+    fn uniform(&self, row: usize) -> Repair {
         let floor = self.floors.get(row).copied().unwrap_or(0.0);
         let above = self.loads[row] - floor;
-        -(self.excess(row) / above).clamp(0.0, 1.0)
+        let part = 1.0 - self.excess(row) / above;
+        Repair::Part(if part.is_finite() { part.max(0.0) } else { 1.0 })
     }
 }
 
-/// A code for each row: as if prices were raised, where no flow loses too much by that.
+/// As if prices were raised where a row is over its capacity, and lowered where it is under it.
 ///
-/// A flow loses `code T / phi'` of its rate to the row, and all flows together `code * weight`, which is
-/// the excess.
-pub(crate) fn repair(rows: &RowState<'_>) -> Vec<f64> {
-    let code = |row: usize| {
+/// With [`Repair::Price`] a flow loses `change T / phi'` of its rate to the row, and all flows together
+/// `change * weight`, which is the excess; where some flow would lose too much by that, all lose the same part.
+pub(crate) fn repair(rows: &RowState<'_>) -> Vec<Repair> {
+    let repair = |row: usize| {
         let excess = rows.excess(row);
+        let change = excess / rows.weights[row];
         if excess <= 0.0 {
-            return 0.0;
-        }
-        let code = excess / rows.weights[row];
-        if code * rows.tops[row] <= MOST {
-            code
+            // No flow answers to the price of a row without weight.
+            Repair::Price(if change.is_finite() { change } else { 0.0 })
+        } else if change * rows.tops[row] <= MOST {
+            Repair::Price(change)
         } else {
             rows.uniform(row)
         }
     };
-    (0..rows.loads.len()).map(code).collect()
+    (0..rows.loads.len()).map(repair).collect()
 }
 
-/// A code for each row that reduces all flows of a row by one factor.
-pub(crate) fn uniform_repair(rows: &RowState<'_>) -> Vec<f64> {
-    let code = |row: usize| {
-        if rows.excess(row) > 0.0 {
-            rows.uniform(row)
-        } else {
-            0.0
-        }
-    };
-    (0..rows.loads.len()).map(code).collect()
+/// Changes all flows of a row by one factor.
+pub(crate) fn uniform_repair(rows: &RowState<'_>) -> Vec<Repair> {
+    (0..rows.loads.len()).map(|row| rows.uniform(row)).collect()
 }

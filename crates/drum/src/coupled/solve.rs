@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::coupled::agent::{Curve, Desk, Held, carry_out};
 use crate::coupled::order::{Curvature, Order, Sums};
-use crate::coupled::owner::{CoupledOptions, Owner};
+use crate::coupled::owner::{CoupledOptions, Method, Owner};
 use crate::coupled::problem::Source;
 use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
@@ -59,7 +59,7 @@ pub fn solve<S: Source, W: Workers>(
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let mut fleet = Fleet::new(source, Selection::default())?;
-    let mut owner = Owner::new(source.capacities(), *options);
+    let mut owner = Owner::new(source.capacities(), fleet.method(options));
     fleet.drive(&mut owner, workers)?;
     Ok(fleet.solution(&owner))
 }
@@ -81,12 +81,16 @@ pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
             expected: "a number that is not negative",
         }),
         Fairness::Alpha(0.0) => refuse(
-            "a network's prices need utilities that bend",
-            "take a small alpha, such as 0.1",
+            "alpha 0 isn't solved for networks: their prices need utilities that bend",
+            "take a small alpha, such as 0.001",
         ),
-        Fairness::Alpha(_) | Fairness::MaxMin => refuse(
-            "a network's prices leave the range of numbers",
+        Fairness::Alpha(_) => refuse(
+            "a network's prices leave the range of numbers above an alpha of 32",
             "take an alpha of at most 32, which is within 2 percent of max-min",
+        ),
+        Fairness::MaxMin => refuse(
+            "max-min isn't solved for networks",
+            "take alpha 32, which is within 2 percent of it",
         ),
     }
 }
@@ -153,6 +157,19 @@ impl<'a, S: Source> Fleet<'a, S> {
             blocks: (0..block_count(source.hosts())).map(block).collect(),
             sums: Sums::zero(rows),
         })
+    }
+
+    /// The options with a method that finds prices: where utilities hardly bend, rates answer to prices by
+    /// steps, and only proximal steps get through.
+    pub(crate) fn method(&self, options: &CoupledOptions) -> CoupledOptions {
+        CoupledOptions {
+            method: if self.curve.is_flat() {
+                Method::Admm
+            } else {
+                options.method
+            },
+            ..*options
+        }
     }
 
     /// Carries out orders until rates are final.
@@ -223,6 +240,7 @@ impl Block {
         let mut first = 0;
         for host in self.hosts.clone() {
             source.fill(host, &mut self.desk.flows);
+            curve.limit(&mut self.desk.flows, source.capacities());
             let flows = first..first + self.desk.flows.len();
             first = flows.end;
             let mut held = Held {

@@ -18,7 +18,7 @@ pub(crate) struct General {
 const NOTHING: f64 = -1e8;
 
 /// Largest size of `t`: rates between 1e-290 and 1e290.
-const WIDEST: f64 = 668.0;
+pub(super) const WIDEST: f64 = 668.0;
 
 impl General {
     pub(crate) fn new(alpha: f64) -> Self {

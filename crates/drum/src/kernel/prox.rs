@@ -4,11 +4,16 @@
 //! Each kernel multiplies the condition by a power of its variable, so that it has no root or power
 //! of a rate left, and takes Newton's steps from the right, where what is left is convex and rises.
 
+use super::general::WIDEST;
 use super::{General, Half, Kernel, Log};
 use crate::math::{cube_root_estimate, exp, ln, min, sixth_root_estimate};
 
 /// Newton's steps. Rates of neighbouring steps are close: `c` is four times the curvature.
 const STEPS: usize = 8;
+/// Halvings of all rates that there can be: down to 1e-13 of a rate.
+const HALVES: usize = 54;
+/// Alpha below which rates answer to a small change of prices with a change of more than four times that.
+const FLAT: f64 = 0.25;
 /// The same for any alpha, where steps from far right are short in the logarithm.
 const GENERAL_STEPS: usize = 14;
 
@@ -16,6 +21,11 @@ const GENERAL_STEPS: usize = 14;
 pub(crate) trait Prox: Kernel {
     /// The variable of the answer; `start` is the variable of the rate of before.
     fn near(self, flow: (f64, f64), c: f64, p: f64, start: f64) -> f64;
+
+    /// Whether utilities hardly bend: rates then answer to prices almost by steps.
+    fn is_flat(self) -> bool {
+        false
+    }
 }
 
 /// The larger one.
@@ -56,9 +66,34 @@ impl Prox for Log {
     }
 }
 
+impl General {
+    /// [`near`](Prox::near) by halving: where utilities hardly bend, answers are far from the rate of before.
+    fn near_by_halves(self, (weight, kappa): (f64, f64), c: f64, p: f64) -> f64 {
+        let (mut low, mut high) = (-WIDEST, WIDEST);
+        for _ in 0..HALVES {
+            let t = 0.5 * (low + high);
+            let excess = self.slope(weight, kappa, t) - p - c * exp(-t);
+            if excess < 0.0 {
+                low = t;
+            } else {
+                high = t;
+            }
+        }
+        0.5 * (low + high)
+    }
+}
+
 impl Prox for General {
     #[inline(always)]
+    fn is_flat(self) -> bool {
+        self.alpha < FLAT
+    }
+
+    #[inline(always)]
     fn near(self, (weight, kappa): (f64, f64), c: f64, p: f64, start: f64) -> f64 {
+        if self.is_flat() {
+            return self.near_by_halves((weight, kappa), c, p);
+        }
         let target = ln(p);
         let alone = min(
             (target - weight) * self.inverse,
@@ -116,7 +151,7 @@ mod tests {
             let (old, factor) = (libm::exp(old), libm::exp(factor));
             check(Half, (weight, kappa), old, factor)?;
             check(Log, (weight, kappa), old, factor)?;
-            for alpha in [0.25, 0.5, 1.0, 2.0, 4.0] {
+            for alpha in [0.1, 0.25, 0.5, 1.0, 2.0, 4.0] {
                 check(General::new(alpha), (weight, kappa), old, factor)?;
             }
         }

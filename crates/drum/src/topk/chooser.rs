@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::descent::Descent;
 use super::dual::{Dual, Evaluation, State};
 use super::named;
-use super::rules::{Rules, with_caps};
+use super::rules::{Rules, caps, with_caps};
 use crate::error::Error;
 use crate::fixed::Answer;
 use crate::host::Host;
@@ -194,7 +194,7 @@ impl<'a> Chooser<'a> {
             .collect();
         let states = kept.iter().map(|place| states[*place]).collect();
         let members = kept.iter().map(|place| dual.members[*place]).collect();
-        let caps = self.rules.caps(self.host);
+        let caps = caps(self.host);
         let capped = with_caps(self.host, &caps);
         let unselected = self.rules.unselected();
         let reduced = Dual::new(&capped, members, unselected, self.rules.k, supplies);

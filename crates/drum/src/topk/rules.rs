@@ -87,33 +87,33 @@ impl Rules {
             None => Unselected::Sends,
         }
     }
+}
 
-    /// Maxima under which the dual function is finite: without a latency term and at alpha 0, rates without
-    /// a maximum get what rows have.
-    pub(super) fn caps(&self, host: &Host<'_>) -> Vec<f64> {
-        let caps = host.applications.maximum;
-        if host.utility.fairness != Fairness::Alpha(0.0) {
-            return caps.to_vec();
+/// Maxima under which the dual function is finite: without a latency term and at alpha 0, rates without a
+/// maximum get what rows have.
+pub(crate) fn caps(host: &Host<'_>) -> Vec<f64> {
+    let caps = host.applications.maximum;
+    if host.utility.fairness != Fairness::Alpha(0.0) {
+        return caps.to_vec();
+    }
+    let cap = |(index, cap): (usize, &f64)| {
+        if cap.is_finite() {
+            return *cap;
         }
-        let cap = |(index, cap): (usize, &f64)| {
-            if cap.is_finite() {
-                return *cap;
-            }
-            let implied = self.implied_cap(host, index);
-            if implied.is_finite() { implied } else { *cap }
-        };
-        caps.iter().enumerate().map(cap).collect()
-    }
+        let implied = implied_cap(host, index);
+        if implied.is_finite() { implied } else { *cap }
+    };
+    caps.iter().enumerate().map(cap).collect()
+}
 
-    /// The most that capacities leave an application if it has them for itself.
-    pub(crate) fn implied_cap(&self, host: &Host<'_>, index: usize) -> f64 {
-        let room = |row: &Row<'_>| match row.supply {
-            Supply::Capacity(capacity) => capacity / row.coefficient(&host.applications, index),
-            Supply::Price(_) => f64::INFINITY,
-        };
-        let rows = host.rows.iter().map(room);
-        rows.fold(host.applications.maximum[index], f64::min)
-    }
+/// The most that capacities leave an application if it has them for itself.
+pub(crate) fn implied_cap(host: &Host<'_>, index: usize) -> f64 {
+    let room = |row: &Row<'_>| match row.supply {
+        Supply::Capacity(capacity) => capacity / row.coefficient(&host.applications, index),
+        Supply::Price(_) => f64::INFINITY,
+    };
+    let rows = host.rows.iter().map(room);
+    rows.fold(host.applications.maximum[index], f64::min)
 }
 
 fn check_outage(host: &Host<'_>, outage: Option<&[f64]>) -> Result<(), Error> {

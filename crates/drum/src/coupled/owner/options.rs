@@ -1,0 +1,39 @@
+//! How far the network's solver goes, and how.
+
+/// How prices are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Some proximal steps, then quasi-Newton steps.
+    #[default]
+    Accelerated,
+    /// Proximal steps only: ADMM of copies of each rate, collapsed to a price a row.
+    Admm,
+}
+
+/// How far the network's solver goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoupledOptions {
+    /// Relative gap between value and bound at which it stops.
+    pub tolerance: f64,
+    /// Most sums of all hosts (all-reduces of lists).
+    pub iterations: usize,
+    /// How prices are found. [`solve`](crate::coupled::solve) takes [`Method::Admm`] below an alpha of 1/4,
+    /// where utilities hardly bend; so should whoever drives an [`Owner`](crate::coupled::Owner).
+    pub method: Method,
+    /// Proximal steps before quasi-Newton steps.
+    pub opening: usize,
+    /// Whether value and bound are asked for at each iteration, for a trace.
+    pub trace: bool,
+}
+
+impl Default for CoupledOptions {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            iterations: 1000,
+            method: Method::Accelerated,
+            opening: 6,
+            trace: false,
+        }
+    }
+}
