@@ -4,8 +4,9 @@
 //! was published and what must hold; a scenario is the base of the runs if they are simulated. The folders
 //! are part of the program. [`Experiment::run`] gives an [`Outcome`]: rows, checks and curves.
 //!
-//! There are two kinds. A sweep runs a scenario with changes ([`Manifest`]) on `fairlane-fabric`; a solver
-//! experiment solves problems of `fairlane-drum` (module `solver`).
+//! There are three kinds. A sweep runs a scenario with changes ([`Manifest`]) on `fairlane-fabric`; a suite
+//! tries attacks under scopes with `fairlane-attacks` (module `verdicts`); a solver experiment solves problems
+//! of `fairlane-drum` (module `solver`).
 //!
 //! What this crate refuses: numbers of its own. No measured number is stored; what is published stands in
 //! `experiment.toml` with its source.
@@ -13,12 +14,16 @@
 
 mod check;
 mod error;
+mod jobs;
 mod manifest;
 mod measure;
 mod outcome;
+mod placed;
 mod plot;
+mod sample;
 mod solver;
 mod sweep;
+mod verdicts;
 
 use fairlane_threads::Threads;
 
@@ -95,7 +100,10 @@ impl Experiment {
             Some(solver) => solver::run(*solver, settings, watch)?,
             None => {
                 let scenario = self.file(&manifest.scenario)?;
-                sweep::run(&manifest, scenario, settings, watch)?
+                match &manifest.suite {
+                    Some(suite) => verdicts::run((&manifest, suite), scenario, settings, watch)?,
+                    None => sweep::run(&manifest, scenario, settings, watch)?,
+                }
             }
         };
         outcome.name = self.name.into();

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use fairlane_congestion::Scope;
+use fairlane_scenario::Attack;
+use fairlane_units::Bytes;
 use serde::Deserialize;
 
 use crate::check;
@@ -29,6 +32,12 @@ pub struct Manifest {
     /// Changes of every run in the reduced size, as `--set` takes them.
     #[serde(default)]
     pub(crate) quick: Vec<String>,
+    /// How often each combination is run, with seeds from the scenario's on; once in the reduced size.
+    #[serde(default = "one")]
+    pub(crate) seeds: u32,
+    /// Attacks and scopes, instead of axes and metrics.
+    #[serde(default)]
+    pub(crate) suite: Option<SuiteSettings>,
     /// The solver experiment, instead of axes and metrics.
     #[serde(default)]
     pub(crate) solver: Option<Solver>,
@@ -51,6 +60,28 @@ pub struct Manifest {
 
 fn scenario() -> String {
     "scenario.toml".into()
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Which verdicts are computed.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SuiteSettings {
+    /// The tenant that attacks.
+    pub(crate) attacker: String,
+    /// Congestion controls, as the scenario names them.
+    pub(crate) controllers: Vec<String>,
+    /// Scopes.
+    pub(crate) scopes: Vec<Scope>,
+    /// Attacks, with their keys.
+    pub(crate) attacks: Vec<Attack>,
+    /// How many of the scopes, from the last back, the reduced size has.
+    pub(crate) quick_scopes: usize,
+    /// How many of the attacks, from the first on, the reduced size has.
+    pub(crate) quick_attacks: usize,
 }
 
 /// Something that is varied.
@@ -85,15 +116,42 @@ pub(crate) struct Metric {
     pub(crate) name: String,
     /// What it is of.
     pub(crate) of: Quantity,
-    /// Which percentile, or `mean` or `max`, of completion times.
+    /// Which percentile, or `mean` or `max`, of completion times, slowdowns and jobs.
     #[serde(default)]
     pub(crate) percentile: Option<Statistic>,
     /// Only messages of this workload.
     #[serde(default)]
     pub(crate) workload: Option<u32>,
+    /// Only what this tenant sends.
+    #[serde(default)]
+    pub(crate) tenant: Option<String>,
+    /// Only messages, or jobs, of at least this size.
+    #[serde(default)]
+    pub(crate) from: Option<Bytes>,
+    /// Only messages, or jobs, below this size.
+    #[serde(default)]
+    pub(crate) below: Option<Below>,
     /// Only messages that begin at this time or later.
     #[serde(default)]
     pub(crate) after: Option<fairlane_units::Duration>,
+}
+
+/// A size that isn't reached.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub(crate) enum Below {
+    /// So many bytes.
+    Size(Bytes),
+    /// A word.
+    Word(BelowWord),
+}
+
+/// Sizes that have a name.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BelowWord {
+    /// The largest bandwidth-delay product of the fabric.
+    Bdp,
 }
 
 /// What can be measured.
@@ -114,6 +172,22 @@ pub(crate) enum Quantity {
     WaitShare,
     /// Misses of the connection caches over look-ups.
     MissShare,
+    /// Completion time over ideal time.
+    Slowdown,
+    /// Payload placed at receivers over time (Gb/s).
+    Goodput,
+    /// A tenant's part of what is placed at receivers.
+    Share,
+    /// That over the tenant's part by weight.
+    WeightShare,
+    /// From the first start to the last finish of the pieces of an honest message (us).
+    JobTime,
+    /// Payload of an honest message over that time (Gb/s).
+    JobRate,
+    /// The deepest queue of a switch (kB).
+    DeepestQueue,
+    /// Pause frames.
+    Pauses,
 }
 
 /// Which figure of a distribution.
@@ -232,9 +306,14 @@ impl Manifest {
         let manifest: Self = toml::from_str(text)
             .map_err(|error| Error::new(error.message(), "see docs/experiments.md"))?;
         let sweep = !manifest.axes.is_empty() && !manifest.metrics.is_empty();
-        if sweep == manifest.solver.is_some() {
-            let message = "expected either `solver`, or `[[axis]]` and `[[metric]]`";
+        let kinds = [sweep, manifest.solver.is_some(), manifest.suite.is_some()];
+        if kinds.into_iter().filter(|kind| *kind).count() != 1 {
+            let message = "expected one of `solver`, `[suite]`, and `[[axis]]` with `[[metric]]`";
             return Err(Error::new(message, "see docs/experiments.md"));
+        }
+        if manifest.seeds == 0 {
+            let hint = "leave it out for one run of each combination";
+            return Err(Error::new("seeds is 0, expected at least 1", hint));
         }
         Ok(manifest)
     }
@@ -252,7 +331,7 @@ impl Manifest {
         notes.append(&mut outcome.notes);
         outcome.notes = notes;
         // A sweep has the same runs in both sizes.
-        let partial = quick && self.solver.is_some();
+        let partial = quick && (self.solver.is_some() || self.suite.is_some());
         check::published(&mut outcome.rows, &self.published, partial)?;
         check::check(outcome, &self.checks, partial)
     }

@@ -1,15 +1,50 @@
 //! What is measured of a simulated run.
 
+use fairlane_attacks::Plan;
 use fairlane_fabric::{ApplicationRecord, CardRecord, MessageRecord, Results};
-use fairlane_units::{Duration, Time};
+use fairlane_units::{Bytes, Duration, Time};
 
-use crate::manifest::{Metric, Quantity, Statistic, StatisticWord};
+use crate::manifest::{Below, Metric, Quantity};
+use crate::sample::Sample;
+use crate::{jobs, placed};
 
-/// The value of a metric; nothing if the run has nothing that it could be measured of.
-pub(crate) fn measure(results: &Results, metric: &Metric) -> Option<f64> {
+/// What a run says about a metric.
+pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample {
+    match metric.of {
+        Quantity::Completion => Sample::Pool(Messages::select(results, metric).completions()),
+        Quantity::Slowdown => Sample::Pool(Messages::select(results, metric).slowdowns(results)),
+        Quantity::JobTime => Sample::Pool(jobs::times(plan, results, metric)),
+        Quantity::JobRate => Sample::Pool(jobs::rates(plan, results, metric)),
+        _ => Sample::Figure(figure(results, metric)),
+    }
+}
+
+/// The number of the tenant that a metric is about, if it names one that is there.
+pub(crate) fn tenant(results: &Results, metric: &Metric) -> Option<usize> {
+    let name = metric.tenant.as_ref()?;
+    let mut tenants = results.tenants.iter();
+    tenants.position(|tenant| tenant.name == *name)
+}
+
+/// Whether a metric is about messages or jobs of a size.
+pub(crate) fn has_size(results: &Results, metric: &Metric, size: Bytes) -> bool {
+    let below = match metric.below {
+        Some(Below::Size(limit)) => size < limit,
+        Some(Below::Word(_)) => size < results.totals.bdp,
+        None => true,
+    };
+    below && metric.from.is_none_or(|from| size >= from)
+}
+
+/// A metric that each run has one figure of; nothing if the run has nothing that it could be measured of.
+fn figure(results: &Results, metric: &Metric) -> Option<f64> {
     let messages = Messages::select(results, metric);
     match metric.of {
-        Quantity::Completion => messages.completion(metric.percentile),
+        Quantity::Goodput => placed::goodput(results, metric),
+        Quantity::Share => placed::share(results, metric),
+        Quantity::WeightShare => placed::weight_share(results, metric),
+        Quantity::DeepestQueue => Some(results.totals.queue_max.get() as f64 * 1e-3),
+        Quantity::Pauses => Some(results.signals.pauses.count as f64),
         Quantity::Throughput => {
             let bytes: u64 = messages.completed().map(|message| message.size.get()).sum();
             Some(bytes as f64 * 8e-9 / messages.span(results)?)
@@ -43,6 +78,7 @@ pub(crate) fn measure(results: &Results, metric: &Metric) -> Option<f64> {
             let (misses, lookups) = (sum(|card| card.misses), sum(|card| card.lookups));
             (lookups > 0).then(|| misses as f64 / lookups as f64)
         }
+        Quantity::Completion | Quantity::Slowdown | Quantity::JobTime | Quantity::JobRate => None,
     }
 }
 
@@ -66,11 +102,14 @@ struct Messages<'a> {
 impl<'a> Messages<'a> {
     fn select(results: &'a Results, metric: &Metric) -> Self {
         let first = Time::ZERO + metric.after.unwrap_or(Duration::ZERO);
+        let tenant = tenant(results, metric);
         let wanted = |message: &&MessageRecord| {
             metric
                 .workload
                 .is_none_or(|workload| message.workload == workload)
                 && message.start >= first
+                && has_size(results, metric, message.size)
+                && (metric.tenant.is_none() || tenant == Some(message.tenant.index()))
         };
         Self {
             selected: results.messages.iter().filter(wanted).collect(),
@@ -94,48 +133,22 @@ impl<'a> Messages<'a> {
         (seconds > 0.0).then_some(seconds)
     }
 
-    /// A figure of the completion times in microseconds.
-    fn completion(&self, statistic: Option<Statistic>) -> Option<f64> {
-        let time = |message: &MessageRecord| Some(message.finish? - message.start);
-        let mut times: Vec<Duration> = self.completed().filter_map(time).collect();
-        times.sort_unstable();
-        let last = times.last()?;
-        let micros = |time: &Duration| time.as_secs_f64() * 1e6;
-        Some(
-            match statistic.unwrap_or(Statistic::Word(StatisticWord::Mean)) {
-                Statistic::Word(StatisticWord::Max) => micros(last),
-                Statistic::Word(StatisticWord::Mean) => {
-                    times.iter().map(micros).sum::<f64>() / times.len() as f64
-                }
-                Statistic::Percentile(percent) => {
-                    micros(&times[nearest_rank(percent, times.len())])
-                }
-            },
-        )
+    /// Completion times in microseconds.
+    fn completions(&self) -> Vec<f64> {
+        let micros =
+            |message: &MessageRecord| Some((message.finish? - message.start).as_secs_f64() * 1e6);
+        self.completed().filter_map(micros).collect()
     }
-}
 
-/// Index of the nearest rank: the smallest value that at least so many percent don't exceed.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates, and the result is clamped"
-)]
-fn nearest_rank(percent: f64, count: usize) -> usize {
-    let rank = (percent / 100.0 * count as f64).ceil() as usize;
-    rank.clamp(1, count) - 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_the_nearest() {
-        assert_eq!(
-            [0.0, 1.0, 50.0, 80.0, 99.0, 100.0].map(|percent| nearest_rank(percent, 10)),
-            [0, 0, 4, 7, 9, 9]
-        );
-        assert_eq!(nearest_rank(f64::NAN, 3), 0);
+    /// Completion times over ideal ones. A message that isn't finished when the run ends counts with the
+    /// time that it has taken so far, if that is more than its ideal time.
+    fn slowdowns(&self, results: &Results) -> Vec<f64> {
+        let end = results.totals.end;
+        let so_far = |message: &MessageRecord| {
+            let spent = end.saturating_since(message.start).as_secs_f64();
+            Some(spent / message.ideal.as_secs_f64()).filter(|slowdown| *slowdown > 1.0)
+        };
+        let slowdown = |message: &&MessageRecord| message.slowdown().or_else(|| so_far(message));
+        self.selected.iter().filter_map(slowdown).collect()
     }
 }

@@ -84,8 +84,8 @@ pub struct Rows {
 
 impl Rows {
     /// No rows yet, of columns after `run`.
-    pub fn new(columns: &[&str]) -> Self {
-        let columns = std::iter::once("run").chain(columns.iter().copied());
+    pub fn new(columns: &[impl AsRef<str>]) -> Self {
+        let columns = std::iter::once("run").chain(columns.iter().map(AsRef::as_ref));
         Self {
             columns: columns.map(str::to_owned).collect(),
             rows: Vec::new(),

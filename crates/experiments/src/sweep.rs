@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
+use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
-use fairlane_fabric::{Control, Simulation, metrics};
+use fairlane_fabric::{Control, metrics};
 
 use crate::error::Error;
-use crate::manifest::{AxisValue, Manifest};
+use crate::manifest::{AxisValue, Manifest, Metric};
 use crate::measure::measure;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
+use crate::sample::{Sample, estimate};
 use crate::{Settings, Watch};
 
 /// One combination of the values of the axes.
 struct Run<'a> {
     values: Vec<&'a AxisValue>,
-    measured: Result<Vec<Option<f64>>, Error>,
+    seed: u32,
+    measured: Result<Vec<Sample>, Error>,
 }
 
 /// A combination that has been measured.
@@ -36,26 +39,22 @@ pub(crate) fn run(
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let mut runs = combinations(manifest);
+    let seeds = if settings.quick { 1 } else { manifest.seeds };
+    let mut runs = combinations(manifest, seeds);
     let parts = runs.len();
     settings.threads.for_each(&mut runs, |index, run| {
         watch.begin(&join(&run.values), index + 1, parts);
         run.measured = simulate(manifest, scenario, run, settings.quick, watch);
     });
-    let names: Vec<_> = manifest
-        .metrics
-        .iter()
-        .map(|metric| metric.name.as_str())
-        .collect();
-    let mut rows = Rows::new(&names);
+    let mut rows = Rows::new(&columns(manifest));
     let mut done = Vec::new();
-    for run in runs {
-        let name = join(&run.values);
-        let measured = run.measured.map_err(|error| error.within(&name))?;
-        rows.push(name, measured.iter().map(|value| Cell::number(*value)));
+    for runs in runs.chunks(seeds.max(1) as usize) {
+        let name = join(&runs[0].values);
+        let estimates = estimates(manifest, runs).map_err(|error| error.within(&name))?;
+        rows.push(name, cells(manifest, &estimates));
         done.push(Done {
-            values: run.values,
-            measured,
+            values: runs[0].values.clone(),
+            measured: estimates.iter().map(|estimate| estimate.mean).collect(),
         });
     }
     let plots = plots(manifest, &done);
@@ -66,8 +65,40 @@ pub(crate) fn run(
     })
 }
 
-/// The cross product of the axes; the last varies fastest.
-fn combinations(manifest: &Manifest) -> Vec<Run<'_>> {
+/// A column for each metric, and one behind it for its confidence if there are several seeds.
+fn columns(manifest: &Manifest) -> Vec<String> {
+    let with_confidence = |name: &String| match manifest.seeds {
+        1 => vec![name.clone()],
+        _ => vec![name.clone(), format!("{name}_ci")],
+    };
+    let names = manifest.metrics.iter().map(|metric| &metric.name);
+    names.flat_map(with_confidence).collect()
+}
+
+fn cells(manifest: &Manifest, estimates: &[Estimate]) -> Vec<Cell> {
+    let with_confidence = |estimate: &Estimate| {
+        let figures = [estimate.mean, estimate.half_width];
+        let wanted = if manifest.seeds == 1 { 1 } else { 2 };
+        figures.into_iter().take(wanted).map(Cell::number)
+    };
+    estimates.iter().flat_map(with_confidence).collect()
+}
+
+/// The figure of each metric over the seeds of one combination.
+fn estimates(manifest: &Manifest, runs: &[Run<'_>]) -> Result<Vec<Estimate>, Error> {
+    let mut seeds = Vec::new();
+    for run in runs {
+        seeds.push(run.measured.as_ref().map_err(Error::clone)?);
+    }
+    let of_metric = |(index, metric): (usize, &Metric)| {
+        let samples: Vec<Sample> = seeds.iter().map(|run| run[index].clone()).collect();
+        estimate(&samples, metric.percentile)
+    };
+    Ok(manifest.metrics.iter().enumerate().map(of_metric).collect())
+}
+
+/// The cross product of the axes, each with every seed; the last axis varies fastest, but for the seed.
+fn combinations(manifest: &Manifest, seeds: u32) -> Vec<Run<'_>> {
     let mut combinations: Vec<Vec<&AxisValue>> = vec![Vec::new()];
     for axis in &manifest.axes {
         let longer = |values: &Vec<_>| {
@@ -80,11 +111,14 @@ fn combinations(manifest: &Manifest) -> Vec<Run<'_>> {
         };
         combinations = combinations.iter().flat_map(longer).collect();
     }
-    let run = |values| Run {
-        values,
-        measured: Ok(Vec::new()),
+    let with_seeds = |values: Vec<_>| {
+        (0..seeds).map(move |seed| Run {
+            values: values.clone(),
+            seed,
+            measured: Ok(Vec::new()),
+        })
     };
-    combinations.into_iter().map(run).collect()
+    combinations.into_iter().flat_map(with_seeds).collect()
 }
 
 fn simulate(
@@ -93,7 +127,7 @@ fn simulate(
     run: &Run<'_>,
     quick: bool,
     watch: &dyn Watch,
-) -> Result<Vec<Option<f64>>, Error> {
+) -> Result<Vec<Sample>, Error> {
     if watch.stopped() {
         return Err(Error::stopped());
     }
@@ -101,14 +135,16 @@ fn simulate(
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
     let overrides: Vec<String> = changes.chain(reductions).cloned().collect();
     // The scenarios of experiments name no files, so the folder doesn't matter.
-    let loaded = fairlane_scenario::parse(
+    let mut loaded = fairlane_scenario::parse(
         scenario,
         &manifest.scenario,
         Path::new("."),
         &overrides,
         None,
     )?;
-    let results = Simulation::new(&loaded)?.run(&mut |_| match watch.stopped() {
+    loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
+    let plan = Plan::new(&loaded)?;
+    let results = plan.simulation()?.run(&mut |_| match watch.stopped() {
         true => Control::Interrupt,
         false => Control::Continue,
     });
@@ -126,7 +162,7 @@ fn simulate(
     Ok(manifest
         .metrics
         .iter()
-        .map(|metric| measure(&results, metric))
+        .map(|metric| measure(&plan, &results, metric))
         .collect())
 }
 

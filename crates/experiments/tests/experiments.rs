@@ -1,6 +1,6 @@
 //! Every folder of `experiments/` says something that can be run and checked.
 
-use fairlane_experiments::{Cell, Settings, Watch, all, find, svg};
+use fairlane_experiments::{Cell, Manifest, Outcome, Settings, Watch, all, find, svg};
 use fairlane_threads::Threads;
 
 struct Silent;
@@ -88,4 +88,59 @@ fn an_experiment_can_be_stopped() {
                 .is_err_and(|error| error.stopped)
         );
     }
+}
+
+fn value(outcome: &Outcome, run: &str, column: &str) -> f64 {
+    let cell = outcome.rows.cell(run, column).and_then(Cell::value);
+    cell.unwrap_or_else(|| panic!("{run}/{column} is no number"))
+}
+
+#[test]
+fn shares_of_tenants_agree_with_their_rates() {
+    let experiment = find("s2-fig3").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    for run in ["none-16", "qp-1", "qp-16", "tenant-4"] {
+        let [red, blue] = ["red_gbps", "blue_gbps"].map(|column| value(&outcome, run, column));
+        let share = value(&outcome, run, "red_share");
+        assert!((share - red / (red + blue)).abs() < 1e-9, "{run}: {share}");
+        assert!(red > 0.0 && red + blue < 100.0, "{run}: {red} + {blue}");
+    }
+    let [one, many] = ["qp-1", "qp-16"].map(|run| value(&outcome, run, "red_share"));
+    assert!(many > 1.2 * one, "{one} -> {many}");
+}
+
+#[test]
+fn a_job_lasts_from_its_first_piece_to_its_last() {
+    let experiment = find("s2-fig4").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let rate = |run| value(&outcome, run, "red_gbps");
+    // 1.125 MB on an idle link, less headers and a round trip; the pieces take 30 x 3 us and no longer.
+    for run in ["honest-qp-alone", "parallel-qp-alone", "staggered-qp-alone"] {
+        assert!((85.0..96.0).contains(&rate(run)), "{run}: {}", rate(run));
+    }
+    assert!(rate("honest-qp-victim") < rate("honest-qp-alone"));
+}
+
+#[test]
+fn mistakes_in_manifests_are_refused() {
+    let axis =
+        "title = \"t\"\nsource = \"s\"\naxis = [{ name = \"a\", values = [{ name = \"1\" }] }]\n";
+    let metric = |keys: &str| format!("{axis}metric = [{{ name = \"m\", {keys} }}]\n");
+    for fine in [
+        "of = \"slowdown\", below = \"bdp\"",
+        "of = \"slowdown\", from = \"20kB\", below = \"110kB\", percentile = 99.9",
+        "of = \"share\", tenant = \"red\"",
+    ] {
+        assert!(Manifest::parse(&metric(fine)).is_ok(), "{fine}");
+    }
+    for wrong in ["of = \"slowdown\", below = \"rtt\"", "of = \"bliss\""] {
+        assert!(Manifest::parse(&metric(wrong)).is_err(), "{wrong}");
+    }
+    let none = format!("seeds = 0\n{}", metric("of = \"share\""));
+    let error = Manifest::parse(&none).expect_err("no runs");
+    assert!(error.message.contains("seeds is 0"), "{error}");
+    let suite = "suite = { attacker = \"red\", controllers = [], scopes = [\"qp\"], attacks = [], quick_scopes = 1, quick_attacks = 1 }\n";
+    let both = format!("{}{suite}", metric("of = \"share\""));
+    assert!(Manifest::parse(&both).is_err());
+    assert!(Manifest::parse(&format!("title = \"t\"\nsource = \"s\"\n{suite}")).is_ok());
 }

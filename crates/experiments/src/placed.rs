@@ -1,0 +1,66 @@
+//! What tenants get: payload placed at receivers.
+
+use fairlane_fabric::{Results, TenantRecord};
+use fairlane_units::{Duration, Time};
+
+use crate::manifest::Metric;
+use crate::measure::tenant;
+
+/// Payload over time in Gb/s, of the metric's tenant or of all.
+pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
+    let begin = match metric.after {
+        Some(_) => begin(results, metric),
+        None => results.totals.first_start,
+    };
+    let seconds = results.totals.end.saturating_since(begin).as_secs_f64();
+    let bytes = match (&metric.tenant, tenant(results, metric)) {
+        (None, _) => total(results, metric),
+        (Some(_), Some(number)) => placed(results, metric, &results.tenants[number]),
+        (Some(_), None) => return None,
+    };
+    (seconds > 0.0).then(|| bytes * 8e-9 / seconds)
+}
+
+/// The part of the metric's tenant in what all get.
+pub(crate) fn share(results: &Results, metric: &Metric) -> Option<f64> {
+    let number = tenant(results, metric)?;
+    let total = total(results, metric);
+    (total > 0.0).then(|| placed(results, metric, &results.tenants[number]) / total)
+}
+
+/// That over the part that is the tenant's by weight.
+pub(crate) fn weight_share(results: &Results, metric: &Metric) -> Option<f64> {
+    let number = tenant(results, metric)?;
+    let weights: f64 = results.tenants.iter().map(|tenant| tenant.weight).sum();
+    Some(share(results, metric)? * weights / results.tenants[number].weight)
+}
+
+fn total(results: &Results, metric: &Metric) -> f64 {
+    let tenants = results.tenants.iter();
+    tenants.map(|tenant| placed(results, metric, tenant)).sum()
+}
+
+/// Bytes of a tenant since the metric's `after`, to the intervals of the series.
+fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> f64 {
+    if metric.after.is_none() {
+        return tenant.placed.get() as f64;
+    }
+    let first = begin(results, metric);
+    let starts =
+        (0..).map(|row| results.series.start + results.series.interval.saturating_mul(row));
+    let rows = starts.zip(&tenant.placed_series);
+    rows.filter(|(start, _)| *start >= first)
+        .map(|(_, bytes)| *bytes as f64)
+        .sum()
+}
+
+/// The first interval of the series that begins at or behind the metric's `after`.
+fn begin(results: &Results, metric: &Metric) -> Time {
+    let after = Time::ZERO + metric.after.unwrap_or(Duration::ZERO);
+    let (start, interval) = (results.series.start, results.series.interval);
+    let rows = after
+        .saturating_since(start)
+        .as_ps()
+        .div_ceil(interval.as_ps().max(1));
+    start + interval.saturating_mul(rows)
+}
