@@ -207,12 +207,13 @@ function fromOrigin(times) {
   return (_, low, high) => [low === first && first < last * 0.02 ? 0 : low, high];
 }
 
-/** A chart over time; `lines` are [values, series, scale range, side axis]. */
+/** A chart over time; `lines` are values, series, scale range and side axis; without the last two, those of the first. */
 function timeChart(host, series, lines) {
   const times = intervalStarts(series);
   const scales = { x: { time: false, range: fromOrigin(times) } };
   const axes = [timeAxis(times[times.length - 1])];
   lines.forEach(({ range, side }, place) => {
+    if (!side) return;
     scales[`y${place}`] = { range };
     axes.push({ ...side, scale: `y${place}`, side: place === 0 ? 3 : 1, grid: place === 0 ? side.grid : { show: false } });
   });
@@ -220,7 +221,7 @@ function timeChart(host, series, lines) {
     scales,
     axes,
     cursor: cursor({ sync: { key: TIME_SYNC, setSeries: false }, drag: { x: true, y: false } }),
-    series: [timeSeries(), ...lines.map(({ series: one }, place) => ({ ...one, scale: `y${place}` }))],
+    series: [timeSeries(), ...lines.map(({ series: one, side }, place) => ({ ...one, scale: side ? `y${place}` : "y0" }))],
   };
   return makeChart(host, options, [times, ...lines.map(({ values }) => stepped(values))]);
 }

@@ -68,6 +68,8 @@ function showSignals(signals) {
 
 const charts = {};
 let slowdownScale = "log";
+/** Those of all messages, or of the tenant that is chosen. */
+let slowdownBins = [];
 
 /** Draws a chart in place of the one that is there. */
 function put(name, draw) {
@@ -75,11 +77,17 @@ function put(name, draw) {
   charts[name] = draw(document.getElementById(`chart-${name}`));
 }
 
-function putSlowdown(bins) {
-  put("slowdown", (host) => slowdownChart(host, bins, slowdownScale));
+function putSlowdown() {
+  put("slowdown", (host) => slowdownChart(host, slowdownBins, slowdownScale));
   for (const scale of ["linear", "log"]) {
     document.getElementById(`slowdown-${scale}`).setAttribute("aria-pressed", String(scale === slowdownScale));
   }
+}
+
+function showSlowdown(bins) {
+  slowdownBins = bins;
+  captionSlowdown(bins);
+  putSlowdown();
 }
 
 function captionSlowdown(bins) {
@@ -88,11 +96,11 @@ function captionSlowdown(bins) {
   setText("slowdown-caption", `Completion time over the time alone on the fabric. Each point is an equal share of the messages, ${order}.`);
 }
 
-function linkSlowdownToggle(bins) {
+function linkSlowdownToggle() {
   for (const scale of ["linear", "log"]) {
     document.getElementById(`slowdown-${scale}`).addEventListener("click", () => {
       slowdownScale = scale;
-      putSlowdown(bins);
+      putSlowdown();
     });
   }
 }
@@ -150,7 +158,7 @@ function putPauses(series) {
 
 // Time shared by charts and map ------------------------------------------------------------------
 
-const TIME_CHARTS = ["throughput", "depth", "marks", "pauses"];
+const TIME_CHARTS = ["throughput", "depth", "marks", "pauses", "tenants"];
 
 /** Draws the map's time into the charts over time. */
 function markTime(ns) {
@@ -180,9 +188,10 @@ function linkChartsToMap(map) {
 // Page -------------------------------------------------------------------------------------------
 
 function drawCharts(data) {
-  putSlowdown(data.slowdown);
+  putSlowdown();
   putDistributions(data);
   putTimeCharts(data);
+  if (data.tenants) put("tenants", (host) => tenantsChart(host, data.series, data.tenants.tenants));
 }
 
 function showPage(data) {
@@ -191,9 +200,13 @@ function showPage(data) {
   showTiles(data.tiles);
   showSignals(data.signals);
   setText("scenario", data.scenario);
-  captionSlowdown(data.slowdown);
+  const { tier, tier_names: names } = data.map.nodes;
+  showTenants(data, (node) => `${names[tier[node]]} ${node}`);
+  slowdownBins = data.slowdown;
+  captionSlowdown(slowdownBins);
   drawCharts(data);
-  linkSlowdownToggle(data.slowdown);
+  linkSlowdownToggle();
+  linkTenantChoice(data, showSlowdown);
   const map = new FabricMap(data.map, markTime);
   map.setMode(map.mode);
   linkChartsToMap(map);

@@ -206,6 +206,60 @@ async function checkHover() {
   });
 }
 
+async function checkTenants() {
+  const { tenants, links } = fairlane.data.tenants;
+  await check("every tenant has its figures", () => {
+    const rows = [...document.querySelectorAll("#tenant-figures tr")];
+    demand(rows.length === tenants.length, `${rows.length} rows`);
+    rows.forEach((row, place) => demand(row.cells[0].textContent === tenants[place].name, row.textContent));
+    const widths = [...document.querySelector("#tenant-figures").rows].map((row) => row.cells.length);
+    demand(widths.every((width) => width === 13), `cells: ${widths.join("|")}`);
+    demand(byId("tenants-caption").textContent.includes("Jain"), "no fairness");
+  });
+  await check("hover reads the throughput of every tenant", async () => {
+    const { chart } = fairlane.charts.tenants;
+    demand(chart.series.length === tenants.length + 1, `${chart.series.length} lines`);
+    demand(chart.series.slice(1).every((line) => line.scale === "y0"), "lines with scales of their own");
+    move(chart.over, "mouseenter", 120, 50);
+    move(chart.over, "mousemove", 120, 50);
+    await pause();
+    const values = [...document.querySelectorAll("#chart-tenants .u-value")].map((cell) => cell.textContent);
+    demand(values.length === tenants.length + 1 && values.every((text) => text !== ""), `values: ${values.join("|")}`);
+  });
+  await check("bars of contended links are as long as the shares", () => {
+    const rows = [...document.querySelectorAll("#link-shares tr")];
+    demand(rows.length === links.length && rows.length > 0, `${rows.length} rows`);
+    rows.forEach((row, place) => {
+      const bar = row.querySelector(".share-bar"), parts = [...bar.children];
+      const shares = links[place].shares.filter((share) => share > 0);
+      demand(parts.length === shares.length, `${parts.length} parts`);
+      parts.forEach((part, at) => {
+        const width = part.getBoundingClientRect().width / bar.getBoundingClientRect().width;
+        demand(Math.abs(width - shares[at]) < 0.03, `${width} instead of ${shares[at]}`);
+      });
+    });
+  });
+  await check("the slowdown of one tenant can be chosen", async () => {
+    const choice = byId("slowdown-tenant");
+    const before = pixels(fairlane.charts.slowdown.chart.ctx.canvas);
+    demand(choice.options.length === tenants.length + 1, `${choice.options.length} options`);
+    choice.value = "1";
+    choice.dispatchEvent(new Event("change"));
+    await pause();
+    const { chart } = fairlane.charts.slowdown;
+    demand(differ(before, pixels(chart.ctx.canvas)), "the drawing didn't change");
+    demand(chart.data[3].every((value, place) => value === tenants[1].slowdown[place].p99), "other figures");
+    byId("slowdown-linear").click();
+    await pause();
+    demand(fairlane.charts.slowdown.chart.data[0].length === tenants[1].slowdown.length, "the choice is forgotten");
+    byId("slowdown-log").click();
+    choice.value = "";
+    choice.dispatchEvent(new Event("change"));
+    await pause();
+    demand(!differ(before, pixels(fairlane.charts.slowdown.chart.ctx.canvas)), "all tenants look different than before");
+  });
+}
+
 async function runSelftest() {
   await pause(200);
   await checkPage();
@@ -215,6 +269,8 @@ async function runSelftest() {
     await checkTimeCharts();
     await checkMap();
     await checkHover();
+    if (fairlane.data.tenants) await checkTenants();
+    else await check("one tenant has no section", () => demand(!byId("tenants") && !byId("slowdown-tenant"), "there is one"));
   }
   await check("no errors", () => demand(selftestErrors.length === 0, selftestErrors.join("; ")));
   const report = document.createElement("pre");

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod attack;
 mod drum;
 
+pub(crate) use attack::Attack;
 pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
 
 /// RDMA traffic management for shared data centres: packet-level simulation.
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     /// Share queue pairs and completion queues among applications
     #[command(subcommand, arg_required_else_help = true)]
     Drum(Drum),
+    /// Try what a tenant could do to take more than its share
+    Attack(Attack),
     /// Run published experiments again and put both results side by side
     Reproduce(Reproduce),
     /// Print a JSON Schema
@@ -65,7 +69,7 @@ pub(crate) enum SchemaOf {
 }
 
 /// Which scenario, with which changes.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Scenario {
     /// Scenario file
     #[arg(value_name = "SCENARIO.toml")]

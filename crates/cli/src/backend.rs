@@ -3,15 +3,19 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use fairlane_attacks::Plan;
 use fairlane_fabric::topology::{self, Facts, Topology};
-use fairlane_fabric::{Results, Simulation, metrics};
+use fairlane_fabric::{Results, metrics};
 use fairlane_scenario::hpcc;
-use fairlane_units::NodeId;
+use fairlane_units::{NodeId, TenantId};
 use serde::Serialize;
 
-pub(crate) use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
+pub(crate) use fairlane_congestion::{Algorithm, Scope};
+pub(crate) use fairlane_fabric::metrics::{
+    LinkShare, SlowdownBin, Spread, Summary, Tenancy, TenantSummary,
+};
 pub(crate) use fairlane_fabric::{Control, PathPreview, Progress};
-pub(crate) use fairlane_scenario::{Loaded, schema};
+pub(crate) use fairlane_scenario::{Attack, AttackKind, Loaded, schema};
 
 use crate::args;
 use crate::failure::Failure;
@@ -53,6 +57,8 @@ pub(crate) struct Figures {
     pub(crate) bins: Vec<SlowdownBin>,
     /// The same against the standalone time of HPCC's text format.
     pub(crate) standalone_bins: Vec<SlowdownBin>,
+    /// For the report: slowdown by message size of each tenant, if there are several.
+    pub(crate) tenant_bins: Vec<Vec<report::SlowdownBin>>,
     /// For the report: key figures.
     pub(crate) report: report::Figures,
     /// For the report: completion times.
@@ -82,6 +88,7 @@ pub(crate) fn figures(results: &Results) -> Figures {
     Figures {
         bins: metrics::slowdown_bins(&results.messages, BINS),
         standalone_bins: metrics::standalone_bins(&results.messages, BINS),
+        tenant_bins: tenant_bins(results),
         completion: distribution(
             &metrics::completion_cdf(&results.messages, POINTS),
             summary.completed,
@@ -92,6 +99,16 @@ pub(crate) fn figures(results: &Results) -> Figures {
         ),
         report,
         summary,
+    }
+}
+
+/// Slowdown by message size of each tenant, if there are several.
+fn tenant_bins(results: &Results) -> Vec<Vec<report::SlowdownBin>> {
+    let tenants = (0..).map(TenantId::new).zip(&results.tenants);
+    let bins = |tenant| report_bins(&metrics::tenant_slowdown_bins(results, tenant, BINS));
+    match results.tenants.len() {
+        0 | 1 => Vec::new(),
+        _ => tenants.map(|(tenant, _)| bins(tenant)).collect(),
     }
 }
 
@@ -176,11 +193,28 @@ pub(crate) fn topology(loaded: &Loaded) -> Result<TopologyReport, Failure> {
 fn idle(loaded: &Loaded) -> Result<Results, Failure> {
     let mut idle = loaded.clone();
     idle.scenario.workload.clear();
+    idle.scenario.attack = None;
     idle.scenario.faults.link.clear();
+    idle.scenario.faults.pause.clear();
     simulate(&idle, &mut |_| Control::Interrupt)
 }
 
-/// Runs a scenario; `watch` hears of progress and may interrupt.
+/// The algorithm of a name.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
+    let found = Algorithm::ALL.into_iter().find(|it| it.name() == name);
+    found.ok_or_else(|| {
+        let failure = Failure::new(format!("there is no congestion control \"{name}\""));
+        failure.hint(format!(
+            "one of {}",
+            Algorithm::ALL.map(Algorithm::name).join(", ")
+        ))
+    })
+}
+
+/// Runs a scenario, and its attack if it has one; `watch` hears of progress and may interrupt.
 ///
 /// # Errors
 /// If topology, workloads or buffers don't fit together.
@@ -188,7 +222,7 @@ pub(crate) fn simulate(
     loaded: &Loaded,
     watch: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Results, Failure> {
-    Ok(Simulation::new(loaded)?.run(watch))
+    Ok(Plan::new(loaded)?.simulation()?.run(watch))
 }
 
 /// The paths that source ports take between two hosts, for messages with a destination port.

@@ -221,7 +221,11 @@ fn every_mistake_is_refused_with_its_place() {
 #[test]
 fn arguments_that_do_not_fit_are_refused() {
     let two = host().to_string() + "\n" + &host().to_string() + "\n";
-    let case = Case::with("two.jsonl", &two);
+    let mut shared = host();
+    shared["kind"] = json!("host_timeshare");
+    shared["inputs"]["k"] = json!(1);
+    shared["inputs"]["peak_rate"] = json!([2.0, 2.0]);
+    let case = Case::with("two.jsonl", &two).and("one.json", &shared.to_string());
     let mut all = String::new();
     for arguments in [
         "drum solve missing.json",
@@ -229,6 +233,9 @@ fn arguments_that_do_not_fit_are_refused() {
         "drum schedule two.jsonl",
         "drum random --hosts 0 --apps 1 --seed 1",
         "drum random --hosts 1 --apps 2 --seed 1 --alpha -1",
+        "drum solve one.json --tolerance -1",
+        "drum schedule one.json --frame 1",
+        "drum schedule one.json --frame 2000000",
         "drum random --hosts 1 --apps 2 --seed 1 --mode topk_utility",
         "drum random --hosts 1 --apps 2 --seed 1 --mode timeshare --k 3",
     ] {

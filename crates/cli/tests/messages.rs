@@ -29,6 +29,7 @@ fn help() {
         "drum solve",
         "drum random",
         "drum schedule",
+        "attack",
         "reproduce",
         "schema",
     ] {

@@ -55,7 +55,7 @@ fn a_run_leaves_all_files_and_nothing_else() {
         flows
             .lines()
             .skip(1)
-            .all(|line| line.ends_with(",completed")),
+            .all(|line| line.ends_with(",completed,0")),
         "{flows}"
     );
 }
@@ -218,4 +218,87 @@ fn a_stalled_run_exits_with_1_and_has_results() {
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("stalled"), "{stderr}");
     assert!(case.text("d/flows.csv").contains(",unfinished"));
+}
+
+const TENANTS: &str = r#"
+[[tenant]]
+name = "red"
+[[tenant]]
+name = "blue"
+weight = 3
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[[workload]]
+kind = "incast"
+degree = 3
+size = "400kB"
+receiver = 3
+[[workload]]
+kind = "flows"
+tenant = "blue"
+flow = [{ source = 0, destination = 3, size = "300kB" }]
+"#;
+
+#[test]
+fn tenants_are_told_apart_in_all_results() {
+    let case = Case::with("s.toml", TENANTS);
+    let output = case.run("run s.toml --out d --set output.sample_interval=10us");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    for part in ["Jain's index", "contended link", "node 4 to node 3", "red"] {
+        assert!(told.contains(part), "no {part} in\n{told}");
+    }
+    let flows = case.text("d/flows.csv");
+    let ends = |end: &str| flows.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!((ends(",tenant"), ends(",0"), ends(",1")), (1, 3, 1));
+    let json = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&case.text(&format!("d/{name}.json"))).unwrap()
+    };
+    let summary = json("summary");
+    assert_eq!(summary["tenants"][0]["bytes"], 1_200_000);
+    assert_eq!(summary["tenants"][1]["placed_bytes"], 300_000);
+    let links = summary["contended_links"].as_array().unwrap();
+    let to_receiver = links.iter().find(|link| link["peer_node"] == 3).unwrap();
+    let share = to_receiver["shares"][0].as_f64().unwrap();
+    assert!((0.7..0.9).contains(&share), "{to_receiver}");
+    let signals = json("signals");
+    for signal in ["ecn_marks", "cnps", "retransmissions", "drops"] {
+        let of = |name: &str| signals["tenants"][name][signal]["count"].as_u64().unwrap();
+        let whole = match signal {
+            "drops" => 0,
+            _ => signals[signal]["count"].as_u64().unwrap(),
+        };
+        assert_eq!(of("red") + of("blue"), whole, "{signal}");
+    }
+    let report = case.text("d/report.html");
+    assert!(report.contains("\"placed_gbps\""));
+}
+
+#[test]
+fn tenants_of_several_runs_are_compared() {
+    let case = Case::with("s.toml", TENANTS);
+    for (out, weight) in [("a", 1), ("b", 3)] {
+        let line = format!("run s.toml --out {out} --set tenant.1.weight={weight}");
+        assert!(case.run(&line).status.success());
+    }
+    let output = case.run("compare a b");
+    let told = String::from_utf8(output.stdout).unwrap();
+    let header = told.lines().find(|line| line.contains("fairness")).unwrap();
+    assert!(header.contains("red") && header.contains("blue"), "{told}");
+    assert!(told.contains("signals.tenants.red.ecn_marks"), "{told}");
+}
+
+#[test]
+fn one_tenant_is_not_mentioned() {
+    let case = Case::with("s.toml", STAR);
+    let output = case.run("run s.toml --out d");
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("tenant"));
+    for name in ["summary.json", "signals.json", "scenario.toml"] {
+        assert!(
+            !case.text(&format!("d/{name}")).contains("tenant"),
+            "{name}"
+        );
+    }
 }

@@ -27,10 +27,10 @@ pub(crate) struct Instance {
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
     /// Queue pairs that may be active at a time, instead of the file's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) k: Option<f64>,
     /// Relative gap between value and bound at which the solver stops
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
 }
 
@@ -64,10 +64,20 @@ pub(crate) struct Random {
     #[arg(long, value_name = "S")]
     pub(crate) seed: u64,
     /// Fairness exponent
-    #[arg(long, value_name = "A", default_value_t = 0.5)]
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 0.5,
+        allow_negative_numbers = true
+    )]
     pub(crate) alpha: f64,
     /// How much latency counts against throughput
-    #[arg(long, value_name = "B", default_value_t = 0.01)]
+    #[arg(
+        long,
+        value_name = "B",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
     pub(crate) beta: f64,
     /// How applications are selected
     #[arg(long, value_enum, default_value_t = Mode::Fixed)]

@@ -118,6 +118,7 @@ impl Comparison {
         let mut parts = vec![settings, overview::overview(&names, &leaves)];
         let kinds = &runs[0].settings;
         parts.extend(overview::workloads(&names, &leaves, kinds));
+        parts.extend(overview::tenants(&names, &leaves));
         if runs.len() > MOST_COLUMNS {
             parts.push("All figures: --format csv or json.".into());
             return parts.join("\n\n");

@@ -1,5 +1,6 @@
 //! What the command can do, one file each.
 
+mod attack;
 mod compare;
 mod drum;
 mod export;
@@ -12,6 +13,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod summary;
+mod tenants;
 mod topology;
 
 use std::process::ExitCode;
@@ -35,6 +37,7 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Drum(Drum::Solve(arguments)) => drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
+        Command::Attack(arguments) => attack::attack(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Schema(arguments) => schema::schema(&arguments),
     }

@@ -77,6 +77,35 @@ pub(crate) fn workloads(names: &[String], runs: &[&Leaves], kinds: &Leaves) -> O
     Some(rows(&header, names, runs, cells))
 }
 
+/// Throughput and slowdown by tenant, if any of the runs has several.
+pub(crate) fn tenants(names: &[String], runs: &[&Leaves]) -> Option<String> {
+    let figure = |run: &Leaves, tenant: usize, field: &str| {
+        flatten::get(run, &format!("tenants[{tenant}].{field}"))
+    };
+    let name = |tenant: usize| {
+        let mut names = runs.iter().map(|run| figure(run, tenant, "name"));
+        names.find_map(|name| name.as_str().map(str::to_owned))
+    };
+    let titles: Vec<String> = (0..).map_while(name).collect();
+    if titles.is_empty() {
+        return None;
+    }
+    let mut header = vec!["Gb/s, slowdown p50 / p99"];
+    header.extend(titles.iter().map(String::as_str));
+    header.push("fairness");
+    let cells = |run: &Leaves| {
+        let cell = |tenant| {
+            let field = |field| Cell::Number.show(&figure(run, tenant, field));
+            let (half, most) = (field("slowdown.p50"), field("slowdown.p99"));
+            format!("{}, {half} / {most}", field("throughput_gbps"))
+        };
+        let mut cells: Vec<_> = (0..titles.len()).map(cell).collect();
+        cells.push(Cell::Number.show(&flatten::get(run, "tenant_fairness")));
+        cells
+    };
+    Some(rows(&header, names, runs, cells))
+}
+
 /// A table with a row for each run.
 fn rows(
     header: &[&str],

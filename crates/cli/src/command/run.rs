@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::meter::{Host, Usage, Work};
 use crate::progress::Reporter;
-use crate::report::{self, ReportInput};
+use crate::report::{self, ReportInput, TenantInput};
 use crate::staging::Staging;
 use crate::{print, write};
 
@@ -91,6 +91,15 @@ fn refuse_contradictions(loaded: &Loaded, results: &Results) -> Result<(), Failu
     .hint("nothing was written; please report this with the scenario and its side files"))
 }
 
+/// The report on a run.
+///
+/// # Errors
+/// If the scenario has no TOML form.
+pub(crate) fn page(loaded: &Loaded, results: &Results) -> Result<String, Failure> {
+    let figures = backend::figures(results);
+    Ok(report(loaded, &loaded.to_toml()?, results, &figures))
+}
+
 /// The text of `report.html`.
 fn report(loaded: &Loaded, scenario: &str, results: &Results, figures: &Figures) -> String {
     let words = heading::Words::of(&loaded.scenario);
@@ -101,6 +110,10 @@ fn report(loaded: &Loaded, scenario: &str, results: &Results, figures: &Figures)
         slowdown: &backend::report_bins(&figures.bins),
         completion: &figures.completion,
         queue: &figures.queue,
+        tenants: figures.summary.tenancy.as_ref().map(|tenancy| TenantInput {
+            tenancy,
+            slowdown: &figures.tenant_bins,
+        }),
         scenario,
     })
 }

@@ -5,7 +5,7 @@ use fairlane_scenario::{Profile, Scenario};
 use serde::Serialize;
 
 use crate::backend::{Figures, SlowdownBin, Spread, Summary};
-use crate::command::heading;
+use crate::command::{heading, tenants};
 use crate::meter::Host;
 use crate::table;
 
@@ -52,6 +52,9 @@ impl<'a> File<'a> {
         );
         let mut parts = vec![title, self.overview(), self.spreads()];
         parts.extend(self.bins());
+        if let Some(tenancy) = &self.summary.tenancy {
+            parts.extend(tenants::blocks(tenancy, results.signals.tenants.as_ref()));
+        }
         parts.push(signals(&results.signals));
         parts.push(self.speed());
         parts.join("\n\n")

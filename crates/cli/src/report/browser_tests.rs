@@ -129,7 +129,16 @@ fn a_report_works_in_a_browser() {
     let Some(browser) = browser() else { return };
     let page = render(&Sample::fat_tree(5, 206).input());
     for width in [1400, 800] {
-        assert_eq!(checks_passed(browser, &page, width), 26);
+        assert_eq!(checks_passed(browser, &page, width), 27);
+    }
+}
+
+#[test]
+fn a_report_compares_tenants() {
+    let Some(browser) = browser() else { return };
+    let page = render(&Sample::tenants().input());
+    for width in [1400, 800, 500] {
+        assert_eq!(checks_passed(browser, &page, width), 31);
     }
 }
 
@@ -169,6 +178,7 @@ fn write_samples() {
         ("fat-tree", Sample::fat_tree(5, 206)),
         ("large", Sample::fat_tree(16, 60)),
         ("mesh", Sample::mesh(6)),
+        ("tenants", Sample::tenants()),
         ("stalled", Sample::stalled_star()),
     ] {
         let path = folder.join(format!("{name}.html"));

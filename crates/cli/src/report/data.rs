@@ -14,6 +14,8 @@ pub(super) struct ReportData {
     pub(super) series: SeriesData,
     pub(super) signals: Vec<SignalRow>,
     pub(super) map: MapData,
+    /// Only if there are several.
+    pub(super) tenants: Option<TenantsData>,
     pub(super) scenario: String,
 }
 
@@ -174,4 +176,45 @@ pub(super) struct FramesData {
     pub(super) queue_min: f64,
     /// Bytes that code 255 of `queue` stands for.
     pub(super) queue_max: f64,
+}
+
+/// Tenants side by side.
+#[derive(Debug, Serialize)]
+pub(super) struct TenantsData {
+    /// Jain's index of throughput over weight.
+    pub(super) fairness: Option<String>,
+    pub(super) tenants: Vec<TenantData>,
+    /// Links that several tenants contended for, the longest first, perhaps not all.
+    pub(super) links: Vec<LinkData>,
+    /// How many of those there are.
+    pub(super) shared_links: usize,
+    /// Those that one tenant alone filled included.
+    pub(super) contended_links: usize,
+}
+
+/// One tenant.
+#[derive(Debug, Serialize)]
+pub(super) struct TenantData {
+    pub(super) name: String,
+    /// Weight, messages, throughput, slowdown p50, p99 and p99.9, that of small messages p99 and p99.9,
+    /// marks, CNPs, retransmissions, drops.
+    pub(super) cells: Vec<String>,
+    /// Payload placed at receivers, in the intervals of [`SeriesData`].
+    pub(super) placed_gbps: Vec<f64>,
+    pub(super) slowdown: Vec<SlowdownBin>,
+}
+
+/// A link that several tenants contended for.
+#[derive(Debug, Serialize)]
+pub(super) struct LinkData {
+    /// The node that sends.
+    pub(super) node: u32,
+    /// The node that receives.
+    pub(super) peer_node: u32,
+    /// For how long it was contended.
+    pub(super) contended_ns: f64,
+    /// By tenant, its part of the bytes sent in that time.
+    pub(super) shares: Vec<f64>,
+    /// Jain's index of these parts over weight.
+    pub(super) fairness: Option<String>,
 }

@@ -6,6 +6,7 @@ use fairlane_units::PortId;
 
 use super::data::{EndingData, EndingKind, HeadingData, ReportData, SeriesData};
 use super::grouping::Grouping;
+use super::tenants::tenants_data;
 use super::{Heading, ReportInput, map, text, tiles};
 
 /// More points than this can't be told apart in a chart over time.
@@ -14,6 +15,8 @@ const POINTS: usize = 1000;
 /// The data of the page.
 pub(super) fn report_data(input: &ReportInput<'_>) -> ReportData {
     let results = input.results;
+    let grouping = Grouping::of(&results.series, POINTS);
+    let tenants = input.tenants.as_ref();
     ReportData {
         heading: heading_data(&input.heading),
         ending: ending_data(results),
@@ -24,6 +27,7 @@ pub(super) fn report_data(input: &ReportInput<'_>) -> ReportData {
         series: series_data(results),
         signals: tiles::signal_rows(&results.signals),
         map: map::map_data(results),
+        tenants: tenants.map(|input| tenants_data(input, results, grouping)),
         scenario: input.scenario.to_string(),
     }
 }

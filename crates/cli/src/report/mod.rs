@@ -9,6 +9,7 @@ mod frames;
 mod gather;
 mod grouping;
 mod map;
+mod tenants;
 mod text;
 mod tiles;
 
@@ -20,6 +21,7 @@ mod sample;
 mod tests;
 
 use fairlane_fabric::Results;
+use fairlane_fabric::metrics::Tenancy;
 
 pub(crate) use data::{Distribution, SlowdownBin};
 
@@ -37,8 +39,18 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) completion: &'a Distribution,
     /// Sampled queue lengths of switch ports, in bytes.
     pub(crate) queue: &'a Distribution,
+    /// The tenants, if there are several.
+    pub(crate) tenants: Option<TenantInput<'a>>,
     /// The resolved scenario as text.
     pub(crate) scenario: &'a str,
+}
+
+/// What the metrics say of tenants.
+pub(crate) struct TenantInput<'a> {
+    /// Their figures, and the links that they contend for.
+    pub(crate) tenancy: &'a Tenancy,
+    /// By tenant, as [`ReportInput::slowdown`].
+    pub(crate) slowdown: &'a [Vec<SlowdownBin>],
 }
 
 /// What the run was, in words.
@@ -79,7 +91,7 @@ pub(crate) struct Figures {
 const TEMPLATE: &str = include_str!("../../../../report/template.html");
 
 /// What each `{{name}}` of the template stands for, apart from the title and the data.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     (
         "uplot.css",
         include_str!("../../../../report/vendor/uPlot.min.css"),
@@ -93,6 +105,7 @@ const PARTS: [(&str, &str); 8] = [
     ("charts.js", include_str!("../../../../report/charts.js")),
     ("mapview.js", include_str!("../../../../report/mapview.js")),
     ("map.js", include_str!("../../../../report/map.js")),
+    ("tenants.js", include_str!("../../../../report/tenants.js")),
     ("report.js", include_str!("../../../../report/report.js")),
 ];
 

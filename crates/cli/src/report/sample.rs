@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_fabric::metrics::{CdfPoint, Summary, completion_cdf, queue_cdf, slowdown_bins};
-use fairlane_fabric::{
-    Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries, Results, Signal,
-    Signals, Stall, Totals,
+use fairlane_fabric::metrics::{
+    self, CdfPoint, Summary, Tenancy, completion_cdf, queue_cdf, slowdown_bins,
+    tenant_slowdown_bins,
 };
-use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
+use fairlane_fabric::{
+    ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
+    Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
+};
+use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 
-use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin};
+use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin, TenantInput};
 
 const INTERVAL_US: u64 = 50;
 
@@ -20,6 +23,8 @@ pub(super) struct Sample {
     slowdown: Vec<SlowdownBin>,
     completion: Distribution,
     queue: Distribution,
+    tenancy: Option<Tenancy>,
+    tenant_bins: Vec<Vec<SlowdownBin>>,
     pub(super) name: String,
     pub(super) scenario: String,
 }
@@ -52,6 +57,8 @@ impl Sample {
             capture: Vec::new(),
             applications: Vec::new(),
             cards: Vec::new(),
+            tenants: vec![tenant("default", 1.0, Vec::new())],
+            contended: Vec::new(),
         };
         let name = "Hadoop at 50 % on a fat-tree".into();
         let scenario = "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20);
@@ -69,7 +76,13 @@ impl Sample {
                 slowdown_p999: spread.map(|spread| spread.p999),
                 events_per_second: Some(12.4e6),
             },
-            slowdown: bins(&results),
+            slowdown: bins(&slowdown_bins(&results.messages, 20)),
+            tenant_bins: (0..)
+                .zip(&results.tenants)
+                .map(|(number, _)| TenantId::new(number))
+                .map(|number| bins(&tenant_slowdown_bins(&results, number, 20)))
+                .collect(),
+            tenancy: summary.tenancy,
             completion: curve(
                 &completion_cdf(&results.messages, 200),
                 summary.completed as u64,
@@ -82,6 +95,55 @@ impl Sample {
             scenario,
             results,
         }
+    }
+
+    /// A fat-tree with three tenants, of which the second takes more than its weight.
+    pub(super) fn tenants() -> Self {
+        let mut results = Self::fat_tree(2, 206).results;
+        let totals = [0.5, 0.35, 0.15];
+        for message in &mut results.messages {
+            let tenant = if message.id % 3 == 0 {
+                1
+            } else {
+                message.id % 2 * 2
+            };
+            message.tenant = TenantId::new(tenant);
+            if let Some(finish) = message.finish.filter(|_| tenant == 2) {
+                message.finish = Some(finish + (finish - message.start) / 2);
+            }
+        }
+        let mut dice = Dice(3);
+        let placed = totals.map(|part| {
+            let rates = (0..206)
+                .map(|at| part * (if at < 103 { 3e6 } else { 6e5 }) * (0.7 + 0.6 * dice.roll()));
+            rates.map(|bytes| bytes as u64).collect::<Vec<_>>()
+        });
+        let [honest, greedy, quiet] = placed;
+        results.tenants = vec![
+            tenant("honest", 2.0, honest),
+            tenant("greedy", 1.0, greedy),
+            tenant("quiet", 1.0, quiet),
+        ];
+        let port = |number: u32| ContendedPort {
+            port: PortId::new(number),
+            contended_for: Duration::from_us(u64::from(900 - number * 8)),
+            sent: vec![9_000_000, 8_000_000, 1_000_000],
+            contended: vec![
+                2_000_000 + 90_000 * u64::from(number),
+                5_000_000,
+                u64::from(number % 4) * 300_000,
+            ],
+        };
+        results.contended = (0..20).map(|number| port(number * 2 + 1)).collect();
+        let count = results.signals.ecn_marks.count;
+        let by = |part: f64| TenantSignals {
+            ecn_marks: signal((count as f64 * part) as u64, "Nothing was marked."),
+            ..TenantSignals::default()
+        };
+        let names = ["honest", "greedy", "quiet"].map(str::to_owned);
+        let signals = names.into_iter().zip([by(0.6), by(0.3), by(0.1)]);
+        results.signals.tenants = Some(signals.collect());
+        Self::measured("Tenants on a fat-tree".into(), "seed = 1\n".into(), results)
     }
 
     /// A star that recorded nothing and ended in a circle of pauses.
@@ -124,13 +186,17 @@ impl Sample {
             slowdown: &self.slowdown,
             completion: &self.completion,
             queue: &self.queue,
+            tenants: self.tenancy.as_ref().map(|tenancy| TenantInput {
+                tenancy,
+                slowdown: &self.tenant_bins,
+            }),
             scenario: &self.scenario,
         }
     }
 }
 
-fn bins(results: &Results) -> Vec<SlowdownBin> {
-    let bins = slowdown_bins(&results.messages, 20).into_iter();
+fn bins(bins: &[metrics::SlowdownBin]) -> Vec<SlowdownBin> {
+    let bins = bins.iter();
     bins.map(|bin| SlowdownBin {
         size: bin.upto_bytes,
         count: bin.count as u64,
@@ -149,6 +215,15 @@ fn curve(points: &[CdfPoint], count: u64) -> Distribution {
         share: rest.iter().map(|point| point.share).collect(),
         zero: zeros.last().map_or(0.0, |point| point.share),
         count,
+    }
+}
+
+fn tenant(name: &str, weight: f64, placed_series: Vec<u64>) -> TenantRecord {
+    TenantRecord {
+        name: name.into(),
+        weight,
+        placed: Bytes::new(placed_series.iter().sum()),
+        placed_series,
     }
 }
 
@@ -321,6 +396,7 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
             standalone: ideal,
             retransmitted: 0,
             outcome: Outcome::Completed,
+            tenant: TenantId::new(0),
         }
     };
     (0..count).map(record).collect()
@@ -361,6 +437,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         cnps: signal(total(&series.marked) / 3, ""),
         pauses: signal(pauses, ""),
         paused_ns: signal(total(&series.paused_ns), ""),
+        watchdogs: None,
         drops: BTreeMap::from([
             ("buffer-full", signal(0, lossless)),
             ("link-down", signal(0, "The scenario takes no link down.")),
@@ -375,6 +452,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         timeouts: signal(0, "No packet waited 67.1 ms for its acknowledgement."),
         cache_misses: None,
         lock_waits: None,
+        tenants: None,
     }
 }
 
@@ -386,12 +464,14 @@ fn silent_signals() -> Signals {
         cnps: none(),
         pauses: none(),
         paused_ns: none(),
+        watchdogs: None,
         drops: BTreeMap::from([("buffer-full", signal(12, ""))]),
         retransmissions: none(),
         naks: none(),
         timeouts: none(),
         cache_misses: None,
         lock_waits: None,
+        tenants: None,
     }
 }
 

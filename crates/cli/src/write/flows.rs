@@ -99,6 +99,11 @@ pub(crate) const COLUMNS: &[Column<MessageRecord>] = &[
         kind: Kind::Word,
         value: |m| outcome(m.outcome).into(),
     },
+    Column {
+        name: "tenant",
+        kind: Kind::Integer(32),
+        value: |m| m.tenant.get().into(),
+    },
 ];
 
 /// The word of an outcome in files.

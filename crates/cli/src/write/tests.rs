@@ -36,6 +36,7 @@ fn message(id: u32, finish: Option<u64>) -> MessageRecord {
         } else {
             Outcome::Unfinished
         },
+        tenant: fairlane_units::TenantId::new(0),
     }
 }
 
@@ -200,9 +201,9 @@ fn csv_names_units_and_leaves_cells_empty() {
     )
     .unwrap();
     insta::assert_snapshot!(fs::read_to_string(directory.path().join("flows.csv")).unwrap(), @r"
-    id,workload,source,destination,source_port,destination_port,class,verb,size_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome
-    1,0,1,8,10000,100,3,write,1001,5000,9000,4000,1000,4,2,0,completed
-    2,0,2,8,10000,100,3,write,1002,5000,,,1000,,2,0,unfinished
+    id,workload,source,destination,source_port,destination_port,class,verb,size_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome,tenant
+    1,0,1,8,10000,100,3,write,1001,5000,9000,4000,1000,4,2,0,completed,0
+    2,0,2,8,10000,100,3,write,1002,5000,,,1000,,2,0,unfinished,0
     ");
 }
 
@@ -248,6 +249,8 @@ fn results() -> Results {
         messages: Vec::new(),
         applications: Vec::new(),
         cards: Vec::new(),
+        tenants: Vec::new(),
+        contended: Vec::new(),
         ports: vec![port(0, false, 1), port(1, true, 0)],
         series: PortSeries {
             ports: 2,

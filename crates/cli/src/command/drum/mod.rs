@@ -39,9 +39,14 @@ fn request(instance: &Instance) -> Request {
     }
 }
 
-/// A mistake in a problem, with the file or the line that has it.
+/// A mistake in a problem, with the file or the line that has it; one of a flag stands there alone.
 fn failure(place: &str, error: Error) -> Failure {
-    let failure = Failure::new(format!("{place}: {}: {}", error.place, error.message));
+    let within = if error.place.starts_with("--") {
+        String::new()
+    } else {
+        format!("{place}: ")
+    };
+    let failure = Failure::new(format!("{within}{}: {}", error.place, error.message));
     if error.hint.is_empty() {
         failure
     } else {

@@ -43,9 +43,9 @@ fn check(arguments: &Random) -> Result<(), Failure> {
     }
     for (name, value) in [("alpha", arguments.alpha), ("beta", arguments.beta)] {
         if !(value.is_finite() && value >= 0.0) {
-            return Err(Failure::new(format!(
-                "--{name}: {value} is not a number that is not negative"
-            )));
+            let message = format!("--{name}: {value} is not a number that is not negative");
+            let hint = format!("leave --{name} out for its default, or give a number from 0 on");
+            return Err(Failure::new(message).hint(hint));
         }
     }
     let selects = !matches!(

@@ -14,6 +14,8 @@ use crate::{print, table};
 
 /// Longest frame that is listed epoch by epoch.
 const MOST_EPOCHS: u64 = 1 << 20;
+/// Where a frame is asked for.
+const FLAG: &str = "--frame";
 /// Epochs and applications that a text lists; JSON has them all.
 const MOST_LINES: usize = 50;
 
@@ -81,6 +83,7 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
     };
     let name = document.name.clone();
     let mut host = HostProblem::new(document.problem, &request)?;
+    let own = host.clone();
     if let (Some(epochs), Some(peak)) = (epochs, &host.peak) {
         // Everyone with a weight gets at least an epoch of the frame.
         for (index, peak) in peak.iter().enumerate().take(host.table.len()) {
@@ -96,24 +99,36 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
         }
     }
     let k = slots(host.k.unwrap_or(0.0));
-    let problem = Problem::of_host(name.clone(), host, &request)?;
-    let tau = problem
-        .solve(&fairlane_drum::Sequential)?
-        .tau
-        .unwrap_or_default();
+    if let Some(epochs) = epochs.filter(|epochs| *epochs > MOST_EPOCHS) {
+        let message = format!("a frame of {epochs} epochs is too long to be listed");
+        let hint = format!("give at most {MOST_EPOCHS}");
+        return Err(Error::new(FLAG, message, hint));
+    }
+    let shares = |host: HostProblem| {
+        let answer =
+            Problem::of_host(name.clone(), host, &request)?.solve(&fairlane_drum::Sequential)?;
+        Ok::<_, Error>(answer.tau.unwrap_or_default())
+    };
+    let tau = match (shares(host), epochs) {
+        // What goes wrong without the frame too isn't the frame's.
+        (Err(error), Some(epochs)) => {
+            let shortest = Frame::shortest(&shares(own)?);
+            return Err(too_short(epochs, shortest, &error));
+        }
+        (tau, _) => tau?,
+    };
     let epochs = epochs.unwrap_or_else(|| Frame::shortest(&tau));
     if epochs > MOST_EPOCHS {
         let message =
             format!("the smallest share needs a frame of {epochs} epochs, too long to be listed");
         return Err(Error::new(
-            "frame",
+            FLAG,
             message,
             "give a frame with --frame: small shares become one epoch of it",
         ));
     }
-    let frame = Frame::new(&tau, k, epochs).map_err(|error| {
-        Error::new("frame", error.to_string(), error.hint().unwrap_or_default())
-    })?;
+    let frame = Frame::new(&tau, k, epochs)
+        .map_err(|error| Error::new(FLAG, error.to_string(), error.hint().unwrap_or_default()))?;
     let active: Vec<Vec<usize>> = (0..epochs)
         .map(|epoch| {
             let mut active: Vec<_> = frame.active(epoch).collect();
@@ -146,6 +161,16 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
         applications: turns,
         active,
     })
+}
+
+/// A frame in which not everyone can have an epoch.
+fn too_short(epochs: u64, shortest: u64, error: &Error) -> Error {
+    let message = format!(
+        "in a frame of {epochs} epochs not everyone can have one ({}: {})",
+        error.place, error.message
+    );
+    let hint = format!("give a longer frame: {shortest} epochs serve everyone");
+    Error::new(FLAG, message, hint)
 }
 
 /// Slots by the optimal selection, and some by waiting time.

@@ -1,0 +1,280 @@
+//! `fairlane attack`.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use fairlane_attacks::{Plan, Role, Row, Run, Suite, Watch};
+use fairlane_fabric::Results;
+use serde::Serialize;
+
+use crate::args::{self, Format};
+use crate::backend::{self, Attack, AttackKind, Scope};
+use crate::command::drum::threads;
+use crate::command::run;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::staging::Staging;
+use crate::{print, table};
+
+/// The name of the verdict in a result directory; reports are listed apart.
+const VERDICT: &str = "verdict.json";
+
+/// The verdict as it is written.
+#[derive(Debug, Serialize)]
+struct Verdict<'a> {
+    rows: &'a [Row],
+}
+
+/// Tries attacks on a scenario and prints the verdict.
+///
+/// # Errors
+/// If there is no such attack, scope, tenant or congestion control, if the scenario can't have the attack,
+/// if the directory can't be written, or a signal arrives.
+pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let suite = suite(arguments)?;
+    let staging = arguments
+        .out
+        .as_deref()
+        .map(|out| Staging::begin(out, arguments.force));
+    let staging = staging.transpose()?;
+    let reporter = Reporter {
+        suite: &suite,
+        interrupt: &interrupt,
+        quiet: arguments.quiet,
+        folder: staging.as_ref().map(Staging::path),
+        failure: Mutex::new(None),
+    };
+    let done = suite.run(threads(arguments.threads), &reporter);
+    interrupt.check()?;
+    if let Some(failure) = reporter
+        .failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
+        return Err(failure);
+    }
+    let rows = done?;
+    let verdict = Verdict { rows: &rows };
+    if let Some(staging) = staging {
+        write(&staging.path().join(VERDICT), &print::to_json(&verdict)?)?;
+        let reports = reports(&suite);
+        let ours: Vec<&str> = reports
+            .iter()
+            .map(String::as_str)
+            .chain([VERDICT])
+            .collect();
+        let directory = staging.publish(&ours)?;
+        print::say(format_args!("results in {}", directory.display()));
+    }
+    say_basis(&rows);
+    match arguments.format {
+        Format::Text => print::text(&text(&rows))?,
+        Format::Json => print::json(&verdict)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the command line asks for, without attacks that the scenario can't have.
+fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
+    let scopes = scopes(&arguments.scope)?;
+    let kinds = kinds(&arguments.attack)?;
+    let mut scenario = arguments.scenario.clone();
+    if let Some(name) = &arguments.controller {
+        let algorithm = backend::algorithm(name)?;
+        scenario
+            .overrides
+            .push(format!("congestion.algorithm=\"{algorithm}\""));
+    }
+    let loaded = backend::load(&scenario)?;
+    let stated = loaded.scenario.attack.as_ref();
+    let names = loaded
+        .scenario
+        .tenants()
+        .into_iter()
+        .map(|tenant| tenant.name);
+    let attacker = arguments.attacker.clone();
+    let attacker = attacker.or_else(|| stated?.tenant.clone());
+    let attacker = attacker
+        .or_else(|| names.into_iter().next())
+        .unwrap_or_default();
+    let attack =
+        |kind: &AttackKind| stated.map_or_else(|| Attack::new(*kind), |it| it.of_kind(*kind));
+    let mut suite = Suite {
+        attacks: kinds.iter().map(attack).collect(),
+        scenarios: vec![loaded],
+        attacker,
+        scopes,
+        seeds: arguments.seeds.into(),
+    };
+    let refused = suite.refused()?;
+    if arguments.attack != "all" || refused.len() == suite.attacks.len() {
+        if let Some((_, error)) = refused.into_iter().next() {
+            return Err(error.into());
+        }
+        return Ok(suite);
+    }
+    for (number, error) in refused.into_iter().rev() {
+        let kind = suite.attacks.remove(number).kind;
+        print::say(format_args!(
+            "left out: {kind}: {}: {}",
+            error.place, error.message
+        ));
+    }
+    Ok(suite)
+}
+
+fn scopes(name: &str) -> Result<Vec<Scope>, Failure> {
+    if name == "all" {
+        return Ok(Scope::ALL.to_vec());
+    }
+    let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
+    let names = || Scope::ALL.map(Scope::name).join(", ");
+    found.map(|scope| vec![scope]).ok_or_else(|| {
+        let failure = Failure::new(format!("there is no scope \"{name}\""));
+        failure.hint(format!("all, or one of {}", names()))
+    })
+}
+
+/// The kinds of a name; the honest control is no attack, and only tried by its own name.
+fn kinds(name: &str) -> Result<Vec<AttackKind>, Failure> {
+    let mut all = AttackKind::ALL.to_vec();
+    if name == "all" {
+        all.retain(|kind| *kind != AttackKind::Paced);
+        return Ok(all);
+    }
+    let found = all.into_iter().find(|kind| kind.name() == name);
+    found.map(|kind| vec![kind]).ok_or_else(|| {
+        let failure = Failure::new(format!("there is no attack \"{name}\""));
+        let names = AttackKind::ALL.map(AttackKind::name).join(", ");
+        failure.hint(format!("all, or one of {names}"))
+    })
+}
+
+/// Says what is going on, hears of signals, and writes reports.
+struct Reporter<'a> {
+    suite: &'a Suite,
+    interrupt: &'a Interrupt,
+    quiet: bool,
+    folder: Option<&'a Path>,
+    /// The first report that couldn't be written.
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Reporter<'_> {
+    fn words(&self, run: &Run) -> String {
+        let attack = run
+            .attack
+            .map(|number| self.suite.attacks[number].kind.name());
+        let what = match (run.role, attack) {
+            (Role::Attack, Some(attack)) => attack.to_owned(),
+            (Role::Honest, Some(attack)) => format!("{attack} honestly"),
+            (Role::Paced, Some(attack)) => format!("{attack} paced"),
+            _ => "no attack".to_owned(),
+        };
+        format!("{what}, scope {}, seed {}", run.scope, run.seed + 1)
+    }
+}
+
+impl Watch for Reporter<'_> {
+    fn begin(&self, run: &Run, number: usize, of: usize) {
+        if !self.quiet {
+            print::say(format_args!("{number} of {of}: {}", self.words(run)));
+        }
+    }
+
+    fn ended(&self, run: &Run, plan: &Plan, results: &Results) {
+        let (Some(folder), Some(number)) = (self.folder, run.attack) else {
+            return;
+        };
+        if run.role != Role::Attack || run.seed > 0 {
+            return;
+        }
+        let name = report_name(self.suite.attacks[number].kind, run.scope);
+        let written =
+            run::page(&plan.loaded, results).and_then(|page| write(&folder.join(name), &page));
+        if let Err(failure) = written {
+            let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(failure);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.is_some() || self.interrupt.arrived()
+    }
+}
+
+fn report_name(kind: AttackKind, scope: Scope) -> String {
+    format!("{kind}-{scope}.html")
+}
+
+fn reports(suite: &Suite) -> Vec<String> {
+    let of_scope = |scope: &Scope| {
+        let kinds = suite.attacks.iter().map(|attack| attack.kind);
+        kinds
+            .map(|kind| report_name(kind, *scope))
+            .collect::<Vec<_>>()
+    };
+    suite.scopes.iter().flat_map(of_scope).collect()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::at(path, error))
+}
+
+/// Says what victims are compared with where it isn't the same hosts' honest traffic.
+fn say_basis(rows: &[Row]) {
+    let mut kinds: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.decided_by == "paced")
+        .map(|row| row.attack)
+        .collect();
+    kinds.dedup();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        print::say(format_args!(
+            "note: {} change destinations: whether that is secure is decided by victims beside an honest \
+             tenant that sends as much to random destinations (paced)",
+            kinds.join(", ")
+        ));
+    }
+}
+
+/// The verdict as a table.
+fn text(rows: &[Row]) -> String {
+    let header = [
+        "attack",
+        "scope",
+        "control",
+        "gain",
+        "p99",
+        "p99.9",
+        "p99 / paced",
+        "penalty",
+        "secure",
+    ];
+    let cells = |row: &Row| {
+        let figure = |mean: Option<f64>, half: Option<f64>| match (mean, half) {
+            (None, _) => "-".to_owned(),
+            (Some(mean), None) => format!("{mean:.2}"),
+            (Some(mean), Some(half)) => format!("{mean:.2} ±{half:.2}"),
+        };
+        vec![
+            row.attack.to_owned(),
+            row.scope.to_owned(),
+            row.controller.to_owned(),
+            figure(row.gain, row.gain_ci),
+            figure(row.victims_p99_ratio, row.victims_p99_ratio_ci),
+            figure(row.victims_p999_ratio, row.victims_p999_ratio_ci),
+            figure(row.victims_p99_vs_paced, row.victims_p99_vs_paced_ci),
+            figure(row.short_flow_penalty, row.short_flow_penalty_ci),
+            if row.secure { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let cells: Vec<_> = rows.iter().map(cells).collect();
+    table::grid(&header, &cells)
+}

@@ -1,0 +1,170 @@
+//! `fairlane attack`: rows, notes, reports, what is refused.
+
+mod support;
+
+use serde_json::Value;
+use support::Case;
+
+/// Red and blue on a dumbbell: long messages of both, short ones of blue.
+const DUEL: &str = r#"
+tenant = [{ name = "red", hosts = "0-1,4-5" }, { name = "blue", hosts = "2-3,6-7" }]
+[topology]
+kind = "dumbbell"
+left = 4
+right = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+core_link = { rate = "100Gbps", delay = "1us" }
+[[workload]]
+kind = "flows"
+flow = [{ source = 0, destination = 4, size = "3MB" }]
+[[workload]]
+kind = "flows"
+tenant = "blue"
+flow = [{ source = 2, destination = 6, size = "5MB" }]
+[[workload]]
+kind = "poisson"
+tenant = "blue"
+sources = "3"
+destinations = "7"
+load = 0.05
+duration = "500us"
+sizes = [{ size = 1000, percent = 0 }, { size = 20000, percent = 100 }]
+"#;
+
+fn case() -> Case {
+    Case::with("duel.toml", DUEL)
+}
+
+fn rows(case: &Case, arguments: &str) -> Vec<Value> {
+    let output = case.run(&format!(
+        "attack duel.toml --quiet --format json {arguments}"
+    ));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}");
+    let verdict: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{words}"));
+    verdict["rows"].as_array().expect("as documented").clone()
+}
+
+#[test]
+fn a_row_has_the_documented_keys_first() {
+    let case = case();
+    let rows = rows(&case, "--attack staggered --scope qp --seeds 2");
+    assert_eq!(rows.len(), 1);
+    let keys: Vec<_> = rows[0].as_object().expect("an object").keys().collect();
+    assert_eq!(
+        keys[..8],
+        [
+            "attack",
+            "scope",
+            "controller",
+            "gain",
+            "victims_p99_ratio",
+            "victims_p999_ratio",
+            "short_flow_penalty",
+            "secure"
+        ]
+    );
+    assert_eq!(rows[0]["attack"], "staggered");
+    assert_eq!(rows[0]["controller"], "dcqcn");
+    assert!(rows[0]["gain"].as_f64().expect("a number") > 1.1);
+    assert_eq!(rows[0]["secure"], false);
+}
+
+#[test]
+fn all_attacks_and_scopes_are_tried_but_those_that_can_t_be() {
+    let case = case();
+    let output = case.run("attack duel.toml --quiet --seeds 1 --scope none --out out");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}");
+    assert!(words.contains("left out: cache-flood"), "{words}");
+    assert!(words.contains("note: "), "{words}");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    for kind in [
+        "parallel",
+        "staggered",
+        "shuffled-overlay",
+        "churn",
+        "pulse",
+        "pfc-storm",
+    ] {
+        assert!(
+            table.lines().any(|line| line.starts_with(kind)),
+            "{kind}\n{table}"
+        );
+        let report = case.path(&format!("out/{kind}-none.html"));
+        let page = std::fs::read_to_string(report).expect("a report");
+        assert!(page.contains("blue"), "{kind}");
+    }
+    assert!(
+        !table.lines().any(|line| line.starts_with("paced")),
+        "{table}"
+    );
+    let verdict = std::fs::read_to_string(case.path("out/verdict.json")).expect("a verdict");
+    assert!(verdict.starts_with("{\n  \"rows\": ["), "{verdict}");
+}
+
+#[test]
+fn the_congestion_control_and_the_attacker_can_be_chosen() {
+    let case = case();
+    let rows = rows(
+        &case,
+        "--attack parallel --scope qp --seeds 1 --controller dctcp --attacker blue",
+    );
+    assert_eq!(rows[0]["controller"], "dctcp");
+    assert_eq!(rows[0]["gain_ci"], Value::Null);
+}
+
+#[test]
+fn what_there_is_not_is_refused_with_what_there_is() {
+    let case = case();
+    for (arguments, found, hint) in [
+        ("--attack nonsense", "no attack \"nonsense\"", "nic-hog"),
+        (
+            "--scope nonsense",
+            "no scope \"nonsense\"",
+            "destination-unsplit",
+        ),
+        (
+            "--controller nonsense",
+            "no congestion control \"nonsense\"",
+            "hpcc",
+        ),
+        ("--attacker green", "no tenant is called \"green\"", "blue"),
+        ("--attack cache-flood", "nic.costs", "nic.costs"),
+        ("--attack paced", "attack.rate", "20Gbps"),
+    ] {
+        let words = case.transcript(&format!("attack duel.toml --quiet {arguments}"));
+        assert!(words.contains(found), "{words}");
+        let after = words.split("hint: ").nth(1).unwrap_or_default();
+        assert!(after.contains(hint), "{words}");
+        assert!(words.ends_with("--- exit 2\n"), "{words}");
+    }
+}
+
+#[test]
+fn a_scenario_with_nobody_to_harm_is_refused() {
+    let case = case();
+    let words = case.transcript("attack duel.toml --quiet --set workload.1.tenant=red \
+         --set workload.1.flow.0.source=1 --set workload.2.tenant=red --set workload.2.sources=\"1\"");
+    assert!(
+        words.contains("no tenant but \"red\" sends anything"),
+        "{words}"
+    );
+    assert!(words.ends_with("--- exit 2\n"), "{words}");
+}
+
+#[test]
+fn run_carries_out_the_attack_of_a_scenario() {
+    let case = case();
+    let messages = |arguments: &str| {
+        let output = case.run(&format!(
+            "run duel.toml --quiet --format json --out out --force {arguments}"
+        ));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("as documented");
+        summary["messages"].as_u64().expect("a count")
+    };
+    let honest = messages("");
+    let attacked = messages("--set attack.kind=parallel --set attack.qps=16");
+    assert_eq!(attacked, honest + 15);
+}
