@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{Enforcer, Offer, ReceiverShares, SenderId, Setting, Weight};
-use fairlane_congestion::{Ack, Environment, Scope};
+use fairlane_congestion::{Ack, Environment, Loss, Scope};
 use fairlane_scenario::{Scenario, Verb};
-use fairlane_units::{Bytes, HostId, Rate, TenantId};
+use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 use fairlane_wire::Opcode;
 
 use crate::MessageSpec;
@@ -91,6 +91,26 @@ impl Enforcement {
             wholes: BTreeMap::new(),
             full: Bytes::new(u64::from(rules.largest()) - u64::from(rules.gap)),
         }))
+    }
+
+    /// Passes on an acknowledgement with the share of the receiver, 0 if it carries none; `lost` says that
+    /// it reports a loss.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Time,
+        connection: &Connection,
+        ack: &Ack<'_>,
+        (share, lost): (u16, bool),
+    ) {
+        let (host, sender) = (connection.data_host() as usize, connection.sender());
+        let share = (share > 0).then(|| {
+            let line = u128::from(self.lines[host].as_bps());
+            Rate::from_bps((line * u128::from(share) / u128::from(SHARE_UNITS)) as u64)
+        });
+        if lost {
+            self.enforcers[host].on_loss(now, sender, Loss::Nak);
+        }
+        self.enforcers[host].on_ack(now, sender, ack, share);
     }
 
     fn note(&mut self, host: u32, sender: SenderId, slot: u32) {
@@ -235,7 +255,7 @@ impl World {
     }
 
     /// When a host's enforcer may let somebody send.
-    pub(crate) fn enforced_earliest(&mut self, host: u32) -> Option<fairlane_units::Time> {
+    pub(crate) fn enforced_earliest(&mut self, host: u32) -> Option<Time> {
         let now = self.now();
         let cards = self.enforcement.as_deref_mut()?;
         cards.enforcers[host as usize].earliest(now)
@@ -264,20 +284,6 @@ impl World {
         let (host, sender) = (connection.data_host(), connection.sender());
         let cards = self.enforcement.as_deref_mut().expect("it is enforced");
         tell(&mut cards.enforcers[host as usize], sender)
-    }
-
-    /// Passes an acknowledgement on.
-    pub(crate) fn tell_ack(&mut self, slot: u32, ack: &Ack<'_>, share: u16) {
-        let now = self.now();
-        let connection = self.connections.get(slot);
-        let (host, sender) = (connection.data_host(), connection.sender());
-        let cards = self.enforcement.as_deref_mut().expect("it is enforced");
-        let line = cards.lines[host as usize].as_bps();
-        let share = (share > 0).then(|| {
-            let bps = u128::from(line) * u128::from(share) / u128::from(SHARE_UNITS);
-            Rate::from_bps(bps as u64)
-        });
-        cards.enforcers[host as usize].on_ack(now, sender, ack, share);
     }
 
     /// Counts a data packet that has arrived at a host which divides its link.

@@ -224,12 +224,9 @@ impl World {
         lost: bool,
     ) {
         let now = self.engine.now();
-        if lost {
-            self.hear_loss(slot, Loss::Nak);
-        }
         let stamp = self.packets.stamp(reply.telemetry);
-        let telemetry = self.packets.telemetry(reply.telemetry).copied();
-        let format = self.rules.telemetry_format;
+        let telemetry = self.packets.telemetry(reply.telemetry);
+        let format = self.rules.telemetry_format.as_ref();
         let ack = Ack {
             acknowledged,
             next_to_send,
@@ -238,25 +235,26 @@ impl World {
             // Hosts of the simulation take no time.
             endpoint_delay: None,
             hops: stamp.map_or(0, |stamp| stamp.hops),
-            telemetry: telemetry
-                .as_ref()
-                .zip(format.as_ref())
-                .map(|(record, format)| Reading {
-                    record,
-                    earlier: None,
-                    format,
-                }),
+            telemetry: telemetry.zip(format).map(|(record, format)| Reading {
+                record,
+                earlier: None,
+                format,
+            }),
         };
-        if self.connections.get(slot).is_enforced() {
+        let connection = &mut self.connections.slots[slot as usize];
+        if connection.is_enforced() {
             let share = match reply.kind {
                 Kind::Ack => reply.payload,
                 _ => 0,
             };
-            self.tell_ack(slot, &ack, share);
+            let cards = self.enforcement.as_deref_mut().expect("it is enforced");
+            cards.on_ack(now, connection, &ack, (share, lost));
             return;
         }
-        let connection = &mut self.connections.slots[slot as usize];
         let before = connection.controller.rate();
+        if lost {
+            connection.controller.on_loss(now, Loss::Nak);
+        }
         let adjusted = connection.controller.on_ack(now, &ack);
         self.arm_changed(slot);
         self.on_rate(slot, before, adjusted);
