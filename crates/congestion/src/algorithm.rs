@@ -112,6 +112,15 @@ macro_rules! define {
                 }
             }
 
+            /// The use of a link that it aims at.
+            pub fn target_utilization(&self) -> f64 {
+                match self {
+                    $(Self::$variant(config) => {
+                        crate::$module::$variant::target_utilization(config)
+                    })*
+                }
+            }
+
             /// The algorithm.
             pub const fn algorithm(&self) -> Algorithm {
                 match self {
@@ -226,15 +235,6 @@ macro_rules! define {
                 }
             }
 
-            /// Puts a controller before its first packet in the place of another.
-            pub(crate) fn replace(&mut self, at: usize, environment: &Environment) {
-                match self {
-                    $(Self::$variant(all, config) => {
-                        all[at] = CongestionControl::new(config.clone(), environment);
-                    })*
-                }
-            }
-
             /// One controller takes over the state of another.
             pub(crate) fn inherit(&mut self, heir: usize, from: usize) {
                 match self {
@@ -278,15 +278,27 @@ macro_rules! define {
                 }
             }
 
-            pub(crate) fn restart(&mut self, at: usize) {
+            pub(crate) fn rebase(&mut self, at: usize, delivered: Bytes) {
                 match self {
-                    $(Self::$variant(all, _) => all[at].restart(),)*
+                    $(Self::$variant(all, _) => all[at].rebase(delivered),)*
+                }
+            }
+
+            pub(crate) fn hasten(&mut self, at: usize) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].hasten(),)*
                 }
             }
 
             pub(crate) fn recover(&mut self, at: usize, share: f64) {
                 match self {
                     $(Self::$variant(all, _) => all[at].recover(share),)*
+                }
+            }
+
+            pub(crate) fn forget(&mut self, at: usize, now: Time, rate: Rate, share: f64) {
+                match self {
+                    $(Self::$variant(all, _) => all[at].forget(now, rate, share),)*
                 }
             }
 

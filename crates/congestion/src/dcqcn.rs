@@ -180,6 +180,12 @@ impl CongestionControl for Dcqcn {
             _ => self.increase(now),
         }
     }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let rate = rate.max(self.config.min_rate);
+        self.current_rate = self.current_rate.toward(rate.min(self.current_rate), share);
+        self.target_rate = self.target_rate.toward(rate.min(self.target_rate), share);
+    }
 }
 
 impl Dcqcn {

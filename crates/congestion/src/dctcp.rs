@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
+use crate::contract::rebased;
 use crate::{
     Ack, CongestionControl, Environment, Limit, Marking, Needs, Parameters, Rule, WindowMode,
 };
@@ -127,9 +128,14 @@ impl CongestionControl for Dctcp {
         false
     }
 
-    fn restart(&mut self) {
-        self.last_update = Bytes::ZERO;
-        self.reduced_until = None;
+    fn rebase(&mut self, delivered: Bytes) {
+        self.last_update = rebased(self.last_update, delivered);
+        self.reduced_until = self.reduced_until.map(|end| end.saturating_sub(delivered));
+    }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let rate = rate.max(self.config.min_rate);
+        self.rate = self.rate.toward(rate.min(self.rate), share);
     }
 
     fn inherit(&mut self, other: &Self) {

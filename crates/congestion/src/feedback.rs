@@ -33,6 +33,9 @@ pub struct Reading<'a> {
     pub earlier: Option<&'a Telemetry>,
     /// How it was rounded.
     pub format: &'a TelemetryFormat,
+    /// The part that it has of a round trip's news: 1 for a stream on one path, where every record tells
+    /// all; less where streams on many paths teach one controller.
+    pub weight: f64,
 }
 
 /// What one port did between two packets that passed it.
@@ -125,11 +128,18 @@ impl Telemetry {
     /// Adds the hop at port number `port`; one that doesn't fit is dropped.
     #[inline]
     pub fn push(&mut self, port: u32, hop: Hop) {
-        let at = usize::from(self.count);
-        if at < Self::MAX_HOPS {
-            self.hops[at] = hop;
-            self.ports[at] = port;
-            self.count += 1;
+        self.end_with(usize::from(self.count), port, hop);
+    }
+
+    /// Makes the hop at port number `port` the last one, behind `before` others that have been added; one
+    /// that doesn't fit is dropped. It reads nothing, so that nobody waits for a record that isn't cached.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most MAX_HOPS")]
+    pub fn end_with(&mut self, before: usize, port: u32, hop: Hop) {
+        if before < Self::MAX_HOPS {
+            self.hops[before] = hop;
+            self.ports[before] = port;
+            self.count = before as u8 + 1;
         }
     }
 
@@ -201,9 +211,9 @@ impl TelemetryFormat {
     )]
     pub fn hop(&self, now: Time, sent: Bytes, queue: Bytes, rate: Rate) -> Hop {
         Hop {
-            time: (now.as_ps() / self.time_unit) & self.time_mask,
-            sent: (sent.get() / self.byte_unit) & self.byte_mask,
-            queue: (queue.get() / self.queue_unit) as u32 & self.queue_mask,
+            time: whole(now.as_ps(), self.time_unit) & self.time_mask,
+            sent: whole(sent.get(), self.byte_unit) & self.byte_mask,
+            queue: whole(queue.get(), self.queue_unit) as u32 & self.queue_mask,
             rate_mbps: (rate.as_bps() / 1_000_000) as u32,
         }
     }
@@ -227,4 +237,10 @@ impl TelemetryFormat {
     pub fn queue(&self, hop: &Hop) -> Bytes {
         Bytes::new(u64::from(hop.queue) * self.queue_unit)
     }
+}
+
+/// The whole units in `value`. The exact format counts in ones, and division is slow.
+#[inline]
+const fn whole(value: u64, unit: u64) -> u64 {
+    if unit == 1 { value } else { value / unit }
 }

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
+use crate::contract::rebased;
 use crate::{
     Ack, CongestionControl, Environment, Limit, Needs, Parameters, Reading, Rule, Telemetry,
     WindowMode,
@@ -114,6 +115,10 @@ impl CongestionControl for Hpcc {
     };
     const WINDOW: WindowMode = WindowMode::Scaled;
 
+    fn target_utilization(config: &Config) -> f64 {
+        config.target_utilization
+    }
+
     fn new(config: Arc<Config>, environment: &Environment) -> Self {
         Self {
             config,
@@ -166,8 +171,8 @@ impl CongestionControl for Hpcc {
         true
     }
 
-    fn restart(&mut self) {
-        self.last_update = Bytes::ZERO;
+    fn rebase(&mut self, delivered: Bytes) {
+        self.last_update = rebased(self.last_update, delivered);
     }
 
     fn inherit(&mut self, other: &Self) {
@@ -175,10 +180,20 @@ impl CongestionControl for Hpcc {
         (self.utilization, self.stage) = (other.utilization, other.stage);
     }
 
+    fn hasten(&mut self) {
+        self.stage = self.config.max_stage;
+    }
+
     fn recover(&mut self, share: f64) {
-        let recovered = |rate: Rate| rate + self.line_rate.saturating_sub(rate).scale(share);
-        (self.rate, self.current_rate) = (recovered(self.rate), recovered(self.current_rate));
+        self.rate = self.rate.toward(self.line_rate, share);
+        self.current_rate = self.current_rate.toward(self.line_rate, share);
         self.utilization *= 1.0 - share;
+    }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let rate = rate.max(self.config.min_rate);
+        self.rate = self.rate.toward(rate.min(self.rate), share);
+        self.current_rate = self.current_rate.toward(rate.min(self.current_rate), share);
     }
 }
 
@@ -210,7 +225,8 @@ impl Hpcc {
             }
         }
         telemetry.remember(&mut self.previous);
-        let (rtt, tau) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
+        let rtt = self.base_rtt_ns;
+        let tau = span_ns.min(rtt) * telemetry.weight;
         self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
     }
 

@@ -183,6 +183,14 @@ impl CongestionControl for InfiniBand {
             self.timers.cancel_all();
         }
     }
+
+    /// In whole steps of the table, so that small shares change nothing.
+    fn forget(&mut self, now: Time, rate: Rate, share: f64) {
+        let wanted = self.rate.toward(rate.min(self.rate), share);
+        while self.index < self.config.ccti_limit && self.rate_at(self.index + 1) >= wanted {
+            self.on_cnp(now);
+        }
+    }
 }
 
 impl InfiniBand {
@@ -192,12 +200,16 @@ impl InfiniBand {
     }
 
     fn follow(&mut self) {
-        let entry = self.config.entry(self.index);
+        self.rate = self.rate_at(self.index);
+    }
+
+    fn rate_at(&self, index: u16) -> Rate {
+        let entry = self.config.entry(index);
         let unit = 1u128 << entry.shift.min(3);
         let rate =
             u128::from(self.line_rate.as_bps()) * unit / (unit + u128::from(entry.multiplier));
         // At most the line rate, so it fits.
         let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-        self.rate = Rate::from_bps(rate.max(1));
+        Rate::from_bps(rate.max(1))
     }
 }

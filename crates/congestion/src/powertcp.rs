@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
+use crate::contract::rebased;
 use crate::{
     Ack, CongestionControl, Environment, Interval, Limit, Needs, Parameters, Reading, Rule,
     Telemetry,
@@ -149,8 +150,17 @@ impl CongestionControl for PowerTcp {
         true
     }
 
-    fn restart(&mut self) {
-        self.last_update = Bytes::ZERO;
+    fn rebase(&mut self, delivered: Bytes) {
+        self.last_update = rebased(self.last_update, delivered);
+    }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let most = window_at(self.line_rate, self.base_rtt_ns);
+        let rate = rate.max(self.config.min_rate);
+        let held = window_at(rate, self.base_rtt_ns).min(self.window);
+        self.window += (held - self.window) * share;
+        self.window_before = self.window_before.min(self.window);
+        self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);
     }
 
     fn inherit(&mut self, other: &Self) {
@@ -187,7 +197,8 @@ impl PowerTcp {
             }
         }
         telemetry.remember(&mut self.previous);
-        let (rtt, span) = (self.base_rtt_ns, span_ns.min(self.base_rtt_ns));
+        let rtt = self.base_rtt_ns;
+        let span = span_ns.min(rtt) * telemetry.weight;
         self.power = (self.power * (rtt - span) + busiest * span) / rtt;
     }
 

@@ -255,8 +255,16 @@ impl CongestionControl for Swift {
         self.follow();
     }
 
-    fn restart(&mut self) {
-        self.acknowledged = Bytes::ZERO;
+    fn rebase(&mut self, delivered: Bytes) {
+        self.acknowledged = self.acknowledged.saturating_sub(delivered);
+    }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let bytes = rate.as_f64() / 8.0 * self.base_rtt.as_secs_f64();
+        let held = (bytes / self.mtu.as_f64()).min(self.fabric.packets);
+        self.fabric.packets += (held - self.fabric.packets) * share;
+        self.clamp(f64::INFINITY);
+        self.follow();
     }
 
     fn inherit(&mut self, other: &Self) {

@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
+use crate::contract::rebased;
 use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
 
 /// Parameters of TIMELY. The defaults are those of HPCC's artefact at 100 Gb/s, which has gains and
@@ -147,8 +148,13 @@ impl CongestionControl for Timely {
         false
     }
 
-    fn restart(&mut self) {
-        self.last_update = Bytes::ZERO;
+    fn rebase(&mut self, delivered: Bytes) {
+        self.last_update = rebased(self.last_update, delivered);
+    }
+
+    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+        let rate = rate.max(self.config.min_rate);
+        self.rate = self.rate.toward(rate.min(self.rate), share);
     }
 
     fn inherit(&mut self, other: &Self) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{
-    Bucket, Config, Enforcer, Offer, ReceiverShares, STATE_BYTES, SenderId, Setting, Weight,
+    Bucket, Config, Enforcer, Grant, Offer, ReceiverShares, STATE_BYTES, SenderId, Sent, Setting,
+    Share, Weight,
 };
 use fairlane_congestion::{
     Ack, Algorithm, Environment, PacingRounding, Params, Scope, WindowMode, dcqcn, hpcc,
@@ -49,7 +50,7 @@ fn card(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
     Enforcer::new(Arc::new(setting), ENVIRONMENT, tenants)
 }
 
-/// A card whose every packet is acknowledged a round trip later, marked or not.
+/// A card whose every packet is acknowledged a round trip later, some of them marked.
 struct Card {
     enforcer: Enforcer,
     now: Time,
@@ -57,7 +58,11 @@ struct Card {
     queue_pairs: Vec<(SenderId, u64, u64)>,
     /// What is under way: when it comes back, of which queue pair, up to which byte.
     flying: std::collections::VecDeque<(Time, usize, u64)>,
-    marks: bool,
+    /// Every so many acknowledgements carry a mark; 0: none.
+    mark_every: u64,
+    heard: u64,
+    /// Bytes that a queue pair has to send.
+    sizes: Vec<u64>,
     /// When packets left: time, queue pair.
     log: Vec<(Time, usize)>,
 }
@@ -69,17 +74,25 @@ impl Card {
             now: Time::ZERO,
             queue_pairs: Vec::new(),
             flying: Default::default(),
-            marks,
+            mark_every: u64::from(marks),
+            heard: 0,
+            sizes: Vec::new(),
             log: Vec::new(),
         }
     }
 
     fn open(&mut self, tenant: TenantId, destination: u32) -> usize {
+        self.open_of(tenant, destination, u64::MAX)
+    }
+
+    /// A queue pair with `size` bytes to send.
+    fn open_of(&mut self, tenant: TenantId, destination: u32, size: u64) -> usize {
         let destination = HostId::new(destination);
         let id = self
             .enforcer
             .open(self.now, tenant, destination, &ENVIRONMENT);
         self.queue_pairs.push((id, 0, 0));
+        self.sizes.push(size);
         let at = self.queue_pairs.len() - 1;
         self.offer(at);
         at
@@ -87,6 +100,10 @@ impl Card {
 
     fn offer(&mut self, at: usize) {
         let (id, sent, acknowledged) = self.queue_pairs[at];
+        if sent >= self.sizes[at] {
+            self.enforcer.withdraw(self.now, id);
+            return;
+        }
         let offer = Offer {
             size: PACKET,
             message_sent: Bytes::new(sent),
@@ -122,11 +139,20 @@ impl Card {
     }
 
     fn send(&mut self, id: SenderId) {
-        let found = self.queue_pairs.iter().rposition(|&(one, ..)| one == id);
+        let unfinished = |at: usize| self.queue_pairs[at].1 < self.sizes[at];
+        let all = 0..self.queue_pairs.len();
+        let found = all
+            .rev()
+            .find(|&at| self.queue_pairs[at].0 == id && unfinished(at));
         let at = found.expect("an open queue pair");
-        self.enforcer.on_sent(self.now, id, PACKET);
-        self.log.push((self.now, at));
         self.queue_pairs[at].1 += PACKET.get();
+        let (_, sent, acknowledged) = self.queue_pairs[at];
+        let packet = Sent {
+            size: PACKET,
+            in_flight: Bytes::new(sent - acknowledged),
+        };
+        self.enforcer.on_sent(self.now, id, packet);
+        self.log.push((self.now, at));
         let back = self.now + ENVIRONMENT.base_rtt;
         self.flying.push_back((back, at, self.queue_pairs[at].1));
         self.offer(at);
@@ -135,14 +161,15 @@ impl Card {
 
     fn hear(&mut self, at: usize, upto: u64) {
         self.queue_pairs[at].2 = upto;
+        self.heard += 1;
         let (id, sent, _) = self.queue_pairs[at];
         let ack = Ack {
             acknowledged: Bytes::new(upto),
             next_to_send: Bytes::new(sent),
-            congestion_notified: self.marks,
+            congestion_notified: self.mark_every > 0 && self.heard.is_multiple_of(self.mark_every),
             ..Ack::default()
         };
-        self.enforcer.on_ack(self.now, id, &ack, None);
+        self.enforcer.on_ack(self.now, id, &ack, Grant::Unsaid);
     }
 
     /// Bytes that left in `begin..end`, by `who`.
@@ -273,18 +300,194 @@ fn eviction_is_no_fresh_start() {
         let mut card = Card::new(card(Scope::Tenant, config, &tenants), true);
         for round in 0..400u32 {
             let at = card.open(red(), round % 8);
-            let end = card.now + Duration::from_us(10);
+            // Long enough for acknowledgements, and marks, to come.
+            let end = card.now + Duration::from_us(30);
             card.run(end);
             card.close(at);
         }
         assert!(card.enforcer.pairs() <= pairs as usize + 1);
-        card.sent(|_| true, us(1000), us(4000))
+        card.sent(|_| true, us(2000), us(12_000))
     };
     let (small, large) = (sent(4), sent(64));
     assert!(
         small as f64 <= 1.1 * large as f64,
         "{small} against {large}"
     );
+}
+
+#[test]
+fn single_packets_do_not_keep_pairs_from_being_young() {
+    let tenants = [weight(red(), 1.0)];
+    let config = Config {
+        coupling: false,
+        ..Config::default()
+    };
+    // One destination after another, two bandwidth-delay products each; `kept` says that a packet goes to
+    // every one of them all the time.
+    let sent = |kept: bool| {
+        let mut card = Card::new(card(Scope::Tenant, config.clone(), &tenants), true);
+        for round in 0..300u32 {
+            if kept {
+                for to in 0..16 {
+                    card.open_of(red(), to, PACKET.get());
+                }
+            }
+            let at = card.open_of(red(), round % 16, 2 * BDP.get());
+            let end = card.now + Duration::from_us(30);
+            card.run(end);
+            card.close(at);
+        }
+        card.sent(|_| true, us(4000), us(9000))
+    };
+    let (alone, kept) = (sent(false), sent(true));
+    assert!(kept as f64 <= 1.15 * alone as f64, "{kept} against {alone}");
+}
+
+#[test]
+fn messages_of_one_packet_count_as_in_flight() {
+    let setting = Setting {
+        scope: Scope::Pair,
+        config: Config::default(),
+        params: Params::new(Algorithm::Dcqcn),
+        window: WindowMode::Fixed,
+        rounding: PacingRounding::Picosecond,
+        paced: false,
+    };
+    let environment = Environment {
+        bdp: Bytes::new(30_000),
+        ..ENVIRONMENT
+    };
+    let enforcer = Enforcer::new(Arc::new(setting), environment, &[weight(red(), 1.0)]);
+    let mut card = Card::new(enforcer, false);
+    for _ in 0..200 {
+        let id = card
+            .enforcer
+            .open(us(0), red(), HostId::new(1), &environment);
+        card.queue_pairs.push((id, 0, 0));
+        card.sizes.push(PACKET.get());
+        card.offer(card.queue_pairs.len() - 1);
+    }
+    // Less than a round trip.
+    card.run(us(11));
+    assert_eq!(card.sent(|_| true, us(0), us(11)), 30_000);
+}
+
+#[test]
+fn what_limited_pairs_have_in_common_holds_them_together() {
+    let tenants = [weight(red(), 1.0)];
+    let sent = |count: u32, pooling: bool| {
+        let config = Config {
+            pooling,
+            ..Config::default()
+        };
+        let mut card = Card::new(card(Scope::Tenant, config, &tenants), false);
+        card.mark_every = 300;
+        for to in 0..count {
+            card.open(red(), to);
+        }
+        card.run(us(12_000));
+        card.sent(|_| true, us(4000), us(12_000)) as f64
+    };
+    let one = sent(1, true);
+    let (pooled, apart) = (sent(16, true), sent(16, false));
+    // Who isn't marked for long is free until its next mark, 300 packets later.
+    assert!(pooled <= 3.0 * one, "{pooled} against {one}");
+    assert!(apart > 1.5 * pooled, "{apart} against {pooled}");
+}
+
+#[test]
+fn closing_before_anything_is_heard_is_no_way_out() {
+    let tenants = [weight(red(), 1.0)];
+    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), false);
+    for destination in 0..400 {
+        let at = card.open(red(), destination);
+        let end = card.now + Duration::from_us(10);
+        card.run(end);
+        card.close(at);
+    }
+    let bytes = card.sent(|_| true, us(1000), us(4000));
+    // The credit, and what DCQCN's least rate allows.
+    let most = LINE.scale(0.25).bytes_in(Duration::from_us(3000)).get();
+    assert!(bytes < most, "{bytes} of {most}");
+}
+
+#[test]
+fn places_at_a_card_are_divided_among_tenants() {
+    let config = Config {
+        pairs: 8,
+        ..Config::default()
+    };
+    let tenants = [weight(red(), 1.0), weight(blue(), 1.0)];
+    let mut card = Card::new(card(Scope::Tenant, config, &tenants), false);
+    // Red fills more places than there are; blue's pairs still have rates of their own.
+    for to in 0..20 {
+        card.open(red(), to);
+    }
+    let before = card.enforcer.pairs();
+    for to in 100..104 {
+        card.open(blue(), to);
+    }
+    assert_eq!((before, card.enforcer.pairs()), (5, 9));
+}
+
+#[test]
+fn guarantees_come_before_weights_at_the_card() {
+    let tenants = [
+        Weight {
+            guarantee: Some(Rate::from_gbps(60)),
+            ..weight(red(), 1.0)
+        },
+        weight(blue(), 9.0),
+    ];
+    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), false);
+    let one = card.open(red(), 1);
+    card.open(blue(), 2);
+    card.run(us(2000));
+    let share = card.sent(|at| at == one, us(500), us(2000)) as f64
+        / card.sent(|_| true, us(500), us(2000)) as f64;
+    // 60 % and a tenth of the rest.
+    assert!((share - 0.64).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn only_acknowledgements_say_what_a_receiver_grants() {
+    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    let share = Share::from_rate(Rate::from_gbps(10), LINE);
+    let mut hear = |at: u64, grant: Grant| {
+        let ack = Ack {
+            acknowledged: Bytes::new(at * PACKET.get()),
+            next_to_send: Bytes::new(at * PACKET.get()),
+            ..Ack::default()
+        };
+        enforcer.on_ack(us(at), id, &ack, grant);
+        enforcer.rate_of(id)
+    };
+    assert!(hear(1, Grant::Share(share)) <= Rate::from_gbps(10));
+    assert!(hear(2, Grant::Unsaid) <= Rate::from_gbps(10));
+    assert!(hear(3, Grant::Free) > Rate::from_gbps(90));
+}
+
+#[test]
+fn a_held_pair_forgets_what_it_had() {
+    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    let share = Share::from_rate(Rate::from_gbps(10), LINE);
+    let hear = |enforcer: &mut Enforcer, at: u64, grant: Grant| {
+        let ack = Ack {
+            acknowledged: Bytes::new(at * PACKET.get()),
+            next_to_send: Bytes::new(at * PACKET.get()),
+            ..Ack::default()
+        };
+        enforcer.on_ack(us(at), id, &ack, grant);
+        enforcer.rate_of(id)
+    };
+    // Three time constants at a tenth of the line rate, then none.
+    for at in 1..3000 {
+        hear(&mut enforcer, at, Grant::Share(share));
+    }
+    let rate = hear(&mut enforcer, 3001, Grant::Free);
+    assert!(rate < Rate::from_gbps(16), "{rate}");
 }
 
 #[test]
@@ -324,7 +527,11 @@ fn a_message_in_parts_has_the_credit_of_one() {
             };
             ids.iter().for_each(|&id| enforcer.offer(now, id, offer));
             let Some(id) = enforcer.next(now) else { break };
-            enforcer.on_sent(now, id, PACKET);
+            let sent = Sent {
+                size: PACKET,
+                in_flight: PACKET,
+            };
+            enforcer.on_sent(now, id, sent);
             all += PACKET.get();
             paid = round + 1;
             now += PACKET.serialization(LINE);
@@ -366,7 +573,7 @@ fn settle(shares: &mut ReceiverShares, sources: &[TenantId]) -> Vec<f64> {
 fn a_busy_receiver_divides_by_weight_whoever_sends_from_more_hosts() {
     let green = TenantId::new(2);
     let tenants = [weight(red(), 1.0), weight(blue(), 2.0), weight(green, 4.0)];
-    let mut shares = ReceiverShares::new(&Config::default(), LINE, &tenants);
+    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
     let sources = [red(), red(), red(), red(), blue(), green];
     let rates = settle(&mut shares, &sources);
     let total: f64 = rates.iter().sum();
@@ -383,12 +590,33 @@ fn a_busy_receiver_divides_by_weight_whoever_sends_from_more_hosts() {
 #[test]
 fn a_receiver_that_is_not_busy_limits_nobody() {
     let tenants = [weight(red(), 1.0), weight(blue(), 1.0)];
-    let mut shares = ReceiverShares::new(&Config::default(), LINE, &tenants);
+    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
     let mut now = Time::ZERO;
     while now < us(100) {
         assert_eq!(shares.on_data(now, red(), HostId::new(0), PACKET), None);
         now += PACKET.serialization(Rate::from_gbps(80));
     }
+}
+
+#[test]
+fn guarantees_that_are_not_used_are_left_to_others() {
+    let tenants = [
+        Weight {
+            guarantee: Some(LINE),
+            ..weight(red(), 1.0)
+        },
+        weight(blue(), 1.0),
+    ];
+    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
+    let mut now = Time::ZERO;
+    for at in 0..3000u64 {
+        // Red sends 3 packets of 10.
+        let tenant = TenantId::new(u32::from(at % 10 > 2));
+        shares.on_data(now, tenant, HostId::new(tenant.get()), PACKET);
+        now += PACKET.serialization(LINE);
+    }
+    let level = shares.level(blue()).map(Rate::as_f64);
+    assert!(level.is_some_and(|rate| rate > 45e9), "{level:?}");
 }
 
 #[test]
@@ -401,7 +629,7 @@ fn guarantees_come_before_weights() {
         },
         weight(blue(), 9.0),
     ];
-    let mut shares = ReceiverShares::new(&Config::default(), LINE, &tenants);
+    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
     let mut now = Time::ZERO;
     for at in 0..2000u64 {
         let tenant = TenantId::new(u32::from(at % 2 == 0));
@@ -417,6 +645,19 @@ fn guarantees_come_before_weights() {
 }
 
 proptest! {
+    /// A share is what was meant, rounded down to a unit.
+    #[test]
+    fn shares_fit_into_headers(rate in 1u64..400_000_000_000, line in 1u64..400_000_000_000) {
+        let (rate, line) = (Rate::from_bps(rate), Rate::from_bps(line));
+        let share = Share::from_rate(rate, line);
+        prop_assert_eq!(Share::new(share.get()), Some(share));
+        let is = share.of(line);
+        let unit = line.as_bps() / 65_535 + 1;
+        prop_assert!(is <= line);
+        prop_assert!(is.as_bps() <= rate.as_bps().max(unit));
+        prop_assert!(is.as_bps() + 2 * unit >= rate.as_bps().min(line.as_bps()));
+    }
+
     /// Bytes without permission, per tenant and card, in any window T: depth + refill T + a packet.
     #[test]
     fn what_the_bucket_pays_is_bounded(

@@ -7,8 +7,6 @@ use core::str::FromStr;
 use crate::parse::{self, ParseError, Scale};
 use crate::{Bytes, Duration};
 
-const PS_PER_S: u128 = 1_000_000_000_000;
-
 const UNITS: &[Scale] = &[
     Scale::new("Tbps", 1_000_000_000_000),
     Scale::new("Gbps", 1_000_000_000),
@@ -77,7 +75,14 @@ impl Rate {
 
     /// The bytes that flow at this rate during `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> Bytes {
-        Bytes::new((self.0 as u128 * span.as_ps() as u128 / (8 * PS_PER_S)) as u64)
+        const PS_BITS: u64 = 8_000_000_000_000;
+        match self.0.checked_mul(span.as_ps()) {
+            Some(scaled) => Bytes::new(scaled / PS_BITS),
+            None => {
+                let scaled = self.0 as u128 * span.as_ps() as u128;
+                Bytes::new((scaled / PS_BITS as u128) as u64)
+            }
+        }
     }
 
     /// The rate `factor * self`, truncated to a whole bit per second and never negative.
@@ -93,6 +98,15 @@ impl Rate {
     /// `self - other`, zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The rate that is nearer to `other` by `share` of the distance, which is in 0..=1.
+    #[must_use]
+    pub fn toward(self, other: Self, share: f64) -> Self {
+        if other > self {
+            return self + other.saturating_sub(self).scale(share);
+        }
+        Self(self.0 - self.saturating_sub(other).scale(share).0)
     }
 }
 

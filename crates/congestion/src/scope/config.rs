@@ -35,14 +35,21 @@ pub struct Config {
     pub heard: u32,
     /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k.
     pub coupling: bool,
+    /// Pooling: whether limited pairs also have a controller in common, which hears the marks of all; only
+    /// under algorithms that count notifications (DCQCN, InfiniBand).
+    pub pooling: bool,
     /// A pair with a mark in this time is limited.
     pub limited_for: Duration,
     /// Receiver shares: whether a busy receiver divides its link by weight.
     pub shares: bool,
     /// How often the receiver looks.
     pub share_interval: Duration,
-    /// Use of its link above which a receiver divides it.
+    /// Use of its link, in parts of what the algorithm aims at, above which a receiver divides it.
     pub share_above: f64,
+    /// What it divides, in parts of that.
+    pub share_granted: f64,
+    /// Time constant with which a pair that its share holds forgets what it had before; zero: never.
+    pub share_memory: Duration,
     /// Arbitration: whether tenants take turns at the network card, by weight.
     pub arbitration: bool,
     /// Whether paid packets go ahead of that.
@@ -58,20 +65,23 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             express: true,
-            depth: 4.0,
+            depth: 2.0,
             refill: 0.25,
-            refill_least: 0.1,
+            refill_least: 0.2,
             debt: 2,
             inheritance: true,
             // Four round trips of a three-tier fabric with links of 1 us.
             young_after: Duration::from_us(50),
             heard: 4,
             coupling: true,
+            pooling: true,
             // The rate-increase interval of DCQCN.
             limited_for: Duration::from_us(300),
             shares: true,
             share_interval: Duration::from_us(10),
             share_above: 0.92,
+            share_granted: 0.97,
+            share_memory: Duration::from_ms(1),
             arbitration: true,
             express_first: false,
             idle_recovery: Duration::from_us(300),
@@ -92,6 +102,8 @@ impl Parameters for Config {
             Limit::new("limited_for", Rule::Span(self.limited_for)),
             Limit::new("share_interval", Rule::Period(self.share_interval)),
             Limit::new("share_above", Rule::Share(self.share_above)),
+            Limit::new("share_granted", Rule::Share(self.share_granted)),
+            Limit::new("share_memory", Rule::Span(self.share_memory)),
             Limit::new("idle_recovery", Rule::Span(self.idle_recovery)),
             Limit::count("pairs", self.pairs.into(), 1, 1 << 20),
         ]

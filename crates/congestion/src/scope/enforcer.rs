@@ -75,6 +75,15 @@ pub struct Offer {
     pub in_flight: Bytes,
 }
 
+/// A packet that a queue pair sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Bytes of the queue pair that nobody has acknowledged, this packet's among them.
+    pub in_flight: Bytes,
+}
+
 /// Holds the queue pairs of a card to what their scope allows.
 ///
 /// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
@@ -84,16 +93,18 @@ pub struct Offer {
 pub struct Enforcer {
     setting: Arc<Setting>,
     environment: Environment,
-    /// The aggregates of tenants, then the controllers of pairs.
+    /// For each tenant its aggregate and what its limited pairs have in common, then those of pairs.
     controllers: Controllers,
     tenants: Vec<Tenant>,
     pairs: Vec<Pair>,
     index: BTreeMap<(TenantId, HostId), u32>,
-    /// Where the search for a pair to replace goes on.
-    hand: (TenantId, HostId),
+    /// Whether one controller stands for all limited pairs of a tenant: where controllers count
+    /// notifications, each of k pairs would hear a k-th of them.
+    pooled: bool,
     lanes: Slab<Lane>,
     members: Slab<Member>,
-    history: History,
+    /// What each tenant has seen of ports: what switches tell them may differ.
+    histories: Vec<History>,
     entries: u64,
     /// The turn that was served last.
     virtual_time: u128,
@@ -112,16 +123,18 @@ impl Enforcer {
         let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share, depth);
         let tenants: Vec<Tenant> = shares.into_iter().map(tenant).collect();
         let mut controllers = Controllers::new(&setting.params);
-        tenants.iter().for_each(|_| controllers.push(&environment));
+        let own = OF_TENANT * tenants.len();
+        let needs = setting.params.algorithm().needs();
+        (0..own).for_each(|_| controllers.push(&environment));
         Self {
-            history: History::new(environment.base_rtt),
+            pooled: needs.hears_cnps && config.pooling,
+            histories: alloc::vec![History::new(environment.base_rtt); tenants.len()],
             setting,
             environment,
             controllers,
             tenants,
             pairs: Vec::new(),
             index: BTreeMap::new(),
-            hand: (TenantId::new(0), HostId::new(0)),
             lanes: Slab::new(),
             members: Slab::new(),
             entries: 0,
@@ -174,12 +187,13 @@ impl Enforcer {
             members: 0,
             in_express: false,
             limited: false,
+            awaited: Bytes::ZERO,
         });
         if shared {
             state.lane = lane;
-            let controller = self.controller(pair);
-            self.controllers.restart(controller);
         }
+        // What is still owed was charged at about this rate.
+        self.lanes.all[lane as usize].last_rate = self.rate(lane);
         lane
     }
 
@@ -190,9 +204,14 @@ impl Enforcer {
             lane, in_flight, ..
         } = self.members.all[id.0 as usize];
         self.members.remove(id.0);
+        if !in_flight.is_zero() {
+            self.disown(now, lane);
+        }
         let state = &mut self.lanes.all[lane as usize];
         state.in_flight = state.in_flight.saturating_sub(in_flight);
         state.members -= 1;
+        self.await_heard(lane);
+        let state = &mut self.lanes.all[lane as usize];
         if state.members > 0 {
             self.schedule(now, lane);
             return;
@@ -202,11 +221,29 @@ impl Enforcer {
             pair.lane = NONE;
             pair.available = state.available;
         }
+        let (pair, delivered) = (state.pair, state.delivered);
         if state.in_express {
             let express = &mut self.tenants[state.tenant as usize].express;
             express.retain(|&one| one != lane);
         }
         self.lanes.remove(lane);
+        if self.setting.scope != Scope::DestinationUnsplit {
+            let controller = self.controller(pair);
+            self.controllers.rebase(controller, delivered);
+        }
+    }
+
+    /// Bytes will never be acknowledged because their queue pair has gone. Whatever they met, nobody
+    /// would hear of it; so they count as if it had been congestion.
+    fn disown(&mut self, now: Time, lane: u32) {
+        let Lane { pair, tenant, .. } = self.lanes.all[lane as usize];
+        let beginner = self.pairs[pair as usize].heard < self.horizon();
+        let teaches = self.setting.scope == Scope::Tenant && beginner;
+        let own = self.controller(pair);
+        for controller in core::iter::once(own).chain(teaches.then_some(tenant as usize)) {
+            let half = self.controllers.rate(controller) / 2;
+            self.controllers.forget(controller, now, half, 1.0);
+        }
     }
 
     /// A queue pair could send this packet.
@@ -221,6 +258,7 @@ impl Enforcer {
         let place = if early { Place::Early } else { Place::Late };
         self.members.all[id.0 as usize].wire = offer.size;
         self.put(at, id.0, place);
+        self.count_limited(now, at);
         self.schedule(now, at);
     }
 
@@ -238,7 +276,22 @@ impl Enforcer {
         let lane = &mut self.lanes.all[member.lane as usize];
         let others = lane.in_flight.saturating_sub(member.in_flight);
         lane.in_flight = others + in_flight;
+        let lane = member.lane;
         member.in_flight = in_flight;
+        self.await_heard(lane);
+    }
+
+    /// Brings up to date what a tenant's aggregate waits for.
+    fn await_heard(&mut self, at: u32) {
+        let lane = &self.lanes.all[at as usize];
+        let beginner = self.pairs[lane.pair as usize].heard < self.horizon();
+        let awaited = match beginner {
+            true => lane.in_flight,
+            false => Bytes::ZERO,
+        };
+        let tenant = &mut self.tenants[lane.tenant as usize];
+        tenant.awaited = tenant.awaited + awaited - lane.awaited;
+        self.lanes.all[at as usize].awaited = awaited;
     }
 
     /// Moves a queue pair between the lists of its lane.
@@ -261,15 +314,19 @@ impl Enforcer {
         let lane = &self.lanes.all[at as usize];
         let config = &self.setting.config;
         let pair = &mut self.pairs[lane.pair as usize];
-        let idle = lane.in_flight.is_zero() && !pair.is_fresh(now, config.young_after);
-        let shared = self.setting.scope == Scope::Tenant;
-        if !shared || !idle {
+        // A young one stays as it is: it has heard nothing since.
+        let begins = !pair.young && !pair.is_proven(now, config.young_after);
+        if self.setting.scope != Scope::Tenant || !begins {
             return;
         }
         let recovery = config.idle_recovery;
-        let share = pair.idle(now).map_or(0.0, |idle| recovered(idle, recovery));
-        pair.rejuvenate(!pair.evicted);
-        pair.evicted = false;
+        let idle = !pair.is_fresh(now, config.young_after);
+        let span = pair.idle(now).filter(|_| idle);
+        let share = span.map_or(0.0, |span| recovered(span, recovery));
+        if idle {
+            pair.set_cap(None);
+        }
+        pair.rejuvenate(true);
         let controller = self.controller(lane.pair);
         if share > 0.0 {
             self.controllers.recover(controller, share);
@@ -287,6 +344,12 @@ impl Enforcer {
     }
 }
 
+/// Controllers of a tenant: its aggregate, and the one of its limited pairs.
+const OF_TENANT: usize = 2;
+
+/// What guarantees leave to tenants without one, so that nobody starves.
+const LEAST_SHARE: f64 = 1e-3;
+
 /// The share of the distance to the line rate that an idle time recovers.
 fn recovered(idle: Duration, recovery: Duration) -> f64 {
     if recovery.is_zero() {
@@ -295,16 +358,17 @@ fn recovered(idle: Duration, recovery: Duration) -> f64 {
     1.0 - libm::exp(-(idle.as_ns_f64() / recovery.as_ns_f64()))
 }
 
-/// What each tenant has of a card: by weight, and no less than its guarantee.
+/// What each tenant has of a card: its guarantee, and by weight of what is left.
 fn shares(tenants: &[Weight], line_rate: Rate) -> Vec<(TenantId, f64)> {
     let weights: f64 = tenants.iter().map(|one| one.weight).sum();
-    let share = |one: &Weight| {
-        let guaranteed = one.guarantee.map_or(0.0, Rate::as_f64) / line_rate.as_f64();
-        (one.weight / weights).max(guaranteed)
-    };
-    let all: f64 = tenants.iter().map(share).sum();
-    let normal = |one: &Weight| (one.tenant, share(one) / all);
-    tenants.iter().map(normal).collect()
+    let guaranteed = |one: &Weight| one.guarantee.map_or(0.0, Rate::as_f64) / line_rate.as_f64();
+    let all: f64 = tenants.iter().map(guaranteed).sum();
+    // Guarantees that the card can't give together shrink alike.
+    let fits = if all > 1.0 { 1.0 / all } else { 1.0 };
+    let left = (1.0 - all * fits).max(LEAST_SHARE);
+    let share = |one: &Weight| fits * guaranteed(one) + left * one.weight / weights;
+    let share = |one: &Weight| (one.tenant, share(one));
+    tenants.iter().map(share).collect()
 }
 
 /// `factor` times `bytes`.

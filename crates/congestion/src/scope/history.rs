@@ -1,6 +1,8 @@
 //! What ports did lately, for controllers that share telemetry.
 
-use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use fairlane_units::Duration;
 
@@ -13,7 +15,7 @@ use crate::{Hop, Reading, Telemetry, TelemetryFormat};
 /// half a round trip to a round trip earlier where there was traffic.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    ports: BTreeMap<u32, Seen>,
+    ports: Ports,
     /// Half a round trip.
     span: Duration,
 }
@@ -28,7 +30,7 @@ impl History {
     /// Nothing seen, on a fabric with this round-trip time.
     pub const fn new(base_rtt: Duration) -> Self {
         Self {
-            ports: BTreeMap::new(),
+            ports: Ports::EMPTY,
             span: Duration::from_ps(base_rtt.as_ps() / 2),
         }
     }
@@ -44,7 +46,7 @@ impl History {
                 before: *hop,
                 last: *hop,
             };
-            let seen = self.ports.entry(port).or_insert(fresh);
+            let seen = self.ports.entry(port, fresh);
             let age = age(reading.format, &seen.last, hop);
             if age.is_some_and(|age| age > self.span.saturating_mul(4)) {
                 // Averages over a long time say little about now.
@@ -61,14 +63,78 @@ impl History {
     }
 
     /// Ports remembered.
-    pub fn len(&self) -> usize {
-        self.ports.len()
+    pub const fn len(&self) -> usize {
+        self.ports.seen.len()
     }
 
     /// Whether no port is remembered.
-    pub fn is_empty(&self) -> bool {
-        self.ports.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
     }
+}
+
+/// What was seen by port. A tree would take a cache miss for every level; here the index is small, and
+/// ports that were new together lie together.
+#[derive(Clone, Debug, Default)]
+struct Ports {
+    /// A port lies at its hash or behind it, with its place among `seen`.
+    index: Vec<Option<(u32, NonZeroU32)>>,
+    seen: Vec<Seen>,
+}
+
+impl Ports {
+    const EMPTY: Self = Self {
+        index: Vec::new(),
+        seen: Vec::new(),
+    };
+
+    /// What was seen at a port; `fresh` if nothing was.
+    #[inline]
+    fn entry(&mut self, port: u32, fresh: Seen) -> &mut Seen {
+        if self.seen.len() * 2 >= self.index.len() {
+            self.grow();
+        }
+        let at = self.find(port);
+        let number = match self.index[at] {
+            Some((_, number)) => number,
+            None => {
+                self.seen.push(fresh);
+                let number = count(&self.seen);
+                self.index[at] = Some((port, number));
+                number
+            }
+        };
+        &mut self.seen[number.get() as usize - 1]
+    }
+
+    /// Where a port lies in the index, or would.
+    #[inline]
+    fn find(&self, port: u32) -> usize {
+        let mask = self.index.len() - 1;
+        // 2^32 over the golden ratio: neighbours come to lie apart.
+        let mut at = (port.wrapping_mul(0x9e37_79b9) >> 8) as usize & mask;
+        while self.index[at].is_some_and(|(other, _)| other != port) {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Makes the index twice as large, of which at most half is used.
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.index.len() * 2).max(16);
+        let old = core::mem::replace(&mut self.index, vec![None; size]);
+        for entry in old.into_iter().flatten() {
+            let at = self.find(entry.0);
+            self.index[at] = Some(entry);
+        }
+    }
+}
+
+/// How many there are, at least one.
+fn count(seen: &[Seen]) -> NonZeroU32 {
+    let count = u32::try_from(seen.len()).ok().and_then(NonZeroU32::new);
+    count.expect("ports have 32 bits")
 }
 
 /// How much later than `earlier` a hop was seen; nothing if it was before.

@@ -112,6 +112,8 @@ pub(crate) struct Lane {
     pub(crate) in_express: bool,
     /// Whether it counts among the limited pairs of its tenant.
     pub(crate) limited: bool,
+    /// Bytes in flight that its tenant's aggregate waits for.
+    pub(crate) awaited: Bytes,
 }
 
 impl Lane {

@@ -11,6 +11,7 @@ mod history;
 mod lane;
 mod pair;
 mod receiver;
+mod share;
 mod tenant;
 
 use core::fmt;
@@ -18,10 +19,11 @@ use core::str::FromStr;
 
 pub use bucket::Bucket;
 pub use config::Config;
-pub use enforcer::{Enforcer, Offer, SenderId, Setting, Weight};
+pub use enforcer::{Enforcer, Offer, SenderId, Sent, Setting, Weight};
 pub use history::History;
 pub use pair::STATE_BYTES;
 pub use receiver::ReceiverShares;
+pub use share::{Grant, Share};
 
 /// The traffic that shares one controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

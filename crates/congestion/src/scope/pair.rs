@@ -2,6 +2,8 @@
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
+use super::share::Share;
+
 /// No lane.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -22,18 +24,18 @@ pub(crate) struct Pair {
     pub(crate) available: Time,
     last_feedback: Coarse,
     last_mark: Coarse,
-    /// The receiver's share in Mb/s, `u32::MAX` without.
-    cap_mbps: u32,
+    /// When it had last delivered a bandwidth-delay product more.
+    proven: Coarse,
     /// Bytes acknowledged since it became young.
     pub(crate) heard: u32,
     /// The lane of its open queue pairs, or [`NONE`].
     pub(crate) lane: u32,
+    /// The receiver's share in units of [`Share`], 0 without.
+    cap: u16,
     /// Whether it has sent since it became active and heard nothing.
     pub(crate) young: bool,
     /// Whether the bucket paid for everything sent while young.
     pub(crate) paid: bool,
-    /// Whether it took the place of another, which must not be a fresh start.
-    pub(crate) evicted: bool,
 }
 
 /// A time in units of 2^18 ps, 262 ns; 0 means never. It wraps after 19 minutes.
@@ -62,12 +64,12 @@ impl Pair {
             available: now,
             last_feedback: Coarse::NEVER,
             last_mark: Coarse::NEVER,
-            cap_mbps: u32::MAX,
+            proven: Coarse::NEVER,
             heard: 0,
             lane: NONE,
+            cap: 0,
             young: false,
             paid: false,
-            evicted: false,
         }
     }
 
@@ -87,30 +89,38 @@ impl Pair {
         self.last_mark.is_within(now, span)
     }
 
+    /// Whether it has delivered a bandwidth-delay product less than `span` ago. Single packets now and
+    /// then are no proof, or they would keep every pair from being young.
+    pub(crate) fn is_proven(&self, now: Time, span: Duration) -> bool {
+        self.proven.is_within(now, span)
+    }
+
     /// Begins a time of activity.
     pub(crate) fn rejuvenate(&mut self, paid: bool) {
         (self.young, self.paid, self.heard) = (true, paid, 0);
     }
 
-    pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes) {
+    pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes, bdp: Bytes) {
         self.last_feedback = Coarse::new(now);
         let delivered = u32::try_from(delivered.get()).unwrap_or(u32::MAX);
+        let proofs = |heard: u32| u64::from(heard) / bdp.get().max(1);
+        let before = proofs(self.heard);
         self.heard = self.heard.saturating_add(delivered);
+        if proofs(self.heard) > before || self.heard == u32::MAX {
+            self.proven = self.last_feedback;
+        }
     }
 
     pub(crate) fn note_mark(&mut self, now: Time) {
         self.last_mark = Coarse::new(now);
     }
 
-    /// The receiver's share.
-    pub(crate) fn cap(&self) -> Option<Rate> {
-        (self.cap_mbps != u32::MAX).then(|| Rate::from_mbps(u64::from(self.cap_mbps)))
+    /// The receiver's share on a card of this line rate.
+    pub(crate) fn cap(&self, line_rate: Rate) -> Option<Rate> {
+        Share::new(self.cap).map(|share| share.of(line_rate))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "below the limit")]
-    pub(crate) fn set_cap(&mut self, cap: Option<Rate>) {
-        const MBPS: u64 = 1_000_000;
-        let mbps = |rate: Rate| (rate.as_bps() / MBPS).clamp(1, u64::from(u32::MAX - 1)) as u32;
-        self.cap_mbps = cap.map_or(u32::MAX, mbps);
+    pub(crate) fn set_cap(&mut self, share: Option<Share>) {
+        self.cap = share.map_or(0, Share::get);
     }
 }

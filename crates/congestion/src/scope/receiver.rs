@@ -12,9 +12,6 @@ use super::{Config, Weight};
 /// its part, since congestion may be what holds it down.
 const TENANT_GROWTH: f64 = 4.0;
 
-/// The part of the link that is divided: a little stays free, so that its queue drains.
-const GRANTED: f64 = 0.97;
-
 /// As [`TENANT_GROWTH`] for a source inside its tenant.
 const SOURCE_GROWTH: f64 = 1.25;
 
@@ -27,6 +24,9 @@ const SOURCE_GROWTH: f64 = 1.25;
 pub struct ReceiverShares {
     line_rate: Rate,
     interval: Duration,
+    /// What is divided, in bits per second.
+    granted: f64,
+    /// From what use on, in bits per second.
     above: f64,
     tenants: Vec<Weight>,
     /// Bytes of the current interval, by tenant and source.
@@ -37,12 +37,14 @@ pub struct ReceiverShares {
 }
 
 impl ReceiverShares {
-    /// A link of `line_rate` that these tenants send to.
-    pub fn new(config: &Config, line_rate: Rate, tenants: &[Weight]) -> Self {
+    /// A link of `line_rate` that these tenants send to, whose controllers aim at using a part of it.
+    pub fn new(config: &Config, target: f64, line_rate: Rate, tenants: &[Weight]) -> Self {
+        let target = target * line_rate.as_f64();
         Self {
             line_rate,
             interval: config.share_interval,
-            above: config.share_above,
+            granted: config.share_granted * target,
+            above: config.share_above * target,
             tenants: tenants.to_vec(),
             sources: BTreeMap::new(),
             total: Bytes::ZERO,
@@ -84,7 +86,7 @@ impl ReceiverShares {
         self.began = now;
         let line = self.line_rate.as_f64();
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / seconds;
-        if rate(total) <= self.above * line {
+        if rate(total) <= self.above {
             self.levels.fill(None);
             return;
         }
@@ -99,12 +101,20 @@ impl ReceiverShares {
                     .collect()
             })
             .collect();
-        let wish = |all: &Vec<f64>| TENANT_GROWTH / SOURCE_GROWTH * all.iter().sum::<f64>();
-        let wanted: Vec<f64> = demands.iter().map(wish).collect();
-        let granted = self.grant(&wanted);
+        let used: Vec<f64> = demands.iter().map(|all| all.iter().sum()).collect();
+        // Up to its part by weight a tenant has much room to grow, beyond that little.
+        let weights: f64 = self.tenants.iter().map(|one| one.weight).sum();
+        let wish = |(one, &used): (&Weight, &f64)| {
+            let part = self.granted * one.weight / weights;
+            (TENANT_GROWTH / SOURCE_GROWTH * used).min(part).max(used)
+        };
+        let wanted: Vec<f64> = self.tenants.iter().zip(&used).map(wish).collect();
+        // A guarantee that isn't used is left to others.
+        let granted = self.grant(&wanted, &used);
         // What each would get if all that are active wanted everything.
         let greedy = |all: &Vec<f64>| if all.is_empty() { 0.0 } else { line };
-        let parts = self.grant(&demands.iter().map(greedy).collect::<Vec<_>>());
+        let greedy: Vec<f64> = demands.iter().map(greedy).collect();
+        let parts = self.grant(&greedy, &greedy);
         for (at, demands) in demands.iter().enumerate() {
             // Who uses less than its part may take all of it at once.
             let budget = granted[at].max(parts[at]);
@@ -113,15 +123,15 @@ impl ReceiverShares {
         }
     }
 
-    /// What each tenant gets of the link: guarantees first, then by weight.
-    fn grant(&self, wanted: &[f64]) -> Vec<f64> {
+    /// What each tenant gets of the link: guarantees first as far as they are used, then by weight.
+    fn grant(&self, wanted: &[f64], used: &[f64]) -> Vec<f64> {
         let guaranteed = self
             .tenants
             .iter()
-            .zip(wanted)
-            .map(|(one, &wanted)| one.guarantee.map_or(0.0, |rate| rate.as_f64().min(wanted)));
+            .zip(used)
+            .map(|(one, &used)| one.guarantee.map_or(0.0, |rate| rate.as_f64().min(used)));
         let mut granted: Vec<f64> = guaranteed.collect();
-        let mut left = GRANTED * self.line_rate.as_f64() - granted.iter().sum::<f64>();
+        let mut left = self.granted - granted.iter().sum::<f64>();
         let mut open: Vec<usize> = (0..wanted.len())
             .filter(|&at| wanted[at] > granted[at])
             .collect();

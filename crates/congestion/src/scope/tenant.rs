@@ -3,7 +3,7 @@
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
-use fairlane_units::{Bytes, TenantId, Time};
+use fairlane_units::{Bytes, HostId, TenantId, Time};
 
 use super::bucket::Bucket;
 
@@ -16,9 +16,13 @@ pub(crate) struct Tenant {
     /// Units of virtual time that a byte takes.
     pub(crate) pace: u64,
     pub(crate) bucket: Bucket,
-    /// Bytes that young pairs sent, and those that were acknowledged.
-    pub(crate) sent: Bytes,
+    /// Bytes that the aggregate heard of, and those in flight that it waits for.
     pub(crate) delivered: Bytes,
+    pub(crate) awaited: Bytes,
+    /// Where the search for a pair to replace goes on.
+    pub(crate) hand: HostId,
+    /// Pairs that it has at the card.
+    pub(crate) pairs: u32,
     /// Limited pairs with packets.
     pub(crate) limited: u32,
     /// When its turn comes, in virtual time.
@@ -38,8 +42,10 @@ impl Tenant {
             share,
             pace: pace(share),
             bucket: Bucket::new(depth),
-            sent: Bytes::ZERO,
             delivered: Bytes::ZERO,
+            awaited: Bytes::ZERO,
+            hand: HostId::new(0),
+            pairs: 0,
             limited: 0,
             turn: 0,
             express: VecDeque::new(),

@@ -78,6 +78,7 @@ pub fn exact(record: &Telemetry) -> Reading<'_> {
         record,
         earlier: None,
         format: &TelemetryFormat::EXACT,
+        weight: 1.0,
     }
 }
 

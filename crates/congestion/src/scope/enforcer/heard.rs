@@ -1,15 +1,15 @@
 //! What comes back, and who hears of it.
 
-use fairlane_units::{Bytes, Rate, Time};
+use fairlane_units::{Bytes, Time};
 
 use super::{Enforcer, SenderId};
-use crate::scope::Scope;
 use crate::scope::lane::Lane;
+use crate::scope::{Grant, Scope};
 use crate::{Ack, Loss, Reading, Telemetry};
 
 impl Enforcer {
     /// An acknowledgement for a queue pair has come, with the share of the receiver if it is busy.
-    pub fn on_ack(&mut self, now: Time, id: SenderId, ack: &Ack<'_>, share: Option<Rate>) {
+    pub fn on_ack(&mut self, now: Time, id: SenderId, ack: &Ack<'_>, grant: Grant) {
         let member = &mut self.members.all[id.0 as usize];
         let at = member.lane;
         let delivered = ack.acknowledged.saturating_sub(member.acknowledged);
@@ -17,15 +17,21 @@ impl Enforcer {
         self.set_in_flight(id, ack.next_to_send.saturating_sub(ack.acknowledged));
         let lane = &mut self.lanes.all[at as usize];
         lane.delivered += delivered;
-        let pair = lane.pair;
+        let (pair, tenant_of) = (lane.pair, lane.tenant);
         let own = self.controller(pair);
         self.controllers.catch_up(own, now);
         let earlier = ack
             .telemetry
-            .and_then(|reading| self.history.follow(reading));
+            .and_then(|reading| self.histories[tenant_of as usize].follow(reading));
         let blind = ack.telemetry.is_some() && earlier.is_none();
         if self.setting.scope == Scope::Tenant {
             self.teach(now, at, ack, (delivered, earlier.as_ref()));
+        }
+        if let Grant::Share(share) = grant
+            && self.controllers.rate(own) < share.of(self.environment.line_rate)
+        {
+            // Room is kept for it: it needn't be cautious.
+            self.controllers.hasten(own);
         }
         let lane = &self.lanes.all[at as usize];
         let heard = Ack {
@@ -35,17 +41,37 @@ impl Enforcer {
             ..*ack
         };
         let adjusted = !blind && self.controllers.on_ack(own, now, &heard);
+        self.forget(now, pair);
         let state = &mut self.pairs[pair as usize];
-        state.note_feedback(now, delivered);
-        state.set_cap(share.filter(|_| self.setting.config.shares));
+        state.note_feedback(now, delivered, self.environment.bdp);
+        match grant {
+            Grant::Unsaid => {}
+            Grant::Free => state.set_cap(None),
+            Grant::Share(share) => state.set_cap(Some(share)),
+        }
         if ack.congestion_notified {
             state.note_mark(now);
         }
+        self.await_heard(at);
         self.count_limited(now, at);
+        if ack.congestion_notified {
+            self.note_limited_mark(now, at);
+        }
         if adjusted {
             self.shift(at);
         }
         self.schedule(now, at);
+    }
+
+    /// What limited pairs have in common hears the marks of each.
+    fn note_limited_mark(&mut self, now: Time, at: u32) {
+        let lane = &self.lanes.all[at as usize];
+        if !lane.limited || !self.pooled {
+            return;
+        }
+        let pool = self.pool(lane.tenant as usize);
+        self.controllers.catch_up(pool, now);
+        self.controllers.on_cnp(pool, now);
     }
 
     /// The aggregate hears what young pairs hear; the first acknowledgement of one ends its youth.
@@ -62,25 +88,57 @@ impl Enforcer {
         if self.pairs[pair as usize].heard < self.horizon() {
             let state = &mut self.tenants[tenant];
             state.delivered += delivered;
-            state.sent = state.sent.max(state.delivered);
+            // A round of beginners is at least a bandwidth-delay product of them: what a few short ones
+            // met says little of the rest.
+            let round = state.awaited.max(self.environment.bdp);
+            let weight = (delivered.as_f64() / round.as_f64()).min(1.0);
+            let reading = with(ack.telemetry, earlier);
             let heard = Ack {
                 acknowledged: state.delivered,
-                next_to_send: state.sent,
-                telemetry: with(ack.telemetry, earlier),
+                next_to_send: state.delivered + round,
+                telemetry: reading.map(|reading| Reading { weight, ..reading }),
                 ..*ack
             };
             if ack.telemetry.is_none() || earlier.is_some() {
+                self.controllers.hasten(tenant);
                 self.controllers.on_ack(tenant, now, &heard);
             }
         }
-        let own = self.controller(pair);
         let state = &mut self.pairs[pair as usize];
-        if !core::mem::take(&mut state.young) || state.paid || !self.setting.config.inheritance {
+        if core::mem::take(&mut state.young) && !state.paid {
+            self.take_over(at);
+        }
+    }
+
+    /// A pair that sends what nobody paid for goes on from what its tenant has learnt, if it hasn't
+    /// learnt worse itself.
+    pub(super) fn take_over(&mut self, at: u32) {
+        let Lane { pair, tenant, .. } = self.lanes.all[at as usize];
+        if !self.setting.config.inheritance {
             return;
         }
-        if self.controllers.rate(tenant) < self.controllers.rate(own) {
-            self.controllers.inherit(own, tenant);
+        let (own, aggregate) = (self.controller(pair), tenant as usize);
+        if self.allowed(aggregate) < self.allowed(own) {
+            self.controllers.inherit(own, aggregate);
+            self.controllers.hasten(own);
         }
+    }
+
+    /// A pair that its share holds forgets what it had before, so that it doesn't take it back at once
+    /// when the receiver is less busy for a moment, before others have come up to their shares.
+    fn forget(&mut self, now: Time, pair: u32) {
+        let config = &self.setting.config;
+        let state = &self.pairs[pair as usize];
+        let cap = state.cap(self.environment.line_rate);
+        let (Some(cap), Some(since)) = (cap, state.idle(now)) else {
+            return;
+        };
+        if config.share_memory.is_zero() || since > config.young_after {
+            return;
+        }
+        let share = since.as_ns_f64() / config.share_memory.as_ns_f64();
+        let own = self.controller(pair);
+        self.controllers.forget(own, now, cap, share.min(1.0));
     }
 
     /// The packet sent last is charged at the rate of now.
@@ -107,6 +165,7 @@ impl Enforcer {
         }
         self.pairs[pair as usize].note_mark(now);
         self.count_limited(now, at);
+        self.note_limited_mark(now, at);
         self.schedule(now, at);
     }
 

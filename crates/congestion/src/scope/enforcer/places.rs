@@ -1,6 +1,6 @@
 //! Which pairs a card remembers.
 
-use fairlane_units::{Bytes, HostId, TenantId, Time};
+use fairlane_units::{HostId, TenantId, Time};
 
 use super::Enforcer;
 use crate::Environment;
@@ -18,52 +18,59 @@ impl Enforcer {
         if let Some(&pair) = self.index.get(&key) {
             return pair;
         }
-        let room = self.setting.config.pairs as usize;
-        if self.index.len() < room {
-            let pair = self.pairs.len() as u32;
-            self.pairs.push(Pair::new(now));
-            self.controllers.push(environment);
+        let room = self.setting.config.pairs / self.tenants.len() as u32;
+        if self.tenants[tenant as usize].pairs < room.max(1) {
+            self.tenants[tenant as usize].pairs += 1;
+            let pair = self.add(now, environment);
             self.index.insert(key, pair);
             return pair;
         }
-        if let Some(old) = self.replaceable(now) {
+        if let Some(old) = self.replaceable(now, key.0, tenant) {
             let pair = self.index.remove(&old).expect("it was just found");
             self.index.insert(key, pair);
-            self.reset(now, pair, environment);
+            self.reset(now, pair);
             return pair;
         }
         // All places are in use: what comes now shares one.
         if let Some(pair) = self.tenants[tenant as usize].overflow {
             return pair;
         }
-        let pair = self.pairs.len() as u32;
-        self.pairs.push(Pair::new(now));
-        self.controllers.push(environment);
-        self.pairs[pair as usize].note_feedback(now, Bytes::ZERO);
+        let pair = self.add(now, environment);
+        self.pairs[pair as usize].rejuvenate(false);
         self.tenants[tenant as usize].overflow = Some(pair);
         pair
     }
 
-    /// The next pair, round and round, that nobody uses and that has been idle.
-    pub(super) fn replaceable(&mut self, now: Time) -> Option<(TenantId, HostId)> {
+    fn add(&mut self, now: Time, environment: &Environment) -> u32 {
+        self.pairs.push(Pair::new(now));
+        self.controllers.push(environment);
+        self.pairs.len() as u32 - 1
+    }
+
+    /// The tenant's next pair, round and round, that nobody uses and that has been idle.
+    fn replaceable(&mut self, now: Time, id: TenantId, tenant: u32) -> Option<(TenantId, HostId)> {
         let span = self.setting.config.young_after;
         let idle = |pair: u32| {
             let pair = &self.pairs[pair as usize];
             pair.lane == NONE && !pair.is_fresh(now, span)
         };
-        let behind = self.index.range(self.hand..);
-        let mut all = behind.chain(self.index.range(..self.hand));
+        let hand = (id, self.tenants[tenant as usize].hand);
+        let behind = self.index.range(hand..=(id, HostId::new(u32::MAX)));
+        let before = self.index.range((id, HostId::new(0))..hand);
+        let mut all = behind.chain(before);
         let found = all.find(|&(_, &pair)| idle(pair)).map(|(&key, _)| key);
-        self.hand = found.unwrap_or(self.hand);
+        if let Some((_, host)) = found {
+            self.tenants[tenant as usize].hand = host;
+        }
         found
     }
 
-    /// Forgets a pair; its successor in the place begins with the tenant's aggregate.
-    pub(super) fn reset(&mut self, now: Time, pair: u32, environment: &Environment) {
-        let controller = self.controller(pair);
-        self.controllers.replace(controller, environment);
+    /// Forgets a pair. Its successor keeps the controller, begins unpaid, and takes over the tenant's
+    /// aggregate if that is slower: no place at the card makes a fresh start.
+    fn reset(&mut self, now: Time, pair: u32) {
         let state = &mut self.pairs[pair as usize];
-        *state = Pair::new(now);
-        state.evicted = true;
+        // What the predecessor owes to the pacer stays owed.
+        *state = Pair::new(state.available.max(now));
+        state.rejuvenate(false);
     }
 }

@@ -2,21 +2,46 @@
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use super::Enforcer;
+use super::{Enforcer, OF_TENANT};
 use crate::scope::Scope;
 
 impl Enforcer {
     /// Index of the controller of a pair.
     pub(super) const fn controller(&self, pair: u32) -> usize {
-        self.tenants.len() + pair as usize
+        OF_TENANT * self.tenants.len() + pair as usize
     }
 
-    /// The rate of a lane without express credit.
+    /// Index of the controller that a tenant's limited pairs have in common; its aggregate's is the
+    /// tenant's own.
+    pub(super) const fn pool(&self, tenant: usize) -> usize {
+        self.tenants.len() + tenant
+    }
+
+    /// What a controller allows, be it by its rate or by its window.
+    pub(super) fn allowed(&self, controller: usize) -> Rate {
+        let rate = self.controllers.rate(controller);
+        let window = self.controllers.window(controller);
+        window.map_or(rate, |window| {
+            let per_second = window.as_f64() * 8.0 / self.environment.base_rtt.as_secs_f64();
+            rate.min(
+                self.environment
+                    .line_rate
+                    .scale((per_second / self.environment.line_rate.as_f64()).min(1.0)),
+            )
+        })
+    }
+
+    /// The rate at which the pacer of a lane goes without express credit.
     pub(super) fn rate(&self, at: u32) -> Rate {
-        let lane = &self.lanes.all[at as usize];
-        if !self.setting.paced {
-            return self.environment.line_rate;
+        match self.setting.paced {
+            true => self.controlled(at),
+            false => self.environment.line_rate,
         }
+    }
+
+    /// The rate that a lane is held to without express credit.
+    fn controlled(&self, at: u32) -> Rate {
+        let lane = &self.lanes.all[at as usize];
         let own = self.controllers.rate(self.controller(lane.pair));
         if self.setting.scope != Scope::Tenant {
             return own;
@@ -27,20 +52,44 @@ impl Enforcer {
         if pair.young && config.inheritance {
             rate = rate.min(self.controllers.rate(tenant));
         }
-        let among = u64::from(self.tenants[tenant].limited.max(1));
-        if config.coupling && lane.limited {
-            rate = rate / among;
+        let among = self.among(at);
+        if among > 1 && self.pooled {
+            rate = rate.min(self.controllers.rate(self.pool(tenant)));
         }
-        let rate = pair.cap().map_or(rate, |cap| rate.min(cap));
+        rate = rate / among;
+        let cap = pair.cap(self.environment.line_rate);
+        let rate = cap.map_or(rate, |cap| rate.min(cap));
         rate.max(Rate::from_mbps(1))
+    }
+
+    /// The number of limited pairs that a lane shares with.
+    fn among(&self, at: u32) -> u64 {
+        let lane = &self.lanes.all[at as usize];
+        match self.setting.config.coupling && lane.limited {
+            true => u64::from(self.tenants[lane.tenant as usize].limited.max(1)),
+            false => 1,
+        }
     }
 
     /// Bytes that a lane may have in flight without express credit.
     pub(super) fn window(&self, at: u32) -> Bytes {
         let lane = &self.lanes.all[at as usize];
-        let limit = lane.window.limit(self.rate(at));
+        let limit = lane.window.limit(self.controlled(at));
         let own = self.controllers.window(self.controller(lane.pair));
-        own.map_or(limit, |own| own.min(limit))
+        let Some(mut window) = own else {
+            return limit;
+        };
+        if self.setting.scope == Scope::Tenant {
+            let pair = &self.pairs[lane.pair as usize];
+            let aggregate = self.controllers.window(lane.tenant as usize);
+            if let Some(aggregate) =
+                aggregate.filter(|_| pair.young && self.setting.config.inheritance)
+            {
+                window = window.min(aggregate);
+            }
+            window = Bytes::new(window.get() / self.among(at)).max(Bytes::new(1));
+        }
+        window.min(limit)
     }
 
     /// Brings up to date whether a lane counts as limited.
@@ -51,10 +100,12 @@ impl Enforcer {
         }
         let lane = &self.lanes.all[at as usize];
         let pair = &self.pairs[lane.pair as usize];
-        let own = self.controllers.rate(self.controller(lane.pair));
+        let own = self.allowed(self.controller(lane.pair));
         let slow = || own.as_bps() / 9 < self.environment.line_rate.as_bps() / 10;
-        let limited = lane.has_packet()
-            && ((pair.young && !pair.paid) || slow() || pair.is_marked(now, config.limited_for));
+        // At a k-th of a rate marks are k times rarer.
+        let among = u64::from(self.tenants[lane.tenant as usize].limited.max(1));
+        let marked = || pair.is_marked(now, config.limited_for.saturating_mul(among));
+        let limited = lane.has_packet() && ((pair.young && !pair.paid) || slow() || marked());
         let tenant = &mut self.tenants[lane.tenant as usize];
         match (lane.limited, limited) {
             (false, true) => tenant.limited += 1,
@@ -69,7 +120,9 @@ impl Enforcer {
         let lane = &self.lanes.all[at as usize];
         let behind = lane.available.saturating_since(now);
         let packet = || lane.last_size.serialization(lane.last_rate);
-        if behind.is_zero() || behind <= packet() {
+        // Elsewhere a single packet keeps its pace, as that of a queue pair on its own does.
+        let alone = self.setting.scope != Scope::Tenant && behind <= packet();
+        if behind.is_zero() || alone {
             return;
         }
         let rate = self.rate(at);
@@ -88,7 +141,7 @@ impl Enforcer {
         let bdp = self.environment.bdp.get();
         let most = Bytes::new(bdp * u64::from(self.setting.config.debt));
         let behind = self.lanes.all[at as usize].available.saturating_since(now);
-        behind > most.serialization(self.rate(at))
+        !behind.is_zero() && behind > most.serialization(self.rate(at))
     }
 
     /// The rate at which a tenant's bucket fills.

@@ -2,12 +2,14 @@
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use super::{Enforcer, SenderId};
+use super::{Enforcer, SenderId, Sent};
+use crate::scope::Scope;
 use crate::scope::lane::{Lane, Member, Place};
 
 impl Enforcer {
-    /// A packet of `size` bytes of a queue pair is being sent.
-    pub fn on_sent(&mut self, now: Time, id: SenderId, size: Bytes) {
+    /// A packet of a queue pair is being sent.
+    pub fn on_sent(&mut self, now: Time, id: SenderId, sent: Sent) {
+        let size = sent.size;
         let Member {
             lane: at, place, ..
         } = self.members.all[id.0 as usize];
@@ -16,17 +18,21 @@ impl Enforcer {
         let controller = self.controller(pair);
         self.controllers.catch_up(controller, now);
         self.controllers.catch_up(index, now);
+        let pool = self.pool(index);
+        self.controllers.catch_up(pool, now);
+        self.rescale(now, at);
         let owes = self.is_in_debt(now, at);
         let paid = place == Place::Early && !owes && self.pay(now, index, size);
-        if !paid {
-            self.pairs[pair as usize].paid = false;
-        }
+        let state = &mut self.pairs[pair as usize];
+        let begins = !paid && state.paid && !state.young;
+        state.paid &= paid;
         self.count_limited(now, at);
-        let rate = self.rate(at);
-        self.charge(now, at, (size, rate), paid);
-        if self.pairs[pair as usize].heard < self.horizon() {
-            self.tenants[index].sent += size;
+        if begins && self.setting.scope == Scope::Tenant {
+            self.take_over(at);
         }
+        let rate = self.rate(at);
+        self.charge(now, at, (size, rate));
+        self.set_in_flight(id, sent.in_flight);
         self.turn_around(at, id.0);
         self.pass(index, size);
         self.schedule(now, at);
@@ -44,14 +50,10 @@ impl Enforcer {
     }
 
     /// Charges the pacer of a lane.
-    pub(super) fn charge(&mut self, now: Time, at: u32, (size, rate): (Bytes, Rate), paid: bool) {
+    pub(super) fn charge(&mut self, now: Time, at: u32, (size, rate): (Bytes, Rate)) {
         let span = self.setting.rounding.serialization(size, rate);
         let lane = &mut self.lanes.all[at as usize];
         (lane.last_size, lane.last_rate) = (size, rate);
-        if !paid {
-            lane.available = now + span;
-            return;
-        }
         lane.available = lane.available.max(now) + span;
     }
 

@@ -14,7 +14,12 @@ impl Enforcer {
         let lane = &self.lanes.all[at as usize];
         let closed = !lane.has_packet() || lane.in_flight >= self.window(at);
         // The rate may rise while nothing happens to the lane: it is looked at again now and then.
-        let again = now.saturating_add(self.setting.config.young_after);
+        let often = self
+            .setting
+            .config
+            .young_after
+            .max(self.environment.base_rtt);
+        let again = now.saturating_add(often);
         let due = match closed {
             true => Time::MAX,
             false => lane.available.min(again),
@@ -98,6 +103,8 @@ impl Enforcer {
             if lane.available <= now {
                 return lane.first().map(SenderId);
             }
+            let own = self.controller(lane.pair);
+            self.controllers.catch_up(own, now);
             self.schedule(now, at);
         }
         None
@@ -120,10 +127,9 @@ impl Enforcer {
         let mut earliest = None;
         for at in 0..self.tenants.len() {
             let waiting = self.first_waiting(at).map(|(at, _)| at);
-            let refill = self.refill(at);
             let paid = self
                 .first_express(now, at)
-                .and_then(|(_, size)| self.tenants[at].bucket.ready(size, refill));
+                .and_then(|(_, size)| self.tenants[at].bucket.ready(size, self.refill(at)));
             for time in [waiting, paid].into_iter().flatten() {
                 earliest = Some(earliest.map_or(time, |least: Time| least.min(time)));
             }
