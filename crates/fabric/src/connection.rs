@@ -28,8 +28,8 @@ pub(crate) struct Connection {
     pub(crate) message: u32,
     /// The host that posted it.
     pub(crate) source: u32,
-    /// Position among the turns of that host.
-    pub(crate) position: u32,
+    /// Its number at the enforcer of the host that sends its data, or [`NONE`].
+    pub(crate) sender: u32,
     pub(crate) class: u8,
     pub(crate) live: bool,
     /// Whether an event for the acknowledgement timeout is under way, perhaps too early a one.
@@ -42,6 +42,10 @@ pub(crate) struct Connection {
     /// Number of the tenant that it belongs to.
     pub(crate) tenant: u16,
     pub(crate) responder: Responder,
+    /// Position among the turns of the host that posted it.
+    pub(crate) position: u32,
+    /// The message that its own is a part of, or [`NONE`].
+    pub(crate) whole: u32,
     pub(crate) requester: Requester,
     pub(crate) controller: Controller,
     pub(crate) window: Window,
@@ -53,8 +57,6 @@ pub(crate) struct Connection {
     pub(crate) response: Response,
     /// The queue pair that stays open, or [`NONE`].
     pub(crate) pair: u32,
-    /// Its number at the enforcer of the host that sends its data, or [`NONE`].
-    pub(crate) sender: u32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Connection, responder) == 48);
@@ -190,14 +192,16 @@ impl Connections {
         }
     }
 
-    /// A packet of a connection ceases to exist.
+    /// A packet of a connection ceases to exist; returns whether that was all that was left of it.
     #[inline]
-    pub(crate) fn on_packet_gone(&mut self, slot: u32) {
+    pub(crate) fn on_packet_gone(&mut self, slot: u32) -> bool {
         let connection = &mut self.slots[slot as usize];
         connection.packets -= 1;
-        if connection.packets == 0 && !connection.live {
+        let ends = connection.packets == 0 && !connection.live;
+        if ends {
             self.free.push(slot);
         }
+        ends
     }
 
     #[inline]

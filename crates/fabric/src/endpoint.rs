@@ -201,6 +201,11 @@ impl Endpoints {
 }
 
 impl Channel {
+    /// Whether it has posted all that it will ever post, and seen the end of it.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.left == Some(0) && self.outstanding == 0 && self.pending.is_empty()
+    }
+
     /// The size of the next value.
     pub(crate) fn draw(&mut self) -> Bytes {
         match &self.sizes {

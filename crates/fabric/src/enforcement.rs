@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fairlane_congestion::scope::{Enforcer, Offer, ReceiverShares, SenderId, Setting, Weight};
+use fairlane_congestion::scope::{
+    Enforcer, Grant, Offer, ReceiverShares, SenderId, Sent, Setting, Share, Weight,
+};
 use fairlane_congestion::{Ack, Environment, Loss, Scope};
 use fairlane_scenario::{Scenario, Verb};
 use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
@@ -15,9 +17,6 @@ use crate::connection::Connection;
 use crate::packet::{NONE, Packet};
 use crate::rules::Rules;
 use crate::world::World;
-
-/// Units in which an acknowledgement carries the share of the receiver: parts of its line rate.
-const SHARE_UNITS: u64 = u16::MAX as u64;
 
 /// The trusted parts of all cards.
 pub(crate) struct Enforcement {
@@ -80,11 +79,12 @@ impl Enforcement {
             .zip(&lines)
             .map(|(host, &line)| Enforcer::new(setting.clone(), environment(line), &here(host)));
         let divided = scope == Scope::Tenant && setting.config.shares && all.len() > 1;
+        let target = setting.params.target_utilization();
         let receivers = lines.iter().filter(|_| divided);
         Some(Box::new(Self {
             enforcers: enforcers.collect(),
             receivers: receivers
-                .map(|&line| ReceiverShares::new(&setting.config, line, &all))
+                .map(|&line| ReceiverShares::new(&setting.config, target, line, &all))
                 .collect(),
             slots: vec![Vec::new(); lines.len()],
             lines,
@@ -93,24 +93,20 @@ impl Enforcement {
         }))
     }
 
-    /// Passes on an acknowledgement with the share of the receiver, 0 if it carries none; `lost` says that
-    /// it reports a loss.
+    /// Passes on an acknowledgement with what it says of the receiver's share; `lost` says that it reports
+    /// a loss.
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
         connection: &Connection,
         ack: &Ack<'_>,
-        (share, lost): (u16, bool),
+        (grant, lost): (Grant, bool),
     ) {
         let (host, sender) = (connection.data_host() as usize, connection.sender());
-        let share = (share > 0).then(|| {
-            let line = u128::from(self.lines[host].as_bps());
-            Rate::from_bps((line * u128::from(share) / u128::from(SHARE_UNITS)) as u64)
-        });
         if lost {
             self.enforcers[host].on_loss(now, sender, Loss::Nak);
         }
-        self.enforcers[host].on_ack(now, sender, ack, share);
+        self.enforcers[host].on_ack(now, sender, ack, grant);
     }
 
     fn note(&mut self, host: u32, sender: SenderId, slot: u32) {
@@ -119,6 +115,14 @@ impl Enforcement {
             slots.resize(sender.index() + 1, NONE);
         }
         slots[sender.index()] = slot;
+    }
+}
+
+/// Bytes of a connection's data that nobody has acknowledged.
+fn in_flight(connection: &Connection) -> Bytes {
+    match connection.verb {
+        Verb::Read => connection.response.in_flight(),
+        _ => connection.requester.bytes_in_flight(),
     }
 }
 
@@ -151,6 +155,10 @@ impl Connection {
             Verb::Read => self.response.host,
             _ => self.source,
         }
+    }
+
+    const fn tenant(&self) -> TenantId {
+        TenantId::new(self.tenant as u32)
     }
 
     const fn sender(&self) -> SenderId {
@@ -203,10 +211,7 @@ impl World {
                 .as_deref()
                 .map_or(Bytes::ZERO, |cards| cards.full),
             message_sent: self.message_sent(slot),
-            in_flight: match connection.verb {
-                Verb::Read => connection.response.in_flight(),
-                _ => connection.requester.bytes_in_flight(),
-            },
+            in_flight: in_flight(connection),
         });
         let cards = self.enforcement.as_deref_mut().expect("it is enforced");
         let enforcer = &mut cards.enforcers[host as usize];
@@ -220,9 +225,9 @@ impl World {
     fn message_sent(&self, slot: u32) -> Bytes {
         let connection = self.connections.get(slot);
         let read = connection.verb == Verb::Read;
-        if let Some(whole) = self.specs[connection.message as usize].part_of {
+        if connection.whole != NONE {
             let cards = self.enforcement.as_deref();
-            let sent = cards.and_then(|cards| cards.wholes.get(&whole));
+            let sent = cards.and_then(|cards| cards.wholes.get(&connection.whole));
             return sent.copied().unwrap_or_default();
         }
         if connection.stays_open {
@@ -266,12 +271,16 @@ impl World {
         let now = self.now();
         let connection = self.connections.get(slot);
         let (host, sender) = (connection.data_host(), connection.sender());
-        let whole = self.specs[connection.message as usize].part_of;
+        let sent = Sent {
+            size,
+            in_flight: in_flight(connection),
+        };
+        let whole = connection.whole;
         let cards = self.enforcement.as_deref_mut().expect("it is enforced");
-        if let Some(whole) = whole {
+        if whole != NONE {
             *cards.wholes.entry(whole).or_default() += size;
         }
-        cards.enforcers[host as usize].on_sent(now, sender, size);
+        cards.enforcers[host as usize].on_sent(now, sender, sent);
     }
 
     /// Passes something on to the enforcer that has a connection.
@@ -301,7 +310,7 @@ impl World {
         ) else {
             return;
         };
-        let tenant = self.specs[connection.message as usize].tenant;
+        let tenant = connection.tenant();
         let source = HostId::new(connection.data_host());
         receiver.on_data(now, tenant, source, Bytes::new(u64::from(packet.wire)));
     }
@@ -317,12 +326,10 @@ impl World {
             return 0;
         };
         let connection = self.connections.get(self.packets.get(at).connection);
-        let tenant = self.specs[connection.message as usize].tenant;
+        let tenant = connection.tenant();
         // In parts of the sender's line rate, which the sender knows.
-        let line = cards.lines[connection.data_host() as usize].as_bps();
-        receiver.level(tenant).map_or(0, |level| {
-            let units = u128::from(level.as_bps()) * u128::from(SHARE_UNITS) / u128::from(line);
-            units.clamp(1, u128::from(SHARE_UNITS)) as u16
-        })
+        let line = cards.lines[connection.data_host() as usize];
+        let level = receiver.level(tenant);
+        level.map_or(0, |level| Share::from_rate(level, line).get())
     }
 }

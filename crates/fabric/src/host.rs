@@ -1,5 +1,6 @@
 //! Hosts: drives the ends of connections and the network card, and contains no rule of either.
 
+use fairlane_congestion::scope::{Grant, Share};
 use fairlane_congestion::{Ack, Loss, Reading};
 use fairlane_engine::Event;
 use fairlane_scenario::{AckPause, Verb};
@@ -239,16 +240,17 @@ impl World {
                 record,
                 earlier: None,
                 format,
+                weight: 1.0,
             }),
         };
         let connection = &mut self.connections.slots[slot as usize];
         if connection.is_enforced() {
-            let share = match reply.kind {
-                Kind::Ack => reply.payload,
-                _ => 0,
+            let grant = match reply.kind {
+                Kind::Ack => Share::new(reply.payload).map_or(Grant::Free, Grant::Share),
+                _ => Grant::Unsaid,
             };
             let cards = self.enforcement.as_deref_mut().expect("it is enforced");
-            cards.on_ack(now, connection, &ack, (share, lost));
+            cards.on_ack(now, connection, &ack, (grant, lost));
             return;
         }
         let before = connection.controller.rate();
@@ -547,7 +549,8 @@ impl World {
         let waits_here = connection.is_enforced() && connection.verb != Verb::Read;
         nic.turns
             .set(connection.position, at.filter(|_| !waits_here));
-        if connection.response.position != NONE {
+        // Nothing else has responses that take turns; theirs is a cache line of its own.
+        if connection.verb == Verb::Read && connection.response.position != NONE {
             self.refresh_response(slot);
         }
         if waits_here {
@@ -691,7 +694,12 @@ impl World {
         let (position, host) = (connection.position, connection.source);
         let response = connection.response;
         if connection.is_enforced() {
-            self.stop_enforcing(slot);
+            // Feedback for the last packets of a READ is still to come: without it, a READ of a round
+            // trip would never be controlled.
+            match connection.verb == Verb::Read && connection.packets > 0 {
+                true => self.offer(slot, false),
+                false => self.stop_enforcing(slot),
+            }
         }
         self.connections.remove(slot);
         if self.rules.nic_quirks {

@@ -31,6 +31,7 @@ mod ns3_random;
 mod packet;
 mod paths;
 mod port;
+mod precedence;
 mod response;
 mod results;
 mod round_trip;

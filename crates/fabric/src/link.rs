@@ -168,7 +168,10 @@ impl World {
     pub(crate) fn discard(&mut self, at: u32) {
         let packet = self.packets.get(at);
         if !packet.kind.is_pause_frame() {
-            self.connections.on_packet_gone(packet.connection);
+            let slot = packet.connection;
+            if self.connections.on_packet_gone(slot) && self.connections.get(slot).is_enforced() {
+                self.stop_enforcing(slot);
+            }
         }
         self.packets.release(at);
     }

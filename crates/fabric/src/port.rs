@@ -80,6 +80,10 @@ pub(crate) struct Port {
     pub(crate) last_served: u8,
     pub(crate) free_armed: bool,
     pub(crate) node: u32,
+    /// The packets of classes above 0, if ingress ports take turns.
+    pub(crate) fair: Option<Box<FairQueues>>,
+    /// If tenants are told of the load by what they use.
+    pub(crate) tenants: Option<Box<TenantUse>>,
     // Buffer use and queues.
     pub(crate) ingress: [Ingress; CLASSES],
     pub(crate) queues: [Queue; CLASSES],
@@ -95,10 +99,6 @@ pub(crate) struct Port {
     pub(crate) paused_since: Time,
     pub(crate) paused_total: Duration,
     rounding: PacingRounding,
-    /// The packets of classes above 0, if ingress ports take turns.
-    pub(crate) fair: Option<Box<FairQueues>>,
-    /// If tenants are told of the load by what they use.
-    pub(crate) tenants: Option<Box<TenantUse>>,
 }
 
 /// What a port is made from.

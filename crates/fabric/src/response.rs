@@ -168,10 +168,12 @@ impl World {
     pub(crate) fn on_feedback(&mut self, at: u32) {
         let packet = *self.packets.get(at);
         let slot = packet.connection;
-        let Some(connection) = self.connections.of_packet(slot) else {
+        let connection = &mut self.connections.slots[slot as usize];
+        let ended = !connection.live;
+        if ended && !connection.is_enforced() {
             self.discard(at);
             return;
-        };
+        }
         self.counters
             .on_reply(packet.tenant, packet.has(Packet::MARKED));
         let mtu = u64::from(self.rules.mtu);
@@ -190,7 +192,9 @@ impl World {
         );
         self.hear(slot, &packet, positions, false);
         self.discard(at);
-        self.refresh_response(slot);
+        if !ended {
+            self.refresh_response(slot);
+        }
         self.send_from_host(host);
     }
 }

@@ -100,7 +100,11 @@ pub struct MessageRecord {
     pub verb: Verb,
     /// Payload.
     pub size: Bytes,
-    /// When it was posted.
+    /// How much of it its source knows to have arrived.
+    pub acknowledged: Bytes,
+    /// Whether it was posted before the run ended.
+    pub posted: bool,
+    /// When it was posted; if it wasn't, the earliest time at which it could have been.
     pub start: Time,
     /// When the source had the last acknowledgement, or all of the response.
     pub finish: Option<Time>,
@@ -205,6 +209,9 @@ pub struct Signals {
     /// Waits of threads for the lock of a queue pair, if there is a `key-value` workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_waits: Option<Signal>,
+    /// Plans of agents that gave every application the same because the solver refused their demands, under policy `drum`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal_plans: Option<Signal>,
     /// By name of the tenant, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenants: Option<SignalsByTenant>,

@@ -12,6 +12,7 @@ use crate::baseline;
 use crate::connection::{Connection, Response};
 use crate::nic::Turn;
 use crate::packet::NONE;
+use crate::precedence::Precedence;
 use crate::rules::Rules;
 use crate::world::{World, control};
 use crate::{MessageRecord, MessageSpec, Outcome};
@@ -24,33 +25,14 @@ pub(crate) struct Schedule {
     next: usize,
     /// The end of those being posted now.
     posting: usize,
-    /// For each message, its successors: `successors[first[m]..first[m + 1]]`.
-    first: Vec<u32>,
-    successors: Vec<u32>,
-    /// Messages whose predecessor has arrived before their start time.
+    precedence: Precedence,
+    /// Messages that wait for nobody but for their time.
     delayed: BTreeSet<(Time, u32)>,
 }
 
 impl Schedule {
     pub(crate) fn new(specs: &[MessageSpec]) -> Self {
         let numbered = || (0u32..).zip(specs);
-        let mut first = vec![0u32; specs.len() + 2];
-        for (_, spec) in numbered() {
-            if let Some(before) = spec.after {
-                first[before as usize + 2] += 1;
-            }
-        }
-        for at in 1..first.len() {
-            first[at] += first[at - 1];
-        }
-        let mut successors = vec![0; first[first.len() - 1] as usize];
-        for (number, spec) in numbered() {
-            if let Some(before) = spec.after {
-                let slot = &mut first[before as usize + 1];
-                successors[*slot as usize] = number;
-                *slot += 1;
-            }
-        }
         let due = numbered()
             .filter(|(_, spec)| spec.after.is_none())
             .map(|(n, _)| n)
@@ -59,8 +41,7 @@ impl Schedule {
             due,
             next: 0,
             posting: 0,
-            first,
-            successors,
+            precedence: Precedence::new(specs),
             delayed: BTreeSet::new(),
         }
     }
@@ -75,11 +56,6 @@ impl Schedule {
     /// Whether a message will be posted later whatever else happens.
     pub(crate) fn is_pending(&self) -> bool {
         self.next < self.due.len() || !self.delayed.is_empty()
-    }
-
-    fn successors(&self, message: u32) -> std::ops::Range<usize> {
-        let at = message as usize;
-        self.first[at] as usize..self.first[at + 1] as usize
     }
 }
 
@@ -136,23 +112,30 @@ impl World {
         }
     }
 
-    /// A message has arrived completely: those that waited for it are posted.
+    /// A message has arrived completely: those that waited for nothing else are posted.
     pub(crate) fn on_message_received(&mut self, message: u32) {
-        for at in self.schedule.successors(message) {
-            let next = self.schedule.successors[at];
-            let start = self.specs[next as usize].start;
-            if start <= self.now() {
+        let now = self.now();
+        let precedence = &mut self.schedule.precedence;
+        for at in precedence
+            .arrived(&self.specs, message)
+            .into_iter()
+            .flatten()
+        {
+            let next = self.schedule.precedence.successor(at);
+            let MessageSpec { start, delay, .. } = self.specs[next as usize];
+            let due = start.max(now).saturating_add(delay);
+            if due <= now {
                 self.post(next);
             } else {
-                self.schedule.delayed.insert((start, next));
-                self.schedule_control(start, control::DELAYED);
+                self.schedule.delayed.insert((due, next));
+                self.schedule_control(due, control::DELAYED);
             }
         }
     }
 
     pub(crate) fn on_delayed(&mut self) {
-        while let Some(&(start, message)) = self.schedule.delayed.first() {
-            if start > self.now() {
+        while let Some(&(due, message)) = self.schedule.delayed.first() {
+            if due > self.now() {
                 break;
             }
             self.schedule.delayed.pop_first();
@@ -214,6 +197,7 @@ impl World {
             tenant: spec.tenant.get() as u16,
             response: Response::new(destination),
             position: 0,
+            whole: spec.part_of.unwrap_or(NONE),
             message,
             packets: 0,
             source,
@@ -304,6 +288,8 @@ impl World {
             .baseline
             .pair(&self.graph, spec.source, spec.destination);
         let standalone = baseline::standalone(pair, spec.size, self.rules.mtu);
+        let requester = &connection.requester;
+        let acknowledged = requester.next_position() - requester.bytes_in_flight();
         MessageRecord {
             id: connection.message,
             workload: spec.workload,
@@ -313,6 +299,11 @@ impl World {
             destination_port: spec.destination_port,
             class: spec.class,
             size: spec.size,
+            acknowledged: match finish {
+                Some(_) => spec.size,
+                None => acknowledged.min(spec.size),
+            },
+            posted: true,
             start: connection.start,
             finish,
             // A message that never had a way has no ideal time of its own.
@@ -359,6 +350,8 @@ impl World {
             destination_port: spec.destination_port,
             class: spec.class,
             size: spec.size,
+            acknowledged: Bytes::ZERO,
+            posted: false,
             start: spec.start,
             finish: None,
             ideal: standalone,

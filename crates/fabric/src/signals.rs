@@ -38,8 +38,19 @@ impl World {
             timeouts: signal(counters.timeouts, || self.why_no_timeouts()),
             cache_misses: self.endpoints.as_ref().map(|_| self.cache_misses()),
             lock_waits: self.endpoints.as_ref().map(|_| self.lock_waits()),
+            equal_plans: self.equal_plans(),
             tenants: self.signals_by_tenant(),
         }
+    }
+
+    fn equal_plans(&self) -> Option<Signal> {
+        let endpoints = self.endpoints.as_deref();
+        let endpoints = endpoints.filter(|endpoints| endpoints.policy == Policy::Drum)?;
+        let plans: u64 = endpoints.agents.iter().map(|agent| agent.plans).sum();
+        let equal = endpoints.agents.iter().map(|agent| agent.equal_plans).sum();
+        Some(signal(equal, || {
+            format!("the solver found all {plans} plans")
+        }))
     }
 
     fn signals_by_tenant(&self) -> Option<SignalsByTenant> {

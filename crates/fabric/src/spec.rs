@@ -1,7 +1,7 @@
 //! The traffic of a run, as the simulator consumes it.
 
 use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, NodeId, TenantId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 /// One message to be posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub struct MessageSpec {
     /// Index of a message that must have been received completely before this one is posted; of a
     /// READ or an atomic, the response.
     pub after: Option<u32>,
+    /// Index of another message: who waits for that one waits for this one as well.
+    pub joins: Option<u32>,
+    /// For a message with a predecessor, the time from when it could be posted until it is.
+    pub delay: Duration,
     /// Index of the message that this one is a part of, itself for the first part; parts have queue
     /// pairs of their own and count as one message for scopes.
     pub part_of: Option<u32>,

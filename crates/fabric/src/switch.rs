@@ -76,7 +76,9 @@ impl World {
         if class != 0 {
             port.last_served = class;
         }
-        self.count_tenant(egress, at);
+        if port.tenants.is_some() {
+            self.count_tenant(egress, at);
+        }
         if telemetry != NONE {
             self.stamp(egress, at);
         }
@@ -171,7 +173,9 @@ impl World {
             self.mark(number, class, at);
             self.maybe_resume(class, at);
         }
-        self.count_tenant(number, at);
+        if self.ports[number as usize].tenants.is_some() {
+            self.count_tenant(number, at);
+        }
         if self.packets.get(at).telemetry != NONE {
             self.stamp(number, at);
         }
@@ -255,17 +259,15 @@ impl World {
             }
         };
         let hop = format.hop(self.engine.now(), sent, waiting, port.rate);
+        let before = usize::from(packet.hop) - 1;
         self.packets
             .telemetry_mut(packet.telemetry)
-            .push(egress, hop);
+            .end_with(before, egress, hop);
     }
 
-    /// Counts a packet that leaves for its tenant, if the port distinguishes tenants.
-    #[inline]
+    /// Counts a packet that leaves for its tenant, at a port that distinguishes tenants.
+    #[inline(never)]
     fn count_tenant(&mut self, egress: u32, at: u32) {
-        if self.ports[egress as usize].tenants.is_none() {
-            return;
-        }
         let packet = self.packets.get(at);
         if packet.kind != Kind::Data {
             return;

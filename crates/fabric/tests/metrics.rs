@@ -26,6 +26,8 @@ fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
         class: 3,
         verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(size),
+        acknowledged: Bytes::new(size),
+        posted: true,
         start,
         finish: Some(start + Duration::from_ns(taken)),
         ideal: Duration::from_ns(100),

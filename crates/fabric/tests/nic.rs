@@ -314,6 +314,71 @@ fn a_host_without_applications_has_an_idle_card() {
     assert_eq!(results.applications[0].operations, 2);
 }
 
+#[test]
+fn a_server_that_is_cut_off_holds_no_place_of_the_agent() {
+    let to = |server: u32, keys: &str| {
+        workload(keys).replace("servers = \"1\"", &format!("servers = \"{server}\""))
+    };
+    let text = fabric(3)
+        + "[nic]\npolicy = \"drum\"\n[nic.drum]\nactive = 2\nwindow = 4\n[nic.costs]\n"
+        + &to(1, "connections = 2\nsize = \"1kB\"\nbatch = 4\ncount = 40")
+        + &to(2, "connections = 2\nsize = \"1kB\"\nbatch = 4\ncount = 400")
+        + "[[faults.link]]\nbetween = [1, 3]\ndown = \"5us\"\n";
+    let results = run(&text, &[]);
+    let others = results
+        .messages
+        .iter()
+        .filter(|message| message.workload == 1);
+    let ends: Vec<Time> = others.filter_map(|message| message.finish).collect();
+    assert_eq!(ends.len(), 800);
+    // The queue pairs to the server that is cut off give up after milliseconds.
+    let failed = results
+        .messages
+        .iter()
+        .filter(|message| message.outcome == Outcome::RetryExceeded);
+    assert!(failed.count() > 0);
+    let last = ends.into_iter().max().unwrap();
+    assert!(last < Time::ZERO + Duration::from_ms(3), "{last:?}");
+}
+
+#[test]
+fn an_agent_plans_again_when_applications_come_and_go() {
+    let text = fabric(2)
+        + "[nic]\npolicy = \"drum\"\n[nic.drum]\nactive = 2\n[nic.costs]\n"
+        + &workload("applications = 3\nsize = \"1kB\"\ncount = 50")
+        + &workload("applications = 6\nsize = \"1kB\"\ncount = 400\nstart = \"100us\"");
+    let results = run(&text, &[]);
+    let signal = results.signals.equal_plans.clone().unwrap();
+    assert_eq!(signal.count, 0);
+    let reason = signal.why_zero.unwrap();
+    let plans: u64 = reason
+        .split(' ')
+        .find_map(|word| word.parse().ok())
+        .unwrap();
+    assert!(plans > 2, "{reason}");
+    for application in &results.applications {
+        assert!(application.longest_wait_epochs <= application.wait_bound_epochs);
+    }
+    let summary = fairlane_fabric::metrics::Summary::of(&results);
+    assert_eq!(summary.applications.len(), 9);
+    assert!(summary.applications[0].longest_wait_ns > 0.0);
+}
+
+#[test]
+fn a_pacer_cuts_a_huge_message_as_it_goes() {
+    let text = fabric(2)
+        + "[nic]\npolicy = \"justitia\"\n[nic.justitia]\nchunk = \"4kB\"\n[nic.costs]\n"
+        + &workload("size = \"1001kB\"\ncount = 2\nbatch = 2");
+    let results = run(&text, &[]);
+    assert_eq!(results.cards[0].work_requests, 2 * 251);
+    assert!(
+        results
+            .messages
+            .iter()
+            .all(|one| one.outcome == Outcome::Completed)
+    );
+}
+
 fn scenarios() -> impl Strategy<Value = (String, u32)> {
     let policy = prop::sample::select(vec!["raw", "share", "drum", "justitia"]);
     let verb = prop::sample::select(vec!["write", "send", "read"]);

@@ -51,16 +51,9 @@ fn one_queue_pair_to_each_destination_is_controlled_alike_in_every_scope() {
     let text = dumbbell(&[(0, 2, 10_000_000, 1), (1, 3, 10_000_000, 1)]);
     let alone = complete(&loaded(&text, &["congestion.scope=\"qp\""]));
     assert!(alone.signals.ecn_marks.count > 0);
-    for scope in SHARED {
-        let scope = format!("congestion.scope=\"{scope}\"");
-        // Credit, shares and coupling differ from a queue pair's own control by design.
-        let plain = [
-            "congestion.tenant.express=false",
-            "congestion.tenant.shares=false",
-            "congestion.tenant.inheritance=false",
-        ];
-        let sets: Vec<&str> = [scope.as_str()].into_iter().chain(plain).collect();
-        let shared = complete(&loaded(&text, &sets));
+    for scope in ["destination-unsplit", "pair"] {
+        let set = format!("congestion.scope=\"{scope}\"");
+        let shared = complete(&loaded(&text, &[&set]));
         assert_eq!(finishes(&shared), finishes(&alone), "{scope}");
     }
 }
@@ -199,4 +192,64 @@ fn switches_that_know_tenants_bring_them_to_their_parts() {
         assert!(without < 0.3, "{algorithm}: {without}");
         assert!(with > without + 0.1, "{algorithm}: {without} {with}");
     }
+}
+
+#[test]
+fn many_destinations_are_worth_no_more_than_one() {
+    let link = "{ rate = \"100Gb/s\", delay = \"1us\" }";
+    let mut text = format!(
+        "stop = \"4ms\"\n\
+         topology = {{ kind = \"dumbbell\", left = 10, right = 10, host_link = {link}, core_link = {link} }}\n\
+         tenant = [{{ name = \"red\" }}, {{ name = \"blue\" }}]\n\
+         [[workload]]\nkind = \"flows\"\ntenant = \"red\"\n"
+    );
+    for destination in 10..18 {
+        text += &format!(
+            "[[workload.flow]]\nsource = 0\ndestination = {destination}\nsize = \"100MB\"\n"
+        );
+    }
+    text += "[[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n\
+             [[workload.flow]]\nsource = 1\ndestination = 19\nsize = \"100MB\"\n";
+    for algorithm in ["dcqcn", "hpcc", "swift", "timely", "dctcp"] {
+        let algorithm = format!("congestion.algorithm={algorithm}");
+        let set = [algorithm.as_str(), "congestion.scope=tenant"];
+        let placed = placed(&run(&loaded(&text, &set)));
+        let over = placed[0] / placed[1];
+        assert!(over <= 1.35, "{algorithm}: {over}");
+    }
+    // Under DCQCN that is what the pool is for.
+    let set = ["congestion.scope=tenant", "congestion.tenant.pooling=false"];
+    let placed = placed(&run(&loaded(&text, &set)));
+    assert!(placed[0] > 1.5 * placed[1], "{placed:?}");
+}
+
+#[test]
+fn feedback_for_a_read_counts_after_its_end() {
+    // Two hosts' data meet at host 0. Each READ is over before the feedback for its packets is back.
+    let reads: String = (0..200)
+        .map(|at| {
+            let start = 2 * at;
+            format!(
+                "[[workload.flow]]\nsource = 0\ndestination = 2\nsize = \"20kB\"\nstart = \"{start}us\"\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "stop = \"20ms\"\n[topology]\nkind = \"star\"\nhosts = 3\nhost_link = {{ rate = \"100Gb/s\", delay = \"1us\" }}\n\
+         [[tenant]]\nname = \"red\"\n[[tenant]]\nname = \"blue\"\n\
+         [[workload]]\nkind = \"flows\"\ntenant = \"red\"\nverb = \"read\"\n{reads}\
+         [[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n\
+         [[workload.flow]]\nsource = 1\ndestination = 0\nsize = \"20MB\"\n"
+    );
+    let end = |scope: &str| {
+        let scope = format!("congestion.scope=\"{scope}\"");
+        let results = complete(&loaded(&text, &[&scope]));
+        let reads = results
+            .messages
+            .iter()
+            .filter(|one| one.size.get() == 20_000);
+        reads.filter_map(|one| one.finish).max().unwrap().as_ps()
+    };
+    let (alone, shared) = (end("qp"), end("pair"));
+    assert!(shared > alone * 3 / 2, "{alone} {shared}");
 }

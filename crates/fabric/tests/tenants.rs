@@ -29,6 +29,8 @@ fn write(source: u32, destination: u32, size: u64, start: u64) -> MessageSpec {
         verb: Verb::Write,
         destination_port: 100,
         after: None,
+        joins: None,
+        delay: Duration::ZERO,
         part_of: None,
         tenant: TenantId::new(0),
     }
@@ -149,6 +151,16 @@ fn messages_that_cannot_run_are_refused() {
     assert_eq!(place(write(0, 1, u64::MAX, 0)), "message[1].size");
     assert_eq!(place(with(Some(2))), "message[1].after");
     assert_eq!(place(with(Some(1))), "message[1].after");
+    let joins = MessageSpec {
+        joins: Some(2),
+        ..sound
+    };
+    assert_eq!(place(joins), "message[1].joins");
+    let delay = MessageSpec {
+        delay: Duration::from_us(1),
+        ..sound
+    };
+    assert_eq!(place(delay), "message[1].delay");
     let class = MessageSpec { class: 0, ..sound };
     assert_eq!(place(class), "message[1].class");
     let late = MessageSpec {
@@ -169,6 +181,55 @@ fn messages_that_cannot_run_are_refused() {
 }
 
 #[test]
+fn whoever_waits_for_a_message_waits_for_those_that_join_it() {
+    // The long message joins the short one; the last one waits for both, then two microseconds more.
+    let joins = MessageSpec {
+        joins: Some(0),
+        ..write(2, 3, 200_000, 0)
+    };
+    let last = MessageSpec {
+        after: Some(0),
+        delay: Duration::from_us(2),
+        ..write(0, 1, 300, 0)
+    };
+    let start = |joins: MessageSpec| {
+        let results = run_messages(&two(""), vec![write(0, 1, 100, 0), joins, last]);
+        let mut all = results.messages.iter();
+        all.find(|message| message.size.get() == 300).unwrap().start
+    };
+    let apart = MessageSpec {
+        joins: None,
+        ..joins
+    };
+    let [both, one] = [joins, apart].map(start);
+    // 200 kB take 16 us at 100 Gb/s; 100 B two links of 1 us.
+    assert!(both > Time::ZERO + Duration::from_us(18), "{both}");
+    assert!(one > Time::ZERO + Duration::from_us(4), "{one}");
+    assert!(one < Time::ZERO + Duration::from_us(6), "{one}");
+}
+
+#[test]
+fn records_say_what_was_posted_and_what_has_arrived() {
+    let mut loaded = two("");
+    loaded.scenario.stop = Some(Duration::from_us(20));
+    let waits = MessageSpec {
+        after: Some(0),
+        ..write(0, 2, 100, 0)
+    };
+    let results = run_messages(&loaded, vec![write(0, 1, 1_000_000, 0), waits]);
+    let [long, short] = &results.messages[..] else {
+        panic!("two messages")
+    };
+    assert!(long.posted && !short.posted);
+    assert!(
+        (100_000..250_000).contains(&long.acknowledged.get()),
+        "{}",
+        long.acknowledged
+    );
+    assert_eq!(short.acknowledged, Bytes::ZERO);
+}
+
+#[test]
 fn messages_that_wait_in_a_circle_are_refused() {
     let waiting = |after: [Option<u32>; 5]| {
         let specs = after.map(|after| MessageSpec {
@@ -180,6 +241,17 @@ fn messages_that_wait_in_a_circle_are_refused() {
     assert_eq!(waiting([Some(4), None, Some(1), Some(2), Some(3)]), None);
     let circle = waiting([Some(1), Some(2), Some(3), Some(1), None]).unwrap();
     assert!(circle.place.ends_with("].after"), "{circle}");
+    // The second joins the first and waits for what waits for the first.
+    let joins = MessageSpec {
+        joins: Some(0),
+        after: Some(2),
+        ..write(0, 1, 100, 0)
+    };
+    let waits = MessageSpec {
+        after: Some(0),
+        ..write(0, 1, 100, 0)
+    };
+    assert!(refused(vec![write(0, 1, 100, 0), joins, waits]).ends_with("].after"));
 }
 
 /// Red sends from hosts 0 and 1, blue from 2 and 3, all to host 7 at the same time.

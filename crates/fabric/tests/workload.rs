@@ -416,6 +416,8 @@ fn flows_keep_their_fields_and_their_order() {
         verb: Verb::Write,
         destination_port: 321,
         after: None,
+        joins: None,
+        delay: Duration::ZERO,
         part_of: None,
         tenant: TenantId::new(0),
     };

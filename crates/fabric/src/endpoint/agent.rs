@@ -16,7 +16,7 @@ use fairlane_scenario::Scenario;
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::plan::{Budget, Demand, Plan, Span, plan};
-use super::{Channel, Endpoints};
+use super::{Application, Channel, Endpoints};
 use crate::nic::card::Wqe;
 use crate::nic::costs::Costs;
 use crate::world::{Waking, World};
@@ -66,6 +66,26 @@ impl Limits {
     }
 }
 
+/// Epochs and round trips, and times that its bytes take on the link, for which nothing may be heard of a queue pair that
+/// others wait for. A fabric that is merely full delays bytes by as many times as there are hosts that share a link.
+const PATIENCE: u64 = 16;
+const SHARED: f64 = 64.0;
+
+impl Limits {
+    /// How long an active queue pair with so many bytes under way may keep its place without a completion.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    fn patience(&self, bytes: u64) -> Duration {
+        let link = SHARED * bytes as f64 / self.budget.egress;
+        let round_trips = PATIENCE as f64 * self.budget.round_trip;
+        Duration::from_ps(((link + round_trips) * 1e12) as u64)
+            + self.epoch.saturating_mul(PATIENCE)
+    }
+}
+
 /// What the agent keeps of a channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
@@ -74,8 +94,15 @@ pub(crate) struct Turns {
     period: Duration,
     /// It is within its rate from this time on.
     due: Time,
-    /// Work requests posted and not seen completed.
+    /// Work requests posted and not seen completed, and their bytes.
     in_flight: u32,
+    bytes_in_flight: u64,
+    /// When the last one was posted or seen completed.
+    moved: Time,
+    /// Its work requests have taken so long that it has no place and doesn't count until one completes.
+    silent: bool,
+    /// Whether its application has begun and hasn't ended: it is planned for.
+    planned: bool,
     active: bool,
     /// Whether the present epoch is one of its own.
     scheduled: bool,
@@ -122,6 +149,9 @@ pub(crate) struct Agent {
     wake: Wake,
     pub(crate) most_active: u32,
     pub(crate) posted: u64,
+    /// Plans made, and those that gave everybody the same because the solver refused the demands.
+    pub(crate) plans: u64,
+    pub(crate) equal_plans: u64,
 }
 
 impl Agent {
@@ -134,7 +164,7 @@ impl Agent {
     /// included.
     pub(super) fn waited(&self, channel: &Channel) -> u64 {
         let turns = &channel.turns;
-        let waiting = if channel.pending.is_empty() {
+        let waiting = if channel.pending.is_empty() || turns.silent {
             0
         } else {
             self.epoch - turns.head
@@ -162,6 +192,8 @@ impl Agent {
             wake: Wake::default(),
             most_active: 0,
             posted: 0,
+            plans: 0,
+            equal_plans: 0,
         }
     }
 
@@ -171,51 +203,115 @@ impl Agent {
         *turns = Turns::default();
     }
 
-    /// Plans for all channels of the host.
-    fn plan(
-        &mut self,
-        round_trip: Duration,
-        channels: &mut [Channel],
-        batches: impl Fn(u32) -> u32,
-    ) {
-        self.limits.budget.round_trip += round_trip.as_secs_f64();
+    /// Plans for the channels whose applications have begun and haven't ended, if these are others than planned for.
+    fn plan(&mut self, now: Time, channels: &mut [Channel], applications: &[Application]) {
+        let application = |channel: &Channel| &applications[channel.application as usize];
+        let lives = |channel: u32| {
+            let channel = &channels[channel as usize];
+            application(channel).start <= now && !channel.has_ended()
+        };
+        let living: Vec<u32> = self
+            .channels
+            .iter()
+            .copied()
+            .filter(|&c| lives(c))
+            .collect();
+        let planned = |channel: &&u32| channels[**channel as usize].turns.planned;
+        let before: Vec<u32> = self.channels.iter().filter(planned).copied().collect();
+        if living.is_empty() || living == before {
+            return;
+        }
         let demand = |&channel: &u32| {
             let channel = &channels[channel as usize];
             Demand {
                 weight: channel.weight,
                 bytes: channel.mean.max(1.0),
-                batch: f64::from(batches(channel.application)),
+                batch: f64::from(application(channel).batch),
             }
         };
-        let demands: Vec<Demand> = self.channels.iter().map(demand).collect();
+        let demands: Vec<Demand> = living.iter().map(demand).collect();
         let Plan {
             frame,
             spans,
             rates,
+            equal,
         } = plan(&demands, &self.limits.budget);
-        self.frame = frame;
-        for ((&channel, span), rate) in self.channels.iter().zip(spans).zip(rates) {
-            let turns = &mut channels[channel as usize].turns;
+        let earlier = std::mem::replace(&mut self.frame, frame);
+        self.plans += 1;
+        self.equal_plans += u64::from(equal);
+        for channel in &before {
+            let turns = &mut channels[*channel as usize].turns;
+            (turns.planned, turns.scheduled, turns.span) = (false, false, Span::default());
+        }
+        for ((number, span), rate) in living.into_iter().zip(spans).zip(rates) {
+            let channel = &mut channels[number as usize];
+            let waits = !channel.pending.is_empty();
+            let turns = &mut channel.turns;
+            turns.planned = true;
             turns.span = span;
             turns.period = period(rate);
             turns.scheduled = span.holds(self.epoch, frame);
-            turns.bound = u64::from(span.longest_wait(frame));
+            // Who waits has waited under the plan before, and who wasn't of it for a frame of it at most.
+            let waited = if waits { self.epoch - turns.head } else { 0 };
+            let waited = if before.contains(&number) || self.plans == 1 {
+                waited
+            } else {
+                waited.max(u64::from(earlier))
+            };
+            let bound = waited + u64::from(span.longest_wait(frame));
+            turns.bound = turns.bound.max(bound);
         }
     }
 
+    /// Takes the place of active queue pairs of which nothing has been heard for long, as of a server that is cut off,
+    /// if others wait for it; returns when another will have been silent for long enough.
+    fn pass_over(&mut self, now: Time, channels: &mut [Channel]) -> Option<Time> {
+        let pending = |channel: &u32| !channels[*channel as usize].pending.is_empty();
+        if !self.anyone_waits() && (self.is_open() || !self.active.iter().any(pending)) {
+            return None;
+        }
+        let mut later: Option<Time> = None;
+        for place in (0..self.active.len()).rev() {
+            let turns = &mut channels[self.active[place] as usize].turns;
+            if turns.in_flight == 0 {
+                continue;
+            }
+            let until = turns.moved + self.limits.patience(turns.bytes_in_flight);
+            if until > now {
+                later = Some(later.map_or(until, |so_far| so_far.min(until)));
+                continue;
+            }
+            turns.silent = true;
+            self.in_flight -= turns.in_flight;
+            self.bytes_in_flight -= turns.bytes_in_flight;
+            self.owed -= u32::from(std::mem::take(&mut turns.owed));
+            self.retire(place, channels);
+        }
+        later
+    }
+
+    /// Whether the agent may have more under way.
+    fn is_open(&self) -> bool {
+        self.in_flight < self.limits.window && self.bytes_in_flight < self.limits.window_bytes
+    }
+
     /// Begins the next epoch if the present one is over.
-    fn rotate(&mut self, now: Time, channels: &mut [Channel]) {
+    fn rotate(&mut self, now: Time, channels: &mut [Channel], applications: &[Application]) {
         if now < self.epoch_end || self.owed > 0 {
             return;
         }
         self.epoch += 1;
         self.epoch_end = now + self.limits.epoch;
+        // Within a frame everybody is served who is owed; between frames others may be planned for.
+        if self.epoch.is_multiple_of(u64::from(self.frame)) {
+            self.plan(now, channels, applications);
+        }
         for &channel in &self.channels {
             let channel = &mut channels[channel as usize];
             let turns = &mut channel.turns;
             turns.scheduled = turns.span.holds(self.epoch, self.frame);
             turns.stale = turns.active && !turns.scheduled;
-            turns.owed = turns.scheduled && !channel.pending.is_empty();
+            turns.owed = turns.scheduled && !channel.pending.is_empty() && !turns.silent;
             self.owed += u32::from(turns.owed);
         }
         let before = std::mem::take(&mut self.wanted);
@@ -298,7 +394,7 @@ impl Agent {
         }
         let channel = &mut channels[gone as usize];
         channel.turns.active = false;
-        if !channel.pending.is_empty() {
+        if !channel.pending.is_empty() && !channel.turns.silent {
             self.enqueue(gone, channels);
         }
     }
@@ -307,8 +403,7 @@ impl Agent {
     fn in_turn(&self, now: Time, channels: &[Channel]) -> Option<usize> {
         let count = self.active.len();
         let (wanted, waits) = (!self.wanted.is_empty(), self.anyone_waits());
-        let open =
-            self.in_flight < self.limits.window && self.bytes_in_flight < self.limits.window_bytes;
+        let open = self.is_open();
         let may_post = |place: usize| {
             let channel = &channels[self.active[place] as usize];
             let turns = &channel.turns;
@@ -394,7 +489,8 @@ impl World {
         let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
         let agent = &mut endpoints.agents[host as usize];
         let channels = &mut endpoints.channels;
-        agent.rotate(now, channels);
+        agent.rotate(now, channels, &endpoints.applications);
+        let silent = agent.pass_over(now, channels);
         let later = agent.admit(now, channels);
         if let Some(place) = agent.in_turn(now, channels) {
             self.post_in_turn(host, place);
@@ -406,6 +502,7 @@ impl World {
             .filter(|&at| at > now);
         let next = [
             later,
+            silent,
             rotates,
             agent.inbox.front().map(|&(at, _)| at),
             agent.completions.front().map(|&(at, ..)| at),
@@ -448,11 +545,23 @@ impl World {
         let Some((_, channel, size)) = agent.completions.pop_front() else {
             return;
         };
-        agent.in_flight -= 1;
-        agent.bytes_in_flight -= size.get();
+        let waits = !endpoints.channels[channel as usize].pending.is_empty();
         let turns = &mut endpoints.channels[channel as usize].turns;
         turns.in_flight -= 1;
-        turns.idle_since = now;
+        turns.bytes_in_flight -= size.get();
+        (turns.idle_since, turns.moved) = (now, now);
+        if std::mem::take(&mut turns.silent) {
+            // It is heard of again, and counts again.
+            agent.in_flight += turns.in_flight;
+            agent.bytes_in_flight += turns.bytes_in_flight;
+            turns.head = agent.epoch;
+            if waits && !turns.active && !turns.queued {
+                agent.enqueue(channel, &mut endpoints.channels);
+            }
+        } else {
+            agent.in_flight -= 1;
+            agent.bytes_in_flight -= size.get();
+        }
         self.end_operation(channel, seen);
     }
 
@@ -472,6 +581,8 @@ impl World {
         agent.posted += 1;
         let turns = &mut channel.turns;
         turns.in_flight += 1;
+        turns.bytes_in_flight += wqe.size.get();
+        turns.moved = now;
         if turns.due <= now {
             // What it doesn't use is kept for no longer than an epoch.
             let kept = Time::from_ps(now.as_ps().saturating_sub(agent.limits.epoch.as_ps()));
@@ -491,11 +602,10 @@ impl World {
 impl Endpoints {
     /// Lets an agent see the work that has come for it.
     fn take_in(&mut self, host: u32, now: Time, round_trip: Duration) {
-        let applications = &self.applications;
         let agent = &mut self.agents[host as usize];
         if agent.epoch_end == Time::ZERO {
-            let batch = |application: u32| applications[application as usize].batch;
-            agent.plan(round_trip, &mut self.channels, batch);
+            agent.limits.budget.round_trip += round_trip.as_secs_f64();
+            agent.plan(now, &mut self.channels, &self.applications);
             agent.epoch_end = now + agent.limits.epoch;
         }
         while let Some(&(_, channel)) = agent.inbox.front().filter(|&&(at, _)| at <= now) {
@@ -510,7 +620,11 @@ impl Endpoints {
             }));
             let turns = &mut state.turns;
             turns.head = agent.epoch;
-            if !turns.active && !turns.queued {
+            if !turns.planned {
+                // Until the next plan, at the end of the frame.
+                turns.bound = turns.bound.max(u64::from(agent.frame));
+            }
+            if !turns.active && !turns.queued && !turns.silent {
                 agent.enqueue(channel, &mut self.channels);
             }
         }

@@ -260,6 +260,8 @@ impl Builder<'_> {
             verb,
             destination_port: ORDINARY_PORT,
             after: None,
+            joins: None,
+            delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
         });

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Event;
 use fairlane_scenario::Policy;
-use fairlane_units::{Duration, Time};
+use fairlane_units::{Bytes, Duration, Time};
 
 use super::{Operation, Task};
 use crate::nic::card::Wqe;
@@ -285,6 +285,11 @@ impl World {
             class: spec.class,
             verb: spec.verb,
             size,
+            acknowledged: match outcome {
+                Outcome::Completed => size,
+                _ => Bytes::ZERO,
+            },
+            posted: true,
             start,
             finish: (outcome == Outcome::Completed).then_some(now),
             ideal,

@@ -100,12 +100,12 @@ impl World {
             let size = operation.size.get();
             let chunk = if splits { chunk } else { size };
             operation.parts = u32::try_from(size.div_ceil(chunk)).unwrap_or(u32::MAX);
-            let pieces = (0..u64::from(operation.parts)).map(|piece| Wqe {
+            // Pieces are cut as they go, so that a large message takes no more memory than a small one.
+            state.pending.push_back(Wqe {
                 pair: state.pair,
                 operation: at,
-                size: Bytes::new(chunk.min(size - piece * chunk)),
+                size: operation.size,
             });
-            state.pending.extend(pieces);
         }
         pacer.queue.push_back(channel);
         let at = now.max(pacer.next);
@@ -145,9 +145,25 @@ impl World {
         let Some(channel) = pacer.queue.pop_front() else {
             return;
         };
-        let pending = &mut endpoints.channels[channel as usize].pending;
-        let Some(wqe) = pending.pop_front() else {
+        let state = &mut endpoints.channels[channel as usize];
+        let splits = !endpoints.pairs[state.pair as usize].verb.is_atomic();
+        let chunk = pacer.settings.chunk;
+        let pending = &mut state.pending;
+        let Some(wqe) = pending.front_mut() else {
             return;
+        };
+        let wqe = if splits && wqe.size > chunk {
+            let rest = wqe.size.saturating_sub(chunk);
+            let piece = Wqe {
+                size: chunk,
+                ..*wqe
+            };
+            wqe.size = rest;
+            piece
+        } else {
+            let last = *wqe;
+            pending.pop_front();
+            last
         };
         if !pending.is_empty() {
             pacer.queue.push_back(channel);

@@ -62,8 +62,10 @@ pub(super) struct Plan {
     pub(super) frame: u32,
     /// By channel, when it is active.
     pub(super) spans: Vec<Span>,
-    /// By channel, work requests in a second.
+    /// By channel, work requests in a second while it is active.
     pub(super) rates: Vec<f64>,
+    /// Whether all have the same because the solver refused the demands.
+    pub(super) equal: bool,
 }
 
 /// Epochs of a frame at most, unless more channels than that take turns.
@@ -74,15 +76,23 @@ const POLLING: f64 = 0.5;
 /// Plans for `demands`, of which there is one at least.
 pub(super) fn plan(demands: &[Demand], budget: &Budget) -> Plan {
     // Demands are checked when the scenario is read, so that the solver accepts all but extremes of weight.
-    let (rates, shares) = shares(demands, budget).unwrap_or_else(|_| equal(demands, budget));
-    lay(
+    let solved = shares(demands, budget);
+    let refused = solved.is_err();
+    let (rates, shares) = solved.unwrap_or_else(|_| equal(demands, budget));
+    let mut plan = lay(
         &fill(shares, f64::from(budget.active)),
         rates,
         budget.active,
-    )
+    );
+    plan.equal = refused;
+    // Who is on in few epochs has to do in these what others do in many.
+    for (rate, span) in plan.rates.iter_mut().zip(&plan.spans) {
+        *rate *= f64::from(plan.frame) / f64::from(span.length);
+    }
+    plan
 }
 
-/// Solved rates, and shares of epochs.
+/// Solved rates in the long run, and shares of epochs.
 fn shares(demands: &[Demand], budget: &Budget) -> Result<(Vec<f64>, Vec<f64>), Error> {
     let mut table = Table::default();
     for demand in demands {
@@ -110,11 +120,8 @@ fn shares(demands: &[Demand], budget: &Budget) -> Result<(Vec<f64>, Vec<f64>), E
         peak: &peaks,
     };
     let rates = solve(&host, &mode, &Options::default())?.x;
-    let shares = rates
-        .iter()
-        .zip(&peaks)
-        .map(|(rate, peak)| rate / peak)
-        .collect();
+    let parts = rates.iter().zip(&peaks);
+    let shares = parts.map(|(rate, peak)| rate / peak).collect();
     Ok((rates, shares))
 }
 
@@ -168,6 +175,7 @@ fn lay(shares: &[f64], rates: Vec<f64>, active: u32) -> Plan {
     let epochs = Frame::shortest(shares);
     let places = (active as usize).min(shares.len());
     let whole = Plan {
+        equal: false,
         frame: 1,
         spans: vec![
             Span {
@@ -192,6 +200,7 @@ fn lay(shares: &[f64], rates: Vec<f64>, active: u32) -> Plan {
         }
     });
     Plan {
+        equal: false,
         spans: spans.collect(),
         frame: epochs as u32,
         rates,
@@ -236,12 +245,27 @@ mod tests {
         let plan = plan(&[demand; 100], &budget(20, 0.5));
         assert_eq!(plan.frame, 5);
         assert!(plan.spans.iter().all(|span| span.length == 1));
-        let fair = 3e6 / 100.0;
+        let fair = 5.0 * 3e6 / 100.0;
         assert!(
             plan.rates
                 .iter()
                 .all(|rate| (rate / fair - 1.0).abs() < 1e-6)
         );
+    }
+
+    #[test]
+    fn who_is_on_in_few_epochs_is_faster_in_these() {
+        let demand = |batch| Demand {
+            weight: 1.0,
+            bytes: 32.0,
+            batch,
+        };
+        let mut demands = vec![demand(1.0); 100];
+        demands[0] = demand(16.0);
+        let plan = plan(&demands, &budget(20, 1.0));
+        let served = |j: usize| plan.rates[j] * f64::from(plan.spans[j].length);
+        assert!(plan.spans[0].length < plan.spans[1].length);
+        assert!((served(0) / served(1) - 1.0).abs() < 0.01);
     }
 
     proptest! {

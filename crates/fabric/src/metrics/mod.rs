@@ -15,5 +15,5 @@ pub use series::{
 };
 pub use slowdown::{SlowdownBin, slowdown_bins, standalone_bins};
 pub use statistics::{CdfPoint, Spread, cdf, completion_cdf, fairness, jain, percentile};
-pub use summary::{Summary, WorkloadSummary, goodput_gbps};
+pub use summary::{ApplicationSummary, Summary, WorkloadSummary, goodput_gbps};
 pub use tenants::{LinkShare, Tenancy, TenantSummary, tenant_slowdown_bins, tenant_throughput};

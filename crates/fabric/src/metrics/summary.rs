@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::slowdown::slowdown;
 use super::statistics::{Spread, completion, nanoseconds};
 use super::tenants::Tenancy;
-use crate::{Ending, Flux, MessageRecord, Outcome, Results};
+use crate::{ApplicationRecord, Ending, Flux, MessageRecord, Outcome, Results};
 
 /// What a run amounts to. Everything here is simulated, so that equal runs have equal summaries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,9 +64,35 @@ pub struct Summary {
     pub in_flight: Flux,
     /// The messages of each workload that has any.
     pub workloads: Vec<WorkloadSummary>,
+    /// Applications of `key-value` workloads, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<ApplicationSummary>,
     /// Tenants, if there are several.
     #[serde(flatten)]
     pub tenancy: Option<Tenancy>,
+}
+
+/// An application of a `key-value` workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ApplicationSummary {
+    /// Index of its workload in the scenario.
+    pub workload: u32,
+    /// The node that it runs on.
+    pub node: u32,
+    /// Number among those of its workload and host.
+    pub number: u32,
+    /// Operations completed.
+    pub operations: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// The longest time from the posting of an operation until the card began it.
+    pub longest_wait_ns: f64,
+    /// Under policy `drum`: the most epochs that the first of its waiting work requests has waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_wait_epochs: Option<u64>,
+    /// What that may be at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_bound_epochs: Option<u64>,
 }
 
 /// The messages of one workload.
@@ -122,6 +148,7 @@ impl Summary {
             dropped: totals.dropped,
             in_flight: totals.in_flight,
             workloads: workloads(messages),
+            applications: results.applications.iter().map(application).collect(),
             tenancy: Tenancy::of(results),
         }
     }
@@ -151,6 +178,19 @@ fn ending(ending: &Ending) -> &'static str {
         Ending::Stopped => "stopped",
         Ending::Stalled(_) => "stalled",
         Ending::Failed => "failed",
+    }
+}
+
+fn application(record: &ApplicationRecord) -> ApplicationSummary {
+    ApplicationSummary {
+        workload: record.workload,
+        node: record.host.get(),
+        number: record.number,
+        operations: record.operations,
+        bytes: record.bytes.get(),
+        longest_wait_ns: nanoseconds(record.longest_wait),
+        longest_wait_epochs: record.longest_wait_epochs,
+        wait_bound_epochs: record.wait_bound_epochs,
     }
 }
 

@@ -5,6 +5,7 @@ use fairlane_units::{NodeId, Time};
 
 use super::context::MAX_MESSAGES;
 use crate::MessageSpec;
+use crate::precedence::Precedence;
 use crate::topology::Topology;
 
 /// Checks that messages can be run in a scenario. Their order doesn't matter.
@@ -61,42 +62,45 @@ fn check_one(
         let hint = "a tenant's number is its place in the scenario";
         return Err(Error::new("tenant", text, hint));
     }
-    if let Some(after) = message.after.filter(|after| *after as usize >= messages) {
-        let text = format!("is message {after}, expected one of {messages}");
-        return Err(Error::new("after", text, "messages are counted from 0"));
+    let named = [
+        ("after", message.after),
+        ("joins", message.joins),
+        ("part_of", message.part_of),
+    ];
+    for (key, other) in named {
+        if let Some(other) = other.filter(|other| *other as usize >= messages) {
+            let text = format!("is message {other}, expected one of {messages}");
+            return Err(Error::new(key, text, "messages are counted from 0"));
+        }
     }
-    if let Some(whole) = message.part_of.filter(|whole| *whole as usize >= messages) {
-        let text = format!("is message {whole}, expected one of {messages}");
-        return Err(Error::new("part_of", text, "messages are counted from 0"));
+    if message.after.is_none() && !message.delay.is_zero() {
+        let text = format!("is {}, but the message waits for none", message.delay);
+        return Err(Error::new("delay", text, "let it start later instead"));
     }
     let start = message.start - Time::ZERO;
     scenario.check_message(message.verb, message.size, message.class, start)
 }
 
-/// Whether every message is posted one day: each has at most one predecessor, so that following them
-/// either ends or comes back.
+/// Whether every message is posted one day.
 fn acyclic(messages: &[MessageSpec]) -> Result<(), Error> {
-    const UNSEEN: u32 = u32::MAX;
-    // By message, from which one it was first reached.
-    let mut reached_from = vec![UNSEEN; messages.len()];
-    for (index, message) in (0u32..).zip(messages) {
-        if message.after.is_none() {
-            continue;
-        }
-        let mut next = Some(index);
-        while let Some(at) = next {
-            let from = &mut reached_from[at as usize];
-            if *from == index {
-                let text = "waits for itself through those that it waits for";
-                let error = Error::new("after", text, "let one of them wait for nobody");
-                return Err(self::at(at as usize, &error));
-            }
-            if *from != UNSEEN {
-                break;
-            }
-            *from = index;
-            next = messages[at as usize].after;
+    let mut order = Precedence::new(messages);
+    let numbered = || (0u32..).zip(messages);
+    let free = numbered().filter(|(_, message)| message.after.is_none());
+    let mut ready: Vec<u32> = free.map(|(number, _)| number).collect();
+    let mut posted = ready.len();
+    while let Some(message) = ready.pop() {
+        for range in order.arrived(messages, message) {
+            posted += range.len();
+            ready.extend(range.map(|at| order.successor(at)));
         }
     }
-    Ok(())
+    if posted == messages.len() {
+        return Ok(());
+    }
+    let waits = |message: &MessageSpec| message.after.is_some_and(|it| order.is_missing(it));
+    let stuck = numbered().find(|(_, message)| waits(message));
+    let index = stuck.map_or(0, |(number, _)| number as usize);
+    let text = "waits for itself through those that it waits for, or for such a message";
+    let error = Error::new("after", text, "let one of them wait for nobody");
+    Err(at(index, &error))
 }

@@ -128,6 +128,8 @@ impl<'a> Context<'a> {
             verb: self.verb,
             destination_port: ORDINARY_PORT,
             after: None,
+            joins: None,
+            delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
         })

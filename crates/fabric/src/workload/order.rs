@@ -2,8 +2,8 @@
 
 use crate::MessageSpec;
 
-/// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`] and
-/// [`MessageSpec::part_of`] follow.
+/// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`],
+/// [`MessageSpec::joins`] and [`MessageSpec::part_of`] follow.
 ///
 /// A predecessor that starts no later and comes earlier also comes earlier in the result.
 pub(crate) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
@@ -21,6 +21,7 @@ pub(crate) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
         let message = messages[*index as usize];
         MessageSpec {
             after: message.after.map(|after| places[after as usize]),
+            joins: message.joins.map(|other| places[other as usize]),
             part_of: message.part_of.map(|whole| places[whole as usize]),
             ..message
         }
