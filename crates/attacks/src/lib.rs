@@ -38,6 +38,8 @@
 
 mod cache_flood;
 mod churn;
+mod jobs;
+mod matching;
 mod measure;
 mod nic_hog;
 mod paced;
@@ -58,7 +60,8 @@ mod verdict;
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::{Error, Loaded};
 
-pub use measure::Measurement;
+pub use jobs::{Job, goodput};
+pub use measure::{Measurement, Posts, slowdown_so_far};
 pub use plan::Plan;
 pub use rings::Rings;
 pub use scene::Window;

@@ -4,21 +4,25 @@ use std::collections::BTreeMap;
 
 use fairlane_fabric::metrics::Spread;
 use fairlane_fabric::{MessageRecord, Results};
-use fairlane_units::{Rate, TenantId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
+use crate::jobs::Job;
 use crate::plan::Plan;
 
 /// What one run says about attacker and victims.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// Payload placed at receivers of the attacker's messages, over the time in which it sends traffic of
     /// the attack's own, or else from the first start to the end of the run.
     pub goodput: Rate,
-    /// Hosts from which the attacker has sent.
-    pub sources: usize,
-    /// Completion times in seconds of the attacker's jobs: of each honest message, by its number, from the
-    /// first start to the last finish of its pieces. Jobs with unfinished pieces are left out.
-    pub jobs: BTreeMap<u32, f64>,
+    /// That payload.
+    pub placed: Bytes,
+    /// The same rate of all other tenants together.
+    pub victims_goodput: Rate,
+    /// What the attacker has posted.
+    pub posts: Posts,
+    /// The attacker's jobs by number.
+    pub jobs: BTreeMap<u32, Job>,
     /// Slowdown of the victims' messages below one bandwidth-delay product, or of all if none is so small.
     pub victims: Option<Spread>,
     /// How many messages that is about.
@@ -27,12 +31,25 @@ pub struct Measurement {
     pub short: Option<Spread>,
 }
 
+/// When, from where and to where a tenant has posted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// The first post.
+    pub first: Time,
+    /// The last post.
+    pub last: Time,
+    /// The hosts that posted, in ascending order.
+    pub sources: Vec<NodeId>,
+    /// The hosts that they posted to.
+    pub destinations: Vec<NodeId>,
+}
+
 impl Measurement {
     /// Measures a run of `plan`, in which `attacker` attacks or could.
     ///
     /// Messages that aren't finished when the run ends count with the time that they have taken so far, if
-    /// that is more than their ideal time. With traffic of the attack's own, victims' messages count from
-    /// its beginning on.
+    /// that is more than their ideal time; those that weren't posted don't count. With traffic of the attack's
+    /// own, victims' messages count from its beginning on.
     pub fn of(plan: &Plan, results: &Results, attacker: TenantId) -> Self {
         let first = plan.window.map_or(Time::ZERO, |window| window.start);
         let is_victim = |m: &&MessageRecord| m.tenant != attacker && m.start >= first;
@@ -42,79 +59,76 @@ impl Measurement {
         if slowdowns.is_empty() {
             slowdowns = self::slowdowns(results, victims());
         }
+        let short = results.messages.iter().filter(is_short);
+        let placed = placed(results, |tenant| tenant == attacker.index());
+        let others = self::placed(results, |tenant| tenant != attacker.index());
+        let span = match plan.window {
+            Some(window) => window.span(),
+            None => results.totals.end - results.totals.first_start,
+        };
+        let mut jobs = Job::all(plan, results);
+        jobs.retain(|_, job| job.tenant == attacker);
         Self {
-            goodput: goodput(plan, results, attacker),
-            sources: sources(results, attacker),
-            jobs: jobs(plan, results, attacker),
+            goodput: rate(placed, span),
+            placed,
+            victims_goodput: rate(others, span),
+            posts: Posts::of(results, attacker),
+            jobs,
             victim_messages: slowdowns.len(),
             victims: Spread::of(slowdowns),
-            short: Spread::of(self::slowdowns(
-                results,
-                results.messages.iter().filter(is_short),
-            )),
+            short: Spread::of(self::slowdowns(results, short)),
         }
     }
 }
 
+/// Slowdowns of those that were posted.
 fn slowdowns<'a>(results: &Results, messages: impl Iterator<Item = &'a MessageRecord>) -> Vec<f64> {
-    let end = results.totals.end;
-    let slowdown = |message: &MessageRecord| match message.slowdown() {
-        Some(slowdown) => Some(slowdown),
-        None => {
-            let so_far = end.saturating_since(message.start).as_secs_f64();
-            Some(so_far / message.ideal.as_secs_f64()).filter(|slowdown| *slowdown > 1.0)
-        }
-    };
+    let slowdown = |message: &MessageRecord| slowdown_so_far(message, results.totals.end);
     messages.filter_map(slowdown).collect()
 }
 
-fn goodput(plan: &Plan, results: &Results, attacker: TenantId) -> Rate {
-    let placed = results
-        .tenants
-        .get(attacker.index())
-        .map(|tenant| tenant.placed);
-    let span = match plan.window {
-        Some(window) => window.span(),
-        None => results.totals.end - results.totals.first_start,
-    };
-    let bits = u128::from(placed.unwrap_or_default().get()) * 8;
+/// Completion time over ideal time. A message that isn't finished at the `end` of the run counts with the time
+/// that it has taken so far, if that is more than its ideal time; one that wasn't posted has none.
+pub fn slowdown_so_far(message: &MessageRecord, end: Time) -> Option<f64> {
+    message.slowdown().or_else(|| {
+        let so_far = end.saturating_since(message.start).as_secs_f64();
+        let slowdown = so_far / message.ideal.as_secs_f64();
+        (message.posted && slowdown > 1.0).then_some(slowdown)
+    })
+}
+
+/// Payload placed at receivers for the tenants whose number is `wanted`.
+fn placed(results: &Results, wanted: impl Fn(usize) -> bool) -> Bytes {
+    let numbered = results.tenants.iter().enumerate();
+    let theirs = numbered.filter(|(number, _)| wanted(*number));
+    theirs.map(|(_, tenant)| tenant.placed).sum()
+}
+
+/// Bytes over time; zero in no time.
+pub(crate) fn rate(bytes: Bytes, span: Duration) -> Rate {
+    let bits = u128::from(bytes.get()) * 8;
     let bps = (bits * 1_000_000_000_000).checked_div(u128::from(span.as_ps()));
     Rate::from_bps(u64::try_from(bps.unwrap_or(0)).unwrap_or(u64::MAX))
 }
 
-fn sources(results: &Results, attacker: TenantId) -> usize {
-    let own = results
-        .messages
-        .iter()
-        .filter(|message| message.tenant == attacker);
-    let mut hosts: Vec<_> = own.map(|message| message.source).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    hosts.len()
-}
-
-fn jobs(plan: &Plan, results: &Results, attacker: TenantId) -> BTreeMap<u32, f64> {
-    let mut spans: BTreeMap<u32, (Time, Option<Time>)> = BTreeMap::new();
-    for message in results
-        .messages
-        .iter()
-        .filter(|message| message.tenant == attacker)
-    {
-        // Operations of connections that stay open are no part of the plan.
-        let Some(job) = plan.jobs.get(message.id as usize).copied().flatten() else {
-            continue;
+impl Posts {
+    /// Those of a tenant in a run.
+    pub fn of(results: &Results, tenant: TenantId) -> Self {
+        let own = || {
+            let messages = results.messages.iter();
+            messages.filter(|message| message.tenant == tenant && message.posted)
         };
-        let span = spans
-            .entry(job)
-            .or_insert((message.start, Some(message.start)));
-        span.0 = span.0.min(message.start);
-        span.1 = span
-            .1
-            .zip(message.finish)
-            .map(|(last, finish)| last.max(finish));
+        let hosts = |pick: fn(&MessageRecord) -> NodeId| {
+            let mut hosts: Vec<NodeId> = own().map(pick).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            hosts
+        };
+        Self {
+            first: own().map(|message| message.start).min().unwrap_or_default(),
+            last: own().map(|message| message.start).max().unwrap_or_default(),
+            sources: hosts(|message| message.source),
+            destinations: hosts(|message| message.destination),
+        }
     }
-    let seconds = |(job, (first, last)): (u32, (Time, Option<Time>))| {
-        Some((job, (last? - first).as_secs_f64()))
-    };
-    spans.into_iter().filter_map(seconds).collect()
 }

@@ -20,7 +20,8 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Resul
             "write the payload rate of each host",
         ));
     }
-    let gap = scene.piece().serialization(rate);
+    let gap = scene.piece().serialization(rate).max(Duration::from_ps(1));
+    scene.check_count("rate", window.span().as_ps().div_ceil(gap.as_ps()))?;
     for source in &scene.sources {
         let mut stream = scene.stream(source.get());
         // Hosts aren't in step with each other.

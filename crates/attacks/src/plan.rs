@@ -19,8 +19,9 @@ pub struct Plan {
     /// The messages of all tenants, in order of start; a message's place is its
     /// [number in the results](fairlane_fabric::MessageRecord::id).
     pub messages: Vec<MessageSpec>,
-    /// For each message, the honest message that it is or is a piece of, by the place of that among the
-    /// [messages of the workloads](fairlane_fabric::messages); nothing for traffic of the attack's own.
+    /// For each message, the honest message that it is or is a piece of, by the place of that, or of its first
+    /// part, among the [messages of the workloads](fairlane_fabric::messages); nothing for traffic of the
+    /// attack's own.
     pub jobs: Vec<Option<u32>>,
     /// Which honest messages the attack has cut, in ascending order.
     pub cut: Vec<u32>,
@@ -91,7 +92,7 @@ fn add(
         AttackKind::Paced => paced::add(scene, window, draft),
         AttackKind::ShuffledOverlay => shuffled_overlay::add(scene, window, draft),
         AttackKind::NicHog => nic_hog::add(scene, window, draft),
-        AttackKind::Churn | AttackKind::RotatingIncast if honest => {
+        AttackKind::Churn if honest => {
             draft.add_bulk(scene, window, &scene.partners()?);
             Ok(())
         }
@@ -112,10 +113,11 @@ impl Draft {
     fn of(honest: &[MessageSpec], idle: Option<TenantId>) -> Self {
         let mut messages = Vec::with_capacity(honest.len());
         let mut places = Vec::with_capacity(honest.len());
-        for (message, job) in honest.iter().zip(0u32..) {
+        for (message, number) in honest.iter().zip(0u32..) {
+            let job = message.part_of.unwrap_or(number);
             places.push(narrow(messages.len()));
             if Some(message.tenant) != idle {
-                // A message waits for another of its workload, and so of its tenant.
+                // A message waits for another of its workload, and so of its tenant. It joins none.
                 let moved = |other: u32| places[other as usize];
                 let message = MessageSpec {
                     after: message.after.map(moved),
@@ -154,19 +156,24 @@ impl Draft {
         }
     }
 
-    /// Replaces each honest message for which `pieces` has any by those. What waited for the message
-    /// waits for its last piece; [`MessageSpec::after`] of a piece names another piece of the message,
-    /// counted from 0, and pieces without wait for what the message waited for.
-    pub(crate) fn replace(&mut self, pieces: impl Fn(u32, &MessageSpec) -> Vec<MessageSpec>) {
+    /// Replaces each honest message for which there are `pieces` by those; without any it vanishes, which is for
+    /// parts after the first of a message that is cut as a whole. What waited for the message waits for all
+    /// pieces. [`MessageSpec::after`] of a piece names another piece of the message, counted from 0, but never
+    /// the last; pieces without wait for what the message waited for.
+    pub(crate) fn replace(
+        &mut self,
+        pieces: impl Fn(u32, &MessageSpec) -> Option<Vec<MessageSpec>>,
+    ) {
         let before = std::mem::take(&mut self.messages);
         // Of each message, what waits for it waits for; and where it is, unless it was cut.
         let (mut last, mut whole) = (Vec::with_capacity(before.len()), Vec::new());
         for (message, job) in before {
-            let parts = job.map_or_else(Vec::new, |job| pieces(job, &message));
+            let number = narrow(last.len());
+            let parts = pieces(number, &message);
             let predecessor = message.after.map(|after| last[after as usize]);
             let first = narrow(self.messages.len());
-            whole.push(parts.is_empty().then_some(first));
-            if parts.is_empty() {
+            whole.push(parts.is_none().then_some(first));
+            let Some(parts) = parts else {
                 let whole_of = |part: u32| whole.get(part as usize).copied().flatten();
                 let message = MessageSpec {
                     after: predecessor,
@@ -174,20 +181,38 @@ impl Draft {
                     ..message
                 };
                 self.messages.push((message, job));
-            } else {
-                self.cut.push(narrow(last.len()));
+                last.push(first);
+                continue;
+            };
+            if parts.is_empty() {
+                let of = message.part_of.unwrap_or(number);
+                last.push(last.get(of as usize).copied().unwrap_or(first));
+                continue;
             }
-            for part in parts {
-                let piece = MessageSpec {
-                    after: part.after.map(|after| first + after).or(predecessor),
-                    // To the card each is a message like any other.
-                    part_of: None,
-                    ..part
-                };
-                self.messages.push((piece, job));
-            }
-            last.push(narrow(self.messages.len() - 1));
+            self.cut.push(number);
+            last.push(self.push_pieces(parts, (job, predecessor)));
         }
+    }
+
+    /// Adds the pieces of a message, and returns whom to wait for if all of them are to have arrived.
+    fn push_pieces(
+        &mut self,
+        parts: Vec<MessageSpec>,
+        (job, predecessor): (Option<u32>, Option<u32>),
+    ) -> u32 {
+        let first = narrow(self.messages.len());
+        let last = first + narrow(parts.len() - 1);
+        for (number, part) in (first..).zip(parts) {
+            let piece = MessageSpec {
+                after: part.after.map(|after| first + after).or(predecessor),
+                joins: (number != last).then_some(last),
+                // To the card each is a message like any other.
+                part_of: None,
+                ..part
+            };
+            self.messages.push((piece, job));
+        }
+        last
     }
 
     /// Sorts by start; of equal start, messages stay in order.
@@ -212,6 +237,7 @@ impl Draft {
             let moved = |other: u32| places[other as usize];
             plan.messages.push(MessageSpec {
                 after: message.after.map(moved),
+                joins: message.joins.map(moved),
                 part_of: message.part_of.map(moved),
                 ..message
             });

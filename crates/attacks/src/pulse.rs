@@ -14,46 +14,54 @@ use crate::plan::Draft;
 use crate::scene::{Scene, Window};
 
 /// Parts in which an honest host sends what a burst holds, evenly over the period.
-const PARTS: u32 = 8;
+const PARTS: u64 = 8;
+/// Round trips between bursts, if the algorithm has no longer period: one at a time would be a stream at line
+/// rate.
+const ROUND_TRIPS: u64 = 8;
 
 pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Result<(), Error> {
     let period = scene
         .attack
         .period
-        .unwrap_or_else(|| increase_interval(scene));
-    let (size, period) = match scene.attack.honest {
-        true => spread(scene.piece(), period),
-        false => (scene.piece(), period),
-    };
+        .unwrap_or_else(|| increase_interval(scene))
+        .max(Duration::from_ps(1));
+    // Whole periods, so that the same bytes have as long to arrive as honestly.
+    let bursts = (window.span().as_ps() / period.as_ps()).max(1);
+    let parts = if scene.attack.honest { PARTS } else { 1 };
+    scene.check_count("period", bursts.saturating_mul(parts))?;
+    let sizes = split(scene.piece(), parts);
     for (source, destination) in scene.partners()? {
-        let mut start = window.start;
-        while start < window.end {
-            draft.push(MessageSpec {
-                source,
-                destination,
-                size,
-                ..scene.template(start)
-            });
-            start = start.saturating_add(period);
+        for burst in 0..bursts {
+            let begin = window.start.saturating_add(period.saturating_mul(burst));
+            for (part, size) in (0..).zip(&sizes).filter(|(_, size)| **size > Bytes::ZERO) {
+                let later = Duration::from_ps(period.as_ps() / parts * part);
+                draft.push(MessageSpec {
+                    source,
+                    destination,
+                    size: *size,
+                    ..scene.template(begin.saturating_add(later))
+                });
+            }
         }
     }
     Ok(())
 }
 
-/// The same bytes in smaller parts, more often.
-fn spread(size: Bytes, period: Duration) -> (Bytes, Duration) {
-    let parts = u64::from(PARTS);
-    let part = Bytes::new(size.get().div_ceil(parts));
-    (part, Duration::from_ps((period.as_ps() / parts).max(1)))
+/// Parts that differ by at most a byte and add up to `size`.
+fn split(size: Bytes, parts: u64) -> Vec<Bytes> {
+    let (each, more) = (size.get() / parts, size.get() % parts);
+    let part = |number| Bytes::new(each + u64::from(number < more));
+    (0..parts).map(part).collect()
 }
 
-/// The time after which the algorithm raises a rate again: the longest period among its parameters, else a
-/// round trip.
+/// The time after which the algorithm raises a rate again: the longest period among its parameters, but some
+/// round trips at least.
 fn increase_interval(scene: &Scene<'_>) -> Duration {
     let limits = scene.scenario.congestion.params().limits().into_iter();
     let periods = limits.filter_map(|limit| match limit.rule {
         Rule::Period(period) => Some(period),
         _ => None,
     });
-    periods.max().unwrap_or(scene.trip.time)
+    let trips = scene.trip.time.saturating_mul(ROUND_TRIPS);
+    periods.max().unwrap_or_default().max(trips)
 }

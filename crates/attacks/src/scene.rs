@@ -5,6 +5,7 @@ use fairlane_fabric::{BaseRoundTrip, MessageSpec, base_round_trip};
 use fairlane_scenario::{Attack, Error, HostSet, Loaded, Scenario, Verb, Workload, hosts, layout};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
+use crate::matching::matching;
 use crate::rotation::shuffle;
 
 /// Sets the streams of attacks apart from those of workloads and of the fabric's components.
@@ -179,15 +180,21 @@ impl<'a> Scene<'a> {
         let most = self.sources.iter().map(|host| self.rate(*host)).max();
         let bytes = most.unwrap_or_default().bytes_in(window.span()).get();
         let count = bytes.div_ceil(size.get()) + u64::from(outstanding);
-        if count.saturating_mul(self.sources.len() as u64) > MOST_MESSAGES {
-            let message = format!("asks for {count} messages of each host, too many for a run");
-            return Err(error_at(
-                "duration",
-                message,
-                "shorten it, or send larger pieces",
-            ));
-        }
+        self.check_count("duration", count)?;
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// Checks that a run can hold so many messages of each source, before they are made.
+    ///
+    /// # Errors
+    /// If it can't, at `key`.
+    pub(crate) fn check_count(&self, key: &str, count: u64) -> Result<(), Error> {
+        if count.saturating_mul(self.sources.len() as u64) <= MOST_MESSAGES {
+            return Ok(());
+        }
+        let message = format!("asks for {count} messages of each host, too many for a run");
+        let hint = "shorten the attack, or send larger pieces less often";
+        Err(error_at(key, message, hint))
     }
 
     /// A message of the attack whose ends and size are to be filled in.
@@ -202,6 +209,8 @@ impl<'a> Scene<'a> {
             verb: Verb::Write,
             destination_port: ORDINARY_PORT,
             after: None,
+            joins: None,
+            delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
         }
@@ -217,23 +226,15 @@ impl<'a> Scene<'a> {
         any.map_or(USUAL_CLASS, |message| message.class)
     }
 
-    /// To whom each source sends if it sends to one destination only: to the next in a random order, so
-    /// that nobody receives twice if there are enough.
+    /// To whom each source sends if it sends to one destination only: at random, but so that nobody receives
+    /// from more sources than it must.
     ///
     /// # Errors
     /// If a source has nobody to send to.
     pub(crate) fn partners(&self) -> Result<Vec<(NodeId, NodeId)>, Error> {
         let mut order = self.destinations.clone();
         shuffle(&mut order, &mut self.stream(SHARED));
-        let partner = |(number, source): (usize, &NodeId)| {
-            let place = order.iter().position(|host| host == source);
-            let next = place.map_or(number, |place| place + 1) % order.len();
-            match order[next] == *source {
-                true => Err(self.nobody(*source)),
-                false => Ok((*source, order[next])),
-            }
-        };
-        self.sources.iter().enumerate().map(partner).collect()
+        matching(&self.sources, &order).map_err(|source| self.nobody(source))
     }
 
     /// The error that a source has nobody to send to.
@@ -268,7 +269,8 @@ fn attacker(scenario: &Scenario, attack: &Attack) -> Result<(TenantId, String, H
     ))
 }
 
-fn host_rates(loaded: &Loaded) -> Vec<Rate> {
+/// Rates of hosts' links by node number.
+pub(crate) fn host_rates(loaded: &Loaded) -> Vec<Rate> {
     let fabric = layout(&loaded.scenario, &loaded.inputs);
     let mut rates = vec![Rate::ZERO; fabric.nodes as usize];
     for link in &fabric.links {

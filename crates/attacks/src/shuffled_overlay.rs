@@ -33,6 +33,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Resul
     }
     let outstanding = scene.attack.outstanding.unwrap_or(OUTSTANDING);
     let steps = scene.pieces(window, scene.piece(), outstanding)? as usize;
+    scene.check_count("rings", (steps as u64).saturating_mul(lanes as u64))?;
     for (index, host) in scene.own.iter().enumerate() {
         let mut chains = vec![Chain::new(outstanding); lanes];
         for step in 0..steps {

@@ -58,42 +58,52 @@ pub(crate) fn replace_long(
     pieces: impl Fn(u32, &MessageSpec, Vec<Bytes>) -> Vec<MessageSpec>,
 ) -> Result<(), Error> {
     let above = scene.attack.above.unwrap_or(LONG);
-    let is_long = |message: &MessageSpec| message.tenant == scene.tenant && message.size > above;
-    let long = || scene.honest.iter().filter(|message| is_long(message));
+    let sizes = sizes(scene);
+    let is_long = |job: u32| sizes[job as usize] > above;
+    let long = || sizes.iter().filter(|size| **size > above);
     if long().next().is_none() {
-        return Err(nothing_to_cut(scene, above));
+        return Err(nothing_to_cut(scene, above, &sizes));
     }
-    let count = long().fold(0, |sum: u64, message| {
-        sum.saturating_add(cut.count(message.size))
-    });
+    let count = long().fold(0, |sum: u64, size| sum.saturating_add(cut.count(*size)));
     if count > MOST_MESSAGES {
         let message =
             format!("cuts messages into {count} pieces, expected at most {MOST_MESSAGES}");
         return Err(error_at("piece", message, "send larger pieces"));
     }
-    draft.replace(|job, message| match is_long(message) {
-        true => pieces(job, message, cut.sizes(message.size)),
-        false => Vec::new(),
+    draft.replace(|number, message| {
+        let job = message.part_of.unwrap_or(number);
+        let size = sizes[job as usize];
+        let is_first = job == number;
+        is_long(job).then(|| match is_first {
+            true => pieces(job, &MessageSpec { size, ..*message }, cut.sizes(size)),
+            false => Vec::new(),
+        })
     });
     Ok(())
 }
 
-fn nothing_to_cut(scene: &Scene<'_>, above: Bytes) -> Error {
-    let own = scene
-        .honest
-        .iter()
-        .filter(|message| message.tenant == scene.tenant);
-    let Some(largest) = own.map(|message| message.size).max() else {
+/// By honest message, the size of the attacker's: of all its parts at the first of them, and else none.
+fn sizes(scene: &Scene<'_>) -> Vec<Bytes> {
+    let mut sizes = vec![Bytes::ZERO; scene.honest.len()];
+    for (number, message) in scene.honest.iter().enumerate() {
+        if message.tenant == scene.tenant {
+            let job = message.part_of.map_or(number, |whole| whole as usize);
+            sizes[job] += message.size;
+        }
+    }
+    sizes
+}
+
+fn nothing_to_cut(scene: &Scene<'_>, above: Bytes, sizes: &[Bytes]) -> Error {
+    let largest = sizes.iter().copied().max().unwrap_or_default();
+    if largest == Bytes::ZERO {
         let message = format!(
             "tenant \"{}\" has no messages that could be cut",
             scene.name
         );
-        return error_at(
-            "tenant",
-            message,
-            "give it a workload, or choose another tenant",
-        );
-    };
+        let hint = "give it a workload, or choose another tenant";
+        return error_at("tenant", message, hint);
+    }
     let message = format!(
         "is {above}, but no message of tenant \"{}\" is larger: the largest has {largest}",
         scene.name

@@ -6,6 +6,7 @@
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::Error;
+use fairlane_units::Duration;
 
 use crate::plan::Draft;
 use crate::scene::Scene;
@@ -15,11 +16,20 @@ pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
     let gap = scene.attack.gap.unwrap_or(scene.trip.time);
     let how = Cut::Pieces(scene.piece());
     replace_long(scene, draft, how, |_, message, sizes| {
-        let piece = |(number, size)| MessageSpec {
-            size,
-            start: message.start.saturating_add(gap.saturating_mul(number)),
-            after: None,
-            ..*message
+        let piece = |(number, size)| {
+            let later = gap.saturating_mul(number);
+            // When what the message waits for arrives isn't known; the gap counts from there.
+            let (start, delay) = match message.after {
+                Some(_) => (message.start, later),
+                None => (message.start.saturating_add(later), Duration::ZERO),
+            };
+            MessageSpec {
+                size,
+                start,
+                delay,
+                after: None,
+                ..*message
+            }
         };
         (0..).zip(sizes).map(piece).collect()
     })

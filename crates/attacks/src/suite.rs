@@ -2,13 +2,14 @@
 
 use fairlane_congestion::Scope;
 use fairlane_drum::Workers as _;
-use fairlane_fabric::{Control, MessageSpec, Results, messages, metrics};
+use fairlane_fabric::{Control, Results, messages, metrics};
 use fairlane_scenario::{Attack, AttackKind, Error, HostSet, Loaded, Workload, validate};
 use fairlane_threads::Threads;
 use fairlane_units::{Duration, NodeId, TenantId, Time};
 
-use crate::measure::Measurement;
+use crate::measure::{self, Measurement};
 use crate::plan::Plan;
+use crate::scene::host_rates;
 use crate::verdict::{Row, Subject, Trial, verdict};
 
 /// What is tried on a scenario.
@@ -99,19 +100,33 @@ impl Suite {
             self.check_victims(loaded)?;
         }
         for (number, attack) in self.attacks.iter().enumerate() {
-            let tried = self.scenarios.iter().map(|loaded| {
-                let loaded = self.changed(loaded, Some(attack))?;
-                Plan::new(&loaded)
-            });
-            if let Some(error) = tried.filter_map(Result::err).next() {
+            if let Some(error) = self.refusal(attack) {
                 refused.push((number, error));
             }
         }
         Ok(refused)
     }
 
+    /// Why an attack can't be tried on one of the scenarios, with one of the seeds.
+    fn refusal(&self, attack: &Attack) -> Option<Error> {
+        let plan =
+            |loaded: &Loaded, attack: &Attack| Plan::new(&self.changed(loaded, Some(attack))?);
+        let tried = self.scenarios.iter().flat_map(|loaded| {
+            (0..self.seeds.max(1)).flat_map(move |seed| {
+                [true, false].map(|honest| {
+                    let attack = Attack {
+                        honest,
+                        ..attack.clone()
+                    };
+                    plan(&seeded(loaded, seed), &attack)
+                })
+            })
+        });
+        tried.filter_map(Result::err).next()
+    }
+
     /// Runs all of it and gives a row for each scenario, scope and attack, in this order. Rows don't
-    /// depend on `threads`.
+    /// depend on `threads`. Figures that a run can't give are left out of its row.
     ///
     /// # Errors
     /// If a run can't be built, if its results contradict themselves, or if `watch` stops it.
@@ -121,7 +136,7 @@ impl Suite {
         }
         let mut tasks = self.first_tasks();
         self.simulate(&mut tasks, 0, (threads, watch))?;
-        let mut paced = self.paced_tasks(&tasks)?;
+        let mut paced = self.paced_tasks(&tasks);
         self.simulate(&mut paced, tasks.len(), (threads, watch))?;
         tasks.append(&mut paced);
         Ok(self.rows(&tasks))
@@ -219,7 +234,7 @@ impl Suite {
     }
 
     /// For each attack that rotates destinations, as much to random ones.
-    fn paced_tasks(&self, done: &[Task]) -> Result<Vec<Task>, Error> {
+    fn paced_tasks(&self, done: &[Task]) -> Vec<Task> {
         let mut tasks = Vec::new();
         for task in done {
             let Some(attack) = task
@@ -236,36 +251,38 @@ impl Suite {
                 role: Role::Paced,
                 ..task.run
             };
-            let paced = self.paced(&self.scenarios[run.scenario], attack, measured)?;
-            tasks.push(Task::new(run, Some(paced)));
+            if let Some(paced) = self.paced(run, attack, measured) {
+                tasks.push(Task::new(run, Some(paced)));
+            }
         }
-        Ok(tasks)
+        tasks
     }
 
-    /// The honest tenant that sends as much as `attack` did to random destinations.
-    fn paced(
-        &self,
-        loaded: &Loaded,
-        attack: &Attack,
-        measured: &Measurement,
-    ) -> Result<Attack, Error> {
-        let hosts = u64::try_from(measured.sources.max(1)).unwrap_or(u64::MAX);
+    /// The honest tenant that sends as much as `attack` did to random destinations; nothing if that was nothing.
+    fn paced(&self, run: Run, attack: &Attack, measured: &Measurement) -> Option<Attack> {
+        let loaded = seeded(&self.scenarios[run.scenario], run.seed);
+        let posts = &measured.posts;
+        let hosts = (posts.sources.len() as u64).max(1);
         let mut paced = Attack {
             rate: Some(measured.goodput / hosts),
             ..attack.of_kind(AttackKind::Paced)
         };
         if attack.is_transform() {
-            let tenant = self.attacker_of(loaded)?;
-            let mut own = messages(loaded)?;
-            own.retain(|message| message.tenant == tenant);
-            let start = own.first().map_or(Time::ZERO, |message| message.start) - Time::ZERO;
-            let end = own.last().map_or(Time::ZERO, |message| message.start) - Time::ZERO;
-            paced.start = Some(start);
-            paced.duration = Some((end - start).max(Duration::from_us(1)));
-            paced.sources = Some(set(&own, |message| message.source));
-            paced.destinations = Some(set(&own, |message| message.destination));
+            // What arrived, in the time in which it was posted.
+            let rates = host_rates(&loaded);
+            let line = posts.sources.iter().map(|host| rates[host.index()]).min();
+            let span = posts.last - posts.first;
+            let needed = (measured.placed / hosts).serialization(line.filter(|it| !it.is_zero())?);
+            let span = span.max(needed).max(Duration::from_us(1));
+            paced.rate = Some(measure::rate(measured.placed, span) / hosts);
+            paced.start = Some(posts.first - Time::ZERO);
+            paced.duration = Some(span);
+            paced.sources = Some(set(&posts.sources));
+            paced.destinations = Some(set(&posts.destinations));
         }
-        Ok(paced)
+        let changed = self.changed(&loaded, Some(&paced)).ok()?;
+        Plan::new(&changed).ok()?;
+        Some(paced)
     }
 
     fn simulate(
@@ -292,11 +309,16 @@ impl Suite {
             return Err(stopped());
         }
         let run = &task.run;
-        let mut loaded = self.scenarios[run.scenario].clone();
-        loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
+        let mut loaded = seeded(&self.scenarios[run.scenario], run.seed);
         loaded.scenario.congestion.scope = run.scope;
         let loaded = self.changed(&loaded, task.attack.as_ref())?;
-        let plan = Plan::new(&loaded)?;
+        let mut plan = Plan::new(&loaded)?;
+        let attack = run.attack.map(|number| &self.attacks[number]);
+        if run.role == Role::Paced && attack.is_some_and(Attack::is_transform) {
+            // It stands for messages of a workload: the run goes on as theirs does.
+            plan.loaded.scenario.stop = loaded.scenario.stop;
+            plan.window = None;
+        }
         let results = plan.simulation()?.run(&mut |_| match watch.stopped() {
             true => Control::Interrupt,
             false => Control::Continue,
@@ -330,6 +352,7 @@ impl Suite {
                         attack: attack.kind.name(),
                         scope: scope.name(),
                         controller: loaded.scenario.congestion.algorithm.name(),
+                        rotates: rotates(attack.kind),
                     };
                     rows.push(verdict(subject, &trials));
                 }
@@ -393,12 +416,16 @@ const fn rotates(kind: AttackKind) -> bool {
     )
 }
 
-fn set(messages: &[MessageSpec], pick: fn(&MessageSpec) -> NodeId) -> HostSet {
-    let mut hosts: Vec<NodeId> = messages.iter().map(pick).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
+fn set(hosts: &[NodeId]) -> HostSet {
     let numbers: Vec<String> = hosts.iter().map(NodeId::to_string).collect();
     HostSet(numbers.join(","))
+}
+
+/// A scenario with the seed that is so many behind its own.
+fn seeded(loaded: &Loaded, seed: u32) -> Loaded {
+    let mut loaded = loaded.clone();
+    loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(seed));
+    loaded
 }
 
 fn stopped() -> Error {

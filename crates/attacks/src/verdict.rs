@@ -1,8 +1,10 @@
 //! Whether an attack pays, and what it does to others: a row of the verdict table.
 
 use fairlane_fabric::metrics::Spread;
+use fairlane_units::Rate;
 use serde::Serialize;
 
+use crate::jobs::goodput;
 use crate::measure::Measurement;
 
 /// An attack is secured against if it gains no more than this, and victims' 99th percentile grows by no more.
@@ -26,20 +28,30 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// How much faster the attacker is than honestly. Of an attack that cuts messages: mean completion time
-    /// of those messages honestly over that under the attack, of those that finish in both runs. Of traffic
-    /// of its own: goodput over honest goodput.
+    /// The attacker's goodput over its honest goodput. Of an attack that cuts messages: [`goodput`] of those
+    /// messages, whether they finish or not. Of traffic of its own: payload placed in its time.
     pub fn gain(&self) -> Option<f64> {
         if self.cut.is_empty() {
             let honest = self.honest.goodput.as_f64();
             return (honest > 0.0).then(|| self.attack.goodput.as_f64() / honest);
         }
-        let both = self.cut.iter().filter_map(|job| {
-            let (honest, attack) = (self.honest.jobs.get(job)?, self.attack.jobs.get(job)?);
-            Some((*honest, *attack))
-        });
-        let (honest, attack) = both.fold((0.0, 0.0), |sum, job| (sum.0 + job.0, sum.1 + job.1));
-        (attack > 0.0).then(|| honest / attack)
+        let of = |it: &Measurement| goodput(self.cut.iter().filter_map(|job| it.jobs.get(job)));
+        let honest = of(self.honest).filter(|honest| *honest > 0.0)?;
+        Some(of(self.attack)? / honest)
+    }
+
+    /// Payload of all without attack over that under scope `qp`.
+    fn honest_goodput_ratio(&self) -> Option<f64> {
+        let all = |it: &Measurement| it.goodput.as_f64() + it.victims_goodput.as_f64();
+        let qp = all(self.plain_qp);
+        (qp > 0.0).then(|| all(self.plain) / qp)
+    }
+
+    /// How many of the messages that the attack has cut don't finish under it or honestly.
+    pub fn unfinished_jobs(&self) -> usize {
+        let finishes = |it: &Measurement, job| it.jobs.get(&job).is_some_and(|job| job.finished);
+        let both = |job: &&u32| finishes(self.attack, **job) && finishes(self.honest, **job);
+        self.cut.len() - self.cut.iter().filter(both).count()
     }
 }
 
@@ -50,6 +62,8 @@ pub struct Estimate {
     pub mean: Option<f64>,
     /// Half the width of the 95 % confidence interval (Student's t); nothing for one seed.
     pub half_width: Option<f64>,
+    /// How many seeds have a figure.
+    pub count: usize,
 }
 
 impl Estimate {
@@ -60,14 +74,15 @@ impl Estimate {
         if figures.is_empty() {
             return Self::default();
         }
-        let count = figures.len() as f64;
-        let mean = figures.iter().sum::<f64>() / count;
+        let seeds = figures.len() as f64;
+        let mean = figures.iter().sum::<f64>() / seeds;
         let squares: f64 = figures.iter().map(|one| (one - mean) * (one - mean)).sum();
         let half_width = (figures.len() > 1)
-            .then(|| student(figures.len() - 1) * (squares / (count - 1.0) / count).sqrt());
+            .then(|| student(figures.len() - 1) * (squares / (seeds - 1.0) / seeds).sqrt());
         Self {
             mean: Some(mean),
             half_width,
+            count: figures.len(),
         }
     }
 }
@@ -103,7 +118,7 @@ pub struct Row {
     pub victims_p999_ratio: Option<f64>,
     /// 99.9th percentile of the slowdown of short messages without attack, over that under scope `qp`.
     pub short_flow_penalty: Option<f64>,
-    /// Whether the attack neither gains nor harms by more than a tenth.
+    /// Whether the attack neither gains nor harms by more than a tenth, on average over seeds.
     pub secure: bool,
     /// What victims are compared with for `secure`: `honest` or `paced`.
     pub decided_by: &'static str,
@@ -113,16 +128,26 @@ pub struct Row {
     pub victim_messages: usize,
     /// Confidence of `gain`.
     pub gain_ci: Option<f64>,
+    /// How many seeds have a `gain`.
+    pub gain_n: usize,
+    /// Honest messages that the attack has cut, in all seeds together.
+    pub jobs: usize,
+    /// How many of them don't finish under the attack or honestly.
+    pub jobs_unfinished: usize,
     /// Median of the victims' slowdown over that in the honest run.
     pub victims_p50_ratio: Option<f64>,
     /// Confidence of `victims_p99_ratio`.
     pub victims_p99_ratio_ci: Option<f64>,
+    /// How many seeds have a `victims_p99_ratio`.
+    pub victims_p99_ratio_n: usize,
     /// Confidence of `victims_p999_ratio`.
     pub victims_p999_ratio_ci: Option<f64>,
     /// Confidence of `short_flow_penalty`.
     pub short_flow_penalty_ci: Option<f64>,
     /// As `short_flow_penalty`, of the 99th percentile.
     pub short_flow_penalty_p99: Option<f64>,
+    /// Payload of all tenants without attack, over that under scope `qp`.
+    pub honest_goodput_ratio: Option<f64>,
     /// Median of the victims' slowdown over that beside an honest tenant that sends as much to random
     /// destinations.
     pub victims_p50_vs_paced: Option<f64>,
@@ -130,12 +155,22 @@ pub struct Row {
     pub victims_p99_vs_paced: Option<f64>,
     /// Confidence of `victims_p99_vs_paced`.
     pub victims_p99_vs_paced_ci: Option<f64>,
+    /// How many seeds have a `victims_p99_vs_paced`.
+    pub victims_p99_vs_paced_n: usize,
     /// The same of the 99.9th percentile.
     pub victims_p999_vs_paced: Option<f64>,
     /// The victims' 99th percentile under attack, mean over seeds.
     pub victims_p99: Option<f64>,
     /// The attacker's goodput under attack in Gb/s, mean over seeds.
     pub goodput_gbps: Option<f64>,
+    /// Its honest goodput.
+    pub honest_gbps: Option<f64>,
+    /// The goodput of the honest tenant that sends to random destinations.
+    pub paced_gbps: Option<f64>,
+    /// All victims' goodput under attack.
+    pub victims_gbps: Option<f64>,
+    /// The same in the honest run.
+    pub victims_honest_gbps: Option<f64>,
 }
 
 /// What a row is about.
@@ -147,6 +182,8 @@ pub struct Subject {
     pub scope: &'static str,
     /// The congestion control.
     pub controller: &'static str,
+    /// Whether it lives from changing destinations, so that victims are compared with those of the paced run.
+    pub rotates: bool,
 }
 
 /// The verdict on an attack, from one trial for each seed.
@@ -161,12 +198,15 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
     let penalty = |pick: fn(&Spread) -> f64| {
         over(&|trial| ratio(&trial.plain.short, &trial.plain_qp.short, pick))
     };
+    let gbps = |pick: &dyn Fn(&Trial<'_>) -> Option<Rate>| {
+        over(&|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
+    };
+    let count = |pick: &dyn Fn(&Trial<'_>) -> usize| trials.iter().map(pick).sum::<usize>();
     let gain = over(&|trial| trial.gain());
     let (p99, p999) = (victims(|it| it.p99), victims(|it| it.p999));
     let paced_p99 = paced(|it| it.p99);
     let penalty_p999 = penalty(|it| it.p999);
-    let rotates = trials.iter().any(|trial| trial.paced.is_some());
-    let (decided_by, harm) = match rotates {
+    let (decided_by, harm) = match subject.rotates {
         true => ("paced", paced_p99.mean),
         false => ("honest", p99.mean),
     };
@@ -182,22 +222,29 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         secure: within(gain.mean) && within(harm),
         decided_by,
         seeds: trials.len(),
-        victim_messages: trials
-            .iter()
-            .map(|trial| trial.attack.victim_messages)
-            .sum(),
+        victim_messages: count(&|trial| trial.attack.victim_messages),
         gain_ci: gain.half_width,
+        gain_n: gain.count,
+        jobs: count(&|trial| trial.cut.len()),
+        jobs_unfinished: count(&|trial| trial.unfinished_jobs()),
         victims_p50_ratio: victims(|it| it.p50).mean,
         victims_p99_ratio_ci: p99.half_width,
+        victims_p99_ratio_n: p99.count,
         victims_p999_ratio_ci: p999.half_width,
         short_flow_penalty_ci: penalty_p999.half_width,
         short_flow_penalty_p99: penalty(|it| it.p99).mean,
+        honest_goodput_ratio: over(&|trial| trial.honest_goodput_ratio()).mean,
         victims_p50_vs_paced: paced(|it| it.p50).mean,
         victims_p99_vs_paced: paced_p99.mean,
         victims_p99_vs_paced_ci: paced_p99.half_width,
+        victims_p99_vs_paced_n: paced_p99.count,
         victims_p999_vs_paced: paced(|it| it.p999).mean,
         victims_p99: over(&|trial| Some(trial.attack.victims.as_ref()?.p99)).mean,
-        goodput_gbps: over(&|trial| Some(trial.attack.goodput.as_f64() * 1e-9)).mean,
+        goodput_gbps: gbps(&|trial| Some(trial.attack.goodput)),
+        honest_gbps: gbps(&|trial| Some(trial.honest.goodput)),
+        paced_gbps: gbps(&|trial| Some(trial.paced?.goodput)),
+        victims_gbps: gbps(&|trial| Some(trial.attack.victims_goodput)),
+        victims_honest_gbps: gbps(&|trial| Some(trial.honest.victims_goodput)),
     }
 }
 

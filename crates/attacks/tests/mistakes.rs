@@ -96,6 +96,33 @@ fn attacks_without_an_end_or_with_too_many_messages() {
 }
 
 #[test]
+fn messages_are_counted_before_they_are_made() {
+    for (keys, place) in [
+        (
+            "kind = \"paced\", rate = \"8000Gbps\", piece = 1",
+            "attack.rate",
+        ),
+        ("kind = \"pulse\", period = \"1ps\"", "attack.period"),
+        (
+            "kind = \"pulse\", period = \"4ps\", honest = true",
+            "attack.period",
+        ),
+        (
+            "kind = \"shuffled-overlay\", piece = 200, rings = 4",
+            "attack.rings",
+        ),
+        (
+            "kind = \"rotating-incast\", piece = 1, outstanding = 64",
+            "attack.duration",
+        ),
+    ] {
+        let text = format!("attack = {{ {keys}, duration = \"20ms\" }}\n{}", star(8, 6));
+        let error = refused(&text, &[]);
+        assert_eq!(error.place, place, "{keys}: {error}");
+    }
+}
+
+#[test]
 fn storms_without_pauses() {
     let text = format!(
         "attack = {{ kind = \"pfc-storm\", duration = \"1ms\" }}\n{}",

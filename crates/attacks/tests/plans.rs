@@ -168,24 +168,204 @@ fn rings_send_each_piece_over_another_ring() {
 
 #[test]
 fn closed_loops_wait_for_the_piece_so_many_places_before() {
-    for attack in [
-        "kind = \"churn\", outstanding = 3",
-        "kind = \"rotating-incast\", outstanding = 3",
-    ] {
-        let plan = own(attack);
-        let numbered = (0u32..).zip(&plan.messages);
-        let mine: Vec<_> = numbered.filter(|(_, m)| m.source.get() == 2).collect();
-        assert!(mine.len() > 10);
-        assert!(mine[..3].iter().all(|(_, message)| message.after.is_none()));
-        for (before, after) in mine.iter().zip(&mine[3..]) {
-            assert_eq!(after.1.after, Some(before.0));
+    let plan = own("kind = \"churn\", outstanding = 3");
+    let numbered = (0u32..).zip(&plan.messages);
+    let mine: Vec<_> = numbered.filter(|(_, m)| m.source.get() == 2).collect();
+    assert!(mine.len() > 10);
+    assert!(mine[..3].iter().all(|(_, message)| message.after.is_none()));
+    for (before, after) in mine.iter().zip(&mine[3..]) {
+        assert_eq!(after.1.after, Some(before.0));
+    }
+}
+
+/// Whom a message waits for: its predecessor and those that join that one.
+fn predecessors(plan: &Plan, message: usize) -> BTreeSet<u32> {
+    let Some(after) = plan.messages[message].after else {
+        return BTreeSet::new();
+    };
+    let numbered = (0u32..).zip(&plan.messages);
+    let joined = numbered.filter(|(_, other)| other.joins == Some(after));
+    joined.map(|(number, _)| number).chain([after]).collect()
+}
+
+#[test]
+fn rounds_of_an_incast_stay_together() {
+    let plan = own("kind = \"rotating-incast\", outstanding = 2");
+    // Consecutive messages with the same destination are a round.
+    let mut rounds: Vec<Vec<usize>> = Vec::new();
+    for (number, message) in plan.messages.iter().enumerate() {
+        let last = rounds
+            .last()
+            .map(|round| plan.messages[round[0]].destination);
+        match rounds
+            .last_mut()
+            .filter(|_| last == Some(message.destination))
+        {
+            Some(round) => round.push(number),
+            None => rounds.push(vec![number]),
         }
+    }
+    assert!(rounds.len() > 4, "{}", rounds.len());
+    for (number, round) in rounds.iter().enumerate().take(8) {
+        assert_eq!(round.len(), 8);
+        let before = number
+            .checked_sub(2)
+            .map_or(&[][..], |before| &rounds[before]);
+        let before: BTreeSet<u32> = before.iter().map(|one| *one as u32).collect();
+        for message in round {
+            assert_eq!(predecessors(&plan, *message), before, "round {number}");
+        }
+    }
+    // Honestly to as many destinations at a time, but always the same.
+    let honest = own("kind = \"rotating-incast\", outstanding = 2, honest = true");
+    let to: BTreeSet<_> = honest.messages.iter().map(|m| m.destination).collect();
+    assert_eq!((to.len(), honest.messages.len()), (2, 2 * 8));
+}
+
+/// A ring of four hosts of red that reduces 8 MB in steps of 2 MB, attacked.
+fn collective(attack: &str) -> Plan {
+    let ring = "[[workload]]\nkind = \"ring-all-reduce\"\nsize = \"8MB\"\ntenant = \"red\"\n";
+    let text = format!(
+        "attack = {{ {attack}, piece = \"500kB\" }}\n{}{ring}",
+        star(8, 4)
+    );
+    plan(&text, &[])
+}
+
+#[test]
+fn what_waited_for_a_message_waits_for_all_its_pieces() {
+    for attack in [
+        "kind = \"parallel\"",
+        "kind = \"staggered\"",
+        "kind = \"shuffled-overlay\", above = \"1MB\"",
+    ] {
+        let plan = collective(attack);
+        let pieces = |job: u32| -> BTreeSet<u32> {
+            let numbered = (0u32..).zip(&plan.jobs);
+            let mine = numbered.filter(|(_, of)| **of == Some(job));
+            mine.map(|(number, _)| number).collect()
+        };
+        // Host 1 sends its second chunk once it has all of the first of host 0.
+        let second = pieces(5);
+        assert_eq!(second.len(), 4);
+        let entry = second.iter().find(|number| {
+            let of = predecessors(&plan, **number as usize);
+            of.is_disjoint(&second)
+        });
+        let entry = *entry.unwrap() as usize;
+        assert_eq!(predecessors(&plan, entry), pieces(0), "{attack}");
+    }
+}
+
+#[test]
+fn gaps_in_a_collective_count_from_the_first_piece() {
+    let results = common::run(&collective("kind = \"staggered\", gap = \"100us\""));
+    let mut starts: BTreeMap<(u32, u64), u32> = BTreeMap::new();
+    for message in &results.messages {
+        let at = message.start.as_ps() / 1_000_000;
+        *starts.entry((message.source.get(), at)).or_default() += 1;
+    }
+    // 500 kB take 42 us, so no step ends before its last piece, and no two pieces start together.
+    assert!(starts.values().all(|count| *count == 1), "{starts:?}");
+    let of_host: Vec<u64> = starts
+        .keys()
+        .filter(|key| key.0 == 0)
+        .map(|key| key.1)
+        .collect();
+    assert_eq!(of_host.len(), 6 * 4);
+    for step in of_host.chunks(4) {
+        let gaps: Vec<u64> = step.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(
+            gaps.iter().all(|gap| (99..=101).contains(gap)),
+            "{of_host:?}"
+        );
+    }
+}
+
+#[test]
+fn a_message_over_several_paths_is_cut_as_one() {
+    let traffic = "[[workload]]\nkind = \"flows\"\nflow = [\
+         { source = 0, destination = 2, size = \"500kB\" }, \
+         { source = 0, destination = 2, size = \"4MB\", subflows = 8 }, \
+         { source = 1, destination = 2, size = \"800kB\", subflows = 8 }]\n";
+    let text = |attack: &str| format!("{attack}\n{}{traffic}", star(8, 4));
+    let attack = "attack = { kind = \"parallel\", piece = \"1MB\" }";
+    let (attacked, honest) = (plan(&text(attack), &[]), plan(&text(""), &[]));
+    assert_eq!(
+        (honest.messages.len(), attacked.messages.len()),
+        (17, 1 + 4 + 8)
+    );
+    let sums = |plan: &Plan| {
+        let mut sums = BTreeMap::new();
+        for (message, job) in plan.messages.iter().zip(&plan.jobs) {
+            *sums.entry(job.unwrap()).or_insert(Bytes::ZERO) += message.size;
+        }
+        sums
+    };
+    assert_eq!(sums(&attacked), sums(&honest));
+    assert_eq!(
+        sums(&honest).into_values().map(Bytes::get).max(),
+        Some(4_000_000)
+    );
+    attacked.simulation().unwrap();
+}
+
+#[test]
+fn pulses_and_what_is_sent_instead_are_the_same_bytes_in_whole_periods() {
+    // Three and a half periods.
+    let sent = |honest: bool| {
+        let attack =
+            format!("kind = \"pulse\", period = \"28571ns\", piece = 100003, honest = {honest}");
+        own(&attack).messages
+    };
+    let (pulses, evenly) = (sent(false), sent(true));
+    assert_eq!((pulses.len(), evenly.len()), (9 * 3, 9 * 3 * 8));
+    let bytes = |messages: &[fairlane_fabric::MessageSpec]| {
+        messages
+            .iter()
+            .map(|message| message.size.get())
+            .sum::<u64>()
+    };
+    assert_eq!(bytes(&pulses), bytes(&evenly));
+    assert!(evenly.last().unwrap().start < Time::from_ns(3 * 28_571));
+}
+
+#[test]
+fn pulses_leave_windows_time_to_recover() {
+    // HPCC has no period; bursts of one bandwidth-delay product come every eight round trips.
+    let starts = |algorithm: &str| {
+        let text = format!(
+            "attack = {{ kind = \"pulse\", duration = \"2ms\" }}\n\
+             congestion.algorithm = \"{algorithm}\"\n{}",
+            star(12, 9)
+        );
+        plan(&text, &[]).messages.len() / 9
+    };
+    assert!((2..60).contains(&starts("hpcc")), "{}", starts("hpcc"));
+    assert!((2..20).contains(&starts("dcqcn")), "{}", starts("dcqcn"));
+}
+
+#[test]
+fn whoever_sends_to_one_destination_finds_one_of_its_own() {
+    let attack = "kind = \"churn\", honest = true, sources = \"0-2\", destinations = \"1,2,5\"";
+    for seed in 0..6 {
+        let text = format!(
+            "seed = {seed}\nattack = {{ {attack}, duration = \"1ms\" }}\n{}",
+            star(12, 6)
+        );
+        let receivers: BTreeSet<_> = plan(&text, &[])
+            .messages
+            .iter()
+            .map(|m| m.destination)
+            .collect();
+        assert_eq!(receivers.len(), 3, "seed {seed}");
     }
 }
 
 #[test]
 fn an_incast_has_one_receiver_in_each_round() {
-    let plan = own("kind = \"rotating-incast\"");
+    let text = "attack = { kind = \"rotating-incast\", duration = \"2ms\" }";
+    let plan = plan(&format!("{text}\n{}", star(12, 9)), &[]);
     // Without its own rounds, every host has the same order of receivers.
     let order = |host: u32| {
         let mine = plan.messages.iter().filter(move |m| m.source.get() == host);

@@ -124,3 +124,109 @@ fn rows_don_t_depend_on_threads() {
     let [one, three] = [1, 3].map(|count| suite.run(Threads::new(count), &()).unwrap());
     assert_eq!(one, three);
 }
+
+/// Paced runs, and the attacks that they stand beside: when each ended, and until when it posted.
+#[derive(Default)]
+struct Ends(Mutex<Vec<(Role, fairlane_units::Time, usize)>>);
+
+impl Watch for Ends {
+    fn begin(&self, _run: &Run, _number: usize, _of: usize) {}
+
+    fn ended(&self, run: &Run, plan: &Plan, results: &Results) {
+        let blue = results.messages.iter().filter(|m| m.tenant.get() == 1);
+        assert_eq!(plan.window, None);
+        self.0
+            .lock()
+            .unwrap()
+            .push((run.role, results.totals.end, blue.count()));
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn beside_cut_messages_the_paced_run_lasts_as_long_and_sends_as_much() {
+    let ends = Ends::default();
+    let attack = Attack {
+        above: Some("1MB".parse().unwrap()),
+        ..Attack::new(AttackKind::ShuffledOverlay)
+    };
+    let suite = Suite {
+        scenarios: vec![loaded(&scenario(), &["stop=\"4ms\""])],
+        attacks: vec![attack],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let rows = suite.run(Threads::new(1), &ends).unwrap();
+    let (goodput, paced) = (rows[0].goodput_gbps.unwrap(), rows[0].paced_gbps.unwrap());
+    assert!((paced / goodput - 1.0).abs() < 0.1, "{paced} {goodput}");
+    assert_eq!((rows[0].decided_by, rows[0].jobs), ("paced", 2));
+    let ends = ends.0.into_inner().unwrap();
+    let of = |role: Role| ends.iter().find(|run| run.0 == role).unwrap();
+    assert_eq!(of(Role::Paced).1, of(Role::Attack).1);
+    assert_eq!(of(Role::Paced).2, of(Role::Attack).2);
+}
+
+#[test]
+fn messages_that_were_never_posted_are_no_slow_ones() {
+    // Blue reduces around a ring; a message takes 80 us, so of four steps of three the first is done and the
+    // second begun.
+    let ring = "[[workload]]\nkind = \"ring-all-reduce\"\ntenant = \"blue\"\nsize = \"3MB\"\nhosts = \"1,3,5\"\n";
+    let text = dumbbell(8) + &flows("red", &[(0, 8, 10_000_000)]) + ring;
+    let suite = Suite {
+        scenarios: vec![loaded(&text, &["stop=\"100us\""])],
+        seeds: 1,
+        ..suite(&[AttackKind::Parallel], &[Scope::Qp])
+    };
+    let rows = suite.run(Threads::new(1), &()).unwrap();
+    assert_eq!(rows[0].victim_messages, 3);
+}
+
+#[test]
+fn an_attack_that_gets_nothing_through_leaves_the_rest_alone() {
+    // Of 1 us nothing arrives.
+    let churn = Attack {
+        duration: Some(fairlane_units::Duration::from_us(1)),
+        ..Attack::new(AttackKind::Churn)
+    };
+    let suite = Suite {
+        attacks: vec![churn, Attack::new(AttackKind::Parallel)],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let rows = suite.run(Threads::new(1), &()).unwrap();
+    assert_eq!(
+        (rows[0].goodput_gbps, rows[0].paced_gbps),
+        (Some(0.0), None)
+    );
+    assert_eq!((rows[0].gain, rows[0].secure), (None, false));
+    assert!(rows[1].gain.is_some());
+}
+
+#[test]
+fn attacks_are_refused_for_any_seed() {
+    // Above 99 kB there is a message with some seeds only.
+    let rare = "[[workload]]\nkind = \"poisson\"\ntenant = \"red\"\nload = 0.02\nduration = \"100us\"\n\
+         sizes = [{ size = 1000, percent = 0 }, { size = 100000, percent = 100 }]\n";
+    let with = |seed: u32| Suite {
+        scenarios: vec![loaded(
+            &(dumbbell(8) + rare + &flows("blue", &[(1, 9, 1000)])),
+            &[&format!("seed={seed}")],
+        )],
+        attacks: vec![Attack {
+            above: Some("90kB".parse().unwrap()),
+            ..Attack::new(AttackKind::Parallel)
+        }],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let refused = |seed: u32| with(seed).refused().unwrap().len();
+    let seed = (0..100).find(|seed| refused(*seed) == 0 && refused(seed + 1) == 1);
+    let both = Suite {
+        seeds: 2,
+        ..with(seed.unwrap())
+    };
+    assert_eq!(both.refused().unwrap().len(), 1);
+}

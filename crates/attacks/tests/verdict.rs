@@ -1,21 +1,18 @@
 //! Verdicts from measurements.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-use std::collections::BTreeMap;
-
-use fairlane_attacks::{Estimate, Measurement, Subject, Trial, verdict};
+use fairlane_attacks::{Estimate, Job, Measurement, Subject, Trial, verdict};
 use fairlane_fabric::metrics::Spread;
-use fairlane_units::Rate;
+use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 
 /// Victims and short messages all at one slowdown, the attacker at a goodput.
 fn measured(goodput: u64, slowdown: f64) -> Measurement {
     Measurement {
         goodput: Rate::from_gbps(goodput),
-        sources: 1,
-        jobs: BTreeMap::new(),
         victims: Spread::of(vec![slowdown; 100]),
         victim_messages: 100,
         short: Spread::of(vec![slowdown; 100]),
+        ..Measurement::default()
     }
 }
 
@@ -34,6 +31,7 @@ const SUBJECT: Subject = Subject {
     attack: "churn",
     scope: "qp",
     controller: "dcqcn",
+    rotates: false,
 };
 
 #[test]
@@ -61,9 +59,23 @@ fn harm_beside_a_paced_tenant_decides_where_there_is_one() {
         paced: Some(&paced),
         ..trial(&attack, &honest)
     };
-    let row = verdict(SUBJECT, &[trial]);
+    let subject = Subject {
+        rotates: true,
+        ..SUBJECT
+    };
+    let row = verdict(subject, &[trial]);
     assert!(row.secure && row.decided_by == "paced");
     assert_eq!(row.victims_p99_ratio, Some(3.0));
+    assert_eq!(row.paced_gbps, Some(40.0));
+    // Without a paced run there is no verdict on victims, and so no security.
+    let alone = Trial {
+        paced: None,
+        ..trial
+    };
+    let row = verdict(subject, &[trial, alone]);
+    assert_eq!((row.victims_p99_vs_paced_n, row.gain_n), (1, 2));
+    let row = verdict(subject, &[alone]);
+    assert!(!row.secure && row.decided_by == "paced" && row.victims_p99_vs_paced.is_none());
 }
 
 #[test]
@@ -76,20 +88,59 @@ fn the_penalty_is_that_of_short_messages_without_attack() {
     assert_eq!(verdict(SUBJECT, &[trial]).short_flow_penalty, Some(1.5));
 }
 
-#[test]
-fn the_gain_of_cut_messages_is_that_of_their_completion_times() {
-    let jobs = |list: &[(u32, f64)]| Measurement {
-        jobs: list.iter().copied().collect(),
-        ..measured(40, 1.0)
+/// Jobs of 8 MB: number, microseconds, and megabytes that have arrived.
+fn with_jobs(list: &[(u32, u64, u64)]) -> Measurement {
+    let job = |(number, micros, arrived): &(u32, u64, u64)| {
+        let job = Job {
+            tenant: TenantId::new(0),
+            size: Bytes::new(8_000_000),
+            arrived: Bytes::new(arrived * 1_000_000),
+            first: Time::ZERO,
+            last: Time::ZERO + Duration::from_us(*micros),
+            finished: *arrived == 8,
+        };
+        (*number, job)
     };
-    let honest = jobs(&[(0, 1.0), (3, 2.0), (4, 6.0), (9, 100.0)]);
-    // Job 4 isn't finished under the attack, and 9 isn't cut.
-    let attack = jobs(&[(0, 0.5), (3, 1.0), (9, 1.0)]);
+    Measurement {
+        jobs: list.iter().map(job).collect(),
+        ..measured(40, 1.0)
+    }
+}
+
+#[test]
+fn the_gain_of_cut_messages_is_that_of_their_goodput() {
+    let honest = with_jobs(&[(0, 1000, 8), (3, 2000, 8), (9, 100_000, 8)]);
+    // Job 9 isn't cut.
+    let attack = with_jobs(&[(0, 500, 8), (3, 1000, 8), (9, 1000, 8)]);
     let trial = Trial {
-        cut: &[0, 3, 4],
+        cut: &[0, 3],
         ..trial(&attack, &honest)
     };
     assert_eq!(trial.gain(), Some(2.0));
+    assert_eq!(trial.unfinished_jobs(), 0);
+}
+
+#[test]
+fn jobs_that_do_not_finish_count_with_what_they_have_got() {
+    let cut = [0, 3];
+    let honest = with_jobs(&[(0, 1000, 8), (3, 3000, 8)]);
+    // The second has half of its bytes when the run ends: 12 MB in 2 ms, honestly 16 MB in 4 ms.
+    let attack = with_jobs(&[(0, 500, 8), (3, 1500, 4)]);
+    let trial = Trial {
+        cut: &cut,
+        ..trial(&attack, &honest)
+    };
+    assert_eq!(trial.gain(), Some(1.5));
+    assert_eq!(trial.unfinished_jobs(), 1);
+    let row = verdict(SUBJECT, &[trial, trial]);
+    assert_eq!((row.jobs, row.jobs_unfinished), (4, 2));
+    // One that was never posted has taken no time.
+    let never = with_jobs(&[(0, 500, 8)]);
+    let trial = Trial {
+        attack: &never,
+        ..trial
+    };
+    assert_eq!((trial.gain(), trial.unfinished_jobs()), (Some(4.0), 1));
 }
 
 #[test]
@@ -107,7 +158,7 @@ fn no_victims_is_no_security() {
 fn intervals_are_student_s() {
     // Mean 2, sample deviation 1, t(2) = 4.303.
     let estimate = Estimate::of([Some(1.0), Some(2.0), None, Some(3.0)]);
-    assert_eq!(estimate.mean, Some(2.0));
+    assert_eq!((estimate.mean, estimate.count), (Some(2.0), 3));
     assert!((estimate.half_width.unwrap() - 4.303 / 3f64.sqrt()).abs() < 1e-12);
     assert_eq!(Estimate::of([None]), Estimate::default());
     let many = Estimate::of((0..100).map(|n| Some(f64::from(n))));

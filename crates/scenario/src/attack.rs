@@ -43,7 +43,7 @@ pub struct Attack {
     /// Bandwidth-delay products to each destination, 1 to 60: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bdps: Option<u32>,
-    /// Pieces that a host, or each of its rings, has under way: 2.
+    /// Pieces that a host, or each of its rings, has under way: 2. Under `rotating-incast` rounds: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<u32>,
     /// Payload of each host: `paced` needs it.

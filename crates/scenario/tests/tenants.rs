@@ -234,6 +234,29 @@ fn guarantees_fit_the_link_of_every_host() {
 }
 
 #[test]
+fn guarantees_fit_the_link_of_every_receiver() {
+    let two = |receiver: u32, workload: &str| {
+        format!(
+            "{STAR}[[tenant]]\nname = \"a\"\nhosts = \"0-1\"\nguarantee = \"60Gbps\"\n\
+             [[tenant]]\nname = \"b\"\nhosts = \"2-3\"\nguarantee = \"60Gbps\"\n\
+             [[workload]]\nkind = \"flows\"\nflow = [{{ source = 0, destination = 5, size = 1 }}, \
+             {{ source = 1, destination = 5, size = 1 }}]\n\
+             [[workload]]\ntenant = \"b\"\n{workload}\n"
+        )
+        .replace("destination = 6", &format!("destination = {receiver}"))
+    };
+    let flow = "kind = \"flows\"\nflow = [{ source = 2, destination = 6, size = 1 }]";
+    // Two senders of one tenant share what is promised to it at a receiver.
+    sound(&two(6, flow));
+    refused(
+        &two(5, flow),
+        &["`tenant[1].guarantee`", "host 5", "100Gbps"],
+    );
+    let all = "kind = \"poisson\"\nload = 0.1\nduration = \"1ms\"\nsizes = \"hadoop\"";
+    refused(&two(6, all), &["`tenant[1].guarantee`", "host 5"]);
+}
+
+#[test]
 fn overrides_reach_tenants() {
     let text = two("kind = \"permutation\"\nsize = \"1kB\"");
     let sets = [

@@ -10,7 +10,7 @@ use super::{Check, Subject};
 use crate::error::{Error, nearest};
 use crate::lines::shorten;
 use crate::tenant::tenant_of;
-use crate::types::{Tenant, Verb, Workload};
+use crate::types::{HostSet, Tenant, Verb, Workload};
 
 /// Tenants of one scenario; each has counters at every port.
 const MOST: usize = 1024;
@@ -59,7 +59,8 @@ fn hosts(subject: &Subject<'_>, tenant: usize, of: &Tenant) -> Result<Vec<NodeId
     })
 }
 
-/// What is promised at a host must fit its link.
+/// What is promised to those who send from a host, or to it, must fit its link. Links inside the fabric aren't
+/// looked at: which tenants meet there depends on the ways that messages take.
 fn guarantees(subject: &Subject<'_>) -> Check {
     let links = link_rates(subject);
     let mut promised = vec![Rate::ZERO; links.len()];
@@ -84,7 +85,67 @@ fn guarantees(subject: &Subject<'_>) -> Check {
             }
         }
     }
+    at_receivers(subject, &links)
+}
+
+/// A receiver divides its link by tenant, and a guarantee is for all that a tenant sends to it.
+fn at_receivers(subject: &Subject<'_>, links: &[Rate]) -> Check {
+    let mut promised = vec![Rate::ZERO; links.len()];
+    for (i, tenant) in subject.scenario.tenant.iter().enumerate() {
+        let Some(guarantee) = tenant.guarantee else {
+            continue;
+        };
+        for host in receivers(subject, i)? {
+            let Some((sum, link)) = promised.get_mut(host.index()).zip(links.get(host.index()))
+            else {
+                continue;
+            };
+            *sum = Rate::from_bps(sum.as_bps().saturating_add(guarantee.as_bps()));
+            if *sum > *link {
+                let message = format!(
+                    "with it {sum} are promised to those who send to host {host}, expected at most the \
+                     {link} of its link"
+                );
+                let hint = "lower it, or let the tenant send to other hosts";
+                return fail(format!("tenant[{i}].guarantee"), message, hint);
+            }
+        }
+    }
     Ok(())
+}
+
+/// The hosts that a tenant's workloads send to, by WRITEs and SENDs.
+fn receivers(subject: &Subject<'_>, tenant: usize) -> Result<BTreeSet<NodeId>, Error> {
+    let scenario = subject.scenario;
+    let mut receivers = BTreeSet::new();
+    let numbered = scenario.workload.iter().enumerate();
+    let mine = |workload: &Workload| {
+        tenant_of(&scenario.tenant, workload).is_some_and(|number| number.index() == tenant)
+    };
+    for (index, workload) in numbered.filter(|(_, workload)| mine(workload)) {
+        // What a set says wrongly is refused where workloads are checked.
+        let resolved = |set: &HostSet| set.resolve(&subject.hosts).unwrap_or_default();
+        match workload {
+            Workload::Poisson { destinations, .. } => receivers.extend(resolved(destinations)),
+            Workload::KeyValue { servers, .. } => receivers.extend(resolved(servers)),
+            Workload::Incast {
+                receiver: Some(host),
+                ..
+            } => receivers.extend([NodeId::new(*host)]),
+            Workload::Flows { flow, .. } => {
+                let read = subject.inputs.flows.get(index).and_then(Option::as_ref);
+                let flows = read.unwrap_or(flow).iter();
+                receivers.extend(flows.map(|flow| NodeId::new(flow.destination)));
+            }
+            _ => receivers.extend(
+                workload
+                    .hosts()
+                    .map(|(_, set)| resolved(set))
+                    .unwrap_or_default(),
+            ),
+        }
+    }
+    Ok(receivers)
 }
 
 /// By node, the rate of its slowest link.
