@@ -35,16 +35,25 @@ pub(crate) fn published(
     Ok(())
 }
 
-/// Checks the conditions. If the rows are partial, those of missing runs are left out.
+/// In place of a run's name: the least of all runs.
+pub(crate) const LEAST: &str = "*";
+
+/// Checks the conditions. If the rows are partial, those of missing runs are left out, and under `--quick` those
+/// of the least of all runs.
 pub(crate) fn check(
     outcome: &mut Outcome,
     conditions: &[Condition],
-    partial: bool,
+    (partial, quick): (bool, bool),
 ) -> Result<(), Error> {
     let mut left_out = 0;
     for condition in conditions {
-        let operands = std::iter::once(&condition.value).chain(&condition.over);
-        let values: Result<Vec<_>, _> = operands.map(|place| value(&outcome.rows, place)).collect();
+        let operands = || std::iter::once(&condition.value).chain(&condition.over);
+        if quick && operands().any(|place| place.starts_with(LEAST)) {
+            left_out += 1;
+            continue;
+        }
+        let values = operands().map(|place| value(&outcome.rows, place));
+        let values: Result<Vec<_>, _> = values.collect();
         let values = match values {
             Ok(values) => values,
             Err(_) if partial => {
@@ -77,13 +86,22 @@ pub(crate) fn check(
 
 /// The value at `run/metric`, if it is defined.
 fn value(rows: &Rows, place: &str) -> Result<Option<f64>, Error> {
-    let cell = place
-        .rsplit_once('/')
-        .and_then(|(run, metric)| rows.cell(run, metric));
+    let cell = match place.rsplit_once('/') {
+        Some((LEAST, metric)) => return least(rows, metric).ok_or_else(|| unknown(place)),
+        Some((run, metric)) => rows.cell(run, metric),
+        None => None,
+    };
     cell.map(Cell::value).ok_or_else(|| unknown(place))
 }
 
-fn unknown(place: &str) -> Error {
+/// The least value of a column, if all runs have one.
+fn least(rows: &Rows, metric: &str) -> Option<Option<f64>> {
+    let column = rows.columns.iter().position(|name| name == metric)?;
+    let values: Option<Vec<f64>> = rows.rows.iter().map(|row| row[column].value()).collect();
+    Some(values.and_then(|values| values.into_iter().reduce(f64::min)))
+}
+
+pub(crate) fn unknown(place: &str) -> Error {
     Error::new(
         format!("{place} is no run and metric of this experiment"),
         "write <run>/<metric>",

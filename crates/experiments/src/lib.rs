@@ -98,13 +98,13 @@ impl Experiment {
         let manifest = self.manifest()?;
         let mut outcome = match &manifest.solver {
             Some(solver) => solver::run(*solver, settings, watch)?,
-            None => {
-                let scenario = self.file(&manifest.scenario)?;
-                match &manifest.suite {
-                    Some(suite) => verdicts::run((&manifest, suite), scenario, settings, watch)?,
-                    None => sweep::run(&manifest, scenario, settings, watch)?,
+            None => match manifest.suites.is_empty() {
+                false => verdicts::run(&manifest, |name| self.file(name), settings, watch)?,
+                true => {
+                    let scenario = self.file(&manifest.scenario)?;
+                    sweep::run(&manifest, scenario, settings, watch)?
                 }
-            }
+            },
         };
         outcome.name = self.name.into();
         manifest.complete(&mut outcome, settings.quick)?;

@@ -1,5 +1,6 @@
 //! `experiment.toml`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use fairlane_congestion::Scope;
@@ -11,6 +12,7 @@ use crate::check;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::solver::Solver;
+use crate::{sweep, verdicts};
 
 /// What `experiment.toml` says.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -36,8 +38,8 @@ pub struct Manifest {
     #[serde(default = "one")]
     pub(crate) seeds: u32,
     /// Attacks and scopes, instead of axes and metrics.
-    #[serde(default)]
-    pub(crate) suite: Option<SuiteSettings>,
+    #[serde(default, rename = "suite")]
+    pub(crate) suites: Vec<SuiteSettings>,
     /// The solver experiment, instead of axes and metrics.
     #[serde(default)]
     pub(crate) solver: Option<Solver>,
@@ -70,6 +72,15 @@ const fn one() -> u32 {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SuiteSettings {
+    /// What its rows begin with, if there are several.
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+    /// Its scenario, if it isn't the experiment's.
+    #[serde(default)]
+    pub(crate) scenario: Option<String>,
+    /// Changes of the scenario, as `--set` takes them.
+    #[serde(default)]
+    pub(crate) set: Vec<String>,
     /// The tenant that attacks.
     pub(crate) attacker: String,
     /// Congestion controls, as the scenario names them.
@@ -174,6 +185,8 @@ pub(crate) enum Quantity {
     MissShare,
     /// Completion time over ideal time.
     Slowdown,
+    /// How many messages `slowdown` is about.
+    Messages,
     /// Payload placed at receivers over time (Gb/s).
     Goodput,
     /// A tenant's part of what is placed at receivers.
@@ -182,8 +195,10 @@ pub(crate) enum Quantity {
     WeightShare,
     /// From the first start to the last finish of the pieces of an honest message (us).
     JobTime,
-    /// Payload of an honest message over that time (Gb/s).
+    /// Payload of an honest message that has arrived over that time (Gb/s).
     JobRate,
+    /// That payload over that time, both summed over messages (Gb/s).
+    JobGoodput,
     /// The deepest queue of a switch (kB).
     DeepestQueue,
     /// Pause frames.
@@ -306,16 +321,56 @@ impl Manifest {
         let manifest: Self = toml::from_str(text)
             .map_err(|error| Error::new(error.message(), "see docs/experiments.md"))?;
         let sweep = !manifest.axes.is_empty() && !manifest.metrics.is_empty();
-        let kinds = [sweep, manifest.solver.is_some(), manifest.suite.is_some()];
+        let kinds = [
+            sweep,
+            manifest.solver.is_some(),
+            !manifest.suites.is_empty(),
+        ];
         if kinds.into_iter().filter(|kind| *kind).count() != 1 {
-            let message = "expected one of `solver`, `[suite]`, and `[[axis]]` with `[[metric]]`";
+            let message = "expected one of `solver`, `[[suite]]`, and `[[axis]]` with `[[metric]]`";
             return Err(Error::new(message, "see docs/experiments.md"));
         }
         if manifest.seeds == 0 {
             let hint = "leave it out for one run of each combination";
             return Err(Error::new("seeds is 0, expected at least 1", hint));
         }
+        manifest.verify()?;
         Ok(manifest)
+    }
+
+    /// Checks that published numbers and conditions are of runs and columns that there are. Those of a solver
+    /// experiment are known only once it has run.
+    fn verify(&self) -> Result<(), Error> {
+        if self.solver.is_some() {
+            return Ok(());
+        }
+        let (runs, columns) = match self.suites.is_empty() {
+            true => (sweep::names(self), sweep::columns(self)),
+            false => (verdicts::names(&self.suites), verdicts::columns()),
+        };
+        let mut names = BTreeSet::new();
+        if let Some(twice) = runs.iter().find(|run| !names.insert(run.as_str())) {
+            let hint = "give suites and values of an axis names of their own";
+            return Err(Error::new(format!("two runs are called {twice}"), hint));
+        }
+        let published = self
+            .published
+            .iter()
+            .map(|it| format!("{}/{}", it.run, it.metric));
+        let operands = self
+            .checks
+            .iter()
+            .flat_map(|it| std::iter::once(&it.value).chain(&it.over));
+        for place in published.chain(operands.cloned()) {
+            let known = place.rsplit_once('/').is_some_and(|(run, column)| {
+                (run == check::LEAST || names.contains(run))
+                    && columns.iter().any(|it| it == column)
+            });
+            if !known {
+                return Err(check::unknown(&place));
+            }
+        }
+        Ok(())
     }
 
     /// Adds to an outcome what was published, and checks it.
@@ -331,8 +386,8 @@ impl Manifest {
         notes.append(&mut outcome.notes);
         outcome.notes = notes;
         // A sweep has the same runs in both sizes.
-        let partial = quick && (self.solver.is_some() || self.suite.is_some());
+        let partial = quick && (self.solver.is_some() || !self.suites.is_empty());
         check::published(&mut outcome.rows, &self.published, partial)?;
-        check::check(outcome, &self.checks, partial)
+        check::check(outcome, &self.checks, (partial, quick))
     }
 }

@@ -1,6 +1,6 @@
 //! What is measured of a simulated run.
 
-use fairlane_attacks::Plan;
+use fairlane_attacks::{Plan, slowdown_so_far};
 use fairlane_fabric::{ApplicationRecord, CardRecord, MessageRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
@@ -15,6 +15,11 @@ pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample
         Quantity::Slowdown => Sample::Pool(Messages::select(results, metric).slowdowns(results)),
         Quantity::JobTime => Sample::Pool(jobs::times(plan, results, metric)),
         Quantity::JobRate => Sample::Pool(jobs::rates(plan, results, metric)),
+        Quantity::JobGoodput => Sample::Figure(jobs::goodputs(plan, results, metric)),
+        Quantity::Messages => {
+            let measured = Messages::select(results, metric).slowdowns(results);
+            Sample::Figure(Some(measured.len() as f64))
+        }
         _ => Sample::Figure(figure(results, metric)),
     }
 }
@@ -78,7 +83,12 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
             let (misses, lookups) = (sum(|card| card.misses), sum(|card| card.lookups));
             (lookups > 0).then(|| misses as f64 / lookups as f64)
         }
-        Quantity::Completion | Quantity::Slowdown | Quantity::JobTime | Quantity::JobRate => None,
+        Quantity::Completion
+        | Quantity::Slowdown
+        | Quantity::Messages
+        | Quantity::JobTime
+        | Quantity::JobRate
+        | Quantity::JobGoodput => None,
     }
 }
 
@@ -140,15 +150,11 @@ impl<'a> Messages<'a> {
         self.completed().filter_map(micros).collect()
     }
 
-    /// Completion times over ideal ones. A message that isn't finished when the run ends counts with the
-    /// time that it has taken so far, if that is more than its ideal time.
+    /// Completion times over ideal ones, of those that were posted. A message that isn't finished when the run
+    /// ends counts with the time that it has taken so far, if that is more than its ideal time.
     fn slowdowns(&self, results: &Results) -> Vec<f64> {
         let end = results.totals.end;
-        let so_far = |message: &MessageRecord| {
-            let spent = end.saturating_since(message.start).as_secs_f64();
-            Some(spent / message.ideal.as_secs_f64()).filter(|slowdown| *slowdown > 1.0)
-        };
-        let slowdown = |message: &&MessageRecord| message.slowdown().or_else(|| so_far(message));
+        let slowdown = |message: &&MessageRecord| slowdown_so_far(message, end);
         self.selected.iter().filter_map(slowdown).collect()
     }
 }

@@ -14,8 +14,8 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
     };
     let seconds = results.totals.end.saturating_since(begin).as_secs_f64();
     let bytes = match (&metric.tenant, tenant(results, metric)) {
-        (None, _) => total(results, metric),
-        (Some(_), Some(number)) => placed(results, metric, &results.tenants[number]),
+        (None, _) => total(results, metric)?,
+        (Some(_), Some(number)) => placed(results, metric, &results.tenants[number])?,
         (Some(_), None) => return None,
     };
     (seconds > 0.0).then(|| bytes * 8e-9 / seconds)
@@ -24,8 +24,8 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
 /// The part of the metric's tenant in what all get.
 pub(crate) fn share(results: &Results, metric: &Metric) -> Option<f64> {
     let number = tenant(results, metric)?;
-    let total = total(results, metric);
-    (total > 0.0).then(|| placed(results, metric, &results.tenants[number]) / total)
+    let total = total(results, metric).filter(|total| *total > 0.0)?;
+    Some(placed(results, metric, &results.tenants[number])? / total)
 }
 
 /// That over the part that is the tenant's by weight.
@@ -35,23 +35,26 @@ pub(crate) fn weight_share(results: &Results, metric: &Metric) -> Option<f64> {
     Some(share(results, metric)? * weights / results.tenants[number].weight)
 }
 
-fn total(results: &Results, metric: &Metric) -> f64 {
+fn total(results: &Results, metric: &Metric) -> Option<f64> {
     let tenants = results.tenants.iter();
     tenants.map(|tenant| placed(results, metric, tenant)).sum()
 }
 
-/// Bytes of a tenant since the metric's `after`, to the intervals of the series.
-fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> f64 {
+/// Bytes of a tenant since the metric's `after`, to the intervals of the series; nothing if there is no series,
+/// as there is none of the only tenant.
+fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> Option<f64> {
     if metric.after.is_none() {
-        return tenant.placed.get() as f64;
+        return Some(tenant.placed.as_f64());
+    }
+    if tenant.placed_series.is_empty() {
+        return None;
     }
     let first = begin(results, metric);
     let starts =
         (0..).map(|row| results.series.start + results.series.interval.saturating_mul(row));
     let rows = starts.zip(&tenant.placed_series);
-    rows.filter(|(start, _)| *start >= first)
-        .map(|(_, bytes)| *bytes as f64)
-        .sum()
+    let since = rows.filter(|(start, _)| *start >= first);
+    Some(since.map(|(_, bytes)| *bytes as f64).sum())
 }
 
 /// The first interval of the series that begins at or behind the metric's `after`.

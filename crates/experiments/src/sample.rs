@@ -55,15 +55,18 @@ fn figure(mut values: Vec<f64>, statistic: Option<Statistic>) -> Option<f64> {
     )
 }
 
-/// Index of the nearest rank: the smallest value that at least so many percent don't exceed.
+/// Index of the nearest rank: the smallest value that at least so many percent don't exceed. Percentages count
+/// to the millionth, so that 99.9 of 1000 are 999 whatever the nearest binary number is.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the cast saturates, and the result is clamped"
 )]
 fn nearest_rank(percent: f64, count: usize) -> usize {
-    let rank = (percent / 100.0 * count as f64).ceil() as usize;
-    rank.clamp(1, count) - 1
+    const MILLIONTHS: f64 = 1e6;
+    let share = (percent * MILLIONTHS).round() as u128;
+    let rank = share.saturating_mul(count as u128).div_ceil(100_000_000);
+    usize::try_from(rank).unwrap_or(count).clamp(1, count) - 1
 }
 
 #[cfg(test)]
@@ -77,6 +80,15 @@ mod tests {
             [0, 0, 4, 7, 9, 9]
         );
         assert_eq!(nearest_rank(f64::NAN, 3), 0);
+        assert_eq!(nearest_rank(99.9, 1000), 998);
+        for tenth in 1..1000 {
+            // Of a thousand values, each tenth of a percent is one.
+            assert_eq!(
+                nearest_rank(f64::from(tenth) / 10.0, 1000),
+                tenth as usize - 1
+            );
+        }
+        assert_eq!(nearest_rank(1e300, 3), 2);
     }
 
     #[test]
@@ -92,6 +104,7 @@ mod tests {
         );
         let figures = [Some(1.0), None, Some(4.0)].map(Sample::Figure);
         assert_eq!(estimate(&figures, most).mean, Some(2.5));
+        assert_eq!(estimate(&figures, most).count, 2);
         assert_eq!(estimate(&figures[..1], None).half_width, None);
         assert_eq!(estimate(&[Sample::Pool(Vec::new())], None).mean, None);
     }

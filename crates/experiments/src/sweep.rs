@@ -1,6 +1,8 @@
 //! Experiments that are simulated: a scenario with changes, one run for each combination.
 
+use std::cmp::Reverse;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
@@ -42,9 +44,18 @@ pub(crate) fn run(
     let seeds = if settings.quick { 1 } else { manifest.seeds };
     let mut runs = combinations(manifest, seeds);
     let parts = runs.len();
-    settings.threads.for_each(&mut runs, |index, run| {
-        watch.begin(&join(&run.values), index + 1, parts);
-        run.measured = simulate(manifest, scenario, run, settings.quick, watch);
+    // The longest first, so that no thread is left with one of them at the end.
+    let plan = |run: &Run<'_>| plan(manifest, scenario, run, settings.quick);
+    let mut order: Vec<_> = runs
+        .iter_mut()
+        .map(|run| (plan(run).map_or(0, |plan| work(&plan)), run))
+        .collect();
+    order.sort_by_key(|(work, _)| Reverse(*work));
+    let begun = AtomicUsize::new(0);
+    settings.threads.for_each(&mut order, |_, (_, run)| {
+        let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
+        watch.begin(&join(&run.values), number, parts);
+        run.measured = plan(run).and_then(|plan| simulate(manifest, &plan, watch));
     });
     let mut rows = Rows::new(&columns(manifest));
     let mut done = Vec::new();
@@ -65,11 +76,12 @@ pub(crate) fn run(
     })
 }
 
-/// A column for each metric, and one behind it for its confidence if there are several seeds.
-fn columns(manifest: &Manifest) -> Vec<String> {
+/// A column for each metric; if there are several seeds, behind it one for its confidence and one for how many
+/// runs have it.
+pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
     let with_confidence = |name: &String| match manifest.seeds {
         1 => vec![name.clone()],
-        _ => vec![name.clone(), format!("{name}_ci")],
+        _ => vec![name.clone(), format!("{name}_ci"), format!("{name}_n")],
     };
     let names = manifest.metrics.iter().map(|metric| &metric.name);
     names.flat_map(with_confidence).collect()
@@ -77,9 +89,10 @@ fn columns(manifest: &Manifest) -> Vec<String> {
 
 fn cells(manifest: &Manifest, estimates: &[Estimate]) -> Vec<Cell> {
     let with_confidence = |estimate: &Estimate| {
-        let figures = [estimate.mean, estimate.half_width];
-        let wanted = if manifest.seeds == 1 { 1 } else { 2 };
-        figures.into_iter().take(wanted).map(Cell::number)
+        let figures = [estimate.mean, estimate.half_width].map(Cell::number);
+        let wanted = if manifest.seeds == 1 { 1 } else { 3 };
+        let count = Cell::count(Some(estimate.count));
+        figures.into_iter().chain([count]).take(wanted)
     };
     estimates.iter().flat_map(with_confidence).collect()
 }
@@ -95,6 +108,12 @@ fn estimates(manifest: &Manifest, runs: &[Run<'_>]) -> Result<Vec<Estimate>, Err
         estimate(&samples, metric.percentile)
     };
     Ok(manifest.metrics.iter().enumerate().map(of_metric).collect())
+}
+
+/// The names of the runs.
+pub(crate) fn names(manifest: &Manifest) -> Vec<String> {
+    let runs = combinations(manifest, 1);
+    runs.iter().map(|run| join(&run.values)).collect()
 }
 
 /// The cross product of the axes, each with every seed; the last axis varies fastest, but for the seed.
@@ -121,16 +140,8 @@ fn combinations(manifest: &Manifest, seeds: u32) -> Vec<Run<'_>> {
     combinations.into_iter().flat_map(with_seeds).collect()
 }
 
-fn simulate(
-    manifest: &Manifest,
-    scenario: &str,
-    run: &Run<'_>,
-    quick: bool,
-    watch: &dyn Watch,
-) -> Result<Vec<Sample>, Error> {
-    if watch.stopped() {
-        return Err(Error::stopped());
-    }
+/// The traffic of a run.
+fn plan(manifest: &Manifest, scenario: &str, run: &Run<'_>, quick: bool) -> Result<Plan, Error> {
     let changes = run.values.iter().flat_map(|value| &value.set);
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
     let overrides: Vec<String> = changes.chain(reductions).cloned().collect();
@@ -143,7 +154,25 @@ fn simulate(
         None,
     )?;
     loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
-    let plan = Plan::new(&loaded)?;
+    Ok(Plan::new(&loaded)?)
+}
+
+/// Roughly how long a run takes: by its bytes, and more where controllers are shared or hear of every hop.
+fn work(plan: &Plan) -> u64 {
+    // What a message takes beside its packets, as so many bytes.
+    const MESSAGE: u64 = 20_000;
+    let congestion = &plan.loaded.scenario.congestion;
+    let telemetry = congestion.algorithm.needs().telemetry;
+    let shared = congestion.scope.is_shared();
+    let sizes = plan.messages.iter().map(|message| message.size.get());
+    let bytes: u64 = sizes.map(|size| size.saturating_add(MESSAGE)).sum();
+    bytes.saturating_mul(2 + u64::from(telemetry) + u64::from(shared))
+}
+
+fn simulate(manifest: &Manifest, plan: &Plan, watch: &dyn Watch) -> Result<Vec<Sample>, Error> {
+    if watch.stopped() {
+        return Err(Error::stopped());
+    }
     let results = plan.simulation()?.run(&mut |_| match watch.stopped() {
         true => Control::Interrupt,
         false => Control::Continue,
@@ -151,7 +180,7 @@ fn simulate(
     if watch.stopped() {
         return Err(Error::stopped());
     }
-    let violations = metrics::check(&results, loaded.scenario.switch.pfc.enabled);
+    let violations = metrics::check(&results, plan.loaded.scenario.switch.pfc.enabled);
     if !violations.is_empty() {
         let list = violations.join("; ");
         return Err(Error::new(
@@ -162,7 +191,7 @@ fn simulate(
     Ok(manifest
         .metrics
         .iter()
-        .map(|metric| measure(&plan, &results, metric))
+        .map(|metric| measure(plan, &results, metric))
         .collect())
 }
 

@@ -11,122 +11,202 @@ use crate::manifest::{Manifest, SuiteSettings};
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::{Settings, Watch};
 
+/// A column, and what it has of a row.
+type Column = (&'static str, fn(&Row) -> Cell);
+
 /// Columns behind the name of a row.
-const COLUMNS: [&str; 17] = [
-    "gain",
-    "gain_ci",
-    "victims_p50_ratio",
-    "victims_p99_ratio",
-    "victims_p99_ratio_ci",
-    "victims_p999_ratio",
-    "victims_p999_ratio_ci",
-    "victims_p50_vs_paced",
-    "victims_p99_vs_paced",
-    "victims_p99_vs_paced_ci",
-    "victims_p999_vs_paced",
-    "short_flow_penalty_p99",
-    "short_flow_penalty",
-    "short_flow_penalty_ci",
-    "victims_p99",
-    "victim_messages",
-    "secure",
+const COLUMNS: [Column; 29] = [
+    ("gain", |row| Cell::number(row.gain)),
+    ("gain_ci", |row| Cell::number(row.gain_ci)),
+    ("gain_n", |row| Cell::count(Some(row.gain_n))),
+    ("jobs", |row| Cell::count(Some(row.jobs))),
+    ("jobs_unfinished", |row| {
+        Cell::count(Some(row.jobs_unfinished))
+    }),
+    ("victims_p50_ratio", |row| {
+        Cell::number(row.victims_p50_ratio)
+    }),
+    ("victims_p99_ratio", |row| {
+        Cell::number(row.victims_p99_ratio)
+    }),
+    ("victims_p99_ratio_ci", |row| {
+        Cell::number(row.victims_p99_ratio_ci)
+    }),
+    ("victims_p99_ratio_n", |row| {
+        Cell::count(Some(row.victims_p99_ratio_n))
+    }),
+    ("victims_p999_ratio", |row| {
+        Cell::number(row.victims_p999_ratio)
+    }),
+    ("victims_p999_ratio_ci", |row| {
+        Cell::number(row.victims_p999_ratio_ci)
+    }),
+    ("victims_p50_vs_paced", |row| {
+        Cell::number(row.victims_p50_vs_paced)
+    }),
+    ("victims_p99_vs_paced", |row| {
+        Cell::number(row.victims_p99_vs_paced)
+    }),
+    ("victims_p99_vs_paced_ci", |row| {
+        Cell::number(row.victims_p99_vs_paced_ci)
+    }),
+    ("victims_p99_vs_paced_n", |row| {
+        Cell::count(Some(row.victims_p99_vs_paced_n))
+    }),
+    ("victims_p999_vs_paced", |row| {
+        Cell::number(row.victims_p999_vs_paced)
+    }),
+    ("short_flow_penalty_p99", |row| {
+        Cell::number(row.short_flow_penalty_p99)
+    }),
+    ("short_flow_penalty", |row| {
+        Cell::number(row.short_flow_penalty)
+    }),
+    ("short_flow_penalty_ci", |row| {
+        Cell::number(row.short_flow_penalty_ci)
+    }),
+    ("honest_goodput_ratio", |row| {
+        Cell::number(row.honest_goodput_ratio)
+    }),
+    ("goodput_gbps", |row| Cell::number(row.goodput_gbps)),
+    ("honest_gbps", |row| Cell::number(row.honest_gbps)),
+    ("paced_gbps", |row| Cell::number(row.paced_gbps)),
+    ("victims_gbps", |row| Cell::number(row.victims_gbps)),
+    ("victims_honest_gbps", |row| {
+        Cell::number(row.victims_honest_gbps)
+    }),
+    ("victims_p99", |row| Cell::number(row.victims_p99)),
+    ("victim_messages", |row| {
+        Cell::count(Some(row.victim_messages))
+    }),
+    ("seeds", |row| Cell::count(Some(row.seeds))),
+    ("secure", |row| Cell::Count(row.secure.into())),
 ];
 
-/// Runs a suite; a row for each congestion control, scope and attack. `secure` is 1 or 0.
+/// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0.
 pub(crate) fn run(
-    (manifest, asked): (&Manifest, &SuiteSettings),
-    scenario: &str,
+    manifest: &Manifest,
+    file: impl Fn(&str) -> Result<&'static str, Error>,
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let quick = settings.quick;
-    let (first_scope, attacks) = match quick {
-        true => (
-            asked.scopes.len().saturating_sub(asked.quick_scopes),
-            asked.quick_attacks.min(asked.attacks.len()),
-        ),
-        false => (0, asked.attacks.len()),
-    };
-    let suite = Suite {
-        scenarios: scenarios(manifest, asked, scenario, quick)?,
-        attacker: asked.attacker.clone(),
-        attacks: asked.attacks[..attacks].to_vec(),
-        scopes: asked.scopes[first_scope..].to_vec(),
-        seeds: if quick { 1 } else { manifest.seeds },
-    };
-    let verdicts = suite.run(settings.threads, &Waiting(watch, &suite.attacks));
-    if watch.stopped() {
-        return Err(Error::stopped());
-    }
-    let verdicts = verdicts?;
-    let mut rows = Rows::new(&COLUMNS);
-    for (index, row) in verdicts.iter().enumerate() {
-        let attack = index.checked_rem(attacks).unwrap_or(0);
-        rows.push(name(row, &suite.attacks[..attack]), cells(row));
+    let mut rows = Rows::new(&columns());
+    let mut plots = Vec::new();
+    for asked in &manifest.suites {
+        let asked = match settings.quick {
+            true => reduced(asked),
+            false => asked.clone(),
+        };
+        if asked.attacks.is_empty() || asked.scopes.is_empty() {
+            continue;
+        }
+        let name = asked.scenario.as_ref().unwrap_or(&manifest.scenario);
+        let suite = Suite {
+            scenarios: scenarios(manifest, &asked, (name, file(name)?), settings.quick)?,
+            attacker: asked.attacker.clone(),
+            attacks: asked.attacks.clone(),
+            scopes: asked.scopes.clone(),
+            seeds: if settings.quick { 1 } else { manifest.seeds },
+        };
+        let waiting = Waiting(watch, &suite.attacks, asked.name.as_deref());
+        let verdicts = suite.run(settings.threads, &waiting);
+        if watch.stopped() {
+            return Err(Error::stopped());
+        }
+        let verdicts = verdicts?;
+        for (name, row) in names(std::slice::from_ref(&asked))
+            .into_iter()
+            .zip(&verdicts)
+        {
+            rows.push(name, COLUMNS.iter().map(|(_, pick)| pick(row)));
+        }
+        plots.push(plot(manifest, &asked, &verdicts));
     }
     Ok(Outcome {
         rows,
-        plots: vec![plot(manifest, &verdicts, attacks)],
+        plots,
         ..Outcome::default()
     })
+}
+
+/// What the reduced size has of a suite.
+fn reduced(asked: &SuiteSettings) -> SuiteSettings {
+    let first = asked.scopes.len().saturating_sub(asked.quick_scopes);
+    let attacks = asked.quick_attacks.min(asked.attacks.len());
+    SuiteSettings {
+        scopes: asked.scopes[first..].to_vec(),
+        attacks: asked.attacks[..attacks].to_vec(),
+        ..asked.clone()
+    }
 }
 
 /// The scenario under each congestion control.
 fn scenarios(
     manifest: &Manifest,
     asked: &SuiteSettings,
-    scenario: &str,
+    (name, scenario): (&str, &str),
     quick: bool,
 ) -> Result<Vec<Loaded>, Error> {
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
-    let reductions: Vec<String> = reductions.cloned().collect();
+    let changes: Vec<String> = asked.set.iter().chain(reductions).cloned().collect();
     let under = |controller: &String| {
         let mut overrides = vec![format!("congestion.algorithm={controller}")];
-        overrides.extend_from_slice(&reductions);
+        overrides.extend_from_slice(&changes);
         // The scenarios of experiments name no files, so the folder doesn't matter.
-        let folder = Path::new(".");
-        fairlane_scenario::parse(scenario, &manifest.scenario, folder, &overrides, None)
+        fairlane_scenario::parse(scenario, name, Path::new("."), &overrides, None)
     };
     let loaded: Result<_, _> = asked.controllers.iter().map(under).collect();
     Ok(loaded?)
 }
 
-/// The name of a row; a further attack of a kind has its number behind it.
-fn name(row: &Row, before: &[Attack]) -> String {
-    let name = format!("{}-{}-{}", row.controller, row.scope, row.attack);
-    let same = before
-        .iter()
-        .filter(|attack| attack.kind.name() == row.attack);
-    match same.count() {
-        0 => name,
-        same => format!("{name}-{}", same + 1),
-    }
+/// The columns.
+pub(crate) fn columns() -> Vec<String> {
+    COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-fn cells(row: &Row) -> [Cell; COLUMNS.len()] {
-    [
-        Cell::number(row.gain),
-        Cell::number(row.gain_ci),
-        Cell::number(row.victims_p50_ratio),
-        Cell::number(row.victims_p99_ratio),
-        Cell::number(row.victims_p99_ratio_ci),
-        Cell::number(row.victims_p999_ratio),
-        Cell::number(row.victims_p999_ratio_ci),
-        Cell::number(row.victims_p50_vs_paced),
-        Cell::number(row.victims_p99_vs_paced),
-        Cell::number(row.victims_p99_vs_paced_ci),
-        Cell::number(row.victims_p999_vs_paced),
-        Cell::number(row.short_flow_penalty_p99),
-        Cell::number(row.short_flow_penalty),
-        Cell::number(row.short_flow_penalty_ci),
-        Cell::number(row.victims_p99),
-        Cell::count(Some(row.victim_messages)),
-        Cell::Count(row.secure.into()),
-    ]
+/// The names of the rows of suites; a further attack of a kind has its number behind it.
+pub(crate) fn names(suites: &[SuiteSettings]) -> Vec<String> {
+    let mut names = Vec::new();
+    for asked in suites {
+        let prefix = asked
+            .name
+            .as_ref()
+            .map_or_else(String::new, |name| format!("{name}-"));
+        for controller in &asked.controllers {
+            for scope in &asked.scopes {
+                for (number, attack) in asked.attacks.iter().enumerate() {
+                    let before = &asked.attacks[..number];
+                    let same = before
+                        .iter()
+                        .filter(|other| other.kind == attack.kind)
+                        .count();
+                    let suffix = if same > 0 {
+                        format!("-{}", same + 1)
+                    } else {
+                        String::new()
+                    };
+                    let kind = attack.kind.name();
+                    names.push(format!(
+                        "{prefix}{controller}-{}-{kind}{suffix}",
+                        scope.name()
+                    ));
+                }
+            }
+        }
+    }
+    names
 }
 
 /// The gain over the number of the attack, a line for each congestion control and scope.
-fn plot(manifest: &Manifest, rows: &[Row], attacks: usize) -> Plot {
+fn plot(manifest: &Manifest, asked: &SuiteSettings, rows: &[Row]) -> Plot {
+    let title = match &asked.name {
+        Some(name) => format!("{}: {name}", manifest.title),
+        None => manifest.title.clone(),
+    };
+    let file = asked
+        .name
+        .iter()
+        .fold("gain".to_owned(), |file, name| format!("{file}-{name}"));
     let curve = |rows: &[Row]| {
         let points = (1u32..).zip(rows);
         Curve {
@@ -138,23 +218,26 @@ fn plot(manifest: &Manifest, rows: &[Row], attacks: usize) -> Plot {
         }
     };
     Plot {
-        file: "gain".into(),
-        title: manifest.title.clone(),
+        file,
+        title,
         x: "attack, in the order of the rows".into(),
         y: "gain".into(),
         log: true,
-        curves: rows.chunks(attacks.max(1)).map(curve).collect(),
+        curves: rows.chunks(asked.attacks.len().max(1)).map(curve).collect(),
     }
 }
 
 /// Tells who waits for an experiment what a suite does.
-struct Waiting<'a>(&'a dyn Watch, &'a [Attack]);
+struct Waiting<'a>(&'a dyn Watch, &'a [Attack], Option<&'a str>);
 
 impl fairlane_attacks::Watch for Waiting<'_> {
     fn begin(&self, run: &Run, number: usize, of: usize) {
         let attack = run.attack.and_then(|number| self.1.get(number));
         let attack = attack.map_or("none", |attack| attack.kind.name());
-        let part = format!("{} {attack} {:?}", run.scope.name(), run.role).to_lowercase();
+        let what = format!("{} {attack} {:?}", run.scope.name(), run.role).to_lowercase();
+        let part = self
+            .2
+            .map_or_else(|| what.clone(), |name| format!("{name} {what}"));
         self.0.begin(&part, number, of);
     }
 

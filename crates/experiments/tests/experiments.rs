@@ -90,6 +90,48 @@ fn an_experiment_can_be_stopped() {
     }
 }
 
+#[test]
+fn checks_name_runs_and_columns_that_there_are() {
+    let text = |value: &str| {
+        format!(
+            "title = \"t\"\nsource = \"s\"\nseeds = 2\n\
+             axis = [{{ name = \"a\", values = [{{ name = \"1\" }}, {{ name = \"2\" }}] }}]\n\
+             metric = [{{ name = \"m\", of = \"share\" }}]\n\
+             check = [{{ name = \"c\", value = \"1/m\", over = \"{value}\", relation = \">\", target = 1 }}]\n"
+        )
+    };
+    for fine in ["2/m", "2/m_ci", "1/m_n", "*/m"] {
+        assert!(Manifest::parse(&text(fine)).is_ok(), "{fine}");
+    }
+    for wrong in ["3/m", "2/n", "2", "*/n"] {
+        let error = Manifest::parse(&text(wrong)).expect_err(wrong);
+        assert!(error.message.contains(wrong), "{error}");
+    }
+    let suite = |value: &str| {
+        format!(
+            "title = \"t\"\nsource = \"s\"\n\
+             check = [{{ name = \"c\", value = \"{value}\", relation = \">\", target = 1 }}]\n\
+             [[suite]]\nname = \"x\"\nattacker = \"red\"\ncontrollers = [\"hpcc\"]\nscopes = [\"qp\"]\n\
+             attacks = [{{ kind = \"churn\" }}, {{ kind = \"churn\", bdps = 6 }}]\n\
+             quick_scopes = 1\nquick_attacks = 1\n"
+        )
+    };
+    for fine in [
+        "x-hpcc-qp-churn/gain",
+        "x-hpcc-qp-churn-2/secure",
+        "*/victim_messages",
+    ] {
+        Manifest::parse(&suite(fine)).expect(fine);
+    }
+    for wrong in [
+        "hpcc-qp-churn/gain",
+        "x-hpcc-qp-churn-3/gain",
+        "x-hpcc-qp-churn/gian",
+    ] {
+        Manifest::parse(&suite(wrong)).expect_err(wrong);
+    }
+}
+
 fn value(outcome: &Outcome, run: &str, column: &str) -> f64 {
     let cell = outcome.rows.cell(run, column).and_then(Cell::value);
     cell.unwrap_or_else(|| panic!("{run}/{column} is no number"))
@@ -139,7 +181,7 @@ fn mistakes_in_manifests_are_refused() {
     let none = format!("seeds = 0\n{}", metric("of = \"share\""));
     let error = Manifest::parse(&none).expect_err("no runs");
     assert!(error.message.contains("seeds is 0"), "{error}");
-    let suite = "suite = { attacker = \"red\", controllers = [], scopes = [\"qp\"], attacks = [], quick_scopes = 1, quick_attacks = 1 }\n";
+    let suite = "suite = [{ attacker = \"red\", controllers = [], scopes = [\"qp\"], attacks = [], quick_scopes = 1, quick_attacks = 1 }]\n";
     let both = format!("{}{suite}", metric("of = \"share\""));
     assert!(Manifest::parse(&both).is_err());
     assert!(Manifest::parse(&format!("title = \"t\"\nsource = \"s\"\n{suite}")).is_ok());
