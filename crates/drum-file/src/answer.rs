@@ -24,7 +24,8 @@ pub struct Answer {
     pub dual_bound: Option<f64>,
     /// `dual_bound - objective`, not negative.
     pub gap: Option<f64>,
-    /// The gap over the larger size of the two.
+    /// The gap over the largest of the sizes of the two, and the sum of the sizes of all terms of the value: utilities,
+    /// latency, and costs of rows. So it says something of a value near 0, too.
     pub relative_gap: Option<f64>,
     /// Whether no selection can be better: the bound is met, or a complete search found none.
     pub proven: bool,

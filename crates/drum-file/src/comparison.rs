@@ -47,6 +47,7 @@ fn iterated(problem: &HostProblem, host: &Host<'_>, found: Iterates) -> Result<A
     let residual = found.trace.primal_residual.last().copied().unwrap_or(0.0);
     let completions = &problem.table.completions;
     let solution = Solution {
+        scale: 0.0,
         objective: found
             .trace
             .objective
@@ -157,6 +158,7 @@ fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
         (done.x, value, ITERATIONS, finding)
     };
     let solution = Solution {
+        scale: 0.0,
         objective: value,
         dual_bound: if alpha >= 1.0 { value } else { f64::INFINITY },
         z: x.iter()

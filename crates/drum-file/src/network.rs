@@ -6,7 +6,7 @@ use fairlane_drum::coupled::{
     Choice, CoupledOptions, CoupledSolution, Flows, Indexed, Network, RowKind as Kind, Selection,
     SharedRow, Source, solve_chosen,
 };
-use fairlane_drum::{Utility, Workers};
+use fairlane_drum::{Fairness, Utility, Workers};
 
 use crate::error::Error;
 use crate::inputs::{CoupledInputs, Mode, NetworkRow, RowKind};
@@ -165,6 +165,32 @@ impl NetworkProblem {
                 .map_or_else(|| kind.to_owned(), |host| format!("{kind}[{host}]"))
         };
         self.network.rows.iter().map(name).collect()
+    }
+
+    /// Sum of the sizes of the terms of a solution's value, of those that are finite.
+    pub(crate) fn scale(&self, found: &CoupledSolution) -> f64 {
+        let Fairness::Alpha(alpha) = self.network.utility.fairness else {
+            return found.objective.abs();
+        };
+        let term = |(flow, rate): (usize, &f64)| {
+            let counts = found.counts.get(flow).copied().unwrap_or(true);
+            let utility = if alpha == 1.0 {
+                libm::log(*rate)
+            } else {
+                libm::pow(*rate, 1.0 - alpha) / (1.0 - alpha)
+            };
+            let polls = self.network.completions[flow] * rate;
+            let latency =
+                self.network.utility.latency * self.network.latency_weight[flow] / (polls * polls);
+            let throughput = if counts {
+                (self.network.weight[flow] * utility).abs()
+            } else {
+                0.0
+            };
+            throughput + latency
+        };
+        let terms = found.x.iter().enumerate().map(term);
+        terms.filter(|term| term.is_finite()).sum()
     }
 
     /// Solves it.

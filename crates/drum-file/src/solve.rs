@@ -131,10 +131,10 @@ impl Problem {
 
 fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Answer, Error> {
     let found = problem.solve(workers)?;
-    let gap = found.dual_bound - found.objective;
     let everyone = found.counts.is_empty();
-    let solution = Solution {
-        proven: gap <= 1e-9 * found.objective.abs().max(found.dual_bound.abs()),
+    let mut solution = Solution {
+        proven: false,
+        scale: problem.scale(&found),
         objective: found.objective,
         dual_bound: found.dual_bound,
         z: problem
@@ -153,6 +153,7 @@ fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Ans
         usage: found.usage,
         iterations: found.iterations,
     };
+    solution.proven = solution.relative_gap() <= 1e-9;
     Ok(Answer::of(solution, problem.mode, problem.rows()))
 }
 

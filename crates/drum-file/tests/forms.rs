@@ -75,7 +75,7 @@ fn mistakes_in_a_network_have_their_place() {
     assert_eq!(refused(&|inputs| inputs["n"] = json!(u64::MAX)), "inputs.n");
     assert_eq!(
         refused(&|inputs| inputs["alpha"] = json!("max-min")),
-        "inputs.alpha"
+        "inputs.beta"
     );
     assert_eq!(
         refused(&|inputs| inputs["rows"][1]["row"] = json!(5)),

@@ -47,6 +47,7 @@ mod dual;
 mod error;
 mod fixed;
 mod host;
+mod interior;
 mod kernel;
 mod linear;
 mod math;

@@ -30,41 +30,17 @@ pub(crate) fn solve(
     host: &Host<'_>,
     members: impl ExactSizeIterator<Item = Member> + Clone,
 ) -> Result<Answer, Error> {
-    let filling = Filling::new(host, members)?;
-    let mut rates: Vec<f64> = filling.lanes.iter().map(|lane| lane.floor).collect();
-    let mut rising: Vec<usize> = (0..filling.lanes.len())
-        .filter(|index| filling.lanes[*index].weight > 0.0)
-        .collect();
-    let mut prices = alloc::vec![0.0; filling.loads.len()];
-    let (mut level, mut passes) = (0.0, 0);
-    let mut first = true;
-    while !rising.is_empty() {
-        let (found, asked) = filling.level(&rising, &rates, level);
-        passes += asked;
-        level = found.level;
-        for &index in &rising {
-            rates[index] = filling.lanes[index].at(level);
-        }
-        if first {
-            if let Some(row) = found.full {
-                prices[row] = 1.0 / found.slope;
-            }
-            first = false;
-        }
-        let Some(row) = found.full else { break };
-        rising.retain(|&index| filling.loads[row][index] == 0.0);
-        rising.retain(|&index| level < filling.lanes[index].last());
-    }
-    filling.fit(&mut rates);
-    let objective = filling.reached(&rates);
-    let bound = filling.bound(&prices).max(objective);
-    Ok(Answer {
-        objective,
-        bound,
-        rates,
-        prices,
-        passes,
-    })
+    Ok(Filling::new(host, members)?.fill())
+}
+
+/// Fills rates with these weights, floors and caps; `loads` are uses by row, over its capacity.
+pub(crate) fn fill(rates: impl Iterator<Item = (f64, f64, f64)>, loads: Vec<Vec<f64>>) -> Answer {
+    let lanes = rates.map(|(weight, floor, cap)| Lane { weight, floor, cap });
+    let filling = Filling {
+        lanes: lanes.collect(),
+        loads,
+    };
+    filling.fill()
 }
 
 /// An application while it is filled.
@@ -143,6 +119,44 @@ impl Filling {
             lanes: members.map(lane).collect(),
             loads,
         })
+    }
+
+    /// Fills all rates.
+    fn fill(&self) -> Answer {
+        let mut rates: Vec<f64> = self.lanes.iter().map(|lane| lane.floor).collect();
+        let mut rising: Vec<usize> = (0..self.lanes.len())
+            .filter(|index| self.lanes[*index].weight > 0.0)
+            .collect();
+        let mut prices = alloc::vec![0.0; self.loads.len()];
+        let (mut level, mut passes) = (0.0, 0);
+        let mut first = true;
+        while !rising.is_empty() {
+            let (found, asked) = self.level(&rising, &rates, level);
+            passes += asked;
+            level = found.level;
+            for &index in &rising {
+                rates[index] = self.lanes[index].at(level);
+            }
+            if first {
+                if let Some(row) = found.full {
+                    prices[row] = 1.0 / found.slope;
+                }
+                first = false;
+            }
+            let Some(row) = found.full else { break };
+            rising.retain(|&index| self.loads[row][index] == 0.0);
+            rising.retain(|&index| level < self.lanes[index].last());
+        }
+        self.fit(&mut rates);
+        let objective = self.reached(&rates);
+        let bound = self.bound(&prices).max(objective);
+        Answer {
+            objective,
+            bound,
+            rates,
+            prices,
+            passes,
+        }
     }
 
     /// The level at which the first row fills when only `rising` rise from `from` on, and how often

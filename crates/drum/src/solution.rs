@@ -9,6 +9,9 @@ pub struct Solution {
     pub objective: f64,
     /// Nothing that keeps the rows and bounds is worth more: the Lagrangian at `dual_prices`.
     pub dual_bound: f64,
+    /// Sum of the sizes of the terms that the value adds up: throughput and latency of each application, and the
+    /// cost of each row with a price. Values near 0 are differences of such terms.
+    pub scale: f64,
     /// Rate at which work requests are fetched, by application (WQE/s).
     pub x: Vec<f64>,
     /// Rate at which completions are polled, by application (CQE/s).
@@ -33,9 +36,11 @@ impl Solution {
         (self.dual_bound - self.objective).max(0.0)
     }
 
-    /// [`gap`](Self::gap) over the size of the value, at least 1e-300.
+    /// [`gap`](Self::gap) over the largest of the sizes of value and bound, and [`scale`](Self::scale): so it stays small
+    /// where terms of different signs add up to a value near 0.
     pub fn relative_gap(&self) -> f64 {
-        relative(self.gap(), self.objective, self.dual_bound)
+        let size = self.objective.abs().max(self.scale);
+        relative(self.gap(), size, self.dual_bound)
     }
 }
 

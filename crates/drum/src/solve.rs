@@ -8,9 +8,10 @@ use crate::fixed::{self, Answer, staircases};
 use crate::host::{Dependency, Fairness, Host, Row, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
-use crate::solution::Solution;
+use crate::solution::{Solution, relative};
+use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
-use crate::{max_min, remainder, simplex, timeshare, topk};
+use crate::{interior, max_min, remainder, simplex, timeshare, topk};
 
 /// Finds the rates of greatest value.
 ///
@@ -155,10 +156,22 @@ pub(crate) fn convex(
         in_units(host, start).as_deref(),
         options,
     )?;
-    if fairness == Fairness::Alpha(0.0) {
-        return Ok(remainder::fill(&capped, members, answer));
-    }
-    Ok(answer)
+    let answer = if fairness == Fairness::Alpha(0.0) {
+        remainder::fill(&capped, members.clone(), answer)
+    } else {
+        answer
+    };
+    let wanted = options.tolerance.max(fixed::OPEN);
+    let gap = relative(
+        answer.bound - answer.objective,
+        answer.objective,
+        answer.bound,
+    );
+    Ok(if gap > wanted {
+        interior::host::improve(&capped, members, answer, options.tolerance)
+    } else {
+        answer
+    })
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.
@@ -200,6 +213,7 @@ pub(crate) fn solution(
     let mut solution = Solution {
         objective: answer.objective,
         dual_bound: answer.bound,
+        scale: 0.0,
         usage: usage.collect(),
         dual_prices: prices.clone(),
         prices,
@@ -209,6 +223,36 @@ pub(crate) fn solution(
         x,
         z,
     };
+    solution.scale = scale(host, &solution);
     solution.proven = solution.relative_gap() <= topk::PROOF;
     solution
+}
+
+/// Sum of the sizes of the terms of a solution's value, of those that are finite.
+fn scale(host: &Host<'_>, solution: &Solution) -> f64 {
+    let apps = &host.applications;
+    let Fairness::Alpha(alpha) = host.utility.fairness else {
+        return solution.objective.abs();
+    };
+    let throughput = |index: &usize| {
+        let rate = solution.x[*index];
+        let utility = if alpha == 1.0 {
+            libm::log(rate)
+        } else {
+            libm::pow(rate, 1.0 - alpha) / (1.0 - alpha)
+        };
+        (apps.weight[*index] * utility).abs()
+    };
+    let latency = |(index, polls): (usize, &f64)| {
+        host.utility.latency * apps.latency_weight[index] / (polls * polls)
+    };
+    let rows = host.rows.iter().zip(&solution.usage);
+    let costs = rows.map(|(row, usage)| {
+        let unit = unit(&row.supply);
+        Staircase::new(&row.supply).cost(usage / unit)
+    });
+    let sent = solution.z.iter().enumerate();
+    let terms = solution.selected.iter().map(throughput);
+    let terms = terms.chain(sent.map(latency)).chain(costs);
+    terms.filter(|term| term.is_finite()).sum()
 }

@@ -85,6 +85,17 @@ impl Staircase {
         self.segments.is_empty()
     }
 
+    /// Lengths and slopes of the segments of the cost.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.segments
+            .iter()
+            .enumerate()
+            .map(|(index, &(start, slope))| {
+                let next = self.segments.get(index + 1);
+                (next.map_or(f64::INFINITY, |next| next.0 - start), slope)
+            })
+    }
+
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
     }

@@ -6,11 +6,13 @@
 
 use alloc::vec::Vec;
 
+use crate::coupled::exact;
+use crate::coupled::held::Held;
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::owner::{CoupledOptions, Owner};
 use crate::coupled::problem::Source;
 use crate::coupled::selection::{Choice, Selection};
-use crate::coupled::solve::{CoupledSolution, Fleet, check_alpha};
+use crate::coupled::solve::{CoupledSolution, Fleet, held_alpha, needs_holding};
 use crate::error::{Error, Place};
 use crate::host::Utility;
 use crate::workers::Workers;
@@ -38,7 +40,12 @@ pub fn solve_chosen<S: Source, W: Workers>(
     options: &CoupledOptions,
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
-    check(source.utility(), selection)?;
+    let alpha = check(source.utility(), selection)?;
+    let held = Held::new(source, alpha);
+    if let Some(held) = held.as_ref().filter(|_| needs_holding(alpha)) {
+        let prices = alloc::vec![1.0; held.capacities.len()];
+        return exact::solve_chosen(held, selection, options, &prices).ok_or(Error::Range);
+    }
     let mut fleet = Fleet::new(source, selection)?;
     let options = &fleet.method(options);
     let rough = CoupledOptions {
@@ -48,6 +55,13 @@ pub fn solve_chosen<S: Source, W: Workers>(
     };
     let mut owner = Owner::new(source.capacities(), rough);
     fleet.drive(&mut owner, workers)?;
+    if let Some(held) = &held {
+        let rows = owner.prices().iter().zip(&held.capacities);
+        let prices: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();
+        if let Some(found) = exact::solve_chosen(held, selection, options, &prices) {
+            return Ok(found);
+        }
+    }
     let mut search = Search::new(owner.prices().to_vec(), source.capacities());
     let mut passes = owner.iterations();
     let mut best: Option<CoupledSolution> = None;
@@ -84,8 +98,15 @@ pub fn solve_chosen<S: Source, W: Workers>(
     Ok(solution)
 }
 
-fn check(utility: Utility, selection: Selection) -> Result<(), Error> {
-    let alpha = check_alpha(utility)?;
+fn check(utility: Utility, selection: Selection) -> Result<f64, Error> {
+    let alpha = held_alpha(utility)?;
+    if alpha == f64::INFINITY {
+        return Err(Error::Unsupported {
+            place: Place::Field("mode"),
+            reason: "max-min serves everyone, so it can't select",
+            hint: "take all flows, or a finite alpha",
+        });
+    }
     match selection.choice {
         Choice::TopUtilities(0) | Choice::ActiveSet(0) => Err(Error::Selection {
             expected: "at least 1".into(),
@@ -104,7 +125,7 @@ fn check(utility: Utility, selection: Selection) -> Result<(), Error> {
             value: selection.outage,
             expected: "a number",
         }),
-        _ => Ok(()),
+        _ => Ok(alpha),
     }
 }
 

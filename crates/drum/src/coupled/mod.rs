@@ -9,8 +9,10 @@ mod agent;
 mod choose;
 mod coordinator;
 mod descent;
+mod exact;
 mod flock;
 mod generate;
+mod held;
 mod message;
 mod order;
 mod owner;
@@ -19,6 +21,7 @@ mod quasi;
 mod random;
 mod repair;
 mod selection;
+mod smooth;
 mod solve;
 
 pub use choose::solve_chosen;

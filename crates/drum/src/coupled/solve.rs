@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::coupled::agent::{Curve, Desk, Held, carry_out};
+use crate::coupled::agent::{self, Curve, Desk, carry_out};
+use crate::coupled::exact;
+use crate::coupled::held::Held;
 use crate::coupled::order::{Curvature, Order, Sums};
 use crate::coupled::owner::{CoupledOptions, Method, Owner};
 use crate::coupled::problem::Source;
@@ -58,13 +60,77 @@ pub fn solve<S: Source, W: Workers>(
     options: &CoupledOptions,
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
+    let alpha = held_alpha(source.utility())?;
+    let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
+    if needs_holding(alpha)
+        && !proximal
+        && let Some(held) = Held::new(source, alpha)
+    {
+        check_floors(source, &held)?;
+        if alpha == f64::INFINITY {
+            return Ok(exact::shares(&held));
+        }
+        if let Some(found) = exact::solve(&held, options) {
+            return Ok(found);
+        }
+    }
     let mut fleet = Fleet::new(source, Selection::default())?;
     let mut owner = Owner::new(source.capacities(), fleet.method(options));
-    fleet.drive(&mut owner, workers)?;
-    Ok(fleet.solution(&owner))
+    match fleet.drive(&mut owner, workers) {
+        Ok(()) => Ok(fleet.solution(&owner)),
+        Err(Error::Range) => {
+            let held = Held::new(source, alpha);
+            let found = held.and_then(|held| exact::solve(&held, options));
+            found.ok_or(Error::Range)
+        }
+        Err(error) => Err(error),
+    }
 }
 
-/// Alpha of a network's utility, if prices can be found under it.
+/// Whether prices say little about rates, or leave the range of numbers, so that a network has to be held.
+pub(crate) fn needs_holding(alpha: f64) -> bool {
+    !(0.25..=32.0).contains(&alpha)
+}
+
+/// Alpha of the utility of a network that is held; infinite for max-min.
+pub(crate) fn held_alpha(utility: Utility) -> Result<f64, Error> {
+    match utility.fairness {
+        Fairness::Alpha(alpha) if alpha >= 0.0 && alpha.is_finite() => Ok(alpha),
+        Fairness::Alpha(alpha) => Err(Error::Number {
+            place: Place::Field("alpha"),
+            value: alpha,
+            expected: "a number that is not negative",
+        }),
+        Fairness::MaxMin if utility.latency > 0.0 => Err(Error::Unsupported {
+            place: Place::Field("beta"),
+            reason: "max-min has no latency term",
+            hint: "set beta to 0, or use a finite alpha",
+        }),
+        Fairness::MaxMin => Ok(f64::INFINITY),
+    }
+}
+
+fn check_floors<S: Source>(source: &S, held: &Held) -> Result<(), Error> {
+    let floors: Vec<f64> = held
+        .program
+        .columns
+        .iter()
+        .map(|column| column.low)
+        .collect();
+    for (r, needed) in held.program.usage(&floors).into_iter().enumerate() {
+        if needed > 1.0 + 1e-12 {
+            let capacity = source.capacities()[r];
+            return Err(Error::Infeasible {
+                place: Place::Row(alloc::format!("rows[{r}]")),
+                needed: needed * capacity,
+                capacity,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Alpha of a network's utility, if agents can find prices under it.
 pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
     let refuse = |reason, hint| {
         Err(Error::Unsupported {
@@ -73,24 +139,15 @@ pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
             hint,
         })
     };
-    match utility.fairness {
-        Fairness::Alpha(alpha) if alpha > 0.0 && alpha <= 32.0 => Ok(alpha),
-        Fairness::Alpha(alpha) if !(alpha >= 0.0 && alpha.is_finite()) => Err(Error::Number {
-            place: Place::Field("alpha"),
-            value: alpha,
-            expected: "a number that is not negative",
-        }),
-        Fairness::Alpha(0.0) => refuse(
-            "alpha 0 isn't solved for networks: their prices need utilities that bend",
+    match held_alpha(utility)? {
+        0.0 => refuse(
+            "alpha 0 is solved for networks of up to 500 rows and 20000 flows, in one process",
             "take a small alpha, such as 0.001",
         ),
-        Fairness::Alpha(_) => refuse(
-            "a network's prices leave the range of numbers above an alpha of 32",
+        alpha if alpha <= 32.0 => Ok(alpha),
+        _ => refuse(
+            "an alpha above 32 and max-min are solved for networks of up to 500 rows and 20000 flows, in one process",
             "take an alpha of at most 32, which is within 2 percent of max-min",
-        ),
-        Fairness::MaxMin => refuse(
-            "max-min isn't solved for networks",
-            "take alpha 32, which is within 2 percent of it",
         ),
     }
 }
@@ -243,7 +300,7 @@ impl Block {
             curve.limit(&mut self.desk.flows, source.capacities());
             let flows = first..first + self.desk.flows.len();
             first = flows.end;
-            let mut held = Held {
+            let mut held = agent::Held {
                 rates: &mut self.rates[flows.clone()],
                 curvature: self.curvature.get_mut(flows.clone()).unwrap_or_default(),
                 counts: self.counts.get_mut(flows).unwrap_or_default(),

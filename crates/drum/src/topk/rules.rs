@@ -7,6 +7,7 @@ use super::dual::{State, Unselected};
 use crate::error::{Error, Place};
 use crate::host::{Applications, Fairness, Host, Row, Supply};
 use crate::mode::Mode;
+use crate::problem::kappa;
 use crate::solve::{check_floors, members};
 
 /// What the mode allows.
@@ -100,10 +101,35 @@ pub(crate) fn caps(host: &Host<'_>) -> Vec<f64> {
         if cap.is_finite() {
             return *cap;
         }
-        let implied = implied_cap(host, index);
+        let implied = implied_cap(host, index).min(worthwhile(host, index));
         if implied.is_finite() { implied } else { *cap }
     };
     caps.iter().enumerate().map(cap).collect()
+}
+
+/// The most that prices let an application without latency send at alpha 0: beyond the start of the last slope
+/// that is at least its weight nothing is gained.
+fn worthwhile(host: &Host<'_>, index: usize) -> f64 {
+    let apps = &host.applications;
+    if kappa(host, index) > 0.0 {
+        return f64::INFINITY;
+    }
+    let most = |row: &Row<'_>| match row.supply {
+        Supply::Capacity(_) => f64::INFINITY,
+        Supply::Price(segments) => {
+            let load = row.coefficient(apps, index);
+            let dear = segments
+                .iter()
+                .find(|(_, slope)| slope * load >= apps.weight[index]);
+            dear.map_or(f64::INFINITY, |(start, _)| start / load)
+        }
+    };
+    let rows = host.rows.iter().map(most);
+    let most = rows.fold(
+        f64::INFINITY,
+        |most, row| if row < most { row } else { most },
+    );
+    most.max(apps.minimum[index]).max(f64::MIN_POSITIVE)
 }
 
 /// The most that capacities leave an application if it has them for itself.

@@ -17,8 +17,10 @@ pub struct CoupledOptions {
     pub tolerance: f64,
     /// Most sums of all hosts (all-reduces of lists).
     pub iterations: usize,
-    /// How prices are found. [`solve`](crate::coupled::solve) takes [`Method::Admm`] below an alpha of 1/4,
-    /// where utilities hardly bend; so should whoever drives an [`Owner`](crate::coupled::Owner).
+    /// How prices are found. Below an alpha of 1/4, where utilities hardly bend, [`solve`](crate::coupled::solve)
+    /// holds a network of up to 500 rows and 20000 flows and solves for rates and prices together, unless this is
+    /// [`Method::Admm`]; larger ones go by [`Method::Admm`], and so should whoever drives an
+    /// [`Owner`](crate::coupled::Owner).
     pub method: Method,
     /// Proximal steps before quasi-Newton steps.
     pub opening: usize,

@@ -1,0 +1,197 @@
+//! A small network, held in memory with all its rows.
+
+use alloc::vec::Vec;
+
+use crate::coupled::flock::row_of;
+use crate::coupled::problem::{Flows, Source};
+use crate::coupled::selection::{Choice, Selection};
+use crate::host::Supply;
+use crate::interior::{Column, Point, Program};
+use crate::kernel::Kernel;
+use crate::math::clamp;
+use crate::max_min;
+use crate::problem::{AnyKernel, with_kernel};
+use crate::supply::Staircase;
+
+/// Most rows, since a step takes time in proportion to their cube.
+const MOST_ROWS: usize = 500;
+/// Most flows.
+const MOST_FLOWS: usize = 20_000;
+
+/// A network in which rows count in their capacities.
+pub(crate) struct Held {
+    /// All flows, all of which count.
+    pub(crate) program: Program,
+    /// The host of each flow.
+    pub(crate) hosts: Vec<usize>,
+    pub(crate) host_count: usize,
+    pub(crate) capacities: Vec<f64>,
+    /// Greatest rates as they were asked for.
+    maxima: Vec<f64>,
+}
+
+/// What a flow may do, at a price: what it keeps, at which rate, how that answers, and whether it counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way {
+    pub(crate) keeps: f64,
+    pub(crate) rate: f64,
+    pub(crate) flexibility: f64,
+    pub(crate) counts: bool,
+}
+
+impl Held {
+    /// Holds a network, unless it is too large.
+    pub(crate) fn new<S: Source>(source: &S, alpha: f64) -> Option<Self> {
+        let capacities = source.capacities();
+        let flows: usize = (0..source.hosts()).map(|host| source.flows(host)).sum();
+        if capacities.len() > MOST_ROWS || flows > MOST_FLOWS {
+            return None;
+        }
+        let (mut columns, mut uses, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut maxima = Vec::new();
+        let mut desk = Flows::default();
+        for host in 0..source.hosts() {
+            source.fill(host, &mut desk);
+            for f in 0..desk.len() {
+                let start = uses.len();
+                for column in &desk.columns {
+                    let row = row_of(&column.rows, f);
+                    let load = column.coefficient[f] / capacities[row];
+                    if load > 0.0 {
+                        uses.push((row as u32, load));
+                    }
+                }
+                // No rate can be more than what its rows have.
+                let room = uses[start..].iter().map(|(_, load)| 1.0 / load);
+                let most = desk.maximum.get(f).copied().unwrap_or(f64::INFINITY);
+                let low = desk.minimum.get(f).copied().unwrap_or(0.0);
+                columns.push(Column {
+                    weight: desk.weight[f],
+                    kappa: desk.kappa[f],
+                    low,
+                    high: room.fold(most, f64::min).max(low),
+                    end: uses.len(),
+                });
+                hosts.push(host);
+                maxima.push(most);
+            }
+        }
+        let hard = |_: &f64| Staircase::new(&Supply::Capacity(1.0));
+        Some(Self {
+            program: Program {
+                kernel: AnyKernel::new(alpha),
+                alpha,
+                columns,
+                uses,
+                supplies: capacities.iter().map(hard).collect(),
+            },
+            hosts,
+            host_count: source.hosts(),
+            capacities: capacities.to_vec(),
+            maxima,
+        })
+    }
+
+    /// What a flow may do at a price. Where nothing bends it takes all or nothing.
+    pub(crate) fn ways(&self, f: usize, price: f64, selection: Selection) -> ([Way; 3], usize) {
+        let column = &self.program.columns[f];
+        let mut ways = [Way::default(); 3];
+        let mut count = 0;
+        let mut add = |way: Way| {
+            ways[count] = way;
+            count += 1;
+        };
+        let at = |rate: f64, counts: bool| Way {
+            keeps: if counts {
+                (column.weight - price) * rate
+            } else {
+                -price * rate
+            },
+            rate,
+            flexibility: 0.0,
+            counts,
+        };
+        if column.kappa > 0.0 || (column.weight > 0.0 && self.program.alpha > 0.0) {
+            add(self.best(column, column.weight, price, true));
+        } else {
+            add(at(column.low, true));
+            if column.weight > 0.0 {
+                add(at(column.high, true));
+            }
+        }
+        match selection.choice {
+            Choice::All => {}
+            Choice::ActiveSet(_) => add(Way {
+                keeps: selection.outage,
+                ..Way::default()
+            }),
+            Choice::TopUtilities(_) if column.kappa > 0.0 => {
+                add(self.best(column, 0.0, price, false));
+            }
+            Choice::TopUtilities(_) => add(at(column.low, false)),
+        }
+        (ways, count)
+    }
+
+    fn best(&self, column: &Column, weight: f64, price: f64, counts: bool) -> Way {
+        let (rate, throughput, latency, flexibility) = with_kernel!(self.program.kernel, k => {
+            let flow = (k.weight(weight), k.kappa(column.kappa));
+            let free = k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price));
+            let rate = clamp(free.rate, column.low, column.high);
+            let worth = k.worth(flow.0, flow.1, k.variable(rate));
+            let moves = rate == free.rate;
+            (rate, worth.throughput, worth.latency, if moves { worth.flexibility } else { 0.0 })
+        });
+        Way {
+            keeps: throughput + latency - price * rate,
+            rate,
+            flexibility,
+            counts,
+        }
+    }
+
+    /// Weighted max-min shares; the value is the level that everybody has.
+    pub(crate) fn shares(&self) -> Point {
+        let columns = self.program.columns.iter().zip(&self.maxima);
+        let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
+        let mut loads = alloc::vec![alloc::vec![0.0; self.hosts.len()]; self.capacities.len()];
+        for f in 0..self.hosts.len() {
+            for &(row, load) in self.program.uses(f) {
+                loads[row as usize][f] += load;
+            }
+        }
+        let answer = max_min::fill(flows, loads);
+        Point {
+            rates: answer.rates,
+            prices: answer.prices,
+            objective: answer.objective,
+            bound: answer.bound,
+            passes: answer.passes,
+        }
+    }
+
+    /// The best rates where these flows count.
+    pub(crate) fn solve(
+        &self,
+        counts: &[bool],
+        selection: Selection,
+        tolerance: f64,
+    ) -> Option<Point> {
+        let mut program = self.program.clone();
+        let mut idle = 0.0;
+        for (column, counts) in program.columns.iter_mut().zip(counts) {
+            if *counts {
+                continue;
+            }
+            column.weight = 0.0;
+            if selection.silences() {
+                (column.kappa, column.low, column.high) = (0.0, 0.0, 0.0);
+                idle += selection.outage;
+            }
+        }
+        let mut point = program.solve(tolerance)?;
+        point.objective += idle;
+        point.bound += idle;
+        Some(point)
+    }
+}

@@ -1,0 +1,342 @@
+//! The least value of the dual function of a network in which some flows of each host count.
+//!
+//! It is a maximum over selections, and so has kinks where the best prices lie. With a threshold `theta` for each
+//! host, what flows gain is a sum over flows of `max(V0, V1 - theta)`, which `tau ln(exp(V0 / tau) + exp((V1 - theta)
+//! / tau))` exceeds by at most `tau ln 2`, and is smooth; Newton's method follows its least value while `tau` falls
+//! (Nesterov, "Smooth minimization of non-smooth functions", 2005). Prices are kept positive by a barrier of the
+//! same `tau`.
+
+use alloc::vec::Vec;
+
+use crate::coupled::held::{Held, Way};
+use crate::coupled::selection::{Choice, Selection};
+use crate::interior::step::definite;
+use crate::topk::dual::State;
+
+/// Falls of `tau`, and what is left of it after one.
+const STAGES: usize = 24;
+const FALL: f64 = 0.15;
+/// Newton's steps in a stage.
+const STEPS: usize = 25;
+/// Decrement over `tau` at which a stage ends.
+const CENTRED: f64 = 1e-3;
+/// `tau` over the size of the value at the end.
+const LEAST: f64 = 1e-15;
+
+/// Prices, and thresholds of hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Lowest {
+    pub(crate) prices: Vec<f64>,
+    pub(crate) thresholds: Vec<f64>,
+    /// Part of each flow that counts.
+    pub(crate) parts: Vec<f64>,
+    /// Value of the dual function, not smoothed.
+    pub(crate) bound: f64,
+    /// Evaluations.
+    pub(crate) passes: usize,
+}
+
+/// The smoothed function and its derivatives.
+struct Smooth {
+    value: f64,
+    gradient: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+/// The dual function under decisions about flows.
+pub(crate) struct Search<'a> {
+    pub(crate) held: &'a Held,
+    pub(crate) selection: Selection,
+    /// How many may count on each host.
+    pub(crate) k: usize,
+}
+
+impl Search<'_> {
+    /// Whether exactly `k` count.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.selection.choice, Choice::TopUtilities(_))
+    }
+
+    fn allows(&self, state: State, way: &Way) -> bool {
+        match state {
+            State::Free => true,
+            State::In => way.counts,
+            State::Out => !way.counts,
+        }
+    }
+
+    /// How many of each host's free flows may count; nothing where none is free.
+    fn places(&self, states: &[State]) -> Vec<Option<f64>> {
+        let mut places = alloc::vec![None; self.held.host_count];
+        for (state, host) in states.iter().zip(&self.held.hosts) {
+            if *state == State::Free {
+                places[*host].get_or_insert(self.k as f64);
+            }
+        }
+        for (state, host) in states.iter().zip(&self.held.hosts) {
+            if let (State::In, Some(place)) = (state, &mut places[*host]) {
+                *place -= 1.0;
+            }
+        }
+        places
+    }
+
+    /// The dual function itself, and which flows count.
+    pub(crate) fn evaluate(&self, prices: &[f64], states: &[State]) -> (f64, Vec<bool>) {
+        let mut value: f64 = prices.iter().sum();
+        let mut counts: Vec<bool> = states.iter().map(|state| *state == State::In).collect();
+        let mut free: Vec<(usize, f64, usize)> = Vec::new();
+        for (f, state) in states.iter().enumerate() {
+            let (ways, count) = self.held.ways(f, self.price(f, prices), self.selection);
+            let most = |counts: bool| {
+                let ways = ways[..count].iter().filter(|way| way.counts == counts);
+                ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
+            };
+            match state {
+                State::In => value += most(true),
+                State::Out => value += most(false),
+                State::Free => {
+                    value += most(false);
+                    free.push((self.held.hosts[f], most(true) - most(false), f));
+                }
+            }
+        }
+        free.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+        let mut places = self.places(states);
+        for (host, gain, f) in free {
+            if let Some(place) = &mut places[host]
+                && *place >= 1.0
+                && (gain > 0.0 || self.is_exact())
+            {
+                *place -= 1.0;
+                value += gain;
+                counts[f] = true;
+            }
+        }
+        (if value.is_nan() { f64::INFINITY } else { value }, counts)
+    }
+
+    fn price(&self, f: usize, prices: &[f64]) -> f64 {
+        let uses = self.held.program.uses(f).iter();
+        uses.map(|&(row, load)| load * prices[row as usize]).sum()
+    }
+
+    /// Minimises it from prices and thresholds, until `enough` is reached or nothing more is gained.
+    pub(crate) fn minimise(
+        &self,
+        states: &[State],
+        from: &Lowest,
+        first: f64,
+        enough: f64,
+    ) -> Lowest {
+        let places = self.places(states);
+        let mut at: Vec<f64> = from
+            .prices
+            .iter()
+            .chain(&from.thresholds)
+            .copied()
+            .collect();
+        let rows = from.prices.len();
+        let top = from.prices.iter().copied().fold(1e-300, f64::max);
+        for price in &mut at[..rows] {
+            *price = price.max(1e-4 * top);
+        }
+        for (threshold, _) in at[rows..].iter_mut().zip(&places) {
+            if !self.is_exact() {
+                *threshold = threshold.max(1e-4 * top);
+            }
+        }
+        let (bound, _) = self.evaluate(&from.prices, states);
+        let mut lowest = Lowest {
+            bound,
+            passes: 1,
+            ..from.clone()
+        };
+        let size = bound.abs().min(1e200).max(top);
+        let mut tau = first * size / states.len() as f64;
+        for _ in 0..STAGES {
+            let passes = self.centre(states, &places, &mut at, tau);
+            lowest.passes += passes + 1;
+            let (bound, _) = self.evaluate(&at[..rows], states);
+            if bound < lowest.bound {
+                lowest.bound = bound;
+                lowest.prices.copy_from_slice(&at[..rows]);
+                lowest.thresholds.copy_from_slice(&at[rows..]);
+            }
+            if lowest.bound <= enough || tau < LEAST * size {
+                break;
+            }
+            tau *= FALL;
+        }
+        lowest.parts = (0..states.len())
+            .map(|f| {
+                self.part(
+                    f,
+                    &at,
+                    states[f],
+                    (tau / FALL).max(1e-9 * size / states.len() as f64),
+                )
+            })
+            .collect();
+        lowest
+    }
+
+    /// Ways of a flow with what each is worth after its threshold, and their shares.
+    fn shares(
+        &self,
+        f: usize,
+        at: &[f64],
+        state: State,
+        tau: f64,
+    ) -> ([Way; 3], [f64; 3], f64, f64) {
+        let rows = self.held.capacities.len();
+        let price = self.price(f, at);
+        let (ways, count) = self.held.ways(f, price, self.selection);
+        let threshold = if state == State::Free {
+            at[rows + self.held.hosts[f]]
+        } else {
+            0.0
+        };
+        let mut net = [f64::NEG_INFINITY; 3];
+        for (net, way) in net.iter_mut().zip(&ways[..count]) {
+            if self.allows(state, way) {
+                *net = way.keeps - if way.counts { threshold } else { 0.0 };
+            }
+        }
+        let most = net.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut shares = net.map(|net| libm::exp((net - most) / tau));
+        let sum: f64 = shares.iter().sum();
+        for share in &mut shares {
+            *share /= sum;
+        }
+        (ways, shares, most + tau * libm::log(sum), price)
+    }
+
+    fn part(&self, f: usize, at: &[f64], state: State, tau: f64) -> f64 {
+        let (ways, shares, ..) = self.shares(f, at, state, tau);
+        let counted = ways.iter().zip(shares).filter(|(way, _)| way.counts);
+        counted.map(|(_, share)| share).sum()
+    }
+
+    /// Newton's method at one `tau`; gives how often the function was evaluated.
+    fn centre(
+        &self,
+        states: &[State],
+        places: &[Option<f64>],
+        at: &mut Vec<f64>,
+        tau: f64,
+    ) -> usize {
+        let mut passes = 0;
+        for _ in 0..STEPS {
+            let here = self.smooth(states, places, at, tau, true);
+            passes += 2;
+            let minus: Vec<f64> = here.gradient.iter().map(|slope| -slope).collect();
+            let Some(step) = definite(here.matrix, minus) else {
+                return passes;
+            };
+            let slope: f64 = step.iter().zip(&here.gradient).map(|(a, b)| a * b).sum();
+            if -slope <= CENTRED * tau {
+                return passes;
+            }
+            let rows = self.held.capacities.len();
+            let mut length = 1.0_f64;
+            for (index, (value, change)) in at.iter().zip(&step).enumerate() {
+                if (index < rows || !self.is_exact()) && *change < 0.0 {
+                    length = length.min(-0.95 * value / change);
+                }
+            }
+            let from = at.clone();
+            loop {
+                for (value, (from, change)) in at.iter_mut().zip(from.iter().zip(&step)) {
+                    *value = from + length * change;
+                }
+                let there = self.smooth(states, places, at, tau, false).value;
+                passes += 1;
+                if there <= here.value + 0.1 * length * slope {
+                    break;
+                }
+                length *= 0.4;
+                if length < 1e-6 {
+                    // What is left is rounding.
+                    at.clone_from(&from);
+                    return passes;
+                }
+            }
+        }
+        passes
+    }
+
+    /// The smoothed function, and its derivatives if `all`.
+    fn smooth(
+        &self,
+        states: &[State],
+        places: &[Option<f64>],
+        at: &[f64],
+        tau: f64,
+        all: bool,
+    ) -> Smooth {
+        let rows = self.held.capacities.len();
+        let size = at.len();
+        let mut value: f64 = at[..rows].iter().sum();
+        let mut gradient = alloc::vec![1.0; size];
+        let mut matrix = alloc::vec![0.0; if all { size * size } else { 0 }];
+        for index in 0..size {
+            let is_price = index < rows;
+            let place = if is_price { None } else { places[index - rows] };
+            if !is_price {
+                gradient[index] = place.unwrap_or(0.0);
+                value += place.unwrap_or(0.0) * at[index];
+            }
+            if is_price || (place.is_some() && !self.is_exact()) {
+                value -= tau * libm::log(at[index]);
+                gradient[index] -= tau / at[index];
+                if all {
+                    matrix[index * size + index] += tau / (at[index] * at[index]);
+                }
+            } else if all {
+                matrix[index * size + index] += if place.is_some() { 1e-14 } else { 1.0 };
+            }
+        }
+        for (f, state) in states.iter().enumerate() {
+            let (ways, shares, worth, _) = self.shares(f, at, *state, tau);
+            value += worth;
+            if !all {
+                continue;
+            }
+            let (mut rate, mut part, mut flexible) = (0.0, 0.0, 0.0);
+            let (mut square, mut joint) = (0.0, 0.0);
+            for (way, share) in ways.iter().zip(shares).filter(|(_, share)| *share > 0.0) {
+                rate += share * way.rate;
+                square += share * way.rate * way.rate;
+                flexible += share * way.flexibility;
+                if way.counts {
+                    part += share;
+                    joint += share * way.rate;
+                }
+            }
+            let bend = flexible + (square - rate * rate).max(0.0) / tau;
+            let uses = self.held.program.uses(f);
+            for &(row, load) in uses {
+                gradient[row as usize] -= load * rate;
+                for &(other, factor) in uses {
+                    matrix[row as usize * size + other as usize] += load * factor * bend;
+                }
+            }
+            if *state == State::Free {
+                let host = rows + self.held.hosts[f];
+                gradient[host] -= part;
+                matrix[host * size + host] += part * (1.0 - part) / tau;
+                let cross = (joint - part * rate) / tau;
+                for &(row, load) in uses {
+                    matrix[row as usize * size + host] += load * cross;
+                    matrix[host * size + row as usize] += load * cross;
+                }
+            }
+        }
+        Smooth {
+            value: if value.is_nan() { f64::INFINITY } else { value },
+            gradient,
+            matrix,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A primal-dual interior-point method, for where rates don't follow from prices.
+//!
+//! At alpha 0 an application without latency takes all or nothing, whatever its price, so that the dual function
+//! has kinks, and rates at its least value are anything between their bounds. Here rates are unknowns beside prices:
+//! Newton's method on the conditions of optimality, in which each product of a distance and its multiplier is to be
+//! `mu` rather than 0, while `mu` falls (Mehrotra, "On the implementation of a primal-dual interior point method",
+//! 1992). A step eliminates all but the prices, so it takes time in proportion to applications, and the cube of rows.
+
+pub(crate) mod host;
+pub(crate) mod step;
+
+use alloc::vec::Vec;
+
+use self::step::Iterate;
+use crate::kernel::Kernel;
+use crate::math::clamp;
+use crate::problem::{AnyKernel, with_kernel};
+use crate::supply::Staircase;
+
+/// Most steps.
+const STEPS: usize = 150;
+/// Steps without a smaller gap after which rounding has taken over.
+const PATIENCE: usize = 20;
+
+/// Rates with bounds, and rows that they share.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) kernel: AnyKernel,
+    pub(crate) alpha: f64,
+    /// By rate.
+    pub(crate) columns: Vec<Column>,
+    /// Uses of rows, rate by rate: rows and coefficients, in the row's unit.
+    pub(crate) uses: Vec<(u32, f64)>,
+    /// By row.
+    pub(crate) supplies: Vec<Staircase>,
+}
+
+/// A rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) weight: f64,
+    pub(crate) kappa: f64,
+    pub(crate) low: f64,
+    /// Finite where nothing bends.
+    pub(crate) high: f64,
+    /// Where its uses end.
+    pub(crate) end: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// They keep rows and bounds.
+    pub(crate) rates: Vec<f64>,
+    /// For the rows' units.
+    pub(crate) prices: Vec<f64>,
+    pub(crate) objective: f64,
+    pub(crate) bound: f64,
+    pub(crate) passes: usize,
+}
+
+impl Program {
+    /// Uses of rows by a rate.
+    pub(crate) fn uses(&self, index: usize) -> &[(u32, f64)] {
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.columns[before].end);
+        &self.uses[start..self.columns[index].end]
+    }
+
+    /// `phi'` and `-phi''` of a rate.
+    pub(super) fn slope(&self, column: &Column, rate: f64) -> (f64, f64) {
+        let power = |factor: f64, exponent: f64| {
+            if factor > 0.0 {
+                factor * libm::pow(rate, -exponent)
+            } else {
+                0.0
+            }
+        };
+        let throughput = power(column.weight, self.alpha);
+        let latency = power(column.kappa, 3.0);
+        (
+            throughput + latency,
+            (self.alpha * throughput + 3.0 * latency) / rate,
+        )
+    }
+
+    /// Value of a rate.
+    fn worth(&self, column: &Column, rate: f64) -> f64 {
+        if column.weight == 0.0 && column.kappa == 0.0 {
+            return 0.0;
+        }
+        with_kernel!(self.kernel, k => {
+            let worth = k.worth(k.weight(column.weight), k.kappa(column.kappa), k.variable(rate));
+            worth.throughput + worth.latency
+        })
+    }
+
+    /// The best rate at a price.
+    fn answer(&self, column: &Column, price: f64) -> f64 {
+        if column.weight == 0.0 && column.kappa == 0.0 {
+            return column.low;
+        }
+        let rate = with_kernel!(self.kernel, k => {
+            let flow = (k.weight(column.weight), k.kappa(column.kappa));
+            k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price)).rate
+        });
+        clamp(rate, column.low, column.high)
+    }
+
+    /// Price of a rate.
+    fn price(&self, index: usize, prices: &[f64]) -> f64 {
+        let uses = self.uses(index).iter();
+        uses.map(|&(row, load)| load * prices[row as usize]).sum()
+    }
+
+    /// The dual function.
+    pub(crate) fn bound(&self, prices: &[f64]) -> f64 {
+        let rows = self.supplies.iter().zip(prices);
+        let mut bound: f64 = rows.map(|(supply, price)| supply.worth(*price)).sum();
+        for (index, column) in self.columns.iter().enumerate() {
+            let price = self.price(index, prices);
+            let rate = self.answer(column, price);
+            // Nothing is paid for what is used without end at no price.
+            let paid = if price > 0.0 { price * rate } else { 0.0 };
+            bound += self.worth(column, rate) - paid;
+        }
+        if bound.is_nan() { f64::INFINITY } else { bound }
+    }
+
+    /// Use of each row.
+    pub(crate) fn usage(&self, rates: &[f64]) -> Vec<f64> {
+        let mut usage = alloc::vec![0.0; self.supplies.len()];
+        for (index, rate) in rates.iter().enumerate() {
+            for &(row, load) in self.uses(index) {
+                usage[row as usize] += load * rate;
+            }
+        }
+        usage
+    }
+
+    /// Value of rates.
+    pub(crate) fn value(&self, rates: &[f64]) -> f64 {
+        let columns = self.columns.iter().zip(rates);
+        let worth: f64 = columns
+            .map(|(column, rate)| self.worth(column, *rate))
+            .sum();
+        let rows = self.supplies.iter().zip(self.usage(rates));
+        worth - rows.map(|(supply, usage)| supply.cost(usage)).sum::<f64>()
+    }
+
+    /// Reduces rates towards their floors until they keep all rows.
+    pub(crate) fn fit(&self, rates: &mut [f64]) {
+        let floors: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
+        let base = self.usage(&floors);
+        for (rate, column) in rates.iter_mut().zip(&self.columns) {
+            *rate = clamp(*rate, column.low, column.high);
+        }
+        // More than once, since rounding may leave a row an ulp over its capacity.
+        for _ in 0..3 {
+            let usage = self.usage(rates);
+            let part = |row: usize| {
+                if self.supplies[row].is_hard() && usage[row] > 1.0 {
+                    let part = (1.0 - base[row]) / (usage[row] - base[row]);
+                    if part > 0.0 { part } else { 0.0 }
+                } else {
+                    1.0
+                }
+            };
+            let parts: Vec<f64> = (0..usage.len()).map(part).collect();
+            if parts.iter().all(|part| *part >= 1.0) {
+                return;
+            }
+            for (index, column) in self.columns.iter().enumerate() {
+                let uses = self.uses(index).iter().filter(|(_, load)| *load > 0.0);
+                let part = uses
+                    .map(|(row, _)| parts[*row as usize])
+                    .fold(1.0, f64::min);
+                if part < 1.0 {
+                    rates[index] = column.low + (rates[index] - column.low) * part;
+                }
+            }
+        }
+    }
+
+    /// Rates and prices of which one certifies the other; nothing if no step was possible.
+    pub(crate) fn solve(&self, tolerance: f64) -> Option<Point> {
+        let mut iterate = Iterate::new(self);
+        let mut best: Option<Point> = None;
+        let mut since = 0;
+        for passes in 1..=STEPS {
+            if !iterate.advance() {
+                break;
+            }
+            if !iterate.is_close() {
+                continue;
+            }
+            let point = self.certified(&iterate, passes);
+            let gap = |point: &Point| point.bound - point.objective;
+            let closer = best.as_ref().is_none_or(|best| gap(&point) < gap(best));
+            since = if closer { 0 } else { since + 1 };
+            if closer && point.objective.is_finite() && point.bound.is_finite() {
+                let scale = point.objective.abs().max(point.bound.abs());
+                let done = gap(&point) <= tolerance * scale;
+                best = Some(point);
+                if done {
+                    break;
+                }
+            }
+            if since >= PATIENCE {
+                break;
+            }
+        }
+        best
+    }
+
+    fn certified(&self, iterate: &Iterate<'_>, passes: usize) -> Point {
+        let mut rates = iterate.rates().to_vec();
+        self.fit(&mut rates);
+        let rows = self.supplies.iter().zip(iterate.prices());
+        let prices: Vec<f64> = rows
+            .map(|(supply, price)| price.min(supply.highest()))
+            .collect();
+        Point {
+            objective: self.value(&rates),
+            bound: self.bound(&prices),
+            rates,
+            prices,
+            passes,
+        }
+    }
+}

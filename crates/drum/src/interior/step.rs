@@ -1,0 +1,501 @@
+//! Steps of the interior-point method.
+
+use alloc::vec::Vec;
+
+use super::Program;
+
+/// Part of the way to the nearest bound that a step goes.
+const REACH: f64 = 0.995;
+/// Most that a rate grows by in a step, and what is left of it at least: what bends is known around the rate alone.
+const GROWTH: f64 = 20.0;
+const SHRINKING: f64 = 0.3;
+/// Part of the products that Newton's step alone aims at.
+const CENTRED: f64 = 0.3;
+/// Halvings of a step, and the part of the error that a whole step must take away.
+const HALVINGS: usize = 8;
+const LEAST: f64 = 0.01;
+/// Sum of products over the sum of utilities below which a point is worth a certificate.
+const CLOSE: f64 = 1e-6;
+
+/// A variable: a rate, or the part of a row that is bought at a slope of its price.
+#[derive(Clone, Copy, Debug)]
+struct Variable {
+    value: f64,
+    low: f64,
+    high: f64,
+    /// Multipliers of the bounds.
+    below: f64,
+    above: f64,
+}
+
+impl Variable {
+    /// A variable near `value` between its bounds, each product being `mu`.
+    fn new(value: f64, low: f64, high: f64, mu: f64) -> Self {
+        let value = if high.is_finite() {
+            let margin = 0.01 * (high - low);
+            value.clamp(low + margin, high - margin)
+        } else {
+            value.max(low * 1.01).max(1e-12)
+        };
+        Self {
+            value,
+            low,
+            high,
+            below: mu / (value - low),
+            above: if high.is_finite() {
+                mu / (high - value)
+            } else {
+                0.0
+            },
+        }
+    }
+
+    fn is_fixed(self) -> bool {
+        self.low >= self.high
+    }
+
+    fn to_low(self) -> f64 {
+        self.value - self.low
+    }
+
+    fn to_high(self) -> f64 {
+        self.high - self.value
+    }
+}
+
+/// A change of everything.
+struct Change {
+    values: Vec<f64>,
+    below: Vec<f64>,
+    above: Vec<f64>,
+    slack: Vec<f64>,
+    prices: Vec<f64>,
+}
+
+/// Where the method is.
+pub(super) struct Iterate<'a> {
+    program: &'a Program,
+    /// Rates, and then segments.
+    variables: Vec<Variable>,
+    rates: Vec<f64>,
+    /// Row and slope of each segment.
+    segments: Vec<(usize, f64)>,
+    slack: Vec<f64>,
+    prices: Vec<f64>,
+}
+
+impl<'a> Iterate<'a> {
+    pub(super) fn new(program: &'a Program) -> Self {
+        let rows = program.supplies.len();
+        let ones = alloc::vec![1.0; program.columns.len()];
+        let loads = program.usage(&ones);
+        let start = |index: usize| {
+            let uses = program.uses(index).iter().filter(|(_, load)| *load > 0.0);
+            let share = uses.map(|&(row, _)| 1.0 / loads[row as usize]);
+            let share = share.fold(f64::INFINITY, f64::min);
+            let column = &program.columns[index];
+            let share = if share.is_finite() {
+                0.9 * share
+            } else {
+                column.low + 1.0
+            };
+            share.clamp(column.low, column.high)
+        };
+        let starts: Vec<f64> = (0..program.columns.len()).map(start).collect();
+        let columns = program.columns.iter().zip(&starts);
+        let scale: f64 = columns
+            .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
+            .sum();
+        let scale = scale.clamp(1e-250, 1e250);
+        let mu = scale / (2 * program.columns.len() + rows) as f64;
+        let columns = program.columns.iter().zip(&starts);
+        let mut variables: Vec<Variable> = columns
+            .map(|(column, rate)| Variable::new(*rate, column.low, column.high, mu))
+            .collect();
+        let mut segments = Vec::new();
+        for (row, supply) in program.supplies.iter().enumerate() {
+            for (length, slope) in supply.segments() {
+                let start = if length.is_finite() {
+                    0.5 * length
+                } else {
+                    0.1
+                };
+                variables.push(Variable::new(start, 0.0, length, mu));
+                segments.push((row, slope));
+            }
+        }
+        let mut iterate = Self {
+            program,
+            rates: Vec::new(),
+            variables,
+            segments,
+            slack: alloc::vec![0.0; rows],
+            prices: alloc::vec![0.0; rows],
+        };
+        iterate.slack = iterate.left().iter().map(|left| left.max(0.1)).collect();
+        iterate.prices = iterate.slack.iter().map(|slack| mu / slack).collect();
+        iterate
+    }
+
+    pub(super) fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    pub(super) fn prices(&self) -> &[f64] {
+        &self.prices
+    }
+
+    /// Whether a variable's utility bends.
+    fn bends(&self, j: usize) -> bool {
+        let column = self.program.columns.get(j);
+        let steep = |weight: f64| weight > 0.0 && self.program.alpha > 0.0;
+        column.is_some_and(|column| column.kappa > 0.0 || steep(column.weight))
+    }
+
+    /// Size of the terms that products are to be small against.
+    fn scale(&self) -> f64 {
+        let terms = self.program.columns.iter().zip(&self.variables);
+        let worth: f64 = terms
+            .map(|(column, variable)| self.program.slope(column, variable.value).0 * variable.value)
+            .sum();
+        worth + self.prices.iter().sum::<f64>()
+    }
+
+    /// What rows and segments have that rates don't use.
+    fn left(&self) -> Vec<f64> {
+        let hard = |supply: &crate::supply::Staircase| if supply.is_hard() { 1.0 } else { 0.0 };
+        let mut left: Vec<f64> = self.program.supplies.iter().map(hard).collect();
+        let rates = self.program.columns.len();
+        for (index, variable) in self.variables[..rates].iter().enumerate() {
+            for &(row, load) in self.program.uses(index) {
+                left[row as usize] -= load * variable.value;
+            }
+        }
+        for (variable, (row, _)) in self.variables[rates..].iter().zip(&self.segments) {
+            left[*row] += variable.value;
+        }
+        left
+    }
+
+    /// Sum of all products, and how many there are.
+    fn products(&self) -> (f64, usize) {
+        let rows = self.slack.iter().zip(&self.prices);
+        let mut sum: f64 = rows.map(|(slack, price)| slack * price).sum();
+        let mut count = self.slack.len();
+        for variable in self
+            .variables
+            .iter()
+            .filter(|variable| !variable.is_fixed())
+        {
+            sum += variable.below * variable.to_low();
+            count += 1;
+            if variable.high.is_finite() {
+                sum += variable.above * variable.to_high();
+                count += 1;
+            }
+        }
+        (sum, count)
+    }
+
+    /// Whether a certificate of this point may be of use.
+    pub(super) fn is_close(&self) -> bool {
+        let left = self.left();
+        let off = left
+            .iter()
+            .zip(&self.slack)
+            .map(|(left, slack)| (left - slack).abs());
+        self.products().0 < CLOSE * self.scale() && off.fold(0.0, f64::max) < CLOSE
+    }
+
+    /// Takes a step; false if there is none.
+    pub(super) fn advance(&mut self) -> bool {
+        let (sum, count) = self.products();
+        let mu = sum / count as f64;
+        let Some(affine) = self.change(0.0, None) else {
+            return false;
+        };
+        let length = self.longest(&affine);
+        let after = self.after(&affine, length) / count as f64;
+        let ratio = after / mu;
+        let centring = (ratio * ratio * ratio).clamp(1e-8, 1.0);
+        // Where the correction for products leads astray because utilities bend, Newton's step alone leads back.
+        let plain = (CENTRED * mu, None);
+        let mut taken = false;
+        for (mu, affine) in [(centring * mu, Some(&affine)), plain] {
+            let Some(change) = self.change(mu, affine) else {
+                return false;
+            };
+            taken = self.search(&change, mu);
+            if taken {
+                break;
+            }
+        }
+        self.rates.clear();
+        let rates = &self.variables[..self.program.columns.len()];
+        self.rates
+            .extend(rates.iter().map(|variable| variable.value));
+        taken
+    }
+
+    /// Goes along a change until that no longer pays; false if it doesn't at all.
+    fn search(&mut self, change: &Change, mu: f64) -> bool {
+        let weights: Vec<f64> = self
+            .variables
+            .iter()
+            .map(|variable| variable.value)
+            .collect();
+        let prices = self.prices.clone();
+        let before = self.error(mu, &weights, &prices);
+        let kept = (self.variables.clone(), self.slack.clone(), prices.clone());
+        let mut length = (REACH * self.longest(change)).min(1.0);
+        for _ in 0..HALVINGS {
+            self.apply(change, length);
+            let after = self.error(mu, &weights, &prices);
+            if after <= (1.0 - LEAST * length) * before {
+                return length > 1e-10;
+            }
+            self.variables.clone_from(&kept.0);
+            self.slack.clone_from(&kept.1);
+            self.prices.clone_from(&kept.2);
+            length *= 0.5;
+        }
+        false
+    }
+
+    /// How far the conditions are from being met with products of `mu`, in utility.
+    fn error(&self, mu: f64, weights: &[f64], prices: &[f64]) -> f64 {
+        let mut error = 0.0;
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            let (slope, _, price) = self.terms(j);
+            error += weights[j] * (slope - price + variable.below - variable.above).abs();
+            error += (variable.below * variable.to_low() - mu).abs();
+            if variable.high.is_finite() {
+                error += (variable.above * variable.to_high() - mu).abs();
+            }
+        }
+        let left = self.left();
+        for r in 0..prices.len() {
+            error += prices[r] * (left[r] - self.slack[r]).abs();
+            error += (self.slack[r] * self.prices[r] - mu).abs();
+        }
+        error
+    }
+
+    /// Sum of products after a step.
+    fn after(&self, change: &Change, length: f64) -> f64 {
+        let mut sum = 0.0;
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            let moved = length * change.values[j];
+            sum += (variable.to_low() + moved) * (variable.below + length * change.below[j]);
+            if variable.high.is_finite() {
+                sum += (variable.to_high() - moved) * (variable.above + length * change.above[j]);
+            }
+        }
+        for r in 0..self.slack.len() {
+            sum += (self.slack[r] + length * change.slack[r])
+                * (self.prices[r] + length * change.prices[r]);
+        }
+        sum
+    }
+
+    /// Longest step of at most 1 that keeps everything positive.
+    fn longest(&self, change: &Change) -> f64 {
+        let mut length = 1.0_f64;
+        let mut keep = |distance: f64, change: f64| {
+            if change < 0.0 {
+                length = length.min(-distance / change);
+            }
+        };
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            keep(variable.to_low(), change.values[j]);
+            keep(variable.below, change.below[j]);
+            if self.bends(j) {
+                keep((1.0 - SHRINKING) * variable.value, change.values[j]);
+            }
+            if variable.high.is_finite() {
+                keep(variable.to_high(), -change.values[j]);
+                keep(variable.above, change.above[j]);
+            } else {
+                keep(GROWTH * variable.value, -change.values[j]);
+            }
+        }
+        for r in 0..self.slack.len() {
+            keep(self.slack[r], change.slack[r]);
+            keep(self.prices[r], change.prices[r]);
+        }
+        length
+    }
+
+    fn apply(&mut self, change: &Change, length: f64) {
+        for (j, variable) in self.variables.iter_mut().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            variable.value += length * change.values[j];
+            variable.below += length * change.below[j];
+            if variable.high.is_finite() {
+                variable.above += length * change.above[j];
+            }
+        }
+        for r in 0..self.slack.len() {
+            self.slack[r] += length * change.slack[r];
+            self.prices[r] += length * change.prices[r];
+        }
+    }
+
+    /// Newton's step towards products of `mu`, corrected for what products of an `affine` step's changes make.
+    fn change(&self, mu: f64, affine: Option<&Change>) -> Option<Change> {
+        let rates = self.program.columns.len();
+        let rows = self.slack.len();
+        let count = self.variables.len();
+        // Each variable changes by (pull - price of the changes of prices) / bend.
+        let (mut pull, mut bend) = (alloc::vec![0.0; count], alloc::vec![1.0; count]);
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            let (slope, bends, price) = self.terms(j);
+            let (low, high) = self.wanted(mu, affine, j);
+            bend[j] = bends + variable.below / variable.to_low();
+            pull[j] = slope - price + variable.below - variable.above + low / variable.to_low();
+            if variable.high.is_finite() {
+                bend[j] += variable.above / variable.to_high();
+                pull[j] -= high / variable.to_high();
+            }
+        }
+        let left = self.left();
+        let complement = |r: usize| {
+            let second = affine.map_or(0.0, |affine| affine.slack[r] * affine.prices[r]);
+            mu - self.slack[r] * self.prices[r] - second
+        };
+        let mut matrix = alloc::vec![0.0; rows * rows];
+        let mut right: Vec<f64> = (0..rows)
+            .map(|r| self.slack[r] - left[r] + complement(r) / self.prices[r])
+            .collect();
+        for r in 0..rows {
+            matrix[r * rows + r] = self.slack[r] / self.prices[r];
+        }
+        for j in (0..count).filter(|j| !self.variables[*j].is_fixed()) {
+            let segment = j
+                .checked_sub(rates)
+                .map(|at| [(self.segments[at].0 as u32, -1.0)]);
+            let uses: &[(u32, f64)] = match &segment {
+                Some(uses) => uses,
+                None => self.program.uses(j),
+            };
+            for &(row, load) in uses {
+                right[row as usize] += load * pull[j] / bend[j];
+                for &(other, factor) in uses {
+                    matrix[row as usize * rows + other as usize] += load * factor / bend[j];
+                }
+            }
+        }
+        let prices = definite(matrix, right)?;
+        let mut change = Change {
+            values: alloc::vec![0.0; count],
+            below: alloc::vec![0.0; count],
+            above: alloc::vec![0.0; count],
+            slack: (0..rows)
+                .map(|r| (complement(r) - self.slack[r] * prices[r]) / self.prices[r])
+                .collect(),
+            prices,
+        };
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed() {
+                continue;
+            }
+            let charge = match j.checked_sub(rates) {
+                Some(at) => -change.prices[self.segments[at].0],
+                None => self.program.price(j, &change.prices),
+            };
+            let moved = (pull[j] - charge) / bend[j];
+            let (low, high) = self.wanted(mu, affine, j);
+            change.values[j] = moved;
+            change.below[j] = (low - variable.below * moved) / variable.to_low();
+            if variable.high.is_finite() {
+                change.above[j] = (high + variable.above * moved) / variable.to_high();
+            }
+        }
+        Some(change)
+    }
+
+    /// Slope and bend of a variable's utility, and its price.
+    fn terms(&self, j: usize) -> (f64, f64, f64) {
+        let rates = self.program.columns.len();
+        match j.checked_sub(rates) {
+            Some(at) => {
+                let (row, slope) = self.segments[at];
+                (-slope, 0.0, -self.prices[row])
+            }
+            None => {
+                let (slope, bend) = self
+                    .program
+                    .slope(&self.program.columns[j], self.variables[j].value);
+                (slope, bend, self.program.price(j, &self.prices))
+            }
+        }
+    }
+
+    /// What a variable's products are short of.
+    fn wanted(&self, mu: f64, affine: Option<&Change>, j: usize) -> (f64, f64) {
+        let variable = &self.variables[j];
+        let second = |multiplier: f64, sign: f64| {
+            affine.map_or(0.0, |affine| sign * affine.values[j] * multiplier)
+        };
+        let low = mu
+            - variable.below * variable.to_low()
+            - affine.map_or(0.0, |affine| second(affine.below[j], 1.0));
+        let high = mu
+            - variable.above * variable.to_high()
+            - affine.map_or(0.0, |affine| second(affine.above[j], -1.0));
+        (low, high)
+    }
+}
+
+/// Solves a system whose matrix is symmetric and positive definite but for rounding; nothing if it isn't.
+pub(crate) fn definite(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let n = right.len();
+    // Rows are scaled so that the diagonal is 1.
+    let scale: Vec<f64> = (0..n)
+        .map(|r| 1.0 / libm::sqrt(matrix[r * n + r].max(1e-300)))
+        .collect();
+    for row in 0..n {
+        for column in 0..=row {
+            matrix[row * n + column] *= scale[row] * scale[column];
+        }
+        right[row] *= scale[row];
+    }
+    for row in 0..n {
+        let (above, rest) = matrix.split_at_mut(row * n);
+        let own = &mut rest[..n];
+        for column in 0..row {
+            let other = &above[column * n..][..=column];
+            let products: f64 = own[..column].iter().zip(other).map(|(a, b)| a * b).sum();
+            own[column] = (own[column] - products) / other[column];
+        }
+        let square: f64 = own[..row].iter().map(|entry| entry * entry).sum();
+        // What is left of a row that others span is rounding.
+        own[row] = libm::sqrt((own[row] - square).max(1e-30));
+    }
+    for row in 0..n {
+        let known: f64 = (0..row).map(|k| matrix[row * n + k] * right[k]).sum();
+        right[row] = (right[row] - known) / matrix[row * n + row];
+    }
+    for row in (0..n).rev() {
+        let known: f64 = (row + 1..n).map(|k| matrix[k * n + row] * right[k]).sum();
+        right[row] = (right[row] - known) / matrix[row * n + row];
+    }
+    for (value, scale) in right.iter_mut().zip(&scale) {
+        *value *= scale;
+    }
+    right.iter().all(|value| value.is_finite()).then_some(right)
+}
