@@ -207,8 +207,8 @@ function fromOrigin(times) {
   return (_, low, high) => [low === first && first < last * 0.02 ? 0 : low, high];
 }
 
-/** A chart over time; `lines` are values, series, scale range and side axis; without the last two, those of the first. */
-function timeChart(host, series, lines) {
+/** A chart over time; `lines` are values, series, scale range and side axis; without the last two, those of the first. `hooks` are uPlot's. */
+function timeChart(host, series, lines, hooks = {}) {
   const times = intervalStarts(series);
   const scales = { x: { time: false, range: fromOrigin(times) } };
   const axes = [timeAxis(times[times.length - 1])];
@@ -220,6 +220,7 @@ function timeChart(host, series, lines) {
   const options = {
     scales,
     axes,
+    hooks,
     cursor: cursor({ sync: { key: TIME_SYNC, setSeries: false }, drag: { x: true, y: false } }),
     series: [timeSeries(), ...lines.map(({ series: one, side }, place) => ({ ...one, scale: side ? `y${place}` : "y0" }))],
   };

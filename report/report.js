@@ -158,7 +158,7 @@ function putPauses(series) {
 
 // Time shared by charts and map ------------------------------------------------------------------
 
-const TIME_CHARTS = ["throughput", "depth", "marks", "pauses", "tenants"];
+const TIME_CHARTS = ["throughput", "depth", "marks", "pauses", "tenants", "attack"];
 
 /** Draws the map's time into the charts over time. */
 function markTime(ns) {
@@ -191,6 +191,7 @@ function drawCharts(data) {
   putSlowdown();
   putDistributions(data);
   putTimeCharts(data);
+  if (data.attack) put("attack", (host) => attackChart(host, data.series, data.attack));
   if (data.tenants) put("tenants", (host) => tenantsChart(host, data.series, data.tenants.tenants));
 }
 
@@ -202,6 +203,7 @@ function showPage(data) {
   setText("scenario", data.scenario);
   const { tier, tier_names: names } = data.map.nodes;
   showTenants(data, (node) => `${names[tier[node]]} ${node}`);
+  showAttack(data);
   slowdownBins = data.slowdown;
   captionSlowdown(slowdownBins);
   drawCharts(data);

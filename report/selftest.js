@@ -260,6 +260,24 @@ async function checkTenants() {
   });
 }
 
+async function checkAttack() {
+  const { lines, window_ns: span } = fairlane.data.attack;
+  await check("the attack has its lines and those of the honest run", () => {
+    const { chart } = fairlane.charts.attack;
+    demand(chart.series.length === 2 * lines.length + 1, `${chart.series.length} lines`);
+    demand(byId("attack-title").textContent.includes(fairlane.data.attack.title), "no title");
+    demand(inked(chart, 1) > 100 && inked(chart, 3) > 100, "nothing is drawn");
+  });
+  await check("the time of the attack is shaded", () => {
+    const { chart } = fairlane.charts.attack;
+    const { canvas } = chart.ctx;
+    const colour = (ns) => pixels(canvas)[Math.round(chart.bbox.top + 3) * canvas.width + Math.round(chart.valToPos(ns, "x", true))];
+    // Neither is at a line of the grid.
+    const [inside, before] = [span[0] * 1.13, span[0] * 0.87].map(colour);
+    demand(inside !== before, "no difference");
+  });
+}
+
 async function runSelftest() {
   await pause(200);
   await checkPage();
@@ -270,7 +288,8 @@ async function runSelftest() {
     await checkMap();
     await checkHover();
     if (fairlane.data.tenants) await checkTenants();
-    else await check("one tenant has no section", () => demand(!byId("tenants") && !byId("slowdown-tenant"), "there is one"));
+    if (fairlane.data.attack) await checkAttack();
+    if (!fairlane.data.tenants) await check("one tenant has no section", () => demand(!byId("tenants") && !byId("slowdown-tenant"), "there is one"));
   }
   await check("no errors", () => demand(selftestErrors.length === 0, selftestErrors.join("; ")));
   const report = document.createElement("pre");

@@ -105,6 +105,26 @@ fn all_attacks_and_scopes_are_tried_but_those_that_can_t_be() {
 }
 
 #[test]
+fn a_directory_that_is_replaced_keeps_no_reports_of_other_attacks() {
+    let case = case();
+    for attack in ["parallel", "staggered"] {
+        let output = case.run(&format!(
+            "attack duel.toml --quiet --seeds 1 --scope qp --attack {attack} --out out --force"
+        ));
+        assert!(output.status.success(), "{output:?}");
+        std::fs::write(case.path("out/notes.txt"), "mine").expect("it can be written");
+    }
+    let mut names: Vec<_> = std::fs::read_dir(case.path("out"))
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["notes.txt", "staggered-qp.html", "verdict.json"]);
+    let page = std::fs::read_to_string(case.path("out/staggered-qp.html")).expect("a report");
+    assert!(page.contains("\"title\":\"staggered under scope qp\""));
+}
+
+#[test]
 fn the_congestion_control_and_the_attacker_can_be_chosen() {
     let case = case();
     let rows = rows(

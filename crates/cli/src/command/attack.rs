@@ -1,12 +1,14 @@
 //! `fairlane attack`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fairlane_attacks::{Plan, Role, Row, Run, Suite, Watch};
+use fairlane_attacks::{Job, Plan, Role, Row, Run, Suite, Watch};
 use fairlane_fabric::Results;
+use fairlane_units::Time;
 use serde::Serialize;
 
 use crate::args::{self, Format};
@@ -15,6 +17,7 @@ use crate::command::drum::threads;
 use crate::command::run;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report::{Throughput, Timeline};
 use crate::staging::Staging;
 use crate::{print, table};
 
@@ -46,6 +49,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
         quiet: arguments.quiet,
         folder: staging.as_ref().map(Staging::path),
         failure: Mutex::new(None),
+        open: Mutex::default(),
     };
     let done = suite.run(threads(arguments.threads), &reporter);
     interrupt.check()?;
@@ -60,7 +64,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
     let verdict = Verdict { rows: &rows };
     if let Some(staging) = staging {
         write(&staging.path().join(VERDICT), &print::to_json(&verdict)?)?;
-        let reports = reports(&suite);
+        let reports = reports();
         let ours: Vec<&str> = reports
             .iter()
             .map(String::as_str)
@@ -161,6 +165,17 @@ struct Reporter<'a> {
     folder: Option<&'a Path>,
     /// The first report that couldn't be written.
     failure: Mutex<Option<Failure>>,
+    /// What reports wait for.
+    open: Mutex<Open>,
+}
+
+/// Runs with the first seed that others are drawn beside, whichever ends first.
+#[derive(Default)]
+struct Open {
+    /// Throughput by tenant of honest runs, by scope and attack; without attack, of the scenario as it is.
+    honest: BTreeMap<(&'static str, Option<usize>), Arc<Throughput>>,
+    /// Attacks whose honest run hasn't ended.
+    attacks: Vec<(Run, Plan, Results)>,
 }
 
 impl Reporter<'_> {
@@ -178,6 +193,38 @@ impl Reporter<'_> {
     }
 }
 
+impl Reporter<'_> {
+    /// The honest run that an attack is drawn beside, if it has ended.
+    fn honest_beside(&self, open: &Open, run: &Run) -> Option<Arc<Throughput>> {
+        let cuts = run
+            .attack
+            .is_some_and(|number| self.suite.attacks[number].is_transform());
+        let of = run.attack.filter(|_| !cuts);
+        open.honest.get(&(run.scope.name(), of)).cloned()
+    }
+
+    fn write_report(
+        &self,
+        folder: &Path,
+        run: &Run,
+        (plan, results): (&Plan, &Results),
+        honest: &Throughput,
+    ) -> Result<(), Failure> {
+        let kind = run.attack.map(|number| self.suite.attacks[number].kind);
+        let Some((kind, attacker)) = kind.zip(plan.attacker) else {
+            return Ok(());
+        };
+        let timeline = Timeline {
+            title: format!("{kind} under scope {}", run.scope),
+            attacker,
+            window: window(plan, results),
+            honest,
+        };
+        let page = run::page(&plan.loaded, results, Some(&timeline))?;
+        write(&folder.join(report_name(kind, run.scope)), &page)
+    }
+}
+
 impl Watch for Reporter<'_> {
     fn begin(&self, run: &Run, number: usize, of: usize) {
         if !self.quiet {
@@ -186,18 +233,33 @@ impl Watch for Reporter<'_> {
     }
 
     fn ended(&self, run: &Run, plan: &Plan, results: &Results) {
-        let (Some(folder), Some(number)) = (self.folder, run.attack) else {
+        let Some(folder) = self.folder.filter(|_| run.seed == 0) else {
             return;
         };
-        if run.role != Role::Attack || run.seed > 0 {
-            return;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        match run.role {
+            Role::Paced => return,
+            Role::Attack => open.attacks.push((*run, plan.clone(), results.clone())),
+            Role::Plain | Role::Honest => {
+                let throughput = Arc::new(Throughput::of(results));
+                open.honest
+                    .insert((run.scope.name(), run.attack), throughput);
+            }
         }
-        let name = report_name(self.suite.attacks[number].kind, run.scope);
-        let written =
-            run::page(&plan.loaded, results).and_then(|page| write(&folder.join(name), &page));
-        if let Err(failure) = written {
-            let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert(failure);
+        let mut ready = Vec::new();
+        let mut at = 0;
+        while at < open.attacks.len() {
+            match self.honest_beside(&open, &open.attacks[at].0) {
+                Some(honest) => ready.push((open.attacks.swap_remove(at), honest)),
+                None => at += 1,
+            }
+        }
+        drop(open);
+        for ((run, plan, results), honest) in ready {
+            if let Err(failure) = self.write_report(folder, &run, (&plan, &results), &honest) {
+                let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(failure);
+            }
         }
     }
 
@@ -207,18 +269,28 @@ impl Watch for Reporter<'_> {
     }
 }
 
+/// When an attack lasts: as long as it sends traffic of its own, else from the first post of a piece of what it
+/// has cut to the last arrival.
+fn window(plan: &Plan, results: &Results) -> (Time, Time) {
+    if let Some(window) = plan.window {
+        return (window.start, window.end);
+    }
+    let jobs = Job::all(plan, results);
+    let cut = || plan.cut.iter().filter_map(|job| jobs.get(job));
+    let first = cut().map(|job| job.first).min();
+    let last = cut().map(|job| job.last).max();
+    (first.unwrap_or_default(), last.unwrap_or_default())
+}
+
 fn report_name(kind: AttackKind, scope: Scope) -> String {
     format!("{kind}-{scope}.html")
 }
 
-fn reports(suite: &Suite) -> Vec<String> {
-    let of_scope = |scope: &Scope| {
-        let kinds = suite.attacks.iter().map(|attack| attack.kind);
-        kinds
-            .map(|kind| report_name(kind, *scope))
-            .collect::<Vec<_>>()
-    };
-    suite.scopes.iter().flat_map(of_scope).collect()
+/// The names of all reports that there can be: of a directory that is replaced none must stay behind, since
+/// the verdict beside it wouldn't be on it.
+fn reports() -> Vec<String> {
+    let of_scope = |scope: Scope| AttackKind::ALL.map(|kind| report_name(kind, scope));
+    Scope::ALL.into_iter().flat_map(of_scope).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -254,6 +326,8 @@ fn text(rows: &[Row]) -> String {
         "p99",
         "p99.9",
         "p99 / paced",
+        "Gb/s",
+        "paced Gb/s",
         "penalty",
         "secure",
     ];
@@ -271,6 +345,8 @@ fn text(rows: &[Row]) -> String {
             figure(row.victims_p99_ratio, row.victims_p99_ratio_ci),
             figure(row.victims_p999_ratio, row.victims_p999_ratio_ci),
             figure(row.victims_p99_vs_paced, row.victims_p99_vs_paced_ci),
+            figure(row.goodput_gbps, None),
+            figure(row.paced_gbps, None),
             figure(row.short_flow_penalty, row.short_flow_penalty_ci),
             if row.secure { "yes" } else { "no" }.to_owned(),
         ]

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::meter::{Host, Usage, Work};
 use crate::progress::Reporter;
-use crate::report::{self, ReportInput, TenantInput};
+use crate::report::{self, ReportInput, TenantInput, Timeline};
 use crate::staging::Staging;
 use crate::{print, write};
 
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
         inputs: &inputs,
         results: &results,
         summary: &json,
-        report: &report(&loaded, &scenario, &results, &figures),
+        report: &report(&loaded, &scenario, (&results, None), &figures),
         traced: !loaded.scenario.output.trace_nodes.is_empty(),
         captured: !loaded.scenario.capture.is_empty(),
     };
@@ -95,13 +95,27 @@ fn refuse_contradictions(loaded: &Loaded, results: &Results) -> Result<(), Failu
 ///
 /// # Errors
 /// If the scenario has no TOML form.
-pub(crate) fn page(loaded: &Loaded, results: &Results) -> Result<String, Failure> {
+pub(crate) fn page(
+    loaded: &Loaded,
+    results: &Results,
+    attack: Option<&Timeline<'_>>,
+) -> Result<String, Failure> {
     let figures = backend::figures(results);
-    Ok(report(loaded, &loaded.to_toml()?, results, &figures))
+    Ok(report(
+        loaded,
+        &loaded.to_toml()?,
+        (results, attack),
+        &figures,
+    ))
 }
 
 /// The text of `report.html`.
-fn report(loaded: &Loaded, scenario: &str, results: &Results, figures: &Figures) -> String {
+fn report(
+    loaded: &Loaded,
+    scenario: &str,
+    (results, attack): (&Results, Option<&Timeline<'_>>),
+    figures: &Figures,
+) -> String {
     let words = heading::Words::of(&loaded.scenario);
     report::render(&ReportInput {
         heading: words.heading(&loaded.scenario),
@@ -114,6 +128,7 @@ fn report(loaded: &Loaded, scenario: &str, results: &Results, figures: &Figures)
             tenancy,
             slowdown: &figures.tenant_bins,
         }),
+        attack,
         scenario,
     })
 }

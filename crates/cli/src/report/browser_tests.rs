@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::render;
+use fairlane_units::{TenantId, Time};
+
 use super::sample::Sample;
+use super::{ReportInput, Throughput, Timeline, render};
 
 const SELFTEST: &str = include_str!("../../../../report/selftest.js");
 
@@ -142,6 +144,30 @@ fn a_report_compares_tenants() {
     }
 }
 
+/// The page of a sample as if its second tenant attacked from 1 to 8 ms, beside the same run.
+pub(super) fn attacked(sample: &Sample) -> String {
+    let honest = Throughput::of(&sample.results);
+    let timeline = Timeline {
+        title: "staggered under scope qp".into(),
+        attacker: TenantId::new(1),
+        window: (Time::from_ns(1_000_000), Time::from_ns(8_000_000)),
+        honest: &honest,
+    };
+    render(&ReportInput {
+        attack: Some(&timeline),
+        ..sample.input()
+    })
+}
+
+#[test]
+fn a_report_shows_an_attack() {
+    let Some(browser) = browser() else { return };
+    let page = attacked(&Sample::tenants());
+    for width in [1400, 500] {
+        assert_eq!(checks_passed(browser, &page, width), 34);
+    }
+}
+
 #[test]
 fn a_report_of_a_stalled_run_says_what_is_missing() {
     let Some(browser) = browser() else { return };
@@ -187,4 +213,7 @@ fn write_samples() {
         fs::write(&path, page).unwrap();
         println!("{}", path.display());
     }
+    let path = folder.join("attack.html");
+    fs::write(&path, attacked(&Sample::tenants())).unwrap();
+    println!("{}", path.display());
 }

@@ -16,6 +16,8 @@ pub(super) struct ReportData {
     pub(super) map: MapData,
     /// Only if there are several.
     pub(super) tenants: Option<TenantsData>,
+    /// Only of an attack that is drawn beside an honest run.
+    pub(super) attack: Option<AttackData>,
     pub(super) scenario: String,
 }
 
@@ -217,4 +219,24 @@ pub(super) struct LinkData {
     pub(super) shares: Vec<f64>,
     /// Jain's index of these parts over weight.
     pub(super) fairness: Option<String>,
+}
+
+/// An attack beside the honest run.
+#[derive(Debug, Serialize)]
+pub(super) struct AttackData {
+    /// Which attack under which scope.
+    pub(super) title: String,
+    /// When it begins and ends, in nanoseconds.
+    pub(super) window_ns: [f64; 2],
+    /// Attacker and victims.
+    pub(super) lines: Vec<AttackLine>,
+}
+
+/// Payload placed at receivers, in the intervals of [`SeriesData`].
+#[derive(Debug, Serialize)]
+pub(super) struct AttackLine {
+    pub(super) name: String,
+    pub(super) gbps: Vec<f64>,
+    /// In the honest run; nothing after its end.
+    pub(super) honest_gbps: Vec<Option<f64>>,
 }

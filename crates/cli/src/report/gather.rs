@@ -4,6 +4,7 @@ use fairlane_fabric::metrics::{marks, paused, pauses, throughput};
 use fairlane_fabric::{Ending, Outcome, PortInfo, Results, Stall};
 use fairlane_units::PortId;
 
+use super::attack::attack_data;
 use super::data::{EndingData, EndingKind, HeadingData, ReportData, SeriesData};
 use super::grouping::Grouping;
 use super::tenants::tenants_data;
@@ -28,6 +29,9 @@ pub(super) fn report_data(input: &ReportInput<'_>) -> ReportData {
         signals: tiles::signal_rows(&results.signals),
         map: map::map_data(results),
         tenants: tenants.map(|input| tenants_data(input, results, grouping)),
+        attack: input
+            .attack
+            .map(|attack| attack_data(attack, results, grouping)),
         scenario: input.scenario.to_string(),
     }
 }

@@ -4,6 +4,7 @@
 //! `report/` at the root of the repository, into one HTML file. The page draws; nothing is modelled
 //! here or there. The contract between the two is described in `report/README.md`.
 
+mod attack;
 mod data;
 mod frames;
 mod gather;
@@ -23,6 +24,7 @@ mod tests;
 use fairlane_fabric::Results;
 use fairlane_fabric::metrics::Tenancy;
 
+pub(crate) use attack::{Throughput, Timeline};
 pub(crate) use data::{Distribution, SlowdownBin};
 
 /// Everything that the report shows.
@@ -41,6 +43,8 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) queue: &'a Distribution,
     /// The tenants, if there are several.
     pub(crate) tenants: Option<TenantInput<'a>>,
+    /// The attack that the run carries out, if it is drawn beside an honest run.
+    pub(crate) attack: Option<&'a Timeline<'a>>,
     /// The resolved scenario as text.
     pub(crate) scenario: &'a str,
 }
@@ -91,7 +95,7 @@ pub(crate) struct Figures {
 const TEMPLATE: &str = include_str!("../../../../report/template.html");
 
 /// What each `{{name}}` of the template stands for, apart from the title and the data.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
     (
         "uplot.css",
         include_str!("../../../../report/vendor/uPlot.min.css"),
@@ -105,6 +109,7 @@ const PARTS: [(&str, &str); 9] = [
     ("charts.js", include_str!("../../../../report/charts.js")),
     ("mapview.js", include_str!("../../../../report/mapview.js")),
     ("map.js", include_str!("../../../../report/map.js")),
+    ("attack.js", include_str!("../../../../report/attack.js")),
     ("tenants.js", include_str!("../../../../report/tenants.js")),
     ("report.js", include_str!("../../../../report/report.js")),
 ];

@@ -190,6 +190,7 @@ impl Sample {
                 tenancy,
                 slowdown: &self.tenant_bins,
             }),
+            attack: None,
             scenario: &self.scenario,
         }
     }
@@ -390,6 +391,8 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
             class: 3,
             verb: fairlane_scenario::Verb::Write,
             size: Bytes::new(size),
+            acknowledged: Bytes::new(size),
+            posted: true,
             start,
             finish: Some(start + ideal + Duration::from_ns((ideal.as_ns() as f64 * delay) as u64)),
             ideal,
@@ -452,6 +455,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         timeouts: signal(0, "No packet waited 67.1 ms for its acknowledgement."),
         cache_misses: None,
         lock_waits: None,
+        equal_plans: None,
         tenants: None,
     }
 }
@@ -471,6 +475,7 @@ fn silent_signals() -> Signals {
         timeouts: none(),
         cache_misses: None,
         lock_waits: None,
+        equal_plans: None,
         tenants: None,
     }
 }

@@ -121,6 +121,25 @@ fn series_of_odd_lengths_are_merged_without_loss() {
 }
 
 #[test]
+fn an_attack_is_drawn_beside_the_honest_run() {
+    let sample = Sample::tenants();
+    let page = super::browser_tests::attacked(&sample);
+    let attack = &data_of(&page)["attack"];
+    assert_eq!(attack["title"], "staggered under scope qp");
+    assert_eq!(attack["window_ns"][0], 1e6);
+    let [attacker, victims] = &attack["lines"].as_array().unwrap()[..] else {
+        panic!("attacker and victims")
+    };
+    // The same run stands for both.
+    for line in [attacker, victims] {
+        assert_eq!(line["gbps"], line["honest_gbps"]);
+    }
+    let name = sample.results.tenants[1].name.as_str();
+    assert_eq!(attacker["name"], format!("{name} (attacker)"));
+    assert_eq!(data_of(&render(&sample.input()))["attack"], Value::Null);
+}
+
+#[test]
 fn tiers_have_the_names_of_the_field() {
     let names = |sample: &Sample| gather::report_data(&sample.input()).map.nodes.tier_names;
     assert_eq!(

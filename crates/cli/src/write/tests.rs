@@ -26,6 +26,8 @@ fn message(id: u32, finish: Option<u64>) -> MessageRecord {
         class: 3,
         verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(1_000 + u64::from(id)),
+        acknowledged: Bytes::ZERO,
+        posted: true,
         start: Time::from_ns(5),
         finish: finish.map(Time::from_ps),
         ideal: Duration::from_ns(1),
