@@ -296,9 +296,9 @@ macro_rules! define {
                 }
             }
 
-            pub(crate) fn forget(&mut self, at: usize, now: Time, rate: Rate, share: f64) {
+            pub(crate) fn approach(&mut self, at: usize, now: Time, rate: Rate, share: f64) {
                 match self {
-                    $(Self::$variant(all, _) => all[at].forget(now, rate, share),)*
+                    $(Self::$variant(all, _) => all[at].approach(now, rate, share),)*
                 }
             }
 

@@ -90,9 +90,9 @@ pub trait CongestionControl: Clone {
     /// over a rate from elsewhere must soon find out what its own path allows.
     fn hasten(&mut self) {}
 
-    /// Comes closer to a lower `rate` by `share` of the distance, after a time in which something else
-    /// held it to that.
-    fn forget(&mut self, _now: Time, _rate: Rate, _share: f64) {}
+    /// Comes closer to `rate` by `share` of the distance, after a time in which whoever divides the
+    /// bottleneck allowed that.
+    fn approach(&mut self, _now: Time, _rate: Rate, _share: f64) {}
 }
 
 /// A position once those before it are [`rebase`](CongestionControl::rebase)d; zero, which means that

@@ -36,6 +36,8 @@ pub struct Reading<'a> {
     /// The part that it has of a round trip's news: 1 for a stream on one path, where every record tells
     /// all; less where streams on many paths teach one controller.
     pub weight: f64,
+    /// How much faster the packet went than the controller that hears of it allows, on credit.
+    pub surplus: Rate,
 }
 
 /// What one port did between two packets that passed it.
@@ -53,19 +55,47 @@ pub struct Interval {
     pub rate: Rate,
 }
 
+impl Interval {
+    /// What the port would have done without this traffic, if none of it had to wait.
+    #[inline]
+    fn without(self, surplus: Rate) -> Self {
+        if surplus.is_zero() || !self.queue.min(self.queue_before).is_zero() {
+            return self;
+        }
+        let sent = self.sent.saturating_sub(surplus.bytes_in(self.span));
+        Self { sent, ..self }
+    }
+}
+
 impl<'a> Reading<'a> {
+    /// A record of a stream that goes one path at the rate of its controller.
+    #[inline]
+    pub const fn new(record: &'a Telemetry, format: &'a TelemetryFormat) -> Self {
+        Self {
+            record,
+            earlier: None,
+            format,
+            weight: 1.0,
+            surplus: Rate::ZERO,
+        }
+    }
+
     /// Hop by hop what happened since `earlier`, which must have passed the same ports; hops whose
-    /// clock is too coarse to tell the two packets apart are left out.
+    /// clock is too coarse to tell the two packets apart are left out. What went on credit isn't counted
+    /// where the port had room for it: at the controller's rate it wouldn't have been sent.
     #[inline]
     pub fn since(self, earlier: &'a Telemetry) -> impl Iterator<Item = Interval> + 'a {
         let format = self.format;
         let pairs = self.record.hops().iter().zip(earlier.hops());
-        let intervals = pairs.map(move |(hop, before)| Interval {
-            span: format.time_between(before, hop),
-            sent: format.sent_between(before, hop),
-            queue_before: format.queue(before),
-            queue: format.queue(hop),
-            rate: hop.rate(),
+        let intervals = pairs.map(move |(hop, before)| {
+            let interval = Interval {
+                span: format.time_between(before, hop),
+                sent: format.sent_between(before, hop),
+                queue_before: format.queue(before),
+                queue: format.queue(hop),
+                rate: hop.rate(),
+            };
+            interval.without(self.surplus)
         });
         intervals.filter(|interval| !interval.span.is_zero())
     }

@@ -190,10 +190,10 @@ impl CongestionControl for Hpcc {
         self.utilization *= 1.0 - share;
     }
 
-    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
         let rate = rate.max(self.config.min_rate);
-        self.rate = self.rate.toward(rate.min(self.rate), share);
-        self.current_rate = self.current_rate.toward(rate.min(self.current_rate), share);
+        self.rate = self.rate.toward(rate, share);
+        self.current_rate = self.current_rate.toward(rate, share);
     }
 }
 

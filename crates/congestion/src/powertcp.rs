@@ -154,10 +154,10 @@ impl CongestionControl for PowerTcp {
         self.last_update = rebased(self.last_update, delivered);
     }
 
-    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
         let most = window_at(self.line_rate, self.base_rtt_ns);
         let rate = rate.max(self.config.min_rate);
-        let held = window_at(rate, self.base_rtt_ns).min(self.window);
+        let held = window_at(rate, self.base_rtt_ns);
         self.window += (held - self.window) * share;
         self.window_before = self.window_before.min(self.window);
         self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);

@@ -259,9 +259,9 @@ impl CongestionControl for Swift {
         self.acknowledged = self.acknowledged.saturating_sub(delivered);
     }
 
-    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
         let bytes = rate.as_f64() / 8.0 * self.base_rtt.as_secs_f64();
-        let held = (bytes / self.mtu.as_f64()).min(self.fabric.packets);
+        let held = bytes / self.mtu.as_f64();
         self.fabric.packets += (held - self.fabric.packets) * share;
         self.clamp(f64::INFINITY);
         self.follow();

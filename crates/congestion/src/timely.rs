@@ -152,9 +152,9 @@ impl CongestionControl for Timely {
         self.last_update = rebased(self.last_update, delivered);
     }
 
-    fn forget(&mut self, _now: Time, rate: Rate, share: f64) {
+    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
         let rate = rate.max(self.config.min_rate);
-        self.rate = self.rate.toward(rate.min(self.rate), share);
+        self.rate = self.rate.toward(rate, share);
     }
 
     fn inherit(&mut self, other: &Self) {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{
-    Bucket, Config, Enforcer, Grant, Offer, ReceiverShares, STATE_BYTES, SenderId, Sent, Setting,
-    Share, Weight,
+    Bucket, Config, Enforcer, Grant, Offer, STATE_BYTES, SenderId, Sent, Setting, Share, Weight,
 };
 use fairlane_congestion::{
-    Ack, Algorithm, Environment, PacingRounding, Params, Scope, WindowMode, dcqcn, hpcc,
+    Ack, Algorithm, Environment, PacingRounding, Params, Reading, Scope, Telemetry,
+    TelemetryFormat, WindowMode, dcqcn, hpcc,
 };
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -320,6 +320,8 @@ fn single_packets_do_not_keep_pairs_from_being_young() {
     let tenants = [weight(red(), 1.0)];
     let config = Config {
         coupling: false,
+        // So much that the least rates of controllers don't matter beside it.
+        refill_least: 0.2,
         ..Config::default()
     };
     // One destination after another, two bandwidth-delay products each; `kept` says that a packet goes to
@@ -488,6 +490,144 @@ fn a_held_pair_forgets_what_it_had() {
     }
     let rate = hear(&mut enforcer, 3001, Grant::Free);
     assert!(rate < Rate::from_gbps(16), "{rate}");
+    // Nothing is in its way: it finds the rest again.
+    let rate = (3002..7000).map(|at| hear(&mut enforcer, at, Grant::Free));
+    let rate = rate.last().expect("there are some");
+    assert!(rate > Rate::from_gbps(98), "{rate}");
+}
+
+#[test]
+fn a_pair_below_its_share_comes_up_to_it() {
+    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    let share = Share::from_rate(Rate::from_gbps(40), LINE);
+    let mut hear = |at: u64, marked: bool, grant: Grant| {
+        let ack = Ack {
+            acknowledged: Bytes::new(at * PACKET.get()),
+            next_to_send: Bytes::new(at * PACKET.get()),
+            congestion_notified: marked,
+            ..Ack::default()
+        };
+        enforcer.on_ack(us(at), id, &ack, grant);
+        enforcer.rate_of(id)
+    };
+    let low = (1..2000).map(|at| hear(at, true, Grant::Unsaid)).last();
+    assert_eq!(low, Some(Rate::from_gbps(1)));
+    let rate = (2000..6000).map(|at| hear(at, false, Grant::Share(share)));
+    let rate = rate.last().expect("there are some");
+    assert!(rate > Rate::from_gbps(35), "{rate}");
+}
+
+/// What a pair may send to a destination after a queue pair to it has ended with a packet in flight.
+fn rate_after_the_end(arrived: bool) -> Rate {
+    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    let offer = Offer {
+        size: PACKET,
+        ..Offer::default()
+    };
+    enforcer.offer(us(0), id, offer);
+    let sent = Sent {
+        size: PACKET,
+        in_flight: PACKET,
+    };
+    enforcer.on_sent(us(0), id, sent);
+    enforcer.withdraw(us(0), id);
+    if arrived {
+        enforcer.settle(id);
+    }
+    enforcer.close(us(20), id);
+    let id = enforcer.open(us(20), red(), HostId::new(1), &ENVIRONMENT);
+    enforcer.rate_of(id)
+}
+
+#[test]
+fn what_has_arrived_is_no_congestion() {
+    assert_eq!(rate_after_the_end(true), LINE);
+    assert_eq!(rate_after_the_end(false), LINE / 2);
+}
+
+#[test]
+fn a_debt_ends() {
+    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    let share = Share::from_rate(Rate::from_mbps(20), LINE);
+    let ack = Ack {
+        acknowledged: PACKET,
+        next_to_send: PACKET,
+        ..Ack::default()
+    };
+    enforcer.on_ack(us(1), id, &ack, Grant::Share(share));
+    let offer = |sent: u64| Offer {
+        size: PACKET,
+        message_sent: Bytes::new(sent),
+        in_flight: Bytes::ZERO,
+    };
+    // Each packet takes 400 us at this rate.
+    for at in 0..20 {
+        enforcer.offer(us(1), id, offer(at * 1000));
+        assert_eq!(enforcer.next(us(1)), Some(id));
+        let sent = Sent {
+            size: PACKET,
+            in_flight: Bytes::ZERO,
+        };
+        enforcer.on_sent(us(1), id, sent);
+    }
+    enforcer.offer(us(1), id, offer(BDP.get()));
+    assert_eq!(enforcer.next(us(300)), None);
+    assert_eq!(enforcer.next(us(302)), Some(id));
+}
+
+/// What a tenant's beginners may send under HPCC after packets on credit have passed a port that works
+/// at its rate, with so much waiting.
+fn learnt_on_credit(queue: u64) -> Rate {
+    let setting = Setting {
+        scope: Scope::Tenant,
+        config: Config::default(),
+        params: Params::new(Algorithm::Hpcc),
+        window: WindowMode::Scaled,
+        rounding: PacingRounding::Picosecond,
+        paced: true,
+    };
+    let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
+    let offer = |at: u64| Offer {
+        size: PACKET,
+        message_sent: Bytes::new(at % 100 * 1000),
+        in_flight: PACKET,
+    };
+    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+    for at in 1..500 {
+        enforcer.offer(us(at), id, offer(at));
+        assert_eq!(enforcer.next(us(at)), Some(id));
+        let sent = Sent {
+            size: PACKET,
+            in_flight: PACKET,
+        };
+        enforcer.on_sent(us(at), id, sent);
+        let mut record = Telemetry::EMPTY;
+        let hop =
+            TelemetryFormat::EXACT.hop(us(at), Bytes::new(at * 12_500), Bytes::new(queue), LINE);
+        record.push(7, hop);
+        let reading = Reading::new(&record, &TelemetryFormat::EXACT);
+        let ack = Ack {
+            acknowledged: Bytes::new(at * PACKET.get()),
+            next_to_send: Bytes::new((at + 1) * PACKET.get()),
+            telemetry: Some(reading),
+            ..Ack::default()
+        };
+        enforcer.on_ack(us(at), id, &ack, Grant::Unsaid);
+    }
+    let other = enforcer.open(us(500), red(), HostId::new(2), &ENVIRONMENT);
+    enforcer.offer(us(500), other, offer(0));
+    enforcer.rate_of(other)
+}
+
+#[test]
+fn packets_on_credit_are_no_congestion_unless_they_wait() {
+    let room = learnt_on_credit(0);
+    assert!(room > Rate::from_gbps(94), "{room}");
+    let full = learnt_on_credit(BDP.get() / 2);
+    assert!(full < Rate::from_gbps(40), "{full}");
 }
 
 #[test]
@@ -546,102 +686,6 @@ fn the_state_of_a_pair_is_small() {
     // Controller, pacer, flags, key and value of the index.
     assert!(size_of::<dcqcn::Dcqcn>() + STATE_BYTES < 128);
     assert!(size_of::<hpcc::Hpcc>() + STATE_BYTES < 128);
-}
-
-/// What each source sends once all follow the levels of a receiver that they could overwhelm, in bits
-/// per second, over intervals after the first.
-fn settle(shares: &mut ReceiverShares, sources: &[TenantId]) -> Vec<f64> {
-    let (mut now, mut sum, rounds) = (Time::ZERO, vec![0.0; sources.len()], 300);
-    for round in 0..rounds {
-        let wish = |tenant: &TenantId| shares.level(*tenant).unwrap_or(LINE).as_f64();
-        let wishes: Vec<f64> = sources.iter().map(wish).collect();
-        // More than the link carries doesn't arrive.
-        let fits = (LINE.as_f64() / wishes.iter().sum::<f64>()).min(1.0);
-        for (at, rate) in wishes.iter().enumerate() {
-            let bytes = Bytes::new((rate * fits * 10e-6 / 8.0) as u64);
-            shares.on_data(now, sources[at], HostId::new(at as u32), bytes);
-            if round >= rounds / 2 {
-                sum[at] += rate * fits / f64::from(rounds / 2);
-            }
-        }
-        now += Duration::from_us(10);
-    }
-    sum
-}
-
-#[test]
-fn a_busy_receiver_divides_by_weight_whoever_sends_from_more_hosts() {
-    let green = TenantId::new(2);
-    let tenants = [weight(red(), 1.0), weight(blue(), 2.0), weight(green, 4.0)];
-    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
-    let sources = [red(), red(), red(), red(), blue(), green];
-    let rates = settle(&mut shares, &sources);
-    let total: f64 = rates.iter().sum();
-    let part = |rate: f64| rate / total * 7.0;
-    assert!(
-        (part(rates[..4].iter().sum()) - 1.0).abs() < 0.05,
-        "{rates:?}"
-    );
-    assert!((part(rates[4]) - 2.0).abs() < 0.1, "{rates:?}");
-    assert!((part(rates[5]) - 4.0).abs() < 0.2, "{rates:?}");
-    assert!(total > 0.94 * LINE.as_f64(), "{rates:?}");
-}
-
-#[test]
-fn a_receiver_that_is_not_busy_limits_nobody() {
-    let tenants = [weight(red(), 1.0), weight(blue(), 1.0)];
-    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
-    let mut now = Time::ZERO;
-    while now < us(100) {
-        assert_eq!(shares.on_data(now, red(), HostId::new(0), PACKET), None);
-        now += PACKET.serialization(Rate::from_gbps(80));
-    }
-}
-
-#[test]
-fn guarantees_that_are_not_used_are_left_to_others() {
-    let tenants = [
-        Weight {
-            guarantee: Some(LINE),
-            ..weight(red(), 1.0)
-        },
-        weight(blue(), 1.0),
-    ];
-    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
-    let mut now = Time::ZERO;
-    for at in 0..3000u64 {
-        // Red sends 3 packets of 10.
-        let tenant = TenantId::new(u32::from(at % 10 > 2));
-        shares.on_data(now, tenant, HostId::new(tenant.get()), PACKET);
-        now += PACKET.serialization(LINE);
-    }
-    let level = shares.level(blue()).map(Rate::as_f64);
-    assert!(level.is_some_and(|rate| rate > 45e9), "{level:?}");
-}
-
-#[test]
-fn guarantees_come_before_weights() {
-    let tenants = [
-        Weight {
-            tenant: red(),
-            weight: 1.0,
-            guarantee: Some(Rate::from_gbps(60)),
-        },
-        weight(blue(), 9.0),
-    ];
-    let mut shares = ReceiverShares::new(&Config::default(), 1.0, LINE, &tenants);
-    let mut now = Time::ZERO;
-    for at in 0..2000u64 {
-        let tenant = TenantId::new(u32::from(at % 2 == 0));
-        shares.on_data(now, tenant, HostId::new(tenant.get()), PACKET);
-        now += PACKET.serialization(LINE);
-    }
-    // Red uses 50: its guarantee covers 60 of what it may want, and a tenth of the rest is its part.
-    let level = shares.level(blue()).map(Rate::as_f64);
-    assert!(
-        level.is_some_and(|rate| (33e9..=40e9).contains(&rate)),
-        "{level:?}"
-    );
 }
 
 proptest! {

@@ -196,8 +196,14 @@ impl World {
         let connection = self.connections.get_mut(slot);
         let (host, sender) = (connection.data_host(), connection.sender());
         connection.sender = NONE;
+        let arrived = !connection.requester.has_failed();
         let cards = self.enforcement.as_deref_mut().expect("it is enforced");
-        cards.enforcers[host as usize].close(now, sender);
+        let enforcer = &mut cards.enforcers[host as usize];
+        if arrived {
+            // Feedback for the end of a READ may be lost; the READ isn't.
+            enforcer.settle(sender);
+        }
+        enforcer.close(now, sender);
     }
 
     /// Tells the enforcer whether a connection has a packet that it may send.
@@ -312,7 +318,8 @@ impl World {
         };
         let tenant = connection.tenant();
         let source = HostId::new(connection.data_host());
-        receiver.on_data(now, tenant, source, Bytes::new(u64::from(packet.wire)));
+        let size = Bytes::new(u64::from(packet.wire));
+        receiver.on_data(now, tenant, source, (size, packet.has(Packet::MARKED)));
     }
 
     /// The share that an acknowledgement of packet `at` carries from the host of `port`; 0 if none.

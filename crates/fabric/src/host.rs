@@ -236,12 +236,9 @@ impl World {
             // Hosts of the simulation take no time.
             endpoint_delay: None,
             hops: stamp.map_or(0, |stamp| stamp.hops),
-            telemetry: telemetry.zip(format).map(|(record, format)| Reading {
-                record,
-                earlier: None,
-                format,
-                weight: 1.0,
-            }),
+            telemetry: telemetry
+                .zip(format)
+                .map(|(record, format)| Reading::new(record, format)),
         };
         let connection = &mut self.connections.slots[slot as usize];
         if connection.is_enforced() {

@@ -21,11 +21,13 @@ pub struct Config {
     /// Refill of the bucket as a share of what the aggregate controller allows, at most the line rate;
     /// divided by weight among the tenants of the host.
     pub refill: f64,
-    /// The least refill, as a share of the line rate.
+    /// The least refill, as a share of the line rate: what so many hosts can always send beside all control.
     pub refill_least: f64,
-    /// How far express packets may push back what their pair sends later, in bandwidth-delay products;
-    /// beyond that they wait like others.
+    /// How far express packets may push back what their pair sends later, in bandwidth-delay products
+    /// divided by the number of limited pairs; beyond that they wait like others.
     pub debt: u32,
+    /// The longest time by which they push it back.
+    pub debt_span: Duration,
     /// Inheritance: whether a young pair that sends unpaid packets takes over the tenant's aggregate
     /// controller.
     pub inheritance: bool,
@@ -42,13 +44,13 @@ pub struct Config {
     pub limited_for: Duration,
     /// Receiver shares: whether a busy receiver divides its link by weight.
     pub shares: bool,
-    /// How often the receiver looks.
+    /// How often the receiver looks, at least; less often with many sources.
     pub share_interval: Duration,
     /// Use of its link, in parts of what the algorithm aims at, above which a receiver divides it.
     pub share_above: f64,
     /// What it divides, in parts of that.
     pub share_granted: f64,
-    /// Time constant with which a pair that its share holds forgets what it had before; zero: never.
+    /// Time constant with which a pair comes closer to its share; zero: never.
     pub share_memory: Duration,
     /// Arbitration: whether tenants take turns at the network card, by weight.
     pub arbitration: bool,
@@ -66,9 +68,10 @@ impl Default for Config {
         Self {
             express: true,
             depth: 2.0,
-            refill: 0.25,
-            refill_least: 0.2,
+            refill: 0.2,
+            refill_least: 0.05,
             debt: 2,
+            debt_span: Duration::from_us(300),
             inheritance: true,
             // Four round trips of a three-tier fabric with links of 1 us.
             young_after: Duration::from_us(50),
@@ -97,6 +100,7 @@ impl Parameters for Config {
             Limit::within("refill", self.refill, 0.0, 1.0),
             Limit::within("refill_least", self.refill_least, 0.0, 1.0),
             Limit::count("debt", self.debt.into(), 0, 1024),
+            Limit::new("debt_span", Rule::Span(self.debt_span)),
             Limit::new("young_after", Rule::Period(self.young_after)),
             Limit::count("heard", self.heard.into(), 0, 1024),
             Limit::new("limited_for", Rule::Span(self.limited_for)),

@@ -197,7 +197,13 @@ impl Enforcer {
         lane
     }
 
-    /// A queue pair ends.
+    /// Everything that a queue pair has sent has arrived, whether or not its feedback comes.
+    pub fn settle(&mut self, id: SenderId) {
+        self.set_in_flight(id, Bytes::ZERO);
+    }
+
+    /// A queue pair ends. Bytes in flight count as lost to congestion, unless it was
+    /// [settled](Self::settle).
     pub fn close(&mut self, now: Time, id: SenderId) {
         self.withdraw(now, id);
         let Member {
@@ -242,7 +248,7 @@ impl Enforcer {
         let own = self.controller(pair);
         for controller in core::iter::once(own).chain(teaches.then_some(tenant as usize)) {
             let half = self.controllers.rate(controller) / 2;
-            self.controllers.forget(controller, now, half, 1.0);
+            self.controllers.approach(controller, now, half, 1.0);
         }
     }
 

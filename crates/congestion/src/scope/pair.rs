@@ -103,10 +103,14 @@ impl Pair {
     pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes, bdp: Bytes) {
         self.last_feedback = Coarse::new(now);
         let delivered = u32::try_from(delivered.get()).unwrap_or(u32::MAX);
-        let proofs = |heard: u32| u64::from(heard) / bdp.get().max(1);
-        let before = proofs(self.heard);
+        let bdp = u32::try_from(bdp.get()).unwrap_or(u32::MAX).max(1);
+        // The horizon is far behind: whole products are taken off before the counter is full.
+        if self.heard > u32::MAX / 2 {
+            self.heard -= u32::MAX / 4 / bdp * bdp;
+        }
+        let before = self.heard / bdp;
         self.heard = self.heard.saturating_add(delivered);
-        if proofs(self.heard) > before || self.heard == u32::MAX {
+        if self.heard / bdp != before {
             self.proven = self.last_feedback;
         }
     }

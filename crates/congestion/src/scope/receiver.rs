@@ -15,6 +15,15 @@ const TENANT_GROWTH: f64 = 4.0;
 /// As [`TENANT_GROWTH`] for a source inside its tenant.
 const SOURCE_GROWTH: f64 = 1.25;
 
+/// A look takes in so many packets for each source, or those that haven't sent just then would be forgotten.
+const PACKETS_PER_SOURCE: usize = 4;
+
+/// A look ends after so many intervals even if it has not seen that many.
+const LONGEST_LOOK: u64 = 16;
+
+/// The part of the link that is kept free to drain a queue in front of it, if all packets are marked.
+const DRAIN: f64 = 0.3;
+
 /// How the card of a receiver divides its link among tenants and their sources.
 ///
 /// It measures who sends how much. While the link is busy, tenants fill it by weight as water fills
@@ -29,10 +38,15 @@ pub struct ReceiverShares {
     /// From what use on, in bits per second.
     above: f64,
     tenants: Vec<Weight>,
-    /// Bytes of the current interval, by tenant and source.
+    /// Bytes of the current look, by tenant and source.
     sources: BTreeMap<(TenantId, HostId), Bytes>,
     total: Bytes,
+    packets: usize,
+    marked: usize,
     began: Time,
+    /// From when on a link with one source is left to it: until then others may come back.
+    alone: Time,
+    memory: Duration,
     levels: Vec<Option<Rate>>,
 }
 
@@ -48,23 +62,29 @@ impl ReceiverShares {
             tenants: tenants.to_vec(),
             sources: BTreeMap::new(),
             total: Bytes::ZERO,
+            packets: 0,
+            marked: 0,
             began: Time::ZERO,
+            alone: Time::ZERO,
+            memory: config.share_memory,
             levels: vec![None; tenants.len()],
         }
     }
 
-    /// A packet of `size` bytes on the wire has arrived; returns the rate that its sender may use towards
-    /// this receiver, if that is limited.
+    /// A packet of `size` bytes on the wire has arrived, perhaps marked on its way; returns the rate that its
+    /// sender may use towards this receiver, if that is limited.
     pub fn on_data(
         &mut self,
         now: Time,
         tenant: TenantId,
         source: HostId,
-        size: Bytes,
+        (size, marked): (Bytes, bool),
     ) -> Option<Rate> {
-        if now.saturating_since(self.began) >= self.interval {
+        if self.has_seen_all(now) {
             self.divide(now);
         }
+        self.packets += 1;
+        self.marked += usize::from(marked);
         *self.sources.entry((tenant, source)).or_default() += size;
         self.total += size;
         let at = self.tenants.iter().position(|one| one.tenant == tenant)?;
@@ -77,16 +97,29 @@ impl ReceiverShares {
         self.levels[at]
     }
 
-    /// Ends an interval.
+    fn has_seen_all(&self, now: Time) -> bool {
+        let span = now.saturating_since(self.began);
+        span >= self.interval
+            && (self.packets >= PACKETS_PER_SOURCE * self.sources.len()
+                || span >= self.interval.saturating_mul(LONGEST_LOOK))
+    }
+
+    /// Ends a look.
     fn divide(&mut self, now: Time) {
         let span = now.saturating_since(self.began);
         let seconds = span.as_secs_f64();
         let sources = core::mem::take(&mut self.sources);
         let total = core::mem::take(&mut self.total);
-        self.began = now;
+        // As much as marks tell of a queue is left free, or it would stand for as long as the shares.
+        let drain = DRAIN * self.marked as f64 / self.packets.max(1) as f64;
+        let divided = self.granted * (1.0 - drain);
+        (self.began, self.packets, self.marked) = (now, 0, 0);
+        if sources.len() > 1 {
+            self.alone = now.saturating_add(self.memory);
+        }
         let line = self.line_rate.as_f64();
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / seconds;
-        if rate(total) <= self.above {
+        if rate(total) <= self.above || now >= self.alone {
             self.levels.fill(None);
             return;
         }
@@ -105,16 +138,16 @@ impl ReceiverShares {
         // Up to its part by weight a tenant has much room to grow, beyond that little.
         let weights: f64 = self.tenants.iter().map(|one| one.weight).sum();
         let wish = |(one, &used): (&Weight, &f64)| {
-            let part = self.granted * one.weight / weights;
+            let part = divided * one.weight / weights;
             (TENANT_GROWTH / SOURCE_GROWTH * used).min(part).max(used)
         };
         let wanted: Vec<f64> = self.tenants.iter().zip(&used).map(wish).collect();
         // A guarantee that isn't used is left to others.
-        let granted = self.grant(&wanted, &used);
+        let granted = self.grant(divided, &wanted, &used);
         // What each would get if all that are active wanted everything.
         let greedy = |all: &Vec<f64>| if all.is_empty() { 0.0 } else { line };
         let greedy: Vec<f64> = demands.iter().map(greedy).collect();
-        let parts = self.grant(&greedy, &greedy);
+        let parts = self.grant(divided, &greedy, &greedy);
         for (at, demands) in demands.iter().enumerate() {
             // Who uses less than its part may take all of it at once.
             let budget = granted[at].max(parts[at]);
@@ -123,15 +156,15 @@ impl ReceiverShares {
         }
     }
 
-    /// What each tenant gets of the link: guarantees first as far as they are used, then by weight.
-    fn grant(&self, wanted: &[f64], used: &[f64]) -> Vec<f64> {
+    /// What each tenant gets of `all`: guarantees first as far as they are used, then by weight.
+    fn grant(&self, all: f64, wanted: &[f64], used: &[f64]) -> Vec<f64> {
         let guaranteed = self
             .tenants
             .iter()
             .zip(used)
             .map(|(one, &used)| one.guarantee.map_or(0.0, |rate| rate.as_f64().min(used)));
         let mut granted: Vec<f64> = guaranteed.collect();
-        let mut left = self.granted - granted.iter().sum::<f64>();
+        let mut left = all - granted.iter().sum::<f64>();
         let mut open: Vec<usize> = (0..wanted.len())
             .filter(|&at| wanted[at] > granted[at])
             .collect();

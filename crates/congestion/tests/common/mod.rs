@@ -74,12 +74,7 @@ pub fn ack(acknowledged: u64, next: u64, telemetry: &Telemetry) -> Ack<'_> {
 
 /// Telemetry in picoseconds and bytes.
 pub fn exact(record: &Telemetry) -> Reading<'_> {
-    Reading {
-        record,
-        earlier: None,
-        format: &TelemetryFormat::EXACT,
-        weight: 1.0,
-    }
+    Reading::new(record, &TelemetryFormat::EXACT)
 }
 
 /// An acknowledgement of stream position `acknowledged` that took `ns` nanoseconds.

@@ -1,6 +1,6 @@
 //! What comes back, and who hears of it.
 
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
 use crate::scope::lane::Lane;
@@ -33,15 +33,20 @@ impl Enforcer {
             // Room is kept for it: it needn't be cautious.
             self.controllers.hasten(own);
         }
+        if self.is_silent(now, pair) {
+            self.controllers.hasten(own);
+        }
         let lane = &self.lanes.all[at as usize];
+        let surplus = self.surplus(pair, own);
+        let reading = with(ack.telemetry, earlier.as_ref());
         let heard = Ack {
             acknowledged: lane.delivered,
             next_to_send: lane.delivered + lane.in_flight,
-            telemetry: with(ack.telemetry, earlier.as_ref()),
+            telemetry: reading.map(|reading| Reading { surplus, ..reading }),
             ..*ack
         };
         let adjusted = !blind && self.controllers.on_ack(own, now, &heard);
-        self.forget(now, pair);
+        self.follow_share(now, pair);
         let state = &mut self.pairs[pair as usize];
         state.note_feedback(now, delivered, self.environment.bdp);
         match grant {
@@ -61,6 +66,23 @@ impl Enforcer {
             self.shift(at);
         }
         self.schedule(now, at);
+    }
+
+    /// How much faster than a controller allows packets of a pair go: those that the bucket pays for go at
+    /// line rate.
+    fn surplus(&self, pair: u32, controller: usize) -> Rate {
+        let allowed = self.controllers.rate(controller);
+        match self.pairs[pair as usize].paid {
+            true => self.environment.line_rate.saturating_sub(allowed),
+            false => Rate::ZERO,
+        }
+    }
+
+    /// Whether a pair sends so rarely that it hears next to nothing.
+    fn is_silent(&self, now: Time, pair: u32) -> bool {
+        let idle = self.pairs[pair as usize].idle(now);
+        self.setting.scope == Scope::Tenant
+            && idle.is_some_and(|span| span >= self.setting.config.young_after)
     }
 
     /// What limited pairs have in common hears the marks of each.
@@ -86,6 +108,7 @@ impl Enforcer {
         let tenant = tenant as usize;
         self.controllers.catch_up(tenant, now);
         if self.pairs[pair as usize].heard < self.horizon() {
+            let surplus = self.surplus(pair, tenant);
             let state = &mut self.tenants[tenant];
             state.delivered += delivered;
             // A round of beginners is at least a bandwidth-delay product of them: what a few short ones
@@ -96,7 +119,11 @@ impl Enforcer {
             let heard = Ack {
                 acknowledged: state.delivered,
                 next_to_send: state.delivered + round,
-                telemetry: reading.map(|reading| Reading { weight, ..reading }),
+                telemetry: reading.map(|reading| Reading {
+                    weight,
+                    surplus,
+                    ..reading
+                }),
                 ..*ack
             };
             if ack.telemetry.is_none() || earlier.is_some() {
@@ -124,21 +151,22 @@ impl Enforcer {
         }
     }
 
-    /// A pair that its share holds forgets what it had before, so that it doesn't take it back at once
-    /// when the receiver is less busy for a moment, before others have come up to their shares.
-    fn forget(&mut self, now: Time, pair: u32) {
+    /// A pair comes closer to its share. Above it, so that it doesn't take back what it had before when the
+    /// receiver is less busy for a moment, before others have come up to theirs; below it, because room is
+    /// kept for it that some algorithms would need very long to find.
+    fn follow_share(&mut self, now: Time, pair: u32) {
         let config = &self.setting.config;
         let state = &self.pairs[pair as usize];
         let cap = state.cap(self.environment.line_rate);
         let (Some(cap), Some(since)) = (cap, state.idle(now)) else {
             return;
         };
-        if config.share_memory.is_zero() || since > config.young_after {
+        if config.share_memory.is_zero() {
             return;
         }
-        let share = since.as_ns_f64() / config.share_memory.as_ns_f64();
+        let share = since.min(config.young_after).as_ns_f64() / config.share_memory.as_ns_f64();
         let own = self.controller(pair);
-        self.controllers.forget(own, now, cap, share.min(1.0));
+        self.controllers.approach(own, now, cap, share.min(1.0));
     }
 
     /// The packet sent last is charged at the rate of now.

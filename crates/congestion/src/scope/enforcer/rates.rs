@@ -139,7 +139,7 @@ impl Enforcer {
     /// Whether express packets have pushed back a pacer so far that no more may.
     pub(super) fn is_in_debt(&self, now: Time, at: u32) -> bool {
         let bdp = self.environment.bdp.get();
-        let most = Bytes::new(bdp * u64::from(self.setting.config.debt));
+        let most = Bytes::new(bdp * u64::from(self.setting.config.debt) / self.among(at));
         let behind = self.lanes.all[at as usize].available.saturating_since(now);
         !behind.is_zero() && behind > most.serialization(self.rate(at))
     }

@@ -31,7 +31,10 @@ impl Enforcer {
             self.take_over(at);
         }
         let rate = self.rate(at);
-        self.charge(now, at, (size, rate));
+        match paid {
+            true => self.borrow(now, at, (size, rate)),
+            false => self.charge(now, at, (size, rate)),
+        }
         self.set_in_flight(id, sent.in_flight);
         self.turn_around(at, id.0);
         self.pass(index, size);
@@ -47,6 +50,16 @@ impl Enforcer {
         let bucket = &mut self.tenants[tenant].bucket;
         bucket.fill(now, refill);
         bucket.take(size)
+    }
+
+    /// Charges the pacer of a lane for a packet that didn't wait for it. At low rates a debt would last for longer
+    /// than what was learnt of the path holds.
+    pub(super) fn borrow(&mut self, now: Time, at: u32, packet: (Bytes, Rate)) {
+        let owed = self.lanes.all[at as usize].available;
+        self.charge(now, at, packet);
+        let most = owed.max(now + self.setting.config.debt_span);
+        let lane = &mut self.lanes.all[at as usize];
+        lane.available = lane.available.min(most);
     }
 
     /// Charges the pacer of a lane.
