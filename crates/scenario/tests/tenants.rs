@@ -257,6 +257,91 @@ fn guarantees_fit_the_link_of_every_receiver() {
 }
 
 #[test]
+fn the_data_of_a_read_takes_the_links_the_other_way() {
+    let two = |first: &str, second: &str| {
+        format!(
+            "{STAR}[[tenant]]\nname = \"a\"\nhosts = \"0\"\nguarantee = \"60Gbps\"\n\
+             [[tenant]]\nname = \"b\"\nhosts = \"2\"\nguarantee = \"60Gbps\"\n\
+             [[workload]]\nkind = \"flows\"\nverb = \"{first}\"\n\
+             flow = [{{ source = 0, destination = 5, size = 1 }}]\n\
+             [[workload]]\nkind = \"flows\"\nverb = \"{second}\"\ntenant = \"b\"\n\
+             flow = [{{ source = 2, destination = 5, size = 1 }}]\n"
+        )
+    };
+    // One way each.
+    sound(&two("write", "read"));
+    sound(&two("read", "send"));
+    refused(
+        &two("write", "send"),
+        &["`tenant[1].guarantee`", "to those who send to host 5"],
+    );
+    // Host 5 sends for both.
+    refused(
+        &two("read", "read"),
+        &["`tenant[1].guarantee`", "promised at host 5"],
+    );
+}
+
+#[test]
+fn whom_an_attack_sends_to_is_a_receiver() {
+    let attack = |kind: &str| {
+        format!(
+            "attack = {{ tenant = \"a\", kind = \"{kind}\", destinations = \"5\" }}\n{STAR}\
+             [[tenant]]\nname = \"a\"\nhosts = \"0-1\"\nguarantee = \"60Gbps\"\n\
+             [[tenant]]\nname = \"b\"\nhosts = \"2\"\nguarantee = \"60Gbps\"\n\
+             [[workload]]\nkind = \"flows\"\ntenant = \"b\"\n\
+             flow = [{{ source = 2, destination = 5, size = 1 }}]\n"
+        )
+    };
+    for kind in ["churn", "nic-hog"] {
+        refused(&attack(kind), &["`tenant[1].guarantee`", "host 5"]);
+    }
+}
+
+#[test]
+fn guarantees_fit_the_links_between_switches() {
+    let dumbbell = |guarantee: &str, workload: &str| {
+        format!(
+            "[topology]\nkind = \"dumbbell\"\nleft = 4\nright = 4\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             core_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [[tenant]]\nname = \"a\"\nhosts = \"0-3\"\nguarantee = \"{guarantee}\"\n\
+             [[workload]]\n{workload}\n"
+        )
+    };
+    let poisson = |destinations: &str| {
+        format!(
+            "kind = \"poisson\"\nload = 0.1\nduration = \"1ms\"\nsizes = \"hadoop\"\n\
+             destinations = \"{destinations}\""
+        )
+    };
+    // Four hosts to four, to two, to one, and to their neighbours.
+    sound(&dumbbell("25Gbps", &poisson("4-7")));
+    refused(
+        &dumbbell("26Gbps", &poisson("4-7")),
+        &[
+            "`tenant[0].guarantee`",
+            "104Gbps",
+            "from",
+            "switch 8",
+            "100Gbps",
+        ],
+    );
+    sound(&dumbbell("50Gbps", &poisson("4,5")));
+    refused(&dumbbell("51Gbps", &poisson("4,5")), &["102Gbps"]);
+    sound(&dumbbell("100Gbps", &poisson("4")));
+    sound(&dumbbell("100Gbps", &poisson("0-3")));
+    // READs come back over the link; an incast has one receiver at a time.
+    refused(
+        &dumbbell("26Gbps", &format!("verb = \"read\"\n{}", poisson("4-7"))),
+        &["104Gbps", "to the hosts", "switch 8"],
+    );
+    let wide = dumbbell("100Gbps", "kind = \"incast\"\ndegree = 2\nsize = \"1kB\"")
+        .replace("hosts = \"0-3\"", "hosts = \"all\"");
+    sound(&wide);
+}
+
+#[test]
 fn overrides_reach_tenants() {
     let text = two("kind = \"permutation\"\nsize = \"1kB\"");
     let sets = [

@@ -3,6 +3,7 @@
 mod attack;
 mod capture;
 mod graph;
+mod guarantees;
 mod key_value;
 mod limits;
 mod nic;

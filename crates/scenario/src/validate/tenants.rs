@@ -1,16 +1,16 @@
-//! Tenants: names, weights, hosts and guarantees, and which workload uses whose hosts.
+//! Tenants: names, weights and hosts, and which workload uses whose hosts.
 
 use std::collections::BTreeSet;
 
-use fairlane_units::{NodeId, Rate};
+use fairlane_units::NodeId;
 
 use super::limits::{fail, within};
 use super::traffic::Scope;
-use super::{Check, Subject};
+use super::{Check, Subject, guarantees};
 use crate::error::{Error, nearest};
 use crate::lines::shorten;
 use crate::tenant::tenant_of;
-use crate::types::{HostSet, Tenant, Verb, Workload};
+use crate::types::{Tenant, Verb, Workload};
 
 /// Tenants of one scenario; each has counters at every port.
 const MOST: usize = 1024;
@@ -36,7 +36,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         within(&key("weight"), tenant.weight, WEIGHTS[0], WEIGHTS[1])?;
         hosts(subject, i, tenant)?;
     }
-    guarantees(subject)
+    guarantees::check(subject)
 }
 
 fn name(place: &str, name: &str) -> Check {
@@ -52,112 +52,16 @@ fn name(place: &str, name: &str) -> Check {
     fail(place, message, "write a name such as \"red\"")
 }
 
-fn hosts(subject: &Subject<'_>, tenant: usize, of: &Tenant) -> Result<Vec<NodeId>, Error> {
+/// The hosts of a tenant.
+pub(super) fn hosts(
+    subject: &Subject<'_>,
+    tenant: usize,
+    of: &Tenant,
+) -> Result<Vec<NodeId>, Error> {
     of.hosts.resolve(&subject.hosts).map_err(|error| Error {
         place: format!("tenant[{tenant}].hosts"),
         ..error
     })
-}
-
-/// What is promised to those who send from a host, or to it, must fit its link. Links inside the fabric aren't
-/// looked at: which tenants meet there depends on the ways that messages take.
-fn guarantees(subject: &Subject<'_>) -> Check {
-    let links = link_rates(subject);
-    let mut promised = vec![Rate::ZERO; links.len()];
-    for (i, tenant) in subject.scenario.tenant.iter().enumerate() {
-        let Some(guarantee) = tenant.guarantee else {
-            continue;
-        };
-        let place = format!("tenant[{i}].guarantee");
-        if guarantee == Rate::ZERO {
-            let hint = "leave it out to promise nothing";
-            return fail(place, "is 0, expected a rate above 0", hint);
-        }
-        for host in hosts(subject, i, tenant)? {
-            let sum = &mut promised[host.index()];
-            *sum = Rate::from_bps(sum.as_bps().saturating_add(guarantee.as_bps()));
-            let link = links[host.index()];
-            if *sum > link {
-                let message = format!(
-                    "with it {sum} are promised at host {host}, expected at most the {link} of its link"
-                );
-                return fail(place, message, "lower it, or name fewer hosts");
-            }
-        }
-    }
-    at_receivers(subject, &links)
-}
-
-/// A receiver divides its link by tenant, and a guarantee is for all that a tenant sends to it.
-fn at_receivers(subject: &Subject<'_>, links: &[Rate]) -> Check {
-    let mut promised = vec![Rate::ZERO; links.len()];
-    for (i, tenant) in subject.scenario.tenant.iter().enumerate() {
-        let Some(guarantee) = tenant.guarantee else {
-            continue;
-        };
-        for host in receivers(subject, i)? {
-            let Some((sum, link)) = promised.get_mut(host.index()).zip(links.get(host.index()))
-            else {
-                continue;
-            };
-            *sum = Rate::from_bps(sum.as_bps().saturating_add(guarantee.as_bps()));
-            if *sum > *link {
-                let message = format!(
-                    "with it {sum} are promised to those who send to host {host}, expected at most the \
-                     {link} of its link"
-                );
-                let hint = "lower it, or let the tenant send to other hosts";
-                return fail(format!("tenant[{i}].guarantee"), message, hint);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The hosts that a tenant's workloads send to, by WRITEs and SENDs.
-fn receivers(subject: &Subject<'_>, tenant: usize) -> Result<BTreeSet<NodeId>, Error> {
-    let scenario = subject.scenario;
-    let mut receivers = BTreeSet::new();
-    let numbered = scenario.workload.iter().enumerate();
-    let mine = |workload: &Workload| {
-        tenant_of(&scenario.tenant, workload).is_some_and(|number| number.index() == tenant)
-    };
-    for (index, workload) in numbered.filter(|(_, workload)| mine(workload)) {
-        // What a set says wrongly is refused where workloads are checked.
-        let resolved = |set: &HostSet| set.resolve(&subject.hosts).unwrap_or_default();
-        match workload {
-            Workload::Poisson { destinations, .. } => receivers.extend(resolved(destinations)),
-            Workload::KeyValue { servers, .. } => receivers.extend(resolved(servers)),
-            Workload::Incast {
-                receiver: Some(host),
-                ..
-            } => receivers.extend([NodeId::new(*host)]),
-            Workload::Flows { flow, .. } => {
-                let read = subject.inputs.flows.get(index).and_then(Option::as_ref);
-                let flows = read.unwrap_or(flow).iter();
-                receivers.extend(flows.map(|flow| NodeId::new(flow.destination)));
-            }
-            _ => receivers.extend(
-                workload
-                    .hosts()
-                    .map(|(_, set)| resolved(set))
-                    .unwrap_or_default(),
-            ),
-        }
-    }
-    Ok(receivers)
-}
-
-/// By node, the rate of its slowest link.
-fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
-    let mut rates = vec![Rate::from_bps(u64::MAX); subject.fabric.nodes as usize];
-    for link in &subject.fabric.links {
-        for node in [link.a, link.b] {
-            let rate = &mut rates[node as usize];
-            *rate = link.rate.min(*rate);
-        }
-    }
-    rates
 }
 
 /// The hosts that a workload may use, `None` if it may use all.
