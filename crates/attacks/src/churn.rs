@@ -4,7 +4,8 @@
 //! for its first round trips only: `bdps` says how long a pair is used. Not published; S2 rotates by one.
 
 use fairlane_fabric::MessageSpec;
-use fairlane_scenario::Error;
+use fairlane_scenario::{Attack, Error};
+use fairlane_units::Bytes;
 
 use crate::plan::Draft;
 use crate::rotation::{Chain, Rotation};
@@ -13,8 +14,13 @@ use crate::scene::{Scene, Window};
 /// Messages under way from each host: one arrives while the next is sent.
 const OUTSTANDING: u32 = 2;
 
+/// What goes to one destination before the next.
+pub(crate) fn size(attack: &Attack, bdp: Bytes) -> Bytes {
+    bdp * u64::from(attack.bdps.unwrap_or(1))
+}
+
 pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Result<(), Error> {
-    let size = scene.trip.bdp * u64::from(scene.attack.bdps.unwrap_or(1));
+    let size = size(scene.attack, scene.trip.bdp);
     let outstanding = scene.attack.outstanding.unwrap_or(OUTSTANDING);
     let count = scene.pieces(window, size, outstanding)?;
     for source in &scene.sources {

@@ -66,7 +66,7 @@ pub use plan::Plan;
 pub use rings::Rings;
 pub use scene::Window;
 pub use suite::{Role, Run, Suite, Watch};
-pub use verdict::{Estimate, Row, Subject, Trial, verdict};
+pub use verdict::{Estimate, Row, Subject, Trial, notes_of, verdict};
 
 /// The messages of a scenario with its attack carried out, in order of start. Attacks that aren't made of
 /// messages alone need the rest of the [`Plan`].

@@ -19,6 +19,8 @@ pub struct Measurement {
     pub placed: Bytes,
     /// The same rate of all other tenants together.
     pub victims_goodput: Rate,
+    /// The attacker's part of what all get over its part by weight.
+    pub weight_share: Option<f64>,
     /// What the attacker has posted.
     pub posts: Posts,
     /// The attacker's jobs by number.
@@ -29,6 +31,10 @@ pub struct Measurement {
     pub victim_messages: usize,
     /// Slowdown of all tenants' messages below one bandwidth-delay product.
     pub short: Option<Spread>,
+    /// Pause frames received.
+    pub pauses: u64,
+    /// Packets lost.
+    pub drops: u64,
 }
 
 /// When, from where and to where a tenant has posted.
@@ -72,11 +78,14 @@ impl Measurement {
             goodput: rate(placed, span),
             placed,
             victims_goodput: rate(others, span),
+            weight_share: weight_share(results, attacker),
             posts: Posts::of(results, attacker),
             jobs,
             victim_messages: slowdowns.len(),
             victims: Spread::of(slowdowns),
             short: Spread::of(self::slowdowns(results, short)),
+            pauses: results.signals.pauses.count,
+            drops: results.totals.dropped.packets,
         }
     }
 }
@@ -102,6 +111,15 @@ fn placed(results: &Results, wanted: impl Fn(usize) -> bool) -> Bytes {
     let numbered = results.tenants.iter().enumerate();
     let theirs = numbered.filter(|(number, _)| wanted(*number));
     theirs.map(|(_, tenant)| tenant.placed).sum()
+}
+
+/// A tenant's part of the payload placed at receivers, over its part by weight; nothing if none is.
+fn weight_share(results: &Results, tenant: TenantId) -> Option<f64> {
+    let tenants = &results.tenants;
+    let own = tenants.get(tenant.index())?;
+    let weights: f64 = tenants.iter().map(|one| one.weight).sum();
+    let all = placed(results, |_| true).as_f64();
+    (all > 0.0).then(|| own.placed.as_f64() / all * weights / own.weight)
 }
 
 /// Bytes over time; zero in no time.

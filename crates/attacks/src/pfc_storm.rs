@@ -8,13 +8,19 @@ use fairlane_scenario::{Error, Loaded, PauseFault};
 use fairlane_units::{NodeId, Time};
 
 use crate::plan::Draft;
-use crate::scene::{Scene, Window};
+use crate::scene::{Scene, Window, error_at};
 
 pub(crate) fn add(
     scene: &Scene<'_>,
     window: Window,
     (draft, loaded): (&mut Draft, &mut Loaded),
 ) -> Result<(), Error> {
+    let pause = scene.attack.pause.unwrap_or_else(|| window.span());
+    if let Some(period) = scene.attack.period.filter(|period| *period <= pause) {
+        let message = format!("is {period}, expected more than one pause, {pause}");
+        let hint = "leave period out for a single pause, or write shorter ones";
+        return Err(error_at("period", message, hint));
+    }
     let last = scene.own.last().copied().unwrap_or_default();
     let host = scene.attack.host.map_or(last, NodeId::new);
     let senders = scene.own.iter().filter(|sender| **sender != host);
@@ -25,7 +31,7 @@ pub(crate) fn add(
             host: host.get(),
             class: scene.class(),
             start: window.start - Time::ZERO,
-            duration: scene.attack.pause.unwrap_or_else(|| window.span()),
+            duration: pause,
             period: scene.attack.period,
         });
     }

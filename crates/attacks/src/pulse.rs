@@ -25,8 +25,10 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Resul
         .period
         .unwrap_or_else(|| increase_interval(scene))
         .max(Duration::from_ps(1));
-    // Whole periods, so that the same bytes have as long to arrive as honestly.
-    let bursts = (window.span().as_ps() / period.as_ps()).max(1);
+    // Whole periods, so that the same bytes have as long to arrive as honestly; of one that is longer than the
+    // window, the window.
+    let period = period.min(window.span());
+    let bursts = window.span().as_ps() / period.as_ps();
     let parts = if scene.attack.honest { PARTS } else { 1 };
     scene.check_count("period", bursts.saturating_mul(parts))?;
     let sizes = split(scene.piece(), parts);

@@ -128,16 +128,25 @@ impl<'a> Scene<'a> {
             (None, None) => self.last_due(),
         };
         if end <= start {
-            let message = format!(
-                "is missing: the attack begins at {start}, and what is there ends at {end}"
-            );
-            let hint = "write how long it goes on, such as duration = \"5ms\"";
-            return Err(error_at("duration", message, hint));
+            return Err(self.no_window(start, end));
         }
         Ok(Window {
             start: Time::ZERO + start,
             end: Time::ZERO + end,
         })
+    }
+
+    /// Why there is no time for the attack between its start and what ends it.
+    fn no_window(&self, start: Duration, end: Duration) -> Error {
+        if let Some(stop) = self.scenario.stop.filter(|stop| *stop <= start) {
+            let message = format!("is {start}, but the run stops at {stop}");
+            return error_at("start", message, "begin earlier, or let the run stop later");
+        }
+        let message = format!(
+            "is missing: the attack begins at {start}, and the last message of a workload is due at {end}"
+        );
+        let hint = "write how long it goes on, such as duration = \"5ms\"";
+        error_at("duration", message, hint)
     }
 
     /// When the last message of a workload is due, or the last operation begins.

@@ -2,11 +2,12 @@
 
 use fairlane_congestion::Scope;
 use fairlane_drum::Workers as _;
-use fairlane_fabric::{Control, Results, messages, metrics};
+use fairlane_fabric::{Control, Results, base_round_trip, messages, metrics};
 use fairlane_scenario::{Attack, AttackKind, Error, HostSet, Loaded, Workload, validate};
 use fairlane_threads::Threads;
-use fairlane_units::{Duration, NodeId, TenantId, Time};
+use fairlane_units::{Duration, NodeId, Rate, TenantId, Time};
 
+use crate::churn;
 use crate::measure::{self, Measurement};
 use crate::plan::Plan;
 use crate::scene::host_rates;
@@ -76,7 +77,7 @@ impl Watch for () {
     }
 }
 
-/// A run, and what came out.
+/// A run, and what came out. Of a paced run that can't be, why.
 struct Task {
     run: Run,
     attack: Option<Attack>,
@@ -90,6 +91,18 @@ struct Outcome {
 }
 
 impl Suite {
+    /// The scopes that the scenarios can't have, and why.
+    pub fn refused_scopes(&self) -> Vec<(Scope, Error)> {
+        let refusal = |scope: Scope| {
+            let mut scenarios = self.scenarios.iter();
+            scenarios.find_map(|loaded| check_scope(loaded, scope).err())
+        };
+        let scopes = self.scopes.iter().copied();
+        scopes
+            .filter_map(|scope| Some((scope, refusal(scope)?)))
+            .collect()
+    }
+
     /// The attacks that can't be tried, by number, and why.
     ///
     /// # Errors
@@ -113,13 +126,7 @@ impl Suite {
             |loaded: &Loaded, attack: &Attack| Plan::new(&self.changed(loaded, Some(attack))?);
         let tried = self.scenarios.iter().flat_map(|loaded| {
             (0..self.seeds.max(1)).flat_map(move |seed| {
-                [true, false].map(|honest| {
-                    let attack = Attack {
-                        honest,
-                        ..attack.clone()
-                    };
-                    plan(&seeded(loaded, seed), &attack)
-                })
+                [true, false].map(|honest| plan(&seeded(loaded, seed), &honestly(attack, honest)))
             })
         });
         tried.filter_map(Result::err).next()
@@ -129,16 +136,21 @@ impl Suite {
     /// depend on `threads`. Figures that a run can't give are left out of its row.
     ///
     /// # Errors
-    /// If a run can't be built, if its results contradict themselves, or if `watch` stops it.
+    /// If a scenario can't have one of the scopes, if a run can't be built, if its results contradict themselves,
+    /// or if `watch` stops it.
     pub fn run(&self, threads: Threads, watch: &dyn Watch) -> Result<Vec<Row>, Error> {
         for loaded in &self.scenarios {
             self.check_victims(loaded)?;
         }
+        if let Some((_, error)) = self.refused_scopes().into_iter().next() {
+            return Err(error);
+        }
         let mut tasks = self.first_tasks();
         self.simulate(&mut tasks, 0, (threads, watch))?;
-        let mut paced = self.paced_tasks(&tasks);
+        let (mut paced, mut unpaced) = self.paced_tasks(&tasks);
         self.simulate(&mut paced, tasks.len(), (threads, watch))?;
         tasks.append(&mut paced);
+        tasks.append(&mut unpaced);
         Ok(self.rows(&tasks))
     }
 
@@ -223,19 +235,16 @@ impl Suite {
                 ..run
             };
             if !attack.is_transform() {
-                let honest = Attack {
-                    honest: true,
-                    ..attack.clone()
-                };
-                tasks.push(Task::new(run(Role::Honest), Some(honest)));
+                tasks.push(Task::new(run(Role::Honest), Some(honestly(attack, true))));
             }
-            tasks.push(Task::new(run(Role::Attack), Some(attack.clone())));
+            // Whatever the scenario says: its `honest` is for single runs.
+            tasks.push(Task::new(run(Role::Attack), Some(honestly(attack, false))));
         }
     }
 
-    /// For each attack that rotates destinations, as much to random ones.
-    fn paced_tasks(&self, done: &[Task]) -> Vec<Task> {
-        let mut tasks = Vec::new();
+    /// For each attack that rotates destinations, as much to random ones; and apart, those that can't be.
+    fn paced_tasks(&self, done: &[Task]) -> (Vec<Task>, Vec<Task>) {
+        let (mut tasks, mut failed) = (Vec::new(), Vec::new());
         for task in done {
             let Some(attack) = task
                 .attack
@@ -251,15 +260,26 @@ impl Suite {
                 role: Role::Paced,
                 ..task.run
             };
-            if let Some(paced) = self.paced(run, attack, measured) {
-                tasks.push(Task::new(run, Some(paced)));
+            match self.paced(run, attack, measured) {
+                Ok(paced) => tasks.push(Task::new(run, Some(paced))),
+                Err(error) => failed.push(Task {
+                    outcome: Some(Err(error)),
+                    ..Task::new(run, None)
+                }),
             }
         }
-        tasks
+        (tasks, failed)
     }
 
-    /// The honest tenant that sends as much as `attack` did to random destinations; nothing if that was nothing.
-    fn paced(&self, run: Run, attack: &Attack, measured: &Measurement) -> Option<Attack> {
+    /// The honest tenant that sends as much as `attack` did to random destinations, in messages of its size.
+    ///
+    /// # Errors
+    /// If that was nothing, or the scenario can't have it.
+    fn paced(&self, run: Run, attack: &Attack, measured: &Measurement) -> Result<Attack, Error> {
+        if measured.placed.is_zero() {
+            let hint = "let it go on for longer";
+            return Err(Error::new("attack", "nothing of it arrived", hint));
+        }
         let loaded = seeded(&self.scenarios[run.scenario], run.seed);
         let posts = &measured.posts;
         let hosts = (posts.sources.len() as u64).max(1);
@@ -267,12 +287,16 @@ impl Suite {
             rate: Some(measured.goodput / hosts),
             ..attack.of_kind(AttackKind::Paced)
         };
+        if attack.kind == AttackKind::Churn {
+            paced.piece = Some(churn::size(attack, base_round_trip(&loaded)?.bdp));
+        }
         if attack.is_transform() {
             // What arrived, in the time in which it was posted.
             let rates = host_rates(&loaded);
             let line = posts.sources.iter().map(|host| rates[host.index()]).min();
+            let line = line.unwrap_or_default().max(Rate::from_bps(1));
             let span = posts.last - posts.first;
-            let needed = (measured.placed / hosts).serialization(line.filter(|it| !it.is_zero())?);
+            let needed = (measured.placed / hosts).serialization(line);
             let span = span.max(needed).max(Duration::from_us(1));
             paced.rate = Some(measure::rate(measured.placed, span) / hosts);
             paced.start = Some(posts.first - Time::ZERO);
@@ -280,9 +304,8 @@ impl Suite {
             paced.sources = Some(set(&posts.sources));
             paced.destinations = Some(set(&posts.destinations));
         }
-        let changed = self.changed(&loaded, Some(&paced)).ok()?;
-        Plan::new(&changed).ok()?;
-        Some(paced)
+        Plan::new(&self.changed(&loaded, Some(&paced))?)?;
+        Ok(paced)
     }
 
     fn simulate(
@@ -367,7 +390,7 @@ fn trial(
     tasks: &[Task],
     (scenario, scope, seed, attack): (usize, Scope, u32, usize),
 ) -> Option<Trial<'_>> {
-    let find = |scope, attack, role| {
+    let task = |scope, attack, role| {
         let run = Run {
             scenario,
             scope,
@@ -375,8 +398,10 @@ fn trial(
             attack,
             role,
         };
-        tasks.iter().find(|task| task.run == run)?.outcome()
+        tasks.iter().find(|task| task.run == run)
     };
+    let find = |scope, attack, role| task(scope, attack, role)?.outcome();
+    let paced = task(scope, Some(attack), Role::Paced);
     let plain = find(scope, None, Role::Plain)?;
     let attacked = find(scope, Some(attack), Role::Attack)?;
     let honest = find(scope, Some(attack), Role::Honest).unwrap_or(plain);
@@ -384,7 +409,8 @@ fn trial(
         attack: &attacked.measurement,
         cut: &attacked.cut,
         honest: &honest.measurement,
-        paced: find(scope, Some(attack), Role::Paced).map(|it| &it.measurement),
+        paced: paced.and_then(Task::measurement),
+        unpaced: paced.and_then(Task::failure),
         plain: &plain.measurement,
         plain_qp: &find(Scope::Qp, None, Role::Plain)?.measurement,
     })
@@ -406,6 +432,10 @@ impl Task {
     fn measurement(&self) -> Option<&Measurement> {
         Some(&self.outcome()?.measurement)
     }
+
+    fn failure(&self) -> Option<&Error> {
+        self.outcome.as_ref()?.as_ref().err()
+    }
 }
 
 /// Whether an attack lives from changing destinations.
@@ -414,6 +444,21 @@ const fn rotates(kind: AttackKind) -> bool {
         kind,
         AttackKind::ShuffledOverlay | AttackKind::Churn | AttackKind::RotatingIncast
     )
+}
+
+/// The attack, or what its hosts do honestly instead.
+fn honestly(attack: &Attack, honest: bool) -> Attack {
+    Attack {
+        honest,
+        ..attack.clone()
+    }
+}
+
+/// Whether a scenario can have a scope.
+fn check_scope(loaded: &Loaded, scope: Scope) -> Result<(), Error> {
+    let mut scenario = loaded.scenario.clone();
+    scenario.congestion.scope = scope;
+    validate(&scenario, &loaded.inputs)
 }
 
 fn set(hosts: &[NodeId]) -> HostSet {

@@ -1,12 +1,17 @@
 //! Whether an attack pays, and what it does to others: a row of the verdict table.
 
 use fairlane_fabric::metrics::Spread;
+use fairlane_scenario::Error;
 use fairlane_units::Rate;
 use serde::Serialize;
 
 use crate::jobs::goodput;
 use crate::measure::Measurement;
 
+/// Fewer victims' messages than this say little about their tail.
+const ENOUGH: usize = 10_000;
+/// Of fewer messages than this the 99.9th percentile is the greatest.
+const LEAST_FOR_P999: usize = 1000;
 /// An attack is secured against if it gains no more than this, and victims' 99th percentile grows by no more.
 const BAR: f64 = 1.1;
 
@@ -21,6 +26,8 @@ pub struct Trial<'a> {
     pub honest: &'a Measurement,
     /// Messages to random destinations at the attack's goodput, for attacks that rotate destinations.
     pub paced: Option<&'a Measurement>,
+    /// Why there is no paced run, if one was wanted.
+    pub unpaced: Option<&'a Error>,
     /// The scenario without any attack.
     pub plain: &'a Measurement,
     /// The same under scope `qp`.
@@ -171,6 +178,14 @@ pub struct Row {
     pub victims_gbps: Option<f64>,
     /// The same in the honest run.
     pub victims_honest_gbps: Option<f64>,
+    /// The attacker's part of what all get under attack over its part by weight, mean over seeds.
+    pub weight_share: Option<f64>,
+    /// Pause frames under attack, mean over seeds.
+    pub pauses: Option<f64>,
+    /// Packets lost under attack.
+    pub drops: Option<f64>,
+    /// What a reader should know of these figures.
+    pub notes: Vec<String>,
 }
 
 /// What a row is about.
@@ -201,16 +216,26 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
     let gbps = |pick: &dyn Fn(&Trial<'_>) -> Option<Rate>| {
         over(&|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
     };
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
+    let number = |pick: &dyn Fn(&Trial<'_>) -> u64| over(&|trial| Some(pick(trial) as f64)).mean;
     let count = |pick: &dyn Fn(&Trial<'_>) -> usize| trials.iter().map(pick).sum::<usize>();
     let gain = over(&|trial| trial.gain());
-    let (p99, p999) = (victims(|it| it.p99), victims(|it| it.p999));
+    let victim_messages = count(&|trial| trial.attack.victim_messages);
+    let tail = |estimate: Estimate| match victim_messages < LEAST_FOR_P999 {
+        true => Estimate::default(),
+        false => estimate,
+    };
+    let (p99, p999) = (victims(|it| it.p99), tail(victims(|it| it.p999)));
     let paced_p99 = paced(|it| it.p99);
     let penalty_p999 = penalty(|it| it.p999);
     let (decided_by, harm) = match subject.rotates {
-        true => ("paced", paced_p99.mean),
-        false => ("honest", p99.mean),
+        true => ("paced", paced_p99),
+        false => ("honest", p99),
     };
-    let within = |figure: Option<f64>| figure.is_some_and(|figure| figure <= BAR);
+    // A seed without a figure could be the one that fails.
+    let within = |figure: Estimate| {
+        figure.count == trials.len() && figure.mean.is_some_and(|figure| figure <= BAR)
+    };
     Row {
         attack: subject.attack,
         scope: subject.scope,
@@ -219,10 +244,10 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         victims_p99_ratio: p99.mean,
         victims_p999_ratio: p999.mean,
         short_flow_penalty: penalty_p999.mean,
-        secure: within(gain.mean) && within(harm),
+        secure: within(gain) && within(harm),
         decided_by,
         seeds: trials.len(),
-        victim_messages: count(&|trial| trial.attack.victim_messages),
+        victim_messages,
         gain_ci: gain.half_width,
         gain_n: gain.count,
         jobs: count(&|trial| trial.cut.len()),
@@ -238,14 +263,75 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         victims_p99_vs_paced: paced_p99.mean,
         victims_p99_vs_paced_ci: paced_p99.half_width,
         victims_p99_vs_paced_n: paced_p99.count,
-        victims_p999_vs_paced: paced(|it| it.p999).mean,
+        victims_p999_vs_paced: tail(paced(|it| it.p999)).mean,
         victims_p99: over(&|trial| Some(trial.attack.victims.as_ref()?.p99)).mean,
         goodput_gbps: gbps(&|trial| Some(trial.attack.goodput)),
         honest_gbps: gbps(&|trial| Some(trial.honest.goodput)),
         paced_gbps: gbps(&|trial| Some(trial.paced?.goodput)),
         victims_gbps: gbps(&|trial| Some(trial.attack.victims_goodput)),
         victims_honest_gbps: gbps(&|trial| Some(trial.honest.victims_goodput)),
+        weight_share: over(&|trial| trial.attack.weight_share).mean,
+        pauses: number(&|trial| trial.attack.pauses),
+        drops: number(&|trial| trial.attack.drops),
+        notes: notes(trials, (victim_messages, gain, harm)),
     }
+}
+
+/// What a reader should know: which figures are missing and why, and how many messages the others are of.
+fn notes(trials: &[Trial<'_>], (victims, gain, harm): (usize, Estimate, Estimate)) -> Vec<String> {
+    let of = trials.len();
+    let mut notes = Vec::new();
+    let failed: Vec<&Error> = trials.iter().filter_map(|trial| trial.unpaced).collect();
+    if let Some(Error { place, message, .. }) = failed.first() {
+        let count = failed.len();
+        notes.push(format!(
+            "no paced run with {count} of {of} seeds: {place}: {message}"
+        ));
+    }
+    for (name, figure) in [("gain", gain), ("victims' p99", harm)] {
+        if figure.count < of {
+            let missing = of - figure.count;
+            notes.push(format!(
+                "not secure without a {name} from every seed: {missing} of {of} have none"
+            ));
+        }
+    }
+    if victims < LEAST_FOR_P999 {
+        notes.push(format!(
+            "fewer than {LEAST_FOR_P999} messages of victims: no p99.9, and an uncertain p99"
+        ));
+    } else if victims < ENOUGH {
+        notes.push(format!(
+            "fewer than {ENOUGH} messages of victims: their tail is uncertain"
+        ));
+    }
+    notes
+}
+
+/// The notes of rows, each once with the rows that it is of.
+pub fn notes_of(rows: &[Row]) -> Vec<String> {
+    // Rows that are named before the others are counted.
+    const NAMED: usize = 3;
+    let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows {
+        for note in &row.notes {
+            let name = format!("{} under {} and {}", row.attack, row.scope, row.controller);
+            match notes.iter_mut().find(|(other, _)| other == note) {
+                Some((_, names)) => names.push(name),
+                None => notes.push((note, vec![name])),
+            }
+        }
+    }
+    let text = |(note, names): (&str, Vec<String>)| {
+        let count = names.len();
+        let named = names[..count.min(NAMED)].join(", ");
+        match count.saturating_sub(NAMED) {
+            _ if count == rows.len() && count > 1 => format!("all rows: {note}"),
+            0 => format!("{named}: {note}"),
+            more => format!("{named} and {more} more: {note}"),
+        }
+    };
+    notes.into_iter().map(text).collect()
 }
 
 fn ratio(one: &Option<Spread>, other: &Option<Spread>, pick: fn(&Spread) -> f64) -> Option<f64> {

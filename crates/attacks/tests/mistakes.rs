@@ -123,6 +123,22 @@ fn messages_are_counted_before_they_are_made() {
 }
 
 #[test]
+fn times_that_leave_none_for_the_attack() {
+    let late = "kind = \"churn\", start = \"2ms\", duration = \"1ms\"";
+    let text = format!("attack = {{ {late} }}\n{}", star(8, 4));
+    let error = refused(&text, &["stop=\"1ms\""]);
+    assert_eq!(error.place, "attack.start");
+    assert!(error.message.contains("2ms") && error.message.contains("1ms"));
+    let storm = |keys: &str| {
+        let storm = format!("kind = \"pfc-storm\", duration = \"1ms\", {keys}");
+        let error = refused(&format!("attack = {{ {storm} }}\n{}", star(8, 4)), &[]);
+        assert_eq!(error.place, "attack.period", "{error}");
+    };
+    storm("pause = \"50us\", period = \"50us\"");
+    storm("period = \"50us\"");
+}
+
+#[test]
 fn storms_without_pauses() {
     let text = format!(
         "attack = {{ kind = \"pfc-storm\", duration = \"1ms\" }}\n{}",

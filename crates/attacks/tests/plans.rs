@@ -331,6 +331,19 @@ fn pulses_and_what_is_sent_instead_are_the_same_bytes_in_whole_periods() {
 }
 
 #[test]
+fn of_a_pulse_whose_period_doesn_t_pass_everything_is_sent_honestly_too() {
+    let sent = |honest: bool| {
+        let attack = format!("kind = \"pulse\", period = \"1s\", honest = {honest}");
+        own(&attack)
+    };
+    let (pulses, evenly) = (sent(false), sent(true));
+    assert_eq!(evenly.messages.len(), 8 * pulses.messages.len());
+    let window = evenly.window.unwrap();
+    let last = evenly.messages.last().unwrap().start;
+    assert!(last < window.end && last > window.start + window.span() / 4 * 3);
+}
+
+#[test]
 fn pulses_leave_windows_time_to_recover() {
     // HPCC has no period; bursts of one bandwidth-delay product come every eight round trips.
     let starts = |algorithm: &str| {

@@ -119,6 +119,103 @@ fn runs_are_shared_and_scope_qp_is_always_there_for_comparison() {
 }
 
 #[test]
+fn an_attack_that_the_scenario_runs_honestly_attacks_all_the_same() {
+    let verdicts = |honest: bool| {
+        let attack = |kind| Attack {
+            honest,
+            ..Attack::new(kind)
+        };
+        let suite = Suite {
+            attacks: vec![attack(AttackKind::Parallel), attack(AttackKind::Churn)],
+            seeds: 1,
+            ..suite(&[], &[Scope::Qp])
+        };
+        suite.run(Threads::new(2), &()).unwrap()
+    };
+    let rows = verdicts(true);
+    assert!(rows[0].gain.unwrap() > 1.3, "{:?}", rows[0]);
+    assert_eq!(rows, verdicts(false));
+}
+
+#[test]
+fn scopes_that_a_scenario_can_t_have_are_refused_before_anything_runs() {
+    let notes = Notes::default();
+    let suite = Suite {
+        scenarios: vec![loaded(&scenario(), &["profile=\"hpcc-ns3\""])],
+        ..suite(&[AttackKind::Parallel], &[Scope::Qp, Scope::Pair])
+    };
+    let refused = suite.refused_scopes();
+    let scopes: Vec<Scope> = refused.iter().map(|(scope, _)| *scope).collect();
+    assert_eq!(scopes, [Scope::Pair]);
+    let error = suite.run(Threads::new(1), &notes).unwrap_err();
+    assert_eq!(error.place, "congestion.scope");
+    assert!(notes.0.into_inner().unwrap().is_empty());
+}
+
+#[test]
+fn rows_count_pauses_and_drops_and_know_parts_by_weight() {
+    // Headroom and reserve take 300 kB; marks begin at 400 kB.
+    let small = ["switch.buffer=\"400kB\"", "tenant.1.weight=3"];
+    let row = |set: &[&str]| {
+        let suite = Suite {
+            scenarios: vec![loaded(&scenario(), &[&small, set].concat())],
+            seeds: 1,
+            ..suite(&[AttackKind::Parallel], &[Scope::Qp])
+        };
+        suite.run(Threads::new(2), &()).unwrap().remove(0)
+    };
+    let lossless = row(&[]);
+    assert!(lossless.pauses.unwrap() > 0.0 && lossless.drops == Some(0.0));
+    let lossy = row(&["switch.pfc.enabled=false"]);
+    assert!(lossy.pauses == Some(0.0) && lossy.drops.unwrap() > 0.0);
+    for row in [lossless, lossy] {
+        let (red, blue) = (row.goodput_gbps.unwrap(), row.victims_gbps.unwrap());
+        let share = row.weight_share.unwrap();
+        assert!((share - 4.0 * red / (red + blue)).abs() < 1e-6, "{row:?}");
+    }
+}
+
+/// Sizes of red's messages of paced runs.
+#[derive(Default)]
+struct Sizes(Mutex<Vec<u64>>);
+
+impl Watch for Sizes {
+    fn begin(&self, _run: &Run, _number: usize, _of: usize) {}
+
+    fn ended(&self, run: &Run, plan: &Plan, results: &Results) {
+        let red = plan.messages.iter().filter(|m| m.tenant.get() == 0);
+        if run.role == Role::Paced {
+            let bdp = results.totals.bdp.get();
+            self.0
+                .lock()
+                .unwrap()
+                .extend(red.map(|message| message.size.get() / bdp));
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn the_paced_control_of_churn_sends_messages_of_its_size() {
+    let churn = Attack {
+        bdps: Some(6),
+        ..Attack::new(AttackKind::Churn)
+    };
+    let suite = Suite {
+        attacks: vec![churn],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let sizes = Sizes::default();
+    suite.run(Threads::new(1), &sizes).unwrap();
+    let sizes = sizes.0.into_inner().unwrap();
+    assert!(!sizes.is_empty() && sizes.iter().all(|size| *size == 6));
+}
+
+#[test]
 fn rows_don_t_depend_on_threads() {
     let suite = suite(&[AttackKind::Staggered], &[Scope::Qp, Scope::None]);
     let [one, three] = [1, 3].map(|count| suite.run(Threads::new(count), &()).unwrap());
@@ -202,6 +299,7 @@ fn an_attack_that_gets_nothing_through_leaves_the_rest_alone() {
         (Some(0.0), None)
     );
     assert_eq!((rows[0].gain, rows[0].secure), (None, false));
+    assert!(rows[0].notes[0].contains("nothing of it arrived"));
     assert!(rows[1].gain.is_some());
 }
 

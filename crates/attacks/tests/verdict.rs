@@ -1,8 +1,9 @@
 //! Verdicts from measurements.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-use fairlane_attacks::{Estimate, Job, Measurement, Subject, Trial, verdict};
+use fairlane_attacks::{Estimate, Job, Measurement, Subject, Trial, notes_of, verdict};
 use fairlane_fabric::metrics::Spread;
+use fairlane_scenario::Error;
 use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 
 /// Victims and short messages all at one slowdown, the attacker at a goodput.
@@ -22,6 +23,7 @@ fn trial<'a>(attack: &'a Measurement, honest: &'a Measurement) -> Trial<'a> {
         cut: &[],
         honest,
         paced: None,
+        unpaced: None,
         plain: honest,
         plain_qp: honest,
     }
@@ -72,8 +74,18 @@ fn harm_beside_a_paced_tenant_decides_where_there_is_one() {
         paced: None,
         ..trial
     };
-    let row = verdict(subject, &[trial, alone]);
+    // Nor is it one if only some of the seeds have it.
+    let error = Error::new("attack.rate", "is too low", "");
+    let failed = Trial {
+        unpaced: Some(&error),
+        ..alone
+    };
+    let row = verdict(subject, &[trial, failed]);
     assert_eq!((row.victims_p99_vs_paced_n, row.gain_n), (1, 2));
+    assert!(!row.secure && row.victims_p99_vs_paced.unwrap() < 1.1);
+    let reason = "no paced run with 1 of 2 seeds: attack.rate: is too low";
+    assert_eq!(row.notes[0], reason);
+    assert!(notes_of(&[row])[0].ends_with(reason));
     let row = verdict(subject, &[alone]);
     assert!(!row.secure && row.decided_by == "paced" && row.victims_p99_vs_paced.is_none());
 }
@@ -152,6 +164,36 @@ fn no_victims_is_no_security() {
     };
     let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
     assert!(!row.secure && row.victims_p99_ratio.is_none());
+}
+
+#[test]
+fn a_seed_without_a_gain_is_no_security() {
+    let (honest, nothing) = (measured(40, 1.0), measured(0, 1.0));
+    let fine = trial(&honest, &honest);
+    assert!(verdict(SUBJECT, &[fine, fine]).secure);
+    let row = verdict(SUBJECT, &[fine, trial(&honest, &nothing)]);
+    assert_eq!((row.gain, row.gain_n), (Some(1.0), 1));
+    assert!(!row.secure && row.notes[0].contains("gain"), "{row:?}");
+}
+
+#[test]
+fn tails_of_few_messages_are_left_out_or_called_uncertain() {
+    for (messages, tail, words) in [
+        (499, None, "no p99.9"),
+        (500, Some(1.0), "uncertain"),
+        (5000, Some(1.0), ""),
+    ] {
+        let measured = Measurement {
+            victim_messages: messages,
+            ..measured(40, 1.0)
+        };
+        let one = trial(&measured, &measured);
+        let row = verdict(SUBJECT, &[one, one]);
+        assert_eq!(row.victims_p999_ratio, tail, "{messages}");
+        assert_eq!(row.victims_p99_ratio, Some(1.0));
+        assert_eq!(row.notes.len(), usize::from(!words.is_empty()));
+        assert!(row.notes.iter().all(|note| note.contains(words)), "{row:?}");
+    }
 }
 
 #[test]

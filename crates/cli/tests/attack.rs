@@ -139,10 +139,14 @@ fn the_congestion_control_and_the_attacker_can_be_chosen() {
 fn what_there_is_not_is_refused_with_what_there_is() {
     let case = case();
     for (arguments, found, hint) in [
-        ("--attack nonsense", "no attack \"nonsense\"", "nic-hog"),
+        (
+            "--attack nonsense",
+            "--attack: there is no attack \"nonsense\"",
+            "nic-hog",
+        ),
         (
             "--scope nonsense",
-            "no scope \"nonsense\"",
+            "--scope: there is no scope \"nonsense\"",
             "destination-unsplit",
         ),
         (
@@ -160,6 +164,23 @@ fn what_there_is_not_is_refused_with_what_there_is() {
         assert!(after.contains(hint), "{words}");
         assert!(words.ends_with("--- exit 2\n"), "{words}");
     }
+}
+
+#[test]
+fn scopes_that_a_profile_lacks_are_refused_or_left_out() {
+    // The profile has whole nanoseconds only, and arrivals at random times haven't.
+    let flows = DUEL.split("[[workload]]\nkind = \"poisson\"").next();
+    let case = Case::with("flows.toml", flows.expect("what is before it"));
+    let arguments = "attack flows.toml --quiet --seeds 1 --attack parallel --set profile=hpcc-ns3";
+    let words = case.transcript(&format!("{arguments} --scope pair"));
+    assert!(words.contains("congestion.scope: is \"pair\""), "{words}");
+    assert!(words.ends_with("--- exit 2\n"), "{words}");
+    let words = case.transcript(arguments);
+    assert!(words.contains("left out: scope tenant"), "{words}");
+    assert!(
+        words.contains("parallel") && words.ends_with("--- exit 0\n"),
+        "{words}"
+    );
 }
 
 #[test]

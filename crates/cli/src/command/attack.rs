@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairlane_attacks::{Job, Plan, Role, Row, Run, Suite, Watch};
+use fairlane_attacks::{Job, Plan, Role, Row, Run, Suite, Watch, notes_of};
 use fairlane_fabric::Results;
 use fairlane_units::Time;
 use serde::Serialize;
@@ -23,6 +23,9 @@ use crate::{print, table};
 
 /// The name of the verdict in a result directory; reports are listed apart.
 const VERDICT: &str = "verdict.json";
+
+/// In place of a name: every attack, or every scope.
+const ALL: &str = "all";
 
 /// The verdict as it is written.
 #[derive(Debug, Serialize)]
@@ -74,6 +77,9 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
         print::say(format_args!("results in {}", directory.display()));
     }
     say_basis(&rows);
+    for note in notes_of(&rows) {
+        print::say(format_args!("note: {note}"));
+    }
     match arguments.format {
         Format::Text => print::text(&text(&rows))?,
         Format::Json => print::json(&verdict)?,
@@ -81,7 +87,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the command line asks for, without attacks that the scenario can't have.
+/// What the command line asks for, without scopes and attacks that the scenario can't have.
 fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
     let scopes = scopes(&arguments.scope)?;
     let kinds = kinds(&arguments.attack)?;
@@ -113,8 +119,9 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
         scopes,
         seeds: arguments.seeds.into(),
     };
+    leave_out_scopes(&mut suite, &arguments.scope)?;
     let refused = suite.refused()?;
-    if arguments.attack != "all" || refused.len() == suite.attacks.len() {
+    if arguments.attack != ALL || refused.len() == suite.attacks.len() {
         if let Some((_, error)) = refused.into_iter().next() {
             return Err(error.into());
         }
@@ -130,14 +137,33 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
     Ok(suite)
 }
 
+/// Removes the scopes that the scenario can't have, if not just one is asked for.
+fn leave_out_scopes(suite: &mut Suite, asked: &str) -> Result<(), Failure> {
+    let refused = suite.refused_scopes();
+    if asked != ALL || refused.len() == suite.scopes.len() {
+        return match refused.into_iter().next() {
+            Some((_, error)) => Err(error.into()),
+            None => Ok(()),
+        };
+    }
+    for (scope, error) in refused {
+        suite.scopes.retain(|other| *other != scope);
+        print::say(format_args!(
+            "left out: scope {scope}: {}: {}",
+            error.place, error.message
+        ));
+    }
+    Ok(())
+}
+
 fn scopes(name: &str) -> Result<Vec<Scope>, Failure> {
-    if name == "all" {
+    if name == ALL {
         return Ok(Scope::ALL.to_vec());
     }
     let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
     let names = || Scope::ALL.map(Scope::name).join(", ");
     found.map(|scope| vec![scope]).ok_or_else(|| {
-        let failure = Failure::new(format!("there is no scope \"{name}\""));
+        let failure = Failure::new(format!("--scope: there is no scope \"{name}\""));
         failure.hint(format!("all, or one of {}", names()))
     })
 }
@@ -145,13 +171,13 @@ fn scopes(name: &str) -> Result<Vec<Scope>, Failure> {
 /// The kinds of a name; the honest control is no attack, and only tried by its own name.
 fn kinds(name: &str) -> Result<Vec<AttackKind>, Failure> {
     let mut all = AttackKind::ALL.to_vec();
-    if name == "all" {
+    if name == ALL {
         all.retain(|kind| *kind != AttackKind::Paced);
         return Ok(all);
     }
     let found = all.into_iter().find(|kind| kind.name() == name);
     found.map(|kind| vec![kind]).ok_or_else(|| {
-        let failure = Failure::new(format!("there is no attack \"{name}\""));
+        let failure = Failure::new(format!("--attack: there is no attack \"{name}\""));
         let names = AttackKind::ALL.map(AttackKind::name).join(", ");
         failure.hint(format!("all, or one of {names}"))
     })
