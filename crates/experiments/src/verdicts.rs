@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairlane_attacks::{Plan, Row, Run, Suite};
+use fairlane_attacks::{Plan, Row, Run, Suite, notes_of};
 use fairlane_fabric::Results;
 use fairlane_scenario::{Attack, Loaded};
 
@@ -15,7 +15,7 @@ use crate::{Settings, Watch};
 type Column = (&'static str, fn(&Row) -> Cell);
 
 /// Columns behind the name of a row.
-const COLUMNS: [Column; 29] = [
+const COLUMNS: [Column; 32] = [
     ("gain", |row| Cell::number(row.gain)),
     ("gain_ci", |row| Cell::number(row.gain_ci)),
     ("gain_n", |row| Cell::count(Some(row.gain_n))),
@@ -75,10 +75,13 @@ const COLUMNS: [Column; 29] = [
     ("victims_honest_gbps", |row| {
         Cell::number(row.victims_honest_gbps)
     }),
+    ("weight_share", |row| Cell::number(row.weight_share)),
     ("victims_p99", |row| Cell::number(row.victims_p99)),
     ("victim_messages", |row| {
         Cell::count(Some(row.victim_messages))
     }),
+    ("pauses", |row| Cell::number(row.pauses)),
+    ("drops", |row| Cell::number(row.drops)),
     ("seeds", |row| Cell::count(Some(row.seeds))),
     ("secure", |row| Cell::Count(row.secure.into())),
 ];
@@ -91,7 +94,7 @@ pub(crate) fn run(
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
     let mut rows = Rows::new(&columns());
-    let mut plots = Vec::new();
+    let (mut plots, mut notes) = (Vec::new(), Vec::new());
     for asked in &manifest.suites {
         let asked = match settings.quick {
             true => reduced(asked),
@@ -121,10 +124,18 @@ pub(crate) fn run(
             rows.push(name, COLUMNS.iter().map(|(_, pick)| pick(row)));
         }
         plots.push(plot(manifest, &asked, &verdicts));
+        let before = asked.name.iter().map(|name| format!("{name}: "));
+        let before: String = before.collect();
+        notes.extend(
+            notes_of(&verdicts)
+                .iter()
+                .map(|note| format!("{before}{note}")),
+        );
     }
     Ok(Outcome {
         rows,
         plots,
+        notes,
         ..Outcome::default()
     })
 }

@@ -69,6 +69,13 @@ fn every_experiment_runs_in_the_reduced_size() {
                 .measured
                 .is_some_and(|value| check.relation.holds(value, check.target));
             assert_eq!(check.pass, holds, "{}", check.name);
+            // What the reduced size can't tell is left out.
+            assert!(
+                check.measured.is_some(),
+                "{}: {}",
+                experiment.name,
+                check.name
+            );
         }
         assert!(
             outcome.plots.iter().any(|plot| svg(plot).is_some()),
@@ -120,6 +127,9 @@ fn checks_name_runs_and_columns_that_there_are() {
         "x-hpcc-qp-churn/gain",
         "x-hpcc-qp-churn-2/secure",
         "*/victim_messages",
+        "x-hpcc-qp-churn/pauses",
+        "x-hpcc-qp-churn/drops",
+        "x-hpcc-qp-churn/weight_share",
     ] {
         Manifest::parse(&suite(fine)).expect(fine);
     }
