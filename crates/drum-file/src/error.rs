@@ -44,6 +44,8 @@ impl From<fairlane_drum::Error> for Error {
         let (place, message) = text.split_once(": ").unwrap_or(("problem", &text));
         let word = place.split(['[', ' ']).next().unwrap_or_default();
         let place = match word {
+            // Rows of a network have no names but their numbers.
+            "row" if place.starts_with("row rows[") => place.replacen("row ", "inputs.", 1),
             "row" | "problem" | "application" => place.to_owned(),
             _ => format!("inputs.{place}"),
         };

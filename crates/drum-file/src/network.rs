@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairlane_drum::coupled::{
-    Choice, CoupledOptions, CoupledSolution, Flows, Indexed, Network, RowKind as Kind, Selection,
-    SharedRow, Source, solve_chosen,
+    Choice, CoupledOptions, CoupledSolution, Network, RowKind as Kind, Selection, SharedRow,
+    solve_chosen,
 };
 use fairlane_drum::{Fairness, Utility, Workers};
 
@@ -19,46 +19,6 @@ pub(crate) struct NetworkProblem {
     pub(crate) mode: Mode,
     selection: Option<Selection>,
     tolerance: f64,
-    minimum: Vec<f64>,
-    maximum: Vec<f64>,
-}
-
-/// A network whose flows have bounds.
-struct Bounded<'a> {
-    inner: Indexed<'a>,
-    problem: &'a NetworkProblem,
-}
-
-impl Source for Bounded<'_> {
-    fn hosts(&self) -> usize {
-        self.inner.hosts()
-    }
-
-    fn utility(&self) -> Utility {
-        self.inner.utility()
-    }
-
-    fn capacities(&self) -> &[f64] {
-        self.inner.capacities()
-    }
-
-    fn flows(&self, host: usize) -> usize {
-        self.inner.flows(host)
-    }
-
-    fn fill(&self, host: usize, flows: &mut Flows) {
-        self.inner.fill(host, flows);
-        let count = self.inner.flows(host);
-        let range = host * count..(host + 1) * count;
-        flows.minimum.clear();
-        flows
-            .minimum
-            .extend(self.problem.minimum.get(range.clone()).unwrap_or_default());
-        flows.maximum.clear();
-        flows
-            .maximum
-            .extend(self.problem.maximum.get(range).unwrap_or_default());
-    }
 }
 
 impl NetworkProblem {
@@ -99,6 +59,10 @@ impl NetworkProblem {
                 weight,
                 latency_weight: ones(inputs.latency_weight),
                 completions: ones(inputs.a),
+                minimum: inputs.x_min.unwrap_or_default(),
+                maximum: inputs
+                    .x_max
+                    .map_or_else(Vec::new, |column| columns.maximum(Some(column))),
                 rows: inputs
                     .rows
                     .iter()
@@ -109,47 +73,9 @@ impl NetworkProblem {
             mode,
             selection,
             tolerance: request.tolerance.unwrap_or(1e-13),
-            minimum: inputs.x_min.unwrap_or_default(),
-            maximum: inputs
-                .x_max
-                .map_or_else(Vec::new, |column| columns.maximum(Some(column))),
         };
-        problem.check_bounds()?;
         problem.network.indexed()?;
         Ok(problem)
-    }
-
-    fn check_bounds(&self) -> Result<(), Error> {
-        for (index, least) in self.minimum.iter().enumerate() {
-            if !least.is_finite() || *least < 0.0 {
-                let message = format!("{least} is not a number that is not negative");
-                return Err(Error::new(format!("inputs.x_min[{index}]"), message, ""));
-            }
-        }
-        for (index, most) in self.maximum.iter().enumerate() {
-            let least = self.minimum.get(index).copied().unwrap_or(0.0);
-            if *most <= 0.0 || *most < least {
-                let message = format!("{most} is not a positive number that is at least x_min");
-                return Err(Error::new(format!("inputs.x_max[{index}]"), message, ""));
-            }
-        }
-        for (index, row) in self.network.rows.iter().enumerate() {
-            let floor =
-                |(flow, use_of): &(usize, f64)| use_of * self.minimum.get(*flow).unwrap_or(&0.0);
-            let needed: f64 = row.entries.iter().map(floor).sum();
-            if needed > row.capacity {
-                let message = format!(
-                    "infeasible: the least rates need {needed}, the capacity is {}",
-                    row.capacity
-                );
-                return Err(Error::new(
-                    format!("inputs.rows[{index}]"),
-                    message,
-                    "lower some minimum, or raise the row's capacity",
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// Names of the rows.
@@ -198,10 +124,7 @@ impl NetworkProblem {
     /// # Errors
     /// If it has no solution.
     pub(crate) fn solve(&self, workers: &impl Workers) -> Result<CoupledSolution, Error> {
-        let source = Bounded {
-            inner: self.network.indexed()?,
-            problem: self,
-        };
+        let source = self.network.indexed()?;
         let options = CoupledOptions {
             tolerance: self.tolerance,
             ..CoupledOptions::default()

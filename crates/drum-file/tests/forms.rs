@@ -49,6 +49,21 @@ fn a_network_is_solved_within_its_bounds() {
 }
 
 #[test]
+fn a_flow_in_no_row_needs_a_maximum() {
+    let mut file = network();
+    for row in [0, 2] {
+        let entries = file["inputs"]["rows"][row]["entries"].as_array_mut();
+        entries.expect("entries").remove(1);
+    }
+    let refused = solve(&file, &Request::default()).expect_err("no limit");
+    assert_eq!(refused.place, "application 1");
+    file["inputs"]["x_max"] = json!([null, 7.0, null, null]);
+    let answer = solve(&file, &Request::default()).expect("a solution");
+    assert_eq!(answer.x[1], 7.0);
+    assert!(answer.relative_gap.is_some_and(|gap| gap < 1e-9));
+}
+
+#[test]
 fn applications_of_each_host_are_selected() {
     let answer = solve(&network(), &in_mode(Mode::TopkUtility, Some(1.0))).expect("a solution");
     assert_eq!(answer.selected.len(), 2);

@@ -104,7 +104,11 @@ impl AtLeast {
                 x: alone.rate,
                 z,
                 flexible_x: alone.flexibility,
-                flexible_z: z * z * z * z / (3.0 * app.kappa),
+                flexible_z: if poll > 0.0 {
+                    z * z * z * z / (3.0 * app.kappa)
+                } else {
+                    0.0
+                },
                 tied: false,
                 throughput: alone.throughput,
                 latency: -0.5 * app.kappa / (z * z),
@@ -162,7 +166,7 @@ impl AtLeast {
         rates.iter().enumerate().map(of).sum()
     }
 
-    /// Scales what rates have above their floors until they fit.
+    /// Scales what rates have above their floors until they fit, each by the rows that it uses.
     fn fit(&self, rates: &mut [(f64, f64)]) {
         for ((x, z), app) in rates.iter_mut().zip(&self.applications) {
             *x = clamp(*x, app.floor, app.cap);
@@ -177,21 +181,27 @@ impl AtLeast {
             let room = |r: usize| {
                 let (used, base) = (self.usage(rates, r), self.usage(&floors, r));
                 if used > 1.0 {
-                    (1.0 - base) / (used - base)
+                    // Floors may fill a row but for rounding.
+                    let part = (1.0 - base) / (used - base);
+                    if part > 0.0 { part } else { 0.0 }
                 } else {
                     1.0
                 }
             };
-            let factor = (0..self.hard.len())
-                .filter(|&r| self.hard[r])
-                .map(room)
-                .fold(1.0, min);
-            if factor >= 1.0 {
+            let parts: Vec<f64> = (0..self.hard.len())
+                .map(|r| if self.hard[r] { room(r) } else { 1.0 })
+                .collect();
+            if parts.iter().all(|part| *part >= 1.0) {
                 return;
             }
-            for ((x, z), floor) in rates.iter_mut().zip(&floors) {
-                *x = floor.0 + (*x - floor.0) * factor;
-                *z = floor.1 + (*z - floor.1) * factor;
+            for (j, ((x, z), floor)) in rates.iter_mut().zip(&floors).enumerate() {
+                let part = |loads: &[Vec<f64>]| {
+                    let rows = loads.iter().zip(&parts).filter(|(row, _)| row[j] > 0.0);
+                    rows.map(|(_, part)| *part).fold(1.0, min)
+                };
+                *z = floor.1 + (*z - floor.1) * part(&self.polls);
+                *x = floor.0 + (*x - floor.0) * part(&self.requests);
+                *x = min(*x, *z / self.applications[j].completions).max(floor.0);
             }
         }
     }
@@ -238,17 +248,35 @@ impl<const R: usize> Model<R> for AtLeast {
         pass
     }
 
+    /// What applications would pay on average if they all had the same rate, and polled no more than they must.
     fn first_prices(&self) -> [f64; R] {
-        let mut prices = [0.0; R];
-        for r in 0..self.hard.len() {
-            let full: f64 = self.requests[r].iter().chain(&self.polls[r]).sum();
-            prices[r] = if full > 0.0 {
-                self.applications.len() as f64
-            } else {
-                0.0
-            };
+        let load = |r: usize, j: usize| {
+            self.requests[r][j] + self.applications[j].completions * self.polls[r][j]
+        };
+        let count = self.applications.len();
+        let rows = self.hard.len();
+        let uses: Vec<f64> = (0..rows)
+            .map(|r| (0..count).map(|j| load(r, j)).sum())
+            .collect();
+        let even = 1.0 / uses.iter().copied().fold(1e-300, f64::max);
+        let (mut paid, mut counted) = (0.0, 0.0);
+        for (j, app) in self.applications.iter().enumerate() {
+            let loads: f64 = (0..rows).map(|r| load(r, j)).sum();
+            let slope = with_kernel!(self.kernel, k => {
+                let kappa = app.kappa / (app.completions * app.completions);
+                let rate = clamp(even, app.floor, app.cap);
+                k.slope(k.weight(app.weight), k.kappa(kappa), k.variable(rate))
+            });
+            if loads > 0.0 && slope > 0.0 && slope.is_finite() {
+                paid += slope / loads;
+                counted += 1.0;
+            }
         }
-        prices
+        let price = if counted > 0.0 { paid / counted } else { 1.0 };
+        core::array::from_fn(|r| match uses.get(r) {
+            Some(uses) if *uses > 0.0 => price,
+            _ => 0.0,
+        })
     }
 
     fn is_linear(&self) -> bool {
@@ -311,7 +339,7 @@ fn attempt(
     let cost = |(r, supply): (usize, &Staircase)| supply.cost(problem.usage(&rates, r));
     let costs: f64 = supplies.iter().enumerate().map(cost).sum();
     let objective = problem.value(&rates) - costs;
-    if !objective.is_finite() {
+    if !(objective > -fixed::GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
     let (x, z) = rates.into_iter().unzip();

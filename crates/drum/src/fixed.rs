@@ -49,6 +49,9 @@ pub(crate) fn solve(
     }
 }
 
+/// Losses from this size on are too close to the end of the range: prices and slopes are beyond it.
+pub(crate) const GREATEST: f64 = 1e280;
+
 /// Relative gap above which prices are looked for in another way.
 pub(crate) const OPEN: f64 = 1e-10;
 
@@ -96,7 +99,7 @@ fn attempt<const R: usize>(
     let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
     let rates = rates_at(problem, supplies, &minimum);
     let (rates, objective) = better(problem, supplies, &minimum, rates);
-    if !objective.is_finite() {
+    if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
     Ok(Answer {
@@ -210,7 +213,12 @@ fn step<const R: usize>(chosen: &mut [usize; R], supplies: &[Staircase], at: &Mi
         let cells = supply.cells();
         let cell = cells[chosen[r]];
         let usage = at.pass.usage[r];
-        let noise = 1e-12 * usage.abs();
+        // At prices too low for anybody to stop, usage has no end.
+        let noise = if usage.is_finite() {
+            1e-12 * usage.abs()
+        } else {
+            0.0
+        };
         let above = cells.get(chosen[r] + 1);
         let below = chosen[r].checked_sub(1).map(|index| &cells[index]);
         if above.is_some() && at.prices[r] >= cell.high && usage > cell.capacity + noise {

@@ -311,7 +311,9 @@ impl Filling {
             let lanes = self.lanes.iter().zip(&costs);
             lanes.map(|(lane, cost)| cost * lane.at(level)).sum()
         };
-        let low = points[points.partition_point(|point| cost(*point) <= worth).max(1) - 1];
+        // Floors that fill a row may cost more than it by rounding.
+        let most = worth * (1.0 + 1e-12);
+        let low = points[points.partition_point(|point| cost(*point) <= most).max(1) - 1];
         let slope: f64 = self
             .lanes
             .iter()

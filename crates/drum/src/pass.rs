@@ -351,7 +351,9 @@ impl Problem {
                 .map(|(g, f)| g * f)
                 .sum();
             if usage[r] > 1.0 {
-                (1.0 - base) / (usage[r] - base)
+                // Floors may fill a row but for rounding.
+                let part = (1.0 - base) / (usage[r] - base);
+                if part > 0.0 { part } else { 0.0 }
             } else {
                 1.0
             }

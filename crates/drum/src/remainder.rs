@@ -6,65 +6,121 @@
 use alloc::vec::Vec;
 
 use crate::fixed::Answer;
-use crate::host::{Host, Supply};
+use crate::host::{Host, Row, Supply};
 use crate::problem::{Member, kappa, unit};
-use crate::simplex;
+use crate::supply::Staircase;
+use crate::{interior, simplex};
 
 /// Least part of a capacity that the linear program is given.
 const LEAST: f64 = 1e-15;
 
-/// The answer, or a better one with the same prices whose applications without latency solve the linear program.
+/// Most times that the linear program's prices are taken in place of those before.
+const ROUNDS: usize = 8;
+
+/// The answer, or a better one whose applications without latency solve the linear program.
 pub(crate) fn fill(
     host: &Host<'_>,
     members: impl ExactSizeIterator<Item = Member> + Clone,
     answer: Answer,
 ) -> Answer {
-    let bends = |member: &Member| kappa(host, member.index) > 0.0;
-    let free: Vec<Member> = members.clone().filter(|member| !bends(member)).collect();
-    let hard = |row: &crate::host::Row<'_>| matches!(row.supply, Supply::Capacity(_));
-    if free.is_empty() || !host.rows.iter().all(hard) {
+    if members.clone().all(|member| bends(host, member)) {
         return answer;
     }
-    let mut rates: Vec<f64> = members
-        .clone()
-        .map(|member| {
-            if bends(&member) {
-                rate(host, member, &answer.prices)
-            } else {
-                0.0
-            }
-        })
-        .collect();
-    let mut rest = host.clone();
-    for row in &mut rest.rows {
-        let uses = members.clone().zip(&rates);
-        let used: f64 = uses
-            .map(|(member, rate)| row.coefficient(&host.applications, member.index) * rate)
-            .sum();
-        if let Supply::Capacity(capacity) = &mut row.supply {
-            *capacity = (*capacity - used).max(*capacity * LEAST);
+    let program = interior::host::program(host, members.clone());
+    let mut best = answer;
+    let mut prices = best.prices.clone();
+    for _ in 0..ROUNDS {
+        let Some((rates, next)) = filled(host, members.clone(), &prices) else {
+            break;
+        };
+        best.passes += 1;
+        let (gap, objective) = (
+            best.bound - best.objective,
+            value(host, members.clone(), &rates),
+        );
+        if objective > best.objective {
+            (best.objective, best.rates) = (objective, rates);
         }
+        let bound = program.bound(&next);
+        if bound < best.bound {
+            (best.bound, best.prices) = (bound, next.clone());
+        }
+        best.bound = best.bound.max(best.objective);
+        if best.bound - best.objective >= gap {
+            break;
+        }
+        prices = next;
     }
-    let Ok(filled) = simplex::solve(&rest, free.into_iter()) else {
-        return answer;
+    best
+}
+
+/// Whether an application has latency.
+fn bends(host: &Host<'_>, member: Member) -> bool {
+    kappa(host, member.index) > 0.0
+}
+
+/// Rates where those with latency answer to prices, and the others take what is left; and prices of what is left.
+fn filled(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    prices: &[f64],
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let answer = |member: Member| match bends(host, member) {
+        true => rate(host, member, prices),
+        false => 0.0,
     };
-    let mut filled = filled.rates.iter();
+    let mut rates: Vec<f64> = members.clone().map(answer).collect();
+    let used = used(host, members.clone(), &rates);
+    let rows = host.rows.iter().zip(&used);
+    let costs: Vec<_> = rows.map(|(row, used)| after(&row.supply, *used)).collect();
+    let mut rest = host.clone();
+    for ((row, used), cost) in rest.rows.iter_mut().zip(&used).zip(&costs) {
+        row.supply = match row.supply {
+            Supply::Capacity(capacity) => Supply::Capacity((capacity - used).max(capacity * LEAST)),
+            Supply::Price(_) => Supply::Price(cost),
+        };
+    }
+    let free = members.clone().filter(|member| !bends(host, *member));
+    let free: Vec<Member> = free.collect();
+    let found = simplex::solve(&rest, free.into_iter()).ok()?;
+    let mut others = found.rates.iter();
     for (member, rate) in members.clone().zip(&mut rates) {
-        if !bends(&member) {
-            *rate = filled.next().copied().unwrap_or(0.0);
+        if !bends(host, member) {
+            *rate = others.next().copied().unwrap_or(0.0);
         }
     }
-    fit(host, members.clone(), &mut rates);
-    let objective = value(host, members, &rates);
-    if objective <= answer.objective {
-        return answer;
-    }
-    Answer {
-        objective,
-        bound: answer.bound.max(objective),
-        rates,
-        ..answer
-    }
+    fit(host, members, &mut rates);
+    let units = host.rows.iter().zip(&rest.rows);
+    let ratio = units.map(|(row, rest)| unit(&row.supply) / unit(&rest.supply));
+    let prices = found
+        .prices
+        .iter()
+        .zip(ratio)
+        .map(|(price, ratio)| price * ratio);
+    Some((rates, prices.collect()))
+}
+
+/// How much of each row rates use.
+fn used(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone, rates: &[f64]) -> Vec<f64> {
+    let of = |row: &Row<'_>| {
+        let uses = members.clone().zip(rates);
+        uses.map(|(member, rate)| row.coefficient(&host.applications, member.index) * rate)
+            .sum()
+    };
+    host.rows.iter().map(of).collect()
+}
+
+/// The segments of a price from a use on.
+fn after(supply: &Supply<'_>, used: f64) -> Vec<(f64, f64)> {
+    let Supply::Price(segments) = *supply else {
+        return Vec::new();
+    };
+    let begun = segments.iter().take_while(|(start, _)| *start <= used);
+    let first = begun.count().max(1) - 1;
+    let moved = segments[first..].iter();
+    moved
+        .map(|(start, slope)| ((start - used).max(0.0), *slope))
+        .collect()
 }
 
 /// What an application with latency answers to prices of the rows' units.
@@ -96,6 +152,9 @@ fn fit(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone, rates: &m
     let apps = &host.applications;
     let mut factor = 1.0_f64;
     for row in &host.rows {
+        let Supply::Capacity(capacity) = row.supply else {
+            continue;
+        };
         let uses = members.clone().map(|member| {
             (
                 row.coefficient(apps, member.index),
@@ -107,7 +166,6 @@ fn fit(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone, rates: &m
             .zip(&*rates)
             .map(|((use_of, _), rate)| use_of * rate)
             .sum();
-        let capacity = unit(&row.supply);
         if used > capacity {
             factor = factor.min(((capacity * (1.0 - 1e-15) - floor) / (used - floor)).max(0.0));
         }
@@ -120,7 +178,7 @@ fn fit(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone, rates: &m
     }
 }
 
-fn value(host: &Host<'_>, members: impl Iterator<Item = Member>, rates: &[f64]) -> f64 {
+fn value(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone, rates: &[f64]) -> f64 {
     let worth = |(member, rate): (Member, &f64)| {
         let latency = kappa(host, member.index);
         let loss = if latency > 0.0 {
@@ -130,5 +188,7 @@ fn value(host: &Host<'_>, members: impl Iterator<Item = Member>, rates: &[f64]) 
         };
         weight(host, member) * rate - loss
     };
-    members.zip(rates).map(worth).sum()
+    let rows = host.rows.iter().zip(used(host, members.clone(), rates));
+    let cost = rows.map(|(row, used)| Staircase::new(&row.supply).cost(used / unit(&row.supply)));
+    members.zip(rates).map(worth).sum::<f64>() - cost.sum::<f64>()
 }

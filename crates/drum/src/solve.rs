@@ -167,8 +167,12 @@ pub(crate) fn convex(
         answer.objective,
         answer.bound,
     );
-    Ok(if gap > wanted {
-        interior::host::improve(&capped, members, answer, options.tolerance)
+    if gap <= wanted {
+        return Ok(answer);
+    }
+    let answer = interior::host::improve(&capped, members.clone(), answer, options.tolerance);
+    Ok(if fairness == Fairness::Alpha(0.0) {
+        remainder::fill(&capped, members, answer)
     } else {
         answer
     })

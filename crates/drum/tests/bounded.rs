@@ -1,47 +1,10 @@
 //! Networks whose flows have least and greatest rates, or no utility at all.
 
 use fairlane_drum::coupled::{
-    CoupledOptions, Flows, Indexed, Network, RowKind, SharedRow, Source, solve,
+    Choice, CoupledOptions, Method, Network, RowKind, Selection, SharedRow, solve, solve_chosen,
 };
 use fairlane_drum::{Fairness, Sequential, Utility};
 use proptest::prelude::*;
-
-/// A network whose flows have bounds; lists are empty where there are none.
-struct Bounded<'a> {
-    inner: Indexed<'a>,
-    minimum: &'a [f64],
-    maximum: &'a [f64],
-}
-
-impl Source for Bounded<'_> {
-    fn hosts(&self) -> usize {
-        self.inner.hosts()
-    }
-
-    fn utility(&self) -> Utility {
-        self.inner.utility()
-    }
-
-    fn capacities(&self) -> &[f64] {
-        self.inner.capacities()
-    }
-
-    fn flows(&self, host: usize) -> usize {
-        self.inner.flows(host)
-    }
-
-    fn fill(&self, host: usize, flows: &mut Flows) {
-        self.inner.fill(host, flows);
-        let count = self.inner.flows(host);
-        let range = host * count..(host + 1) * count;
-        let part = |list: &[f64]| list.get(range.clone()).unwrap_or_default().to_vec();
-        flows.minimum = part(self.minimum);
-        flows.maximum = part(self.maximum);
-    }
-}
-
-/// A network, and bounds of its flows.
-type Case = (Network, Vec<f64>, Vec<f64>);
 
 /// One flow: weight, latency weight, least rate, greatest rate, use of its host's egress and of its ingress.
 type Flow = ((f64, f64), (f64, f64), (f64, f64));
@@ -58,7 +21,7 @@ fn flow() -> impl Strategy<Value = Flow> {
     ((weight, latency), (least, most), (0.2..1.2_f64, arrives))
 }
 
-fn case() -> impl Strategy<Value = Case> {
+fn case() -> impl Strategy<Value = Network> {
     let alpha = prop::sample::select(vec![0.001, 0.5, 1.0, 2.0, 3.0, 5.0]);
     let beta = prop::sample::select(vec![0.0, 0.01, 1.0]);
     let flows = prop::collection::vec(flow(), 1..13);
@@ -68,7 +31,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 /// All flows leave one host; some of them arrive at it again.
-fn build((alpha, beta, flows, (floors, caps), capacities): Drawn) -> Case {
+fn build((alpha, beta, flows, (floors, caps), capacities): Drawn) -> Network {
     let count = flows.len() as f64;
     let row = |kind, capacity: f64, of: &dyn Fn(&Flow) -> f64| SharedRow {
         kind,
@@ -76,7 +39,11 @@ fn build((alpha, beta, flows, (floors, caps), capacities): Drawn) -> Case {
         capacity: capacity * count,
         entries: flows.iter().map(of).enumerate().collect(),
     };
-    let network = Network {
+    let list = |wanted: bool, of: &dyn Fn(&Flow) -> f64| {
+        let flows = flows.iter().filter(|_| wanted);
+        flows.map(of).collect::<Vec<f64>>()
+    };
+    Network {
         hosts: 1,
         applications: flows.len(),
         utility: Utility {
@@ -86,31 +53,22 @@ fn build((alpha, beta, flows, (floors, caps), capacities): Drawn) -> Case {
         weight: flows.iter().map(|flow| flow.0.0).collect(),
         latency_weight: flows.iter().map(|flow| flow.0.1).collect(),
         completions: vec![1.0; flows.len()],
+        minimum: list(floors, &|flow| flow.1.0),
+        maximum: list(caps, &|flow| flow.1.1),
         rows: vec![
             row(RowKind::Egress, capacities.0, &|flow| flow.2.0),
             row(RowKind::Ingress, capacities.1, &|flow| flow.2.1),
         ],
-    };
-    let list = |wanted: bool, of: &dyn Fn(&Flow) -> f64| {
-        let flows = flows.iter().filter(|_| wanted);
-        flows.map(of).collect::<Vec<f64>>()
-    };
-    let minimum = list(floors, &|flow| flow.1.0);
-    let maximum = list(caps, &|flow| flow.1.1);
-    (network, minimum, maximum)
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_network_with_bounds_is_solved((network, minimum, maximum) in case()) {
+    fn every_network_with_bounds_is_solved(network in case()) {
         let tolerance = 1e-3;
-        let source = Bounded {
-            inner: network.indexed().unwrap(),
-            minimum: &minimum,
-            maximum: &maximum,
-        };
+        let source = network.indexed().unwrap();
         let options = CoupledOptions { tolerance, ..CoupledOptions::default() };
         let solution = solve(&source, &options, &Sequential).unwrap();
         let scale = solution.objective.abs();
@@ -123,8 +81,8 @@ proptest! {
             "{:e} of {}", solution.relative_gap(), solution.objective
         );
         for (f, &rate) in solution.x.iter().enumerate() {
-            let least = minimum.get(f).copied().unwrap_or(0.0);
-            let most = maximum.get(f).copied().unwrap_or(f64::INFINITY);
+            let least = network.minimum.get(f).copied().unwrap_or(0.0);
+            let most = network.maximum.get(f).copied().unwrap_or(f64::INFINITY);
             prop_assert!(rate >= least * (1.0 - 1e-14) && rate <= most * (1.0 + 1e-14));
         }
         for row in &network.rows {
@@ -146,6 +104,8 @@ fn what_a_capped_flow_leaves_goes_to_the_other() {
         weight: vec![1.0; 2],
         latency_weight: vec![1.0; 2],
         completions: vec![1.0; 2],
+        minimum: Vec::new(),
+        maximum: vec![0.5, f64::INFINITY],
         rows: vec![SharedRow {
             kind: RowKind::Egress,
             host: Some(0),
@@ -153,15 +113,112 @@ fn what_a_capped_flow_leaves_goes_to_the_other() {
             entries: vec![(0, 1.0), (1, 1.0)],
         }],
     };
-    let source = Bounded {
-        inner: network.indexed().unwrap(),
-        minimum: &[],
-        maximum: &[0.5, f64::INFINITY],
-    };
+    let source = network.indexed().unwrap();
     let options = CoupledOptions {
         tolerance: 1e-12,
         ..CoupledOptions::default()
     };
     let solution = solve(&source, &options, &Sequential).unwrap();
     assert!((solution.x[0] - 0.5).abs() < 1e-9 && (solution.x[1] - 1.5).abs() < 1e-9);
+}
+
+/// Two flows that share a row of 2, and one that uses none and has a maximum of 4.
+fn loose(fairness: Fairness, latency: f64) -> Network {
+    Network {
+        hosts: 1,
+        applications: 3,
+        utility: Utility { fairness, latency },
+        weight: vec![1.0; 3],
+        latency_weight: vec![1.0; 3],
+        completions: vec![1.0; 3],
+        minimum: Vec::new(),
+        maximum: vec![f64::INFINITY, f64::INFINITY, 4.0],
+        rows: vec![SharedRow {
+            kind: RowKind::Egress,
+            host: Some(0),
+            capacity: 2.0,
+            entries: vec![(0, 1.0), (1, 1.0)],
+        }],
+    }
+}
+
+#[test]
+fn a_flow_that_uses_no_row_has_its_maximum() {
+    let alphas = [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 50.0].map(Fairness::Alpha);
+    for fairness in alphas.into_iter().chain([Fairness::MaxMin]) {
+        for latency in [0.0, 0.1] {
+            for method in [Method::Accelerated, Method::Admm] {
+                if fairness == Fairness::MaxMin && latency > 0.0 {
+                    continue;
+                }
+                let network = loose(fairness, latency);
+                let options = CoupledOptions {
+                    tolerance: 1e-10,
+                    method,
+                    ..CoupledOptions::default()
+                };
+                let case = format!("{fairness:?}, beta {latency}, {method:?}");
+                let solution = solve(&network.indexed().unwrap(), &options, &Sequential)
+                    .unwrap_or_else(|error| panic!("{case}: {error}"));
+                let asked = if method == Method::Admm { 1e-3 } else { 1e-9 };
+                let gap = solution.relative_gap();
+                assert!(gap <= asked, "{case}: {gap:e}");
+                assert!(
+                    (solution.x[2] - 4.0).abs() < 4.0 * asked,
+                    "{case}: {:?}",
+                    solution.x
+                );
+                let shared = solution.x[0] + solution.x[1];
+                assert!(
+                    (shared - 2.0).abs() < 2.0 * asked,
+                    "{case}: {:?}",
+                    solution.x
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flow_that_uses_no_row_takes_a_place_of_its_host() {
+    for choice in [Choice::ActiveSet(1), Choice::TopUtilities(1)] {
+        let network = loose(Fairness::Alpha(0.5), 0.0);
+        let selection = Selection {
+            choice,
+            outage: 0.0,
+        };
+        let source = network.indexed().unwrap();
+        let options = CoupledOptions {
+            tolerance: 1e-10,
+            ..CoupledOptions::default()
+        };
+        let solution = solve_chosen(&source, selection, &options, &Sequential).unwrap();
+        assert_eq!(solution.counts, [false, false, true], "{choice:?}");
+        assert!((solution.objective - 4.0).abs() < 1e-9 && solution.relative_gap() < 1e-9);
+    }
+}
+
+#[test]
+fn a_network_without_rows_gives_each_flow_its_maximum() {
+    let mut network = loose(Fairness::Alpha(0.5), 0.1);
+    network.rows.clear();
+    assert!(network.indexed().is_err(), "two flows have no maximum");
+    network.maximum = vec![1.0, 2.0, 4.0];
+    let source = network.indexed().unwrap();
+    let solution = solve(&source, &CoupledOptions::default(), &Sequential).unwrap();
+    assert_eq!(solution.x, [1.0, 2.0, 4.0]);
+    assert!(solution.relative_gap() < 1e-12);
+}
+
+#[test]
+fn floors_may_fill_a_row_but_for_rounding() {
+    for fairness in [Fairness::Alpha(0.0), Fairness::Alpha(0.5), Fairness::MaxMin] {
+        let mut network = loose(fairness, 0.0);
+        // 0.1 + 0.2 is 0.30000000000000004.
+        network.rows[0].capacity = 0.3;
+        network.minimum = vec![0.1, 0.2, 4.0];
+        let source = network.indexed().unwrap();
+        let solution = solve(&source, &CoupledOptions::default(), &Sequential).unwrap();
+        assert!(solution.relative_gap() < 1e-9, "{fairness:?}: {solution:?}");
+    }
 }

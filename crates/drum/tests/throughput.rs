@@ -84,8 +84,8 @@ fn throughput_is_exact_where_only_some_have_latency() {
                 Err(error) => panic!("host {number}: {error}"),
             };
             let gap = solution.relative_gap();
-            // Beside capacities, a row's price between two slopes leaves a gap, which is certified.
-            let most = if number % 5 < 2 { 2e-2 } else { 1e-8 };
+            // Nothing that is rounded is closer where no row has a price either.
+            let most = if number % 5 < 2 { 1e-9 } else { 1e-8 };
             assert!(gap < most, "host {number}, {mode:?}: {gap:e}");
         }
     }

@@ -17,7 +17,7 @@ use crate::topk::dual::State;
 use crate::trace::Trace;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
-const WORK: usize = 60_000_000;
+const WORK: usize = 120_000_000;
 /// Size of `tau` over a flow's share of the value, at the root and at a node.
 const FIRST: f64 = 1.0;
 const NEXT: f64 = 1e-2;
@@ -71,7 +71,16 @@ pub(crate) fn solve_chosen(
     };
     let mut states = alloc::vec![State::Free; held.hosts.len()];
     tree.settle(&mut states);
-    let start = tree.start(prices, &states);
+    let mut start = tree.start(prices, &states);
+    let (_, counts) = tree.search.evaluate(prices, &states);
+    tree.consider(counts);
+    if let Some((point, _)) = &tree.incumbent {
+        // Prices from elsewhere may be of another size than utilities.
+        let other = tree.start(&point.prices, &states);
+        if other.bound < start.bound {
+            start = other;
+        }
+    }
     let root = tree
         .search
         .minimise(&states, &start, FIRST, f64::NEG_INFINITY);
@@ -140,11 +149,10 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Prices and thresholds to begin with.
-    fn start(&self, prices: &[f64], states: &[State]) -> Lowest {
+    /// What each flow gains by counting, at prices.
+    fn gains(&self, prices: &[f64]) -> Vec<f64> {
         let held = self.search.held;
-        let mut gains: Vec<Vec<f64>> = alloc::vec![Vec::new(); held.host_count];
-        for (f, host) in held.hosts.iter().enumerate() {
+        let gain = |f: usize| {
             let uses = held.program.uses(f).iter();
             let price = uses.map(|&(row, load)| load * prices[row as usize]).sum();
             let (ways, count) = held.ways(f, price, self.search.selection);
@@ -152,7 +160,17 @@ impl Tree<'_> {
                 let ways = ways[..count].iter().filter(|way| way.counts == counts);
                 ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
             };
-            gains[*host].push(most(true) - most(false));
+            most(true) - most(false)
+        };
+        (0..held.hosts.len()).map(gain).collect()
+    }
+
+    /// Prices and thresholds to begin with.
+    fn start(&self, prices: &[f64], states: &[State]) -> Lowest {
+        let held = self.search.held;
+        let mut gains: Vec<Vec<f64>> = alloc::vec![Vec::new(); held.host_count];
+        for (gain, host) in self.gains(prices).into_iter().zip(&held.hosts) {
+            gains[*host].push(gain);
         }
         let threshold = |gains: &mut Vec<f64>| {
             gains.sort_by(|a, b| b.total_cmp(a));
@@ -168,6 +186,7 @@ impl Tree<'_> {
             parts: Vec::new(),
             bound,
             passes: 1,
+            path: Vec::new(),
         }
     }
 
@@ -175,7 +194,7 @@ impl Tree<'_> {
         let held = self.search.held;
         let size = held.capacities.len() + held.host_count;
         self.passes += passes;
-        self.work += passes * (2 * held.hosts.len() + size * size * size / 60);
+        self.work += passes * (6 * held.hosts.len() + size * size * size / 400);
     }
 
     fn best(&self) -> f64 {
@@ -237,16 +256,21 @@ impl Tree<'_> {
         bound
     }
 
-    /// The flows of the largest parts.
+    /// The flows of the largest parts, where nothing is decided.
     fn rounded(&self, states: &[State], lowest: &Lowest) -> Vec<bool> {
         let held = self.search.held;
+        let part = |f: usize| match states[f] {
+            State::Free => lowest.parts[f],
+            State::In => f64::INFINITY,
+            State::Out => f64::NEG_INFINITY,
+        };
         let mut order: Vec<usize> = (0..states.len()).collect();
-        order.sort_by(|a, b| lowest.parts[*b].total_cmp(&lowest.parts[*a]).then(a.cmp(b)));
+        order.sort_by(|a, b| part(*b).total_cmp(&part(*a)).then(a.cmp(b)));
         let mut places = alloc::vec![self.search.k; held.host_count];
         let mut counts = alloc::vec![false; states.len()];
         for f in order {
             let place = &mut places[held.hosts[f]];
-            if *place > 0 && (self.search.is_exact() || lowest.parts[f] >= 0.5) {
+            if *place > 0 && (self.search.is_exact() || part(f) >= 0.5) {
                 *place -= 1;
                 counts[f] = true;
             }
@@ -280,54 +304,129 @@ impl Tree<'_> {
             if !self.settle(&mut states) {
                 break;
             }
-            lowest = self
-                .search
-                .minimise(&states, &lowest, NEXT, f64::NEG_INFINITY);
+            let enough = self.enough();
+            lowest = self.search.minimise(&states, &lowest, NEXT, enough);
             self.charge(lowest.passes);
+            if lowest.bound <= enough {
+                break;
+            }
         }
-        self.exchange(&lowest);
+        self.exchange();
     }
 
-    /// Tries the best selection with one flow of a host in another's place, those first whose parts say least.
-    fn exchange(&mut self, lowest: &Lowest) {
-        let held = self.search.held;
-        for _ in 0..3 {
-            let Some((_, counts)) = self.incumbent.clone() else {
-                return;
-            };
-            let mut pairs = Vec::new();
-            for (leaves, _) in counts.iter().enumerate().filter(|(_, counts)| **counts) {
-                for (enters, _) in counts.iter().enumerate().filter(|(_, counts)| !**counts) {
-                    if held.hosts[leaves] == held.hosts[enters] {
-                        pairs.push((lowest.parts[leaves] - lowest.parts[enters], leaves, enters));
-                    }
-                }
-            }
-            pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-            let before = self.best();
-            for (_, leaves, enters) in pairs.into_iter().take(EXCHANGES) {
-                if self.work > WORK / 2 {
+    /// Tries the best selection with one flow of a host in another's place, as long as that helps. At the prices
+    /// of a selection the difference of two gains bounds what their exchange is worth.
+    fn exchange(&mut self) {
+        let mut tries = EXCHANGES;
+        while let Some((point, counts)) = &self.incumbent {
+            let gains = self.gains(&point.prices);
+            let best = point.objective;
+            let counts = counts.clone();
+            let least = self.enough() - point.bound;
+            let mut pairs = self.pairs(&counts, &gains);
+            pairs.retain(|pair| pair.0 > least);
+            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            for (_, leaves, enters) in pairs {
+                if self.work > WORK / 2 || tries == 0 {
                     return;
                 }
+                tries -= 1;
                 let mut changed = counts.clone();
-                (changed[leaves], changed[enters]) = (false, true);
+                for (flow, counts) in [(leaves, false), (enters, true)] {
+                    if let Some(flow) = flow {
+                        changed[flow] = counts;
+                    }
+                }
                 self.consider(changed);
+                if self.best() > best {
+                    break;
+                }
             }
-            if self.best() <= before {
+            if self.best() <= best {
                 return;
             }
+            tries = EXCHANGES;
         }
+    }
+
+    /// Flows that may change places: what that gains at most, who leaves and who enters.
+    fn pairs(&self, counts: &[bool], gains: &[f64]) -> Vec<(f64, Option<usize>, Option<usize>)> {
+        let held = self.search.held;
+        let mut pairs = Vec::new();
+        for host in 0..held.host_count {
+            let own = |wanted: bool| {
+                let flows = (0..counts.len()).filter(move |f| held.hosts[*f] == host);
+                flows.filter(move |f| counts[*f] == wanted)
+            };
+            for leaves in own(true) {
+                for enters in own(false) {
+                    pairs.push((gains[enters] - gains[leaves], Some(leaves), Some(enters)));
+                }
+            }
+            if self.search.is_exact() {
+                continue;
+            }
+            pairs.extend(own(true).map(|leaves| (-gains[leaves], Some(leaves), None)));
+            if own(true).count() < self.search.k {
+                pairs.extend(own(false).map(|enters| (gains[enters], None, Some(enters))));
+            }
+        }
+        pairs
+    }
+
+    /// Decides about flows whose other decision holds nothing better than what is known; false if there is no
+    /// selection left.
+    fn fix(&self, states: &mut [State], lowest: &Lowest) -> bool {
+        let held = self.search.held;
+        let (gains, enough) = (self.gains(&lowest.prices), self.enough());
+        for host in 0..held.host_count {
+            let own = |f: &usize| held.hosts[*f] == host;
+            let inside = (0..states.len()).filter(|f| states[*f] == State::In);
+            let places = self.search.k.saturating_sub(inside.filter(own).count());
+            let free = (0..states.len()).filter(|f| states[*f] == State::Free);
+            let mut ranked: Vec<usize> = free.filter(own).collect();
+            ranked.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
+            let wanted = |f: &&usize| self.search.is_exact() || gains[**f] > 0.0;
+            let chosen = ranked.iter().take(places).filter(wanted).count();
+            // What an entering flow displaces, and what takes the place of one that leaves.
+            let displaced = match ranked[..chosen].last() {
+                Some(last) if chosen == places => gains[*last],
+                _ => 0.0,
+            };
+            let next = ranked.get(chosen).map(|next| gains[*next]);
+            let successor = if self.search.is_exact() {
+                next.unwrap_or(f64::NEG_INFINITY)
+            } else {
+                next.unwrap_or(0.0).max(0.0)
+            };
+            for (rank, f) in ranked.iter().enumerate() {
+                if rank < chosen && lowest.bound - gains[*f] + successor <= enough {
+                    states[*f] = State::In;
+                } else if rank >= chosen && lowest.bound - displaced + gains[*f] <= enough {
+                    states[*f] = State::Out;
+                }
+            }
+        }
+        self.settle(states)
     }
 
     /// Keeps a node if something better can be in it.
-    fn visit(&mut self, states: Vec<State>, lowest: Lowest) {
+    fn visit(&mut self, mut states: Vec<State>, lowest: Lowest) {
         if lowest.bound <= self.enough() {
             return;
         }
-        let bound = self.consider(self.rounded(&states, &lowest));
+        let best = self.best();
+        self.consider(self.rounded(&states, &lowest));
+        if self.best() > best {
+            self.exchange();
+        }
+        if lowest.bound <= self.enough() || !self.fix(&mut states, &lowest) {
+            return;
+        }
         if states.contains(&State::Free) {
             self.open.push(Node { states, lowest });
         } else {
+            let bound = self.consider(self.rounded(&states, &lowest));
             self.left = self.left.max(lowest.bound.min(bound));
         }
     }

@@ -13,12 +13,16 @@ use alloc::vec::Vec;
 pub use self::options::{CoupledOptions, Method};
 use crate::coupled::descent::{Descent, Turn};
 use crate::coupled::order::{Order, Sums};
-use crate::coupled::repair::{RowState, repair};
+use crate::coupled::repair::{RowState, repair, uniform_repair};
 use crate::error::{Error, Place};
 use crate::trace::Trace;
 
 /// Load over capacity at which a flow counts as having no price.
 const FAR: f64 = 1e12;
+/// Part of a capacity that floors may be over it by rounding.
+const ROUNDING: f64 = 1e-12;
+/// Size of terms over that of their sum from which on digits are lost.
+const LOST: f64 = 1e4;
 /// Proximal steps after quasi-Newton steps have stalled.
 const AFTER_STALL: usize = 10;
 /// Stalls after which it stops: what is left is rounding.
@@ -83,6 +87,8 @@ pub struct Owner {
     residual: f64,
     choose: bool,
     stalls: usize,
+    /// Whether rates that were kept had to be changed once more.
+    shrunk: bool,
 }
 
 impl Owner {
@@ -115,6 +121,7 @@ impl Owner {
             residual: f64::INFINITY,
             choose: false,
             stalls: 0,
+            shrunk: false,
         }
     }
 
@@ -199,6 +206,12 @@ impl Owner {
             }
             Stage::Keeping => {
                 self.loads.clone_from(&sums.loads);
+                if self.is_over() && !self.shrunk {
+                    self.shrunk = true;
+                    return Ok(Some(Order::Keep {
+                        repair: uniform_repair(&self.rows()),
+                    }));
+                }
                 self.result = Some(sums.worth);
                 self.stage = Stage::Done;
                 Ok(None)
@@ -211,7 +224,7 @@ impl Owner {
         self.count();
         self.floors.clone_from(&sums.floors);
         for (r, (&needed, &capacity)) in self.floors.iter().zip(&self.capacities).enumerate() {
-            if needed > capacity {
+            if needed > capacity * (1.0 + ROUNDING) {
                 return Err(Error::Infeasible {
                     place: Place::Row(format!("rows[{r}]")),
                     needed,
@@ -370,8 +383,18 @@ impl Owner {
         kept + paid
     }
 
+    /// What rounding may take from the dual function, where its terms are far larger than their sum.
+    fn rounding(&self, kept: f64) -> f64 {
+        let dual = self.dual(kept).abs();
+        if kept.abs() > LOST * dual {
+            1e-14 * kept.abs()
+        } else {
+            0.0
+        }
+    }
+
     fn lower_bound(&mut self, kept: f64) {
-        let dual = self.dual(kept);
+        let dual = self.dual(kept) + self.rounding(kept);
         if dual < self.bound {
             self.bound = dual;
             self.bound_prices.clone_from(&self.asked);
@@ -425,6 +448,12 @@ impl Owner {
         Order::Keep {
             repair: repair(&self.rows()),
         }
+    }
+
+    /// Whether rates that were kept don't keep some row: repairs by prices rely on slopes, which may be beyond numbers.
+    fn is_over(&self) -> bool {
+        let mut rows = self.loads.iter().zip(&self.capacities);
+        rows.any(|(load, capacity)| *load > capacity * (1.0 + ROUNDING))
     }
 
     fn count(&mut self) {

@@ -134,6 +134,10 @@ pub struct Network {
     pub latency_weight: Vec<f64>,
     /// Completions for each work request `a` (CQE/WQE), a flow each.
     pub completions: Vec<f64>,
+    /// Least rates (WQE/s), a flow each; empty where all are 0.
+    pub minimum: Vec<f64>,
+    /// Greatest rates (WQE/s), a flow each, infinity where there is none; empty where no flow has any.
+    pub maximum: Vec<f64>,
     /// Limits.
     pub rows: Vec<SharedRow>,
 }
@@ -142,7 +146,7 @@ impl Network {
     /// The network as a [`Source`].
     ///
     /// # Errors
-    /// What is wrong with the numbers and where, or a flow that no row limits.
+    /// What is wrong with the numbers and where, or a flow that neither a row nor a maximum limits.
     pub fn indexed(&self) -> Result<Indexed<'_>, Error> {
         self.check_columns()?;
         let mut uses = alloc::vec![Vec::new(); self.weight.len()];
@@ -155,7 +159,9 @@ impl Network {
                 }
             }
         }
-        if let Some(application) = uses.iter().position(Vec::is_empty) {
+        let limited = |f: usize| self.maximum.get(f).is_some_and(|most| most.is_finite());
+        let unlimited = (0..uses.len()).find(|f| uses[*f].is_empty() && !limited(*f));
+        if let Some(application) = unlimited {
             return Err(Error::Unbounded { application });
         }
         Ok(Indexed {
@@ -187,7 +193,34 @@ impl Network {
                 number(|| Place::Entry(name, index), value, positive)?;
             }
         }
+        self.check_bounds(flows)?;
         number(|| Place::Field("beta"), self.utility.latency, false)
+    }
+
+    fn check_bounds(&self, flows: usize) -> Result<(), Error> {
+        for (name, column) in [("x_min", &self.minimum), ("x_max", &self.maximum)] {
+            if !column.is_empty() && column.len() != flows {
+                return Err(Error::Shape {
+                    place: Place::Field(name),
+                    length: column.len(),
+                    applications: flows,
+                });
+            }
+        }
+        for (index, &least) in self.minimum.iter().enumerate() {
+            number(|| Place::Entry("x_min", index), least, false)?;
+        }
+        for (index, &most) in self.maximum.iter().enumerate() {
+            let least = self.minimum.get(index).copied().unwrap_or(0.0);
+            if !(most > 0.0 && most >= least) {
+                return Err(Error::Number {
+                    place: Place::Entry("x_max", index),
+                    value: most,
+                    expected: "a positive number that is at least x_min, or none",
+                });
+            }
+        }
+        Ok(())
     }
 
     fn check_row(&self, index: usize, row: &SharedRow) -> Result<(), Error> {
@@ -269,11 +302,19 @@ impl Source for Indexed<'_> {
             2.0 * network.utility.latency * network.latency_weight[f] / (completions * completions)
         };
         flows.kappa.extend(range.clone().map(kappa));
+        for (bounds, all) in [
+            (&mut flows.minimum, &network.minimum),
+            (&mut flows.maximum, &network.maximum),
+        ] {
+            bounds.clear();
+            bounds.extend_from_slice(all.get(range.clone()).unwrap_or_default());
+        }
         let uses = &self.uses[range];
         flows.resize_columns(uses.iter().map(Vec::len).max().unwrap_or(0));
         for (k, column) in flows.columns.iter_mut().enumerate() {
-            // A flow with fewer uses names its first row again, with nothing used.
-            let entry = |of: &Vec<(u32, f64)>| of.get(k).copied().unwrap_or((of[0].0, 0.0));
+            // A flow with fewer uses names its first row again, one without any the first of all, with nothing used.
+            let spare = |of: &Vec<(u32, f64)>| (of.first().map_or(0, |first| first.0), 0.0);
+            let entry = |of: &Vec<(u32, f64)>| of.get(k).copied().unwrap_or_else(|| spare(of));
             let rows = column.rows.each();
             rows.clear();
             rows.extend(uses.iter().map(|of| entry(of).0));

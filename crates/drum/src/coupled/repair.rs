@@ -51,7 +51,7 @@ pub(crate) fn repair(rows: &RowState<'_>) -> Vec<Repair> {
         if excess <= 0.0 {
             // No flow answers to the price of a row without weight.
             Repair::Price(if change.is_finite() { change } else { 0.0 })
-        } else if change * rows.tops[row] <= MOST {
+        } else if change >= 0.0 && change * rows.tops[row] <= MOST {
             Repair::Price(change)
         } else {
             rows.uniform(row)

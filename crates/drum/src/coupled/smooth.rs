@@ -16,10 +16,14 @@ use crate::topk::dual::State;
 /// Falls of `tau`, and what is left of it after one.
 const STAGES: usize = 24;
 const FALL: f64 = 0.15;
+/// `tau`, times the number of prices and thresholds, over what a bound has above `enough` to begin with.
+const OPENING: f64 = 0.25;
 /// Newton's steps in a stage.
 const STEPS: usize = 25;
 /// Decrement over `tau` at which a stage ends.
 const CENTRED: f64 = 1e-3;
+/// Part of what a bound has above `enough` that it needn't be precise to.
+const PRECISION: f64 = 0.02;
 /// `tau` over the size of the value at the end.
 const LEAST: f64 = 1e-15;
 
@@ -34,6 +38,8 @@ pub(crate) struct Lowest {
     pub(crate) bound: f64,
     /// Evaluations.
     pub(crate) passes: usize,
+    /// Prices and thresholds at which the smoothed function is least, by falling `tau`.
+    pub(crate) path: Vec<(f64, Vec<f64>)>,
 }
 
 /// The smoothed function and its derivatives.
@@ -130,30 +136,23 @@ impl Search<'_> {
         enough: f64,
     ) -> Lowest {
         let places = self.places(states);
-        let mut at: Vec<f64> = from
-            .prices
-            .iter()
-            .chain(&from.thresholds)
-            .copied()
-            .collect();
         let rows = from.prices.len();
+        let (bound, _) = self.evaluate(&from.prices, states);
         let top = from.prices.iter().copied().fold(1e-300, f64::max);
-        for price in &mut at[..rows] {
-            *price = price.max(1e-4 * top);
-        }
-        for (threshold, _) in at[rows..].iter_mut().zip(&places) {
-            if !self.is_exact() {
-                *threshold = threshold.max(1e-4 * top);
+        let size = bound.abs().min(1e200).max(top);
+        let (mut tau, mut at) = self.begin(from, first * size / states.len() as f64, enough);
+        for (index, value) in at.iter_mut().enumerate() {
+            if index < rows || !self.is_exact() {
+                *value = value.max(1e-4 * top.min(tau));
             }
         }
-        let (bound, _) = self.evaluate(&from.prices, states);
+        self.level(states, &places, &mut at, tau);
         let mut lowest = Lowest {
             bound,
-            passes: 1,
+            passes: 4,
+            path: Vec::new(),
             ..from.clone()
         };
-        let size = bound.abs().min(1e200).max(top);
-        let mut tau = first * size / states.len() as f64;
         for _ in 0..STAGES {
             let passes = self.centre(states, &places, &mut at, tau);
             lowest.passes += passes + 1;
@@ -163,22 +162,105 @@ impl Search<'_> {
                 lowest.prices.copy_from_slice(&at[..rows]);
                 lowest.thresholds.copy_from_slice(&at[rows..]);
             }
-            if lowest.bound <= enough || tau < LEAST * size {
+            lowest.path.push((tau, at.clone()));
+            // What a smaller `tau` can still take away.
+            let rest = 2.0 * tau * at.len() as f64;
+            let open = lowest.bound - enough;
+            if open <= 0.0 || tau < LEAST * size || (open.is_finite() && rest < PRECISION * open) {
                 break;
             }
             tau *= FALL;
+            self.predict(&lowest.path, tau, &mut at);
         }
+        let used = tau.max(1e-9 * size / states.len() as f64);
         lowest.parts = (0..states.len())
-            .map(|f| {
-                self.part(
-                    f,
-                    &at,
-                    states[f],
-                    (tau / FALL).max(1e-9 * size / states.len() as f64),
-                )
-            })
+            .map(|f| self.part(f, &at, states[f], used))
             .collect();
         lowest
+    }
+
+    /// Where to begin: at what was least for a similar `tau`, if that is known.
+    fn begin(&self, from: &Lowest, tau: f64, enough: f64) -> (f64, Vec<f64>) {
+        let end = || {
+            from.prices
+                .iter()
+                .chain(&from.thresholds)
+                .copied()
+                .collect()
+        };
+        let open = from.bound - enough;
+        if !open.is_finite() || open <= 0.0 {
+            return (tau, end());
+        }
+        let tau = tau.min(OPENING * open / (from.prices.len() + from.thresholds.len()) as f64);
+        let far = |path: &&(f64, Vec<f64>)| libm::log(path.0 / tau).abs();
+        let near = from.path.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+        match near {
+            Some((near, at)) if (0.1..10.0).contains(&(near / tau)) => (*near, at.clone()),
+            _ => (tau, end()),
+        }
+    }
+
+    /// Puts the threshold of each host where it belongs at the prices.
+    fn level(&self, states: &[State], places: &[Option<f64>], at: &mut [f64], tau: f64) {
+        let rows = self.held.capacities.len();
+        let mut gains: Vec<Vec<f64>> = alloc::vec![Vec::new(); places.len()];
+        for (f, host) in self.held.hosts.iter().enumerate() {
+            if states[f] == State::Free {
+                gains[*host].push(self.gain(f, at, tau));
+            }
+        }
+        for (host, gains) in gains.iter().enumerate() {
+            let Some(place) = places[host] else { continue };
+            let least = gains.iter().copied().fold(f64::INFINITY, f64::min) - 50.0 * tau;
+            let most = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max) + 50.0 * tau;
+            let (mut low, mut high) = (least, most);
+            if !self.is_exact() {
+                (low, high) = (0.0, most.max(0.0) + 2.0 * tau);
+            }
+            for _ in 0..60 {
+                let middle = 0.5 * (low + high);
+                let part = |gain: &f64| 1.0 / (1.0 + libm::exp((middle - gain) / tau));
+                let mut taken: f64 = gains.iter().map(part).sum();
+                if !self.is_exact() {
+                    taken += tau / middle;
+                }
+                if taken > place {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            at[rows + host] = 0.5 * (low + high);
+        }
+    }
+
+    /// What a flow gains by counting, smoothed.
+    fn gain(&self, f: usize, at: &[f64], tau: f64) -> f64 {
+        let (ways, count) = self.held.ways(f, self.price(f, at), self.selection);
+        let sum = |counts: bool| {
+            let keeps = || ways[..count].iter().filter(move |way| way.counts == counts);
+            let most = keeps()
+                .map(|way| way.keeps)
+                .fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = keeps().map(|way| libm::exp((way.keeps - most) / tau)).sum();
+            most + tau * libm::log(sum)
+        };
+        sum(true) - sum(false)
+    }
+
+    /// Goes on along the line of the last two points: what is least moves in proportion to `tau` as that falls.
+    fn predict(&self, path: &[(f64, Vec<f64>)], tau: f64, at: &mut [f64]) {
+        let [.., (before, from), (last, to)] = path else {
+            return;
+        };
+        let rows = self.held.capacities.len();
+        let part = (tau - last) / (last - before);
+        for (index, (value, (from, to))) in at.iter_mut().zip(from.iter().zip(to)).enumerate() {
+            let next = to + part * (to - from);
+            let positive = index < rows || !self.is_exact();
+            *value = if positive { next.max(0.05 * to) } else { next };
+        }
     }
 
     /// Ways of a flow with what each is worth after its threshold, and their shares.
@@ -226,10 +308,9 @@ impl Search<'_> {
         at: &mut Vec<f64>,
         tau: f64,
     ) -> usize {
-        let mut passes = 0;
+        let mut passes = 2;
+        let mut here = self.smooth(states, places, at, tau, true);
         for _ in 0..STEPS {
-            let here = self.smooth(states, places, at, tau, true);
-            passes += 2;
             let minus: Vec<f64> = here.gradient.iter().map(|slope| -slope).collect();
             let Some(step) = definite(here.matrix, minus) else {
                 return passes;
@@ -246,22 +327,29 @@ impl Search<'_> {
                 }
             }
             let from = at.clone();
-            loop {
+            let mut all = true;
+            here = loop {
                 for (value, (from, change)) in at.iter_mut().zip(from.iter().zip(&step)) {
                     *value = from + length * change;
                 }
-                let there = self.smooth(states, places, at, tau, false).value;
-                passes += 1;
-                if there <= here.value + 0.1 * length * slope {
-                    break;
+                let there = self.smooth(states, places, at, tau, all);
+                passes += 1 + usize::from(all);
+                if there.value <= here.value + 0.1 * length * slope {
+                    break if all {
+                        there
+                    } else {
+                        passes += 2;
+                        self.smooth(states, places, at, tau, true)
+                    };
                 }
+                all = false;
                 length *= 0.4;
                 if length < 1e-6 {
                     // What is left is rounding.
                     at.clone_from(&from);
                     return passes;
                 }
-            }
+            };
         }
         passes
     }

@@ -15,6 +15,9 @@ use crate::host::{Fairness, Utility};
 use crate::trace::Trace;
 use crate::workers::Workers;
 
+/// Relative gap above which a small network is solved in another way, too.
+const OPEN: f64 = 1e-9;
+
 /// Blocks that hosts are put in: sums are made by block, so more threads than this don't help.
 const BLOCKS: usize = 32;
 
@@ -73,17 +76,61 @@ pub fn solve<S: Source, W: Workers>(
         if let Some(found) = exact::solve(&held, options) {
             return Ok(found);
         }
+        if check_alpha(source.utility()).is_err() {
+            return Err(Error::Range);
+        }
     }
     let mut fleet = Fleet::new(source, Selection::default())?;
     let mut owner = Owner::new(source.capacities(), fleet.method(options));
     match fleet.drive(&mut owner, workers) {
-        Ok(()) => Ok(fleet.solution(&owner)),
+        Ok(()) => {
+            let found = fleet.solution(&owner);
+            Ok(
+                if proximal || found.relative_gap() <= options.tolerance.max(OPEN) {
+                    found
+                } else {
+                    improved(source, alpha, options, found)
+                },
+            )
+        }
         Err(Error::Range) => {
             let held = Held::new(source, alpha);
             let found = held.and_then(|held| exact::solve(&held, options));
             found.ok_or(Error::Range)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// The better of an answer and what a small network that is held is found to have, and the smaller of their bounds.
+fn improved<S: Source>(
+    source: &S,
+    alpha: f64,
+    options: &CoupledOptions,
+    found: CoupledSolution,
+) -> CoupledSolution {
+    let held = Held::new(source, alpha);
+    let Some(other) = held.and_then(|held| exact::solve(&held, options)) else {
+        return found;
+    };
+    let (bound, prices) = if other.dual_bound < found.dual_bound {
+        (other.dual_bound, other.prices.clone())
+    } else {
+        (found.dual_bound, found.prices.clone())
+    };
+    let iterations = found.iterations + other.iterations;
+    let trace = found.trace.clone();
+    let best = if other.objective > found.objective {
+        other
+    } else {
+        found
+    };
+    CoupledSolution {
+        dual_bound: bound.max(best.objective),
+        prices,
+        iterations,
+        trace,
+        ..best
     }
 }
 

@@ -7,6 +7,9 @@ use crate::fixed::{Answer, staircases};
 use crate::host::Host;
 use crate::problem::{AnyKernel, Member, alpha, kappa, unit};
 
+/// Maxima below are none: the application gains nothing by sending.
+const NOTHING: f64 = 1e-130;
+
 /// The problem of `members` of a host whose maxima are finite where nothing bends; not for max-min.
 pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) -> Program {
     let apps = &host.applications;
@@ -18,6 +21,7 @@ pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) ->
                 uses.push((index, load));
             }
         }
+        let (low, high) = (apps.minimum[member.index], apps.maximum[member.index]);
         Column {
             weight: if member.counts {
                 apps.weight[member.index]
@@ -25,8 +29,8 @@ pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) ->
                 0.0
             },
             kappa: kappa(host, member.index),
-            low: apps.minimum[member.index],
-            high: apps.maximum[member.index],
+            low,
+            high: if high < NOTHING { low } else { high },
             end: uses.len(),
         }
     });

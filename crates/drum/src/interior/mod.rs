@@ -153,8 +153,14 @@ impl Program {
     pub(crate) fn fit(&self, rates: &mut [f64]) {
         let floors: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let base = self.usage(&floors);
-        for (rate, column) in rates.iter_mut().zip(&self.columns) {
-            *rate = clamp(*rate, column.low, column.high);
+        for (index, (rate, column)) in rates.iter_mut().zip(&self.columns).enumerate() {
+            *rate = if column.weight == 0.0 && column.kappa == 0.0 {
+                column.low
+            } else if self.uses(index).is_empty() {
+                column.high
+            } else {
+                clamp(*rate, column.low, column.high)
+            };
         }
         // More than once, since rounding may leave a row an ulp over its capacity.
         for _ in 0..3 {
@@ -185,6 +191,10 @@ impl Program {
 
     /// Rates and prices of which one certifies the other; nothing if no step was possible.
     pub(crate) fn solve(&self, tolerance: f64) -> Option<Point> {
+        let idle = |column: &Column| column.weight == 0.0 && column.kappa == 0.0;
+        if self.columns.iter().all(idle) && self.supplies.iter().all(Staircase::is_hard) {
+            return Some(self.at_rest());
+        }
         let mut iterate = Iterate::new(self);
         let mut best: Option<Point> = None;
         let mut since = 0;
@@ -212,6 +222,17 @@ impl Program {
             }
         }
         best
+    }
+
+    /// Least rates, where nothing is worth anything.
+    fn at_rest(&self) -> Point {
+        Point {
+            rates: self.columns.iter().map(|column| column.low).collect(),
+            prices: alloc::vec![0.0; self.supplies.len()],
+            objective: 0.0,
+            bound: 0.0,
+            passes: 1,
+        }
     }
 
     fn certified(&self, iterate: &Iterate<'_>, passes: usize) -> Point {

@@ -18,6 +18,9 @@ pub(crate) struct General {
 const NOTHING: f64 = -1e8;
 
 /// Largest size of `t`: rates between 1e-290 and 1e290.
+/// Where exponentials end.
+const MOST: f64 = 8e307;
+
 pub(super) const WIDEST: f64 = 668.0;
 
 impl General {
@@ -126,6 +129,9 @@ impl Kernel for General {
         let latency = exp(3.0 * t + kappa);
         let utility = if self.scale == 0.0 {
             -t * exp(weight)
+        } else if self.scale < 0.0 && throughput > MOST {
+            // What is beyond all numbers is worth as little as a number can say.
+            throughput * self.scale
         } else {
             throughput * rate * self.scale
         };

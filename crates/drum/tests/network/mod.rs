@@ -24,6 +24,8 @@ pub(crate) fn coupled_vector() -> (Network, Value) {
         weight: list("weight"),
         latency_weight: list("latency_weight"),
         completions: list("a"),
+        minimum: Vec::new(),
+        maximum: Vec::new(),
         rows: rows.collect(),
     };
     (network, vector["optimum"].clone())
@@ -82,6 +84,8 @@ pub(crate) fn held(source: &RandomNetwork) -> Network {
         weight: Vec::new(),
         latency_weight: Vec::new(),
         completions: Vec::new(),
+        minimum: Vec::new(),
+        maximum: Vec::new(),
         rows: source.capacities().iter().enumerate().map(row).collect(),
     };
     let mut flows = Flows::default();

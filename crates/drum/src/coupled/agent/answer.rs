@@ -1,7 +1,7 @@
 //! What a host's flows answer to prices.
 
 use super::Host;
-use crate::coupled::flock::{Counts, LANES, floor, lanes, scatter, store, total, within};
+use crate::coupled::flock::{Counts, LANES, floor, lanes, max, scatter, store, total, within};
 use crate::coupled::problem::Flows;
 use crate::kernel::{Kernel, Prox};
 use crate::vector::widest;
@@ -90,7 +90,9 @@ impl<K: Prox> Host<'_, '_, K> {
             scatter(flows, self.sums, |f| {
                 if rates[f] > 0.0 && !counts.silent(flows, f) {
                     let inverse = inverse(f);
-                    (rates[f], (rates[f] - floor(flows, f)) * inverse, inverse)
+                    // Rounding may put a rate below its floor.
+                    let above = max(rates[f] - floor(flows, f), 0.0);
+                    (rates[f], above * inverse, inverse)
                 } else {
                     (rates[f], 0.0, 0.0)
                 }
