@@ -451,70 +451,69 @@ fn guarantees_come_before_weights_at_the_card() {
     assert!((share - 0.64).abs() < 0.01, "{share}");
 }
 
+/// A card with one open queue pair that hears an acknowledgement every microsecond.
+struct Listener {
+    enforcer: Enforcer,
+    id: SenderId,
+    at: u64,
+}
+
+impl Listener {
+    fn new() -> Self {
+        let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+        let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+        Self {
+            enforcer,
+            id,
+            at: 0,
+        }
+    }
+
+    /// Hears so many acknowledgements; returns the rate after the last.
+    fn hear(&mut self, count: u64, congestion_notified: bool, grant: Grant) -> Rate {
+        for _ in 0..count {
+            self.at += 1;
+            let ack = Ack {
+                acknowledged: PACKET * self.at,
+                next_to_send: PACKET * self.at,
+                congestion_notified,
+                ..Ack::default()
+            };
+            self.enforcer.on_ack(us(self.at), self.id, &ack, grant);
+        }
+        self.enforcer.rate_of(self.id)
+    }
+}
+
+fn share(gbps: u64) -> Grant {
+    Grant::Share(Share::from_rate(Rate::from_gbps(gbps), LINE))
+}
+
 #[test]
 fn only_acknowledgements_say_what_a_receiver_grants() {
-    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
-    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let share = Share::from_rate(Rate::from_gbps(10), LINE);
-    let mut hear = |at: u64, grant: Grant| {
-        let ack = Ack {
-            acknowledged: Bytes::new(at * PACKET.get()),
-            next_to_send: Bytes::new(at * PACKET.get()),
-            ..Ack::default()
-        };
-        enforcer.on_ack(us(at), id, &ack, grant);
-        enforcer.rate_of(id)
-    };
-    assert!(hear(1, Grant::Share(share)) <= Rate::from_gbps(10));
-    assert!(hear(2, Grant::Unsaid) <= Rate::from_gbps(10));
-    assert!(hear(3, Grant::Free) > Rate::from_gbps(90));
+    let mut pair = Listener::new();
+    assert!(pair.hear(1, false, share(10)) <= Rate::from_gbps(10));
+    assert!(pair.hear(1, false, Grant::Unsaid) <= Rate::from_gbps(10));
+    assert!(pair.hear(1, false, Grant::Free) > Rate::from_gbps(90));
 }
 
 #[test]
 fn a_held_pair_forgets_what_it_had() {
-    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
-    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let share = Share::from_rate(Rate::from_gbps(10), LINE);
-    let hear = |enforcer: &mut Enforcer, at: u64, grant: Grant| {
-        let ack = Ack {
-            acknowledged: Bytes::new(at * PACKET.get()),
-            next_to_send: Bytes::new(at * PACKET.get()),
-            ..Ack::default()
-        };
-        enforcer.on_ack(us(at), id, &ack, grant);
-        enforcer.rate_of(id)
-    };
+    let mut pair = Listener::new();
     // Three time constants at a tenth of the line rate, then none.
-    for at in 1..3000 {
-        hear(&mut enforcer, at, Grant::Share(share));
-    }
-    let rate = hear(&mut enforcer, 3001, Grant::Free);
+    pair.hear(3000, false, share(10));
+    let rate = pair.hear(1, false, Grant::Free);
     assert!(rate < Rate::from_gbps(16), "{rate}");
     // Nothing is in its way: it finds the rest again.
-    let rate = (3002..7000).map(|at| hear(&mut enforcer, at, Grant::Free));
-    let rate = rate.last().expect("there are some");
+    let rate = pair.hear(4000, false, Grant::Free);
     assert!(rate > Rate::from_gbps(98), "{rate}");
 }
 
 #[test]
 fn a_pair_below_its_share_comes_up_to_it() {
-    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
-    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let share = Share::from_rate(Rate::from_gbps(40), LINE);
-    let mut hear = |at: u64, marked: bool, grant: Grant| {
-        let ack = Ack {
-            acknowledged: Bytes::new(at * PACKET.get()),
-            next_to_send: Bytes::new(at * PACKET.get()),
-            congestion_notified: marked,
-            ..Ack::default()
-        };
-        enforcer.on_ack(us(at), id, &ack, grant);
-        enforcer.rate_of(id)
-    };
-    let low = (1..2000).map(|at| hear(at, true, Grant::Unsaid)).last();
-    assert_eq!(low, Some(Rate::from_gbps(1)));
-    let rate = (2000..6000).map(|at| hear(at, false, Grant::Share(share)));
-    let rate = rate.last().expect("there are some");
+    let mut pair = Listener::new();
+    assert_eq!(pair.hear(2000, true, Grant::Unsaid), Rate::from_gbps(1));
+    let rate = pair.hear(4000, false, share(40));
     assert!(rate > Rate::from_gbps(35), "{rate}");
 }
 
