@@ -279,6 +279,20 @@ impl<const R: usize> Model<R> for AtLeast {
         })
     }
 
+    fn floors(&self) -> [f64; R] {
+        let floors = self.applications.iter();
+        let floors: Vec<(f64, f64)> = floors
+            .map(|app| (app.floor, app.completions * app.floor))
+            .collect();
+        core::array::from_fn(|r| {
+            if r < self.hard.len() {
+                self.usage(&floors, r)
+            } else {
+                0.0
+            }
+        })
+    }
+
     fn is_linear(&self) -> bool {
         matches!(self.kernel, AnyKernel::Linear(_))
     }
@@ -291,7 +305,7 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<(Answer, Vec<f64>), Error> {
-    let mut first = attempt(problem, supplies, start, options)?;
+    let mut first = attempt(problem, supplies, start, &rescue::first(options))?;
     let gap = |solved: &(Answer, Vec<f64>)| {
         let answer = &solved.0;
         relative(

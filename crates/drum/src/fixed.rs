@@ -61,7 +61,7 @@ fn solve_rows<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Answer, Error> {
-    let mut answer = attempt::<R>(problem, supplies, start, options)?;
+    let mut answer = attempt::<R>(problem, supplies, start, &rescue::first(options))?;
     let gap = |answer: &Answer| {
         relative(
             answer.bound - answer.objective,

@@ -53,6 +53,7 @@ mod linear;
 mod math;
 mod max_min;
 mod mode;
+mod nested;
 mod newton;
 pub mod paper;
 mod pass;

@@ -5,10 +5,12 @@
 //! logarithms comes close in a few passes from far away; Newton's step on `D` itself with a line search
 //! takes over when that doesn't lower `D`.
 
+use alloc::vec::Vec;
+
 use crate::linear::solve_symmetric;
 use crate::math::clamp;
 use crate::pass::{Output, Pass};
-use crate::problem::{AnyKernel, Problem};
+use crate::problem::{AnyKernel, Block, Problem};
 use crate::supply::Cell;
 
 /// Applications that answer to the prices of `R` rows.
@@ -18,6 +20,9 @@ pub(crate) trait Model<const R: usize> {
 
     /// Prices to begin with, at which all rates are finite; 0 for rows that nobody uses.
     fn first_prices(&self) -> [f64; R];
+
+    /// Use of each row by least rates.
+    fn floors(&self) -> [f64; R];
 
     /// Whether throughput counts at alpha 0.
     fn is_linear(&self) -> bool;
@@ -30,6 +35,17 @@ impl<const R: usize> Model<R> for Problem {
 
     fn first_prices(&self) -> [f64; R] {
         self.typical_prices()
+    }
+
+    fn floors(&self) -> [f64; R] {
+        let row = |loads: &Vec<Block>| {
+            let loads = loads.as_flattened().iter();
+            loads
+                .zip(&self.floors)
+                .map(|(load, floor)| load * floor)
+                .sum()
+        };
+        core::array::from_fn(|r| self.rows.get(r).map_or(0.0, row))
     }
 
     fn is_linear(&self) -> bool {
@@ -63,6 +79,8 @@ const TO_NOTHING: f64 = -1.6;
 struct Search<'a, const R: usize, M> {
     model: &'a M,
     cells: [Cell; R],
+    /// Use of rows by least rates.
+    base: [f64; R],
     passes: usize,
 }
 
@@ -133,11 +151,13 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             if !self.is_free(at, r) {
                 continue;
             }
-            let usage = at.pass.usage[r];
-            if at.prices[r] <= 0.0 || usage <= 0.0 || self.cells[r].capacity <= 0.0 {
+            // What is above the least rates is close to a power of the prices.
+            let usage = at.pass.usage[r] - self.base[r];
+            let capacity = self.cells[r].capacity - self.base[r];
+            if at.prices[r] <= 0.0 || usage <= 0.0 || capacity <= 0.0 {
                 return None;
             }
-            right[r] = libm::log(usage / self.cells[r].capacity);
+            right[r] = libm::log(usage / capacity);
             for q in (0..R).filter(|&q| self.is_free(at, q)) {
                 matrix[r][q] = at.pass.response[r][q] * at.prices[q] / usage;
             }
@@ -224,8 +244,7 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     /// Whether one point is better than another, to rounding, and no price was dropped that is needed:
     /// neither one of this step, nor all of them.
     fn is_better(&self, to: &Minimum<R>, at: &Minimum<R>) -> bool {
-        let largest = |prices: &[f64; R]| prices.iter().copied().fold(0.0, f64::max);
-        let gone = |r: usize| to.prices[r] <= 1e-12 * largest(&at.prices);
+        let gone = |r: usize| to.prices[r] <= 1e-12 * at.prices[r];
         let all = (0..R).all(gone);
         let dropped = |r: usize| (at.prices[r] > 0.0 || all) && gone(r) && self.is_free(to, r);
         let noise = 4e-15 * self.size(at);
@@ -270,6 +289,7 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
     let mut search = Search {
         model,
         cells,
+        base: model.floors(),
         passes: 0,
     };
     let within =

@@ -1,15 +1,20 @@
-//! Prices of a fixed selection by cutting planes, for where Newton's steps don't get through: with as
-//! many rows as rates that can move, the dual function has kinks.
+//! Prices of a fixed selection for where Newton's steps don't get through: with as many rows as rates that can
+//! move, the dual function has kinks, and where terms of utility have nothing in common, so have prices. A few
+//! rows are [settled one by one](crate::nested), more of them by cutting planes.
 
 use alloc::vec::Vec;
 
 use crate::cutting::minimise;
 use crate::mode::Options;
+use crate::nested::Nested;
 use crate::newton::Model;
 use crate::supply::Staircase;
 
 /// Most evaluations of the dual function. Rare enough to be generous.
 const EVALUATIONS: usize = 2000;
+
+/// Most rows that are settled one by one: with each, passes are some ten times as many.
+const FEW: usize = 3;
 
 /// Prices below this part of the largest are none.
 const NOTHING: f64 = 1e-9;
@@ -17,6 +22,24 @@ const NOTHING: f64 = 1e-9;
 /// About the prices at which the dual function is least, found from `guess`, prices for the rows' units, in
 /// at most `passes` passes; and how many it took.
 pub(crate) fn prices<const R: usize, M: Model<R>>(
+    model: &M,
+    supplies: &[Staircase],
+    guess: &[f64],
+    passes: usize,
+) -> (Vec<f64>, usize) {
+    if model.is_linear() || supplies.len() > FEW {
+        return by_cuts(model, supplies, guess, passes);
+    }
+    let mut nested = Nested::new(model, supplies, guess, passes);
+    if nested.run() {
+        return (nested.prices[..supplies.len()].to_vec(), nested.passes);
+    }
+    let (prices, more) = by_cuts(model, supplies, guess, passes);
+    (prices, nested.passes + more)
+}
+
+/// As [`prices`], by cutting planes.
+fn by_cuts<const R: usize, M: Model<R>>(
     model: &M,
     supplies: &[Staircase],
     guess: &[f64],
@@ -50,6 +73,14 @@ pub(crate) fn prices<const R: usize, M: Model<R>>(
     let most = found.at.iter().copied().fold(0.0, f64::max);
     let clear = |price: &f64| if *price < NOTHING * most { 0.0 } else { *price };
     (found.at.iter().map(clear).collect(), found.evaluations)
+}
+
+/// What the first search for prices gets: the rest is left for another.
+pub(crate) fn first(options: &Options) -> Options {
+    Options {
+        iterations: options.iterations.div_ceil(2),
+        ..*options
+    }
 }
 
 /// Fewest passes with which it is worth while.
