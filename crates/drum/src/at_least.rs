@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::fixed::{self, Answer, OPEN};
+use crate::fixed::{self, Answer};
 use crate::host::{Host, Supply};
 use crate::kernel::{Kernel, Worth};
 use crate::math::{clamp, cube_root, min};
@@ -305,7 +305,7 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<(Answer, Vec<f64>), Error> {
-    let mut first = attempt(problem, supplies, start, &rescue::first(options))?;
+    let (mut first, off) = attempt(problem, supplies, start, &rescue::first(options))?;
     let gap = |solved: &(Answer, Vec<f64>)| {
         let answer = &solved.0;
         relative(
@@ -314,25 +314,21 @@ pub(crate) fn solve(
             answer.bound,
         )
     };
-    let Some(rest) = rescue::rest(options, first.0.passes) else {
+    let Some((passes, rest)) = rescue::rest(options, first.0.passes) else {
         return Ok(first);
     };
-    if gap(&first) <= options.tolerance.max(OPEN) {
+    if rescue::is_enough(options, gap(&first), off) {
         return Ok(first);
     }
-    let (start, passes) =
-        rescue::prices::<ROWS, _>(problem, supplies, &first.0.prices, rest.iterations);
+    let (start, passes) = rescue::prices::<ROWS, _>(problem, supplies, &first.0.prices, passes);
     first.0.passes += passes;
-    let Ok(mut second) = attempt(problem, supplies, Some(&start), &rest) else {
+    let Ok((mut second, second_off)) = attempt(problem, supplies, Some(&start), &rest) else {
         return Ok(first);
     };
     let passes = first.0.passes + second.0.passes;
     (first.0.passes, second.0.passes) = (passes, passes);
-    Ok(if gap(&second) < gap(&first) {
-        second
-    } else {
-        first
-    })
+    let better = rescue::is_better((gap(&second), second_off), (gap(&first), off));
+    Ok(if better { second } else { first })
 }
 
 const ROWS: usize = Host::MOST_ROWS;
@@ -342,7 +338,7 @@ fn attempt(
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
-) -> Result<(Answer, Vec<f64>), Error> {
+) -> Result<((Answer, Vec<f64>), f64), Error> {
     let minimum = fixed::minimise_staircases::<ROWS, _>(problem, supplies, start, options)?;
     let answer = |j: usize| {
         let rates = problem.answer(&minimum.prices[..supplies.len()], j);
@@ -364,5 +360,5 @@ fn attempt(
         prices: minimum.prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     };
-    Ok((answer, z))
+    Ok(((answer, z), minimum.off))
 }

@@ -61,7 +61,7 @@ fn solve_rows<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Answer, Error> {
-    let mut answer = attempt::<R>(problem, supplies, start, &rescue::first(options))?;
+    let (mut answer, off) = attempt::<R>(problem, supplies, start, &rescue::first(options))?;
     let gap = |answer: &Answer| {
         relative(
             answer.bound - answer.objective,
@@ -69,25 +69,21 @@ fn solve_rows<const R: usize>(
             answer.bound,
         )
     };
-    let Some(rest) = rescue::rest(options, answer.passes) else {
+    let Some((passes, rest)) = rescue::rest(options, answer.passes) else {
         return Ok(answer);
     };
-    if gap(&answer) <= options.tolerance.max(OPEN) {
+    if rescue::is_enough(options, gap(&answer), off) {
         return Ok(answer);
     }
-    let (start, passes) =
-        rescue::prices::<R, _>(problem, supplies, &answer.prices, rest.iterations);
+    let (start, passes) = rescue::prices::<R, _>(problem, supplies, &answer.prices, passes);
     answer.passes += passes;
-    let Ok(mut second) = attempt::<R>(problem, supplies, Some(&start), &rest) else {
+    let Ok((mut second, second_off)) = attempt::<R>(problem, supplies, Some(&start), &rest) else {
         return Ok(answer);
     };
     let passes = answer.passes + second.passes;
     (answer.passes, second.passes) = (passes, passes);
-    Ok(if gap(&second) < gap(&answer) {
-        second
-    } else {
-        answer
-    })
+    let better = rescue::is_better((gap(&second), second_off), (gap(&answer), off));
+    Ok(if better { second } else { answer })
 }
 
 fn attempt<const R: usize>(
@@ -95,20 +91,21 @@ fn attempt<const R: usize>(
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
-) -> Result<Answer, Error> {
+) -> Result<(Answer, f64), Error> {
     let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
     let rates = rates_at(problem, supplies, &minimum);
     let (rates, objective) = better(problem, supplies, &minimum, rates);
     if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
-    Ok(Answer {
+    let answer = Answer {
         objective,
         bound: minimum.bound.max(objective),
         rates: rates.as_flattened()[..problem.applications].to_vec(),
         prices: minimum.prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
-    })
+    };
+    Ok((answer, minimum.off))
 }
 
 /// Relative gap above which rates are brought onto their rows.

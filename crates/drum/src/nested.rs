@@ -28,6 +28,8 @@ pub(crate) struct Nested<'a, const R: usize, M> {
     base: [f64; R],
     typical: [f64; R],
     limit: usize,
+    /// Rows, those without a price first: they are likely to stay without one, and then they are settled only once.
+    order: [usize; R],
     pub(crate) prices: [f64; R],
     pub(crate) passes: usize,
 }
@@ -49,7 +51,11 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
         guess: &[f64],
         limit: usize,
     ) -> Self {
+        let has_price = |row: &usize| guess.get(*row).is_some_and(|price| *price > 0.0);
+        let mut order: [usize; R] = core::array::from_fn(|row| row);
+        order[..supplies.len()].sort_by_key(has_price);
         Self {
+            order,
             base: model.floors(),
             typical: model.first_prices(),
             prices: core::array::from_fn(|r| guess.get(r).copied().unwrap_or(0.0)),
@@ -67,10 +73,11 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
     }
 
     /// What a row's price, given with its logarithm, leads to when the rows after it have settled.
-    fn end(&mut self, row: usize, at: f64, price: f64) -> End<R> {
+    fn end(&mut self, place: usize, at: f64, price: f64) -> End<R> {
+        let row = self.order[place];
         self.prices[row] = price;
-        if row + 1 < self.supplies.len() {
-            self.settle(row + 1);
+        if place + 1 < self.supplies.len() {
+            self.settle(place + 1);
         }
         self.passes += 1;
         let usage = self.model.pass(self.prices).usage[row];
@@ -100,13 +107,14 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
         }
     }
 
-    /// Finds the price of a row, and of those after it.
-    fn settle(&mut self, row: usize) {
+    /// Finds the price of the row at a place of the order, and of those after it.
+    fn settle(&mut self, place: usize) {
+        let row = self.order[place];
         let highest = self.supplies[row].highest();
         let mut guess = self.prices[row].min(highest);
         let mut free = None;
         if guess <= 0.0 {
-            let none = self.end(row, f64::NEG_INFINITY, 0.0);
+            let none = self.end(place, f64::NEG_INFINITY, 0.0);
             if none.excess <= 0.0 || highest <= 0.0 {
                 return;
             }
@@ -114,31 +122,31 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
             let typical = self.typical[row];
             guess = if typical > 0.0 { typical } else { 1.0 }.min(highest);
         }
-        let first = self.end(row, libm::log(guess), guess);
+        let first = self.end(place, libm::log(guess), guess);
         if first.excess == 0.0 {
             return;
         }
         if first.excess > 0.0 {
-            self.above(row, first);
+            self.above(place, first);
             return;
         }
-        if free.is_none() && self.end(row, f64::NEG_INFINITY, 0.0).excess <= 0.0 {
+        if free.is_none() && self.end(place, f64::NEG_INFINITY, 0.0).excess <= 0.0 {
             return;
         }
-        self.below(row, first);
+        self.below(place, first);
     }
 
     /// Looks above a price that is too low; ends at the highest if that is too low as well.
-    fn above(&mut self, row: usize, mut low: End<R>) {
-        let highest = self.supplies[row].highest();
+    fn above(&mut self, place: usize, mut low: End<R>) {
+        let highest = self.supplies[self.order[place]].highest();
         let most = libm::log(highest).min(RANGE);
         let mut width = FIRST;
         while self.passes < self.limit && low.at < most {
             let at = (low.at + width).min(most);
             let price = if at >= most { highest } else { f64::INFINITY };
-            let high = self.end(row, at, libm::exp(at).min(price));
+            let high = self.end(place, at, libm::exp(at).min(price));
             if high.excess <= 0.0 {
-                self.between(row, low, high);
+                self.between(place, low, high);
                 return;
             }
             low = high;
@@ -147,13 +155,13 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
     }
 
     /// Looks below a price that is too high; ends at next to nothing if that is too high as well.
-    fn below(&mut self, row: usize, mut high: End<R>) {
+    fn below(&mut self, place: usize, mut high: End<R>) {
         let mut width = FIRST;
         while self.passes < self.limit && high.at > -RANGE {
             let at = (high.at - width).max(-RANGE);
-            let low = self.end(row, at, libm::exp(at));
+            let low = self.end(place, at, libm::exp(at));
             if low.excess > 0.0 {
-                self.between(row, low, high);
+                self.between(place, low, high);
                 return;
             }
             high = low;
@@ -162,7 +170,7 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
     }
 
     /// Narrows a bracket: along the chord, or in the middle where that is slow.
-    fn between(&mut self, row: usize, mut low: End<R>, mut high: End<R>) {
+    fn between(&mut self, place: usize, mut low: End<R>, mut high: End<R>) {
         let mut best = if -high.excess <= low.excess {
             high
         } else {
@@ -182,7 +190,7 @@ impl<'a, const R: usize, M: Model<R>> Nested<'a, R, M> {
             if at <= low.at || at >= high.at {
                 break;
             }
-            let next = self.end(row, at, libm::exp(at));
+            let next = self.end(place, at, libm::exp(at));
             if next.excess.abs() <= best.excess.abs() {
                 best = next;
             }

@@ -59,8 +59,13 @@ pub(crate) struct Minimum<const R: usize> {
     pub(crate) prices: [f64; R],
     pub(crate) bound: f64,
     pub(crate) pass: Pass<R>,
+    /// How far rows that bind are from being used up, at most, over what they have.
+    pub(crate) off: f64,
     pub(crate) passes: usize,
 }
+
+/// Part of a row that rates may leave over. Where one term outweighs the others a value says little of their rates.
+pub(crate) const EXACT: f64 = 1e-9;
 
 /// What the search may do.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +101,7 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             prices,
             bound: if bound.is_nan() { f64::INFINITY } else { bound },
             pass,
+            off: 0.0,
             passes: self.passes,
         }
     }
@@ -138,6 +144,13 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             spent += at.prices[r] * at.pass.usage[r];
         }
         gap + spent * over
+    }
+
+    /// How far rows whose price is free are from being used up, at most.
+    fn off(&self, at: &Minimum<R>) -> f64 {
+        let free = (0..R).filter(|r| self.is_free(at, *r));
+        free.map(|r| (self.left(at, r) / self.cells[r].capacity).abs())
+            .fold(0.0, f64::max)
     }
 
     /// Newton's step for `ln usage = ln capacity` in the logarithms of the prices; with `free`, rows that
@@ -299,8 +312,11 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
         Some(at) if at.bound.is_finite() && !search.is_starved(&at) => at,
         _ => search.at(within(model.first_prices())),
     };
+    // At alpha 0 rates don't follow from prices.
+    let exact = limits.tolerance <= EXACT && !model.is_linear();
     while search.passes < limits.passes
-        && search.gap(&at) > limits.tolerance * at.bound.abs().max(1e-300)
+        && (search.gap(&at) > limits.tolerance * at.bound.abs().max(1e-300)
+            || (exact && search.off(&at) > EXACT))
     {
         match search.next(&at, limits.passes) {
             Some(next) => at = next,
@@ -308,5 +324,6 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
         }
     }
     at.passes = search.passes;
+    at.off = if exact { search.off(&at) } else { 0.0 };
     at
 }

@@ -1,20 +1,18 @@
 //! Prices of a fixed selection for where Newton's steps don't get through: with as many rows as rates that can
-//! move, the dual function has kinks, and where terms of utility have nothing in common, so have prices. A few
-//! rows are [settled one by one](crate::nested), more of them by cutting planes.
+//! move, the dual function has kinks, and where terms of utility have nothing in common, so have prices. Rows are
+//! [settled one by one](crate::nested), or if that takes too long, by cutting planes.
 
 use alloc::vec::Vec;
 
 use crate::cutting::minimise;
+use crate::fixed::OPEN;
 use crate::mode::Options;
 use crate::nested::Nested;
-use crate::newton::Model;
+use crate::newton::{EXACT, Model};
 use crate::supply::Staircase;
 
 /// Most evaluations of the dual function. Rare enough to be generous.
 const EVALUATIONS: usize = 2000;
-
-/// Most rows that are settled one by one: with each, passes are some ten times as many.
-const FEW: usize = 3;
 
 /// Prices below this part of the largest are none.
 const NOTHING: f64 = 1e-9;
@@ -27,14 +25,14 @@ pub(crate) fn prices<const R: usize, M: Model<R>>(
     guess: &[f64],
     passes: usize,
 ) -> (Vec<f64>, usize) {
-    if model.is_linear() || supplies.len() > FEW {
+    if model.is_linear() {
         return by_cuts(model, supplies, guess, passes);
     }
-    let mut nested = Nested::new(model, supplies, guess, passes);
+    let mut nested = Nested::new(model, supplies, guess, passes - passes / 3);
     if nested.run() {
         return (nested.prices[..supplies.len()].to_vec(), nested.passes);
     }
-    let (prices, more) = by_cuts(model, supplies, guess, passes);
+    let (prices, more) = by_cuts(model, supplies, guess, passes / 3);
     (prices, nested.passes + more)
 }
 
@@ -75,23 +73,46 @@ fn by_cuts<const R: usize, M: Model<R>>(
     (found.at.iter().map(clear).collect(), found.evaluations)
 }
 
+/// Fewest passes with which it is worth while.
+const WORTHWHILE: usize = 20;
+
+/// Passes that the first search for prices gets at least, if there are so many.
+const ENOUGH: usize = 100;
+
 /// What the first search for prices gets: the rest is left for another.
 pub(crate) fn first(options: &Options) -> Options {
+    let iterations = options.iterations.min(ENOUGH.max(options.iterations / 4));
     Options {
-        iterations: options.iterations.div_ceil(2),
+        iterations,
         ..*options
     }
 }
 
-/// Fewest passes with which it is worth while.
-const WORTHWHILE: usize = 20;
+/// Of what is left of `options` after so many passes, those for prices and those for what follows; nothing if that
+/// isn't worth while.
+pub(crate) fn rest(options: &Options, spent: usize) -> Option<(usize, Options)> {
+    let left = options.iterations.saturating_sub(spent);
+    let iterations = left / 4;
+    (iterations >= WORTHWHILE).then_some((
+        left - iterations,
+        Options {
+            iterations,
+            ..*options
+        },
+    ))
+}
 
-/// What is left of `options` after so many passes, half for prices and half for what follows; nothing if
-/// that isn't worth while.
-pub(crate) fn rest(options: &Options, spent: usize) -> Option<Options> {
-    let left = options.iterations.saturating_sub(spent) / 2;
-    (left >= WORTHWHILE).then_some(Options {
-        iterations: left,
-        ..*options
-    })
+/// Whether an answer needs no other prices: by its gap, and by how far its rows are from being used up.
+pub(crate) fn is_enough(options: &Options, gap: f64, off: f64) -> bool {
+    let exact = off <= EXACT || options.tolerance > EXACT;
+    gap <= options.tolerance.max(OPEN) && exact
+}
+
+/// Whether the gap of an answer is better than another's, or its rows where both gaps are as good as none.
+pub(crate) fn is_better(to: (f64, f64), than: (f64, f64)) -> bool {
+    if to.0 <= OPEN && than.0 <= OPEN {
+        to.1 < than.1
+    } else {
+        to.0 < than.0
+    }
 }

@@ -233,9 +233,9 @@ fn fix(
             continue;
         }
         let other = if selected[place] {
-            evaluation.value - gains[place] + successor
+            evaluation.value + (successor - gains[place])
         } else {
-            evaluation.value - displaced + gains[place]
+            evaluation.value + (gains[place] - displaced)
         };
         if chooser.is_met(other) {
             states[place] = if selected[place] {

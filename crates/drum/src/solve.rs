@@ -36,7 +36,7 @@ pub fn resolve(
 ) -> Result<Solution, Error> {
     host.check()?;
     options.check()?;
-    match *mode {
+    let solution = match *mode {
         Mode::All => selected(host, everyone(host.applications.len()), options, start),
         Mode::Selected(chosen) => {
             check_selection(chosen, host.applications.len())?;
@@ -46,7 +46,25 @@ pub fn resolve(
             topk::solve(host, mode, options, start)
         }
         Mode::TimeShare { k, peak } => timeshare::solve(host, k, peak, options, start),
+    }?;
+    let endless = solution.x.iter().any(|rate| *rate >= MOST);
+    if endless || vanishes(host, &solution) {
+        return Err(Error::Range);
     }
+    Ok(solution)
+}
+
+/// Rates from here on are only as large as numbers can be.
+const MOST: f64 = 1e280;
+/// Terms of a value below are none.
+const LEAST: f64 = 1e-280;
+
+/// Whether throughput is worth so little that numbers don't tell rates apart.
+fn vanishes(host: &Host<'_>, solution: &Solution) -> bool {
+    let steep = matches!(host.utility.fairness, Fairness::Alpha(alpha) if alpha > 1.0);
+    let weight = host.applications.weight;
+    let counted = solution.selected.iter().any(|index| weight[*index] > 0.0);
+    steep && counted && solution.scale < LEAST && solution.objective.abs() < LEAST
 }
 
 /// All applications, of which `chosen` count.

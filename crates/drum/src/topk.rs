@@ -46,8 +46,17 @@ pub(crate) fn solve(
     let units = &chooser.units;
     let start: Vec<f64> = start.iter().zip(units).map(|(p, unit)| p * unit).collect();
     let start = (start.len() == units.len() && start.iter().any(|p| *p > 0.0)).then_some(start);
-    let found = chooser.minimise(&mut dual, &rules.states, start)?;
-    let lowest = dual.evaluate(&found, &rules.states);
+    let mut found = chooser.minimise(&mut dual, &rules.states, start)?;
+    let mut lowest = dual.evaluate(&found, &rules.states);
+    if chooser.is_far(lowest.value)
+        && let Some(prices) = chooser.prices_of_everyone()
+    {
+        let again = chooser.minimise(&mut dual, &rules.states, Some(prices))?;
+        let value = dual.evaluate(&again, &rules.states);
+        if value.value < lowest.value {
+            (found, lowest) = (again, value);
+        }
+    }
     chooser.exchange(&mut dual, &rules.states, &found, &lowest);
     let mut proven = chooser.is_met(lowest.value);
     if !proven && options.nodes > 0 {

@@ -20,6 +20,9 @@ use crate::supply::Staircase;
 /// problems aren't solved to more digits.
 const MET: f64 = 1e-12;
 
+/// Relative gap from which on prices are looked for from elsewhere.
+const FAR: f64 = 0.3;
+
 /// Applications from which on it pays to leave out those that can't be selected.
 const MANY: usize = 128;
 
@@ -42,6 +45,8 @@ pub(crate) struct Chooser<'a> {
     /// Values of the selections that were tried, minus infinity if floors don't fit.
     tried: BTreeMap<Vec<usize>, f64>,
     incumbent: Option<Incumbent>,
+    /// A selection that keeps all rows has a value beyond all numbers.
+    beyond: bool,
     passes: usize,
 }
 
@@ -54,6 +59,7 @@ impl<'a> Chooser<'a> {
             units: host.rows.iter().map(|row| unit(&row.supply)).collect(),
             tried: BTreeMap::new(),
             incumbent: None,
+            beyond: false,
             passes: 0,
         }
     }
@@ -70,6 +76,21 @@ impl<'a> Chooser<'a> {
         best >= bound || relative(bound - best, best, bound) <= self.options.tolerance.max(MET)
     }
 
+    /// Whether a bound is so far away that prices can't be about the best.
+    pub(super) fn is_far(&self, bound: f64) -> bool {
+        let best = self.best();
+        best.is_finite() && relative(bound - best, best, bound) > FAR
+    }
+
+    /// Prices, for the rows' units, if all applications counted and sent; nothing if they don't fit.
+    pub(super) fn prices_of_everyone(&mut self) -> Option<Vec<f64>> {
+        let all: Vec<usize> = (0..self.host.applications.len()).collect();
+        check_floors(self.host, selected(&all)).ok()?;
+        let (answer, _) = convex_or_attempts(self.host, selected(&all), &self.options, &[]).ok()?;
+        self.passes += answer.passes;
+        Some(answer.prices)
+    }
+
     fn was_tried(&self, chosen: &[usize]) -> bool {
         self.tried.contains_key(chosen)
     }
@@ -81,7 +102,9 @@ impl<'a> Chooser<'a> {
             return None;
         }
         let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
-        let answer = self.solve(chosen, &start).ok();
+        let answer = self.solve(chosen, &start);
+        self.beyond |= matches!(answer, Err(Error::Range));
+        let answer = answer.ok();
         let value = answer.as_ref().map_or(f64::NEG_INFINITY, |a| a.0.objective);
         self.tried.insert(chosen.to_vec(), value);
         let (answer, polls) = answer?;
@@ -263,6 +286,9 @@ impl<'a> Chooser<'a> {
         proven: bool,
     ) -> Result<Solution, Error> {
         let Some(incumbent) = self.incumbent else {
+            if self.beyond {
+                return Err(Error::Range);
+            }
             return Err(Error::Selection {
                 expected: "no selection keeps every row with the minima of its applications".into(),
             });

@@ -44,7 +44,7 @@ pub(crate) struct Dual<'a> {
     others: Option<Side>,
     /// By member, if those that aren't selected don't send.
     outages: Vec<f64>,
-    /// Of all applications, members or not.
+    /// Of all applications that aren't members.
     outage: f64,
     supplies: &'a [Staircase],
     values: Vec<Block>,
@@ -98,7 +98,9 @@ impl<'a> Dual<'a> {
             }
             Unselected::Outage(outages) => {
                 dual.outages = dual.members.iter().map(|j| outages[*j]).collect();
-                dual.outage = outages.iter().sum();
+                let others = outages.iter().enumerate();
+                let others = others.filter(|(j, _)| dual.members.binary_search(j).is_err());
+                dual.outage = others.map(|(_, outage)| outage).sum();
             }
         }
         dual
@@ -115,7 +117,7 @@ impl<'a> Dual<'a> {
         &self.gains.as_flattened()[..self.members.len()]
     }
 
-    /// Writes gains; gives what members keep and use as long as none is selected.
+    /// Writes gains; gives what members keep and use as long as none is selected, if they send.
     fn fill(&mut self, prices: &[f64], states: &[State]) -> Kept {
         self.selected.pass(prices, Some(&mut self.gains));
         let base = match &self.unselected {
@@ -124,7 +126,7 @@ impl<'a> Dual<'a> {
                 let values = self.values.as_flattened_mut();
                 values[..self.outages.len()].copy_from_slice(&self.outages);
                 Kept {
-                    value: self.outage,
+                    value: 0.0,
                     usage: [0.0; ROWS],
                 }
             }
@@ -134,7 +136,7 @@ impl<'a> Dual<'a> {
             *gain = match state {
                 // No number where a rate is infinite and free of charge.
                 State::Free if gain.is_nan() => f64::INFINITY,
-                State::Free => *gain - value,
+                State::Free => (*gain - value).max(f64::MIN),
                 State::In => f64::INFINITY,
                 State::Out => f64::NEG_INFINITY,
             };
@@ -157,11 +159,11 @@ impl<'a> Dual<'a> {
         chosen.sort_unstable();
         for &member in &chosen {
             total.add(&self.selected.one(prices, member), 1.0);
-            match &self.unselected {
-                Some(side) => total.add(&side.one(prices, member), -1.0),
-                None => total.value -= self.outages[member],
+            if let Some(side) = &self.unselected {
+                total.add(&side.one(prices, member), -1.0);
             }
         }
+        total.value += self.left_out(&chosen);
         let last = ranked[..count].last().map_or(f64::INFINITY, |r| r.0);
         let next = ranked.get(count).map_or(f64::NEG_INFINITY, |r| r.0);
         let rows = self.supplies.iter().zip(prices);
@@ -176,6 +178,14 @@ impl<'a> Dual<'a> {
             chosen,
             edge: (last, next),
         }
+    }
+
+    /// What those are worth that don't send. Added up without those that do: an outage may be so large that nothing
+    /// else is left of a sum with it.
+    fn left_out(&self, chosen: &[usize]) -> f64 {
+        let members = self.outages.iter().enumerate();
+        let left = members.filter(|(member, _)| chosen.binary_search(member).is_err());
+        self.outage + left.map(|(_, outage)| outage).sum::<f64>()
     }
 
     /// Whether exactly `k` are selected rather than `k` at most.
