@@ -52,10 +52,12 @@ impl Curve {
             return;
         }
         let count = flows.len();
+        // As much as a row has would take the row's place, and its price.
+        let part = if self.is_flat() { 1.0 } else { BEYOND };
         flows.maximum.resize(count, f64::INFINITY);
         for column in &flows.columns {
             for (f, most) in flows.maximum.iter_mut().enumerate() {
-                let reach = capacities[row_of(&column.rows, f)] / column.coefficient[f];
+                let reach = part * capacities[row_of(&column.rows, f)] / column.coefficient[f];
                 // Not a number where the row isn't used.
                 *most = min(reach, *most);
             }
@@ -65,6 +67,9 @@ impl Curve {
         }
     }
 }
+
+/// What rates are limited to, over what their rows have.
+const BEYOND: f64 = 2.0;
 
 /// What a host remembers of its flows: views of lists that cover many hosts.
 #[derive(Debug)]

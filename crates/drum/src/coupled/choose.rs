@@ -54,7 +54,10 @@ pub fn solve_chosen<S: Source, W: Workers>(
         ..*options
     };
     let mut owner = Owner::new(source.capacities(), rough);
-    fleet.drive(&mut owner, workers)?;
+    match fleet.drive(&mut owner, workers) {
+        Err(Error::Range) if held.is_some() => owner = Owner::new(source.capacities(), rough),
+        driven => driven?,
+    }
     if let Some(held) = &held {
         let rows = owner.prices().iter().zip(&held.capacities);
         let prices: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use crate::coupled::flock::row_of;
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
+use crate::fixed::OPEN;
 use crate::host::Supply;
 use crate::interior::{Column, Point, Program};
 use crate::kernel::Kernel;
@@ -15,6 +16,10 @@ use crate::supply::Staircase;
 
 /// Most rows, since a step takes time in proportion to their cube.
 const MOST_ROWS: usize = 500;
+/// Uses of rows by rates that settling prices one by one may take.
+const WORK: usize = 50_000_000;
+/// Gap of a selection above which its prices are settled one by one.
+const ROUGH: f64 = 1e-7;
 /// Most flows.
 const MOST_FLOWS: usize = 20_000;
 
@@ -170,14 +175,21 @@ impl Held {
         }
     }
 
-    /// The best rates where these flows count.
+    /// The best rates where these flows count, if need be from `prices` for whole rows.
     pub(crate) fn solve(
         &self,
         counts: &[bool],
         selection: Selection,
+        prices: &[f64],
         tolerance: f64,
     ) -> Option<Point> {
         let mut program = self.program.clone();
+        if selection.choice == Choice::All && program.alpha > 0.0 {
+            // A maximum that a row implies would take the row's place, and its price.
+            for (column, most) in program.columns.iter_mut().zip(&self.maxima) {
+                column.high = most.min(2.0 * column.high);
+            }
+        }
         let mut idle = 0.0;
         for (column, counts) in program.columns.iter_mut().zip(counts) {
             if *counts {
@@ -189,7 +201,21 @@ impl Held {
                 idle += selection.outage;
             }
         }
-        let mut point = program.solve(tolerance)?;
+        let (open, work) = match selection.choice {
+            Choice::All => (OPEN, WORK),
+            _ => (ROUGH, WORK / 50),
+        };
+        let mut point = match program.solve(tolerance) {
+            Some(point) if point.gap() <= tolerance.max(open) || program.alpha == 0.0 => point,
+            None if program.alpha == 0.0 => return None,
+            found => {
+                let from = found.unwrap_or_else(|| program.point(prices, 1));
+                program.settle(from, tolerance, work)
+            }
+        };
+        if point.gap() == f64::INFINITY {
+            return None;
+        }
         point.objective += idle;
         point.bound += idle;
         Some(point)

@@ -73,7 +73,8 @@ pub fn solve<S: Source, W: Workers>(
         if alpha == f64::INFINITY {
             return Ok(exact::shares(&held));
         }
-        if let Some(found) = exact::solve(&held, options) {
+        let prices = alloc::vec![1.0; held.capacities.len()];
+        if let Some(found) = exact::solve(&held, options, &prices) {
             return Ok(found);
         }
         if check_alpha(source.utility()).is_err() {
@@ -95,7 +96,8 @@ pub fn solve<S: Source, W: Workers>(
         }
         Err(Error::Range) => {
             let held = Held::new(source, alpha);
-            let found = held.and_then(|held| exact::solve(&held, options));
+            let prices = alloc::vec![1.0; source.capacities().len()];
+            let found = held.and_then(|held| exact::solve(&held, options, &prices));
             found.ok_or(Error::Range)
         }
         Err(error) => Err(error),
@@ -110,7 +112,9 @@ fn improved<S: Source>(
     found: CoupledSolution,
 ) -> CoupledSolution {
     let held = Held::new(source, alpha);
-    let Some(other) = held.and_then(|held| exact::solve(&held, options)) else {
+    let rows = found.prices.iter().zip(source.capacities());
+    let whole: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();
+    let Some(other) = held.and_then(|held| exact::solve(&held, options, &whole)) else {
         return found;
     };
     let (bound, prices) = if other.dual_bound < found.dual_bound {

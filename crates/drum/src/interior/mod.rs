@@ -7,6 +7,7 @@
 //! 1992). A step eliminates all but the prices, so it takes time in proportion to applications, and the cube of rows.
 
 pub(crate) mod host;
+mod settle;
 pub(crate) mod step;
 
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use self::step::Iterate;
 use crate::kernel::Kernel;
 use crate::math::clamp;
 use crate::problem::{AnyKernel, with_kernel};
+use crate::solution::relative;
 use crate::supply::Staircase;
 
 /// Most steps.
@@ -57,6 +59,14 @@ pub(crate) struct Point {
     pub(crate) objective: f64,
     pub(crate) bound: f64,
     pub(crate) passes: usize,
+}
+
+impl Point {
+    /// Relative gap between value and bound; infinite if one of them is no number.
+    pub(crate) fn gap(&self) -> f64 {
+        let gap = relative(self.bound - self.objective, self.objective, self.bound);
+        if gap.is_finite() { gap } else { f64::INFINITY }
+    }
 }
 
 impl Program {
