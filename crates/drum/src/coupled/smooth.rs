@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use crate::coupled::held::{Held, Way};
 use crate::coupled::selection::{Choice, Selection};
-use crate::interior::step::definite;
+use crate::linear::definite;
 use crate::topk::dual::State;
 
 /// Falls of `tau`, and what is left of it after one.

@@ -8,7 +8,7 @@
 
 pub(crate) mod host;
 mod settle;
-pub(crate) mod step;
+mod step;
 
 use alloc::vec::Vec;
 

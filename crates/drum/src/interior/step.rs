@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Program;
+use crate::linear::definite;
 
 /// Part of the way to the nearest bound that a step goes.
 const REACH: f64 = 0.995;
@@ -459,43 +460,4 @@ impl<'a> Iterate<'a> {
             - affine.map_or(0.0, |affine| second(affine.above[j], -1.0));
         (low, high)
     }
-}
-
-/// Solves a system whose matrix is symmetric and positive definite but for rounding; nothing if it isn't.
-pub(crate) fn definite(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Option<Vec<f64>> {
-    let n = right.len();
-    // Rows are scaled so that the diagonal is 1.
-    let scale: Vec<f64> = (0..n)
-        .map(|r| 1.0 / libm::sqrt(matrix[r * n + r].max(1e-300)))
-        .collect();
-    for row in 0..n {
-        for column in 0..=row {
-            matrix[row * n + column] *= scale[row] * scale[column];
-        }
-        right[row] *= scale[row];
-    }
-    for row in 0..n {
-        let (above, rest) = matrix.split_at_mut(row * n);
-        let own = &mut rest[..n];
-        for column in 0..row {
-            let other = &above[column * n..][..=column];
-            let products: f64 = own[..column].iter().zip(other).map(|(a, b)| a * b).sum();
-            own[column] = (own[column] - products) / other[column];
-        }
-        let square: f64 = own[..row].iter().map(|entry| entry * entry).sum();
-        // What is left of a row that others span is rounding.
-        own[row] = libm::sqrt((own[row] - square).max(1e-30));
-    }
-    for row in 0..n {
-        let known: f64 = (0..row).map(|k| matrix[row * n + k] * right[k]).sum();
-        right[row] = (right[row] - known) / matrix[row * n + row];
-    }
-    for row in (0..n).rev() {
-        let known: f64 = (row + 1..n).map(|k| matrix[k * n + row] * right[k]).sum();
-        right[row] = (right[row] - known) / matrix[row * n + row];
-    }
-    for (value, scale) in right.iter_mut().zip(&scale) {
-        *value *= scale;
-    }
-    right.iter().all(|value| value.is_finite()).then_some(right)
 }
