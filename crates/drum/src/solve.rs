@@ -57,7 +57,7 @@ pub fn resolve(
 /// Rates from here on are only as large as numbers can be.
 const MOST: f64 = 1e280;
 /// Terms of a value below are none.
-const LEAST: f64 = 1e-280;
+pub(crate) const LEAST: f64 = 1e-280;
 
 /// Whether throughput is worth so little that numbers don't tell rates apart.
 fn vanishes(host: &Host<'_>, solution: &Solution) -> bool {

@@ -276,3 +276,15 @@ fn flows_worth_little_are_selected_all_the_same() {
     assert_eq!(found.counts, [true; 3], "{found:?}");
     assert!(found.relative_gap() < 1e-6, "{found:?}");
 }
+
+#[test]
+fn values_of_networks_beyond_all_numbers_are_refused() {
+    let mut network = lonely(50.0);
+    network.utility.latency = 0.0;
+    for row in &mut network.rows {
+        row.capacity *= 1e9;
+    }
+    let source = network.indexed().expect("a network");
+    let refused = solve_network(&source, &CoupledOptions::default(), &Sequential);
+    assert_eq!(refused.err(), Some(Error::Range));
+}

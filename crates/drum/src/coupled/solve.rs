@@ -8,10 +8,11 @@ use crate::coupled::exact;
 use crate::coupled::held::Held;
 use crate::coupled::order::{Curvature, Order, Sums};
 use crate::coupled::owner::{CoupledOptions, Method, Owner};
-use crate::coupled::problem::Source;
+use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
 use crate::host::{Fairness, Utility};
+use crate::solve::LEAST;
 use crate::trace::Trace;
 use crate::workers::Workers;
 
@@ -59,6 +60,35 @@ impl CoupledSolution {
 /// The result doesn't depend on the number of threads, bit for bit, and is that of
 /// [`Coordinator`](super::Coordinator) and its agents.
 pub fn solve<S: Source, W: Workers>(
+    source: &S,
+    options: &CoupledOptions,
+    workers: &W,
+) -> Result<CoupledSolution, Error> {
+    let found = find(source, options, workers)?;
+    if vanishes(source, &found) {
+        return Err(Error::Range);
+    }
+    Ok(found)
+}
+
+/// Whether throughput is worth so little that numbers don't tell rates apart.
+pub(crate) fn vanishes<S: Source>(source: &S, found: &CoupledSolution) -> bool {
+    let steep = matches!(source.utility().fairness, Fairness::Alpha(alpha) if alpha > 1.0);
+    if !steep || found.objective.abs() >= LEAST {
+        return false;
+    }
+    let mut desk = Flows::default();
+    let mut before = 0;
+    (0..source.hosts()).any(|host| {
+        source.fill(host, &mut desk);
+        let first = before;
+        before += desk.len();
+        let counts = |f: usize| found.counts.get(first + f).copied().unwrap_or(true);
+        (0..desk.len()).any(|f| desk.weight[f] > 0.0 && counts(f))
+    })
+}
+
+fn find<S: Source, W: Workers>(
     source: &S,
     options: &CoupledOptions,
     workers: &W,
