@@ -9,14 +9,13 @@ use core::cmp::Reverse;
 use fairlane_units::{Duration, Time};
 
 use crate::event::{Event, Key};
+use crate::few::Few;
 
 const SLOTS: u64 = 1 << 14;
 const WORDS: usize = SLOTS as usize / 64;
 /// Events that the wheel holds; more of them wait in the heap until there is room.
 const NODES: usize = 1 << 16;
 const NONE: u16 = u16::MAX;
-/// Slots with more events than this are sorted, others are filled in order.
-const SORT_FROM: usize = 32;
 
 /// A priority queue of events that pops them in ascending order.
 ///
@@ -31,12 +30,20 @@ pub struct Calendar {
     cursor: u64,
     /// Events of the slot being emptied and of earlier ones, last one first.
     current: Vec<Event>,
-    /// First node of the list of each slot in `cursor + 1 .. cursor + SLOTS`.
+    /// Number of the slot that is emptied next: it is opened early, so that there is time to fetch
+    /// what its events will touch.
+    opened: u64,
+    /// Events of the slot that is opened, last one first.
+    next: Vec<Event>,
+    /// First node of the list of each slot in `opened + 1 .. cursor + SLOTS`.
     heads: Box<[u16; SLOTS as usize]>,
     /// One bit for each slot that has a list.
     occupied: Box<[u64; WORDS]>,
-    /// The indices of nodes fill 16 bits, which spares bounds checks.
-    nodes: Box<[Node; NODES]>,
+    /// The events of the nodes of lists. Indices of nodes fill 16 bits, which spares bounds checks.
+    events: Box<[Event; NODES]>,
+    /// The node behind each one. Apart from the events, those of a whole list are found in little memory
+    /// before any of them arrives in the cache.
+    links: Box<[u16; NODES]>,
     /// First of the nodes not in use.
     free: u16,
     /// Events in lists.
@@ -55,20 +62,13 @@ fn boxed<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    event: Event,
-    next: u16,
-}
-
 /// Nodes linked in order; the last one, whose number is [`NONE`], is never used.
-fn unused_nodes() -> Box<[Node; NODES]> {
-    let event = NEVER;
-    let mut nodes = boxed(Node { event, next: NONE });
-    for (node, next) in nodes.iter_mut().zip(1..=NONE) {
-        node.next = next;
+fn unused_nodes() -> Box<[u16; NODES]> {
+    let mut links = boxed(NONE);
+    for (link, next) in links.iter_mut().zip(1..=NONE) {
+        *link = next;
     }
-    nodes
+    links
 }
 
 impl Calendar {
@@ -79,9 +79,12 @@ impl Calendar {
             shift: slot.next_power_of_two().trailing_zeros(),
             cursor: 0,
             current: Vec::new(),
+            opened: 0,
+            next: Vec::new(),
             heads: boxed(NONE),
             occupied: boxed(0),
-            nodes: unused_nodes(),
+            events: boxed(NEVER),
+            links: unused_nodes(),
             free: 0,
             listed: 0,
             far: BinaryHeap::new(),
@@ -91,7 +94,7 @@ impl Calendar {
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.current.len() + self.listed + self.far.len()
+        self.current.len() + self.next.len() + self.listed + self.far.len()
     }
 
     /// Whether no event waits.
@@ -103,37 +106,70 @@ impl Calendar {
     #[inline]
     pub fn push(&mut self, event: Event) {
         let slot = event.time.as_ps() >> self.shift;
-        if slot <= self.cursor {
-            self.insert_current(event);
-        } else if slot - self.cursor >= SLOTS || !self.list(slot, event) {
-            self.far_slot = self.far_slot.min(slot);
-            self.far.push(Reverse(event));
+        if slot <= self.opened {
+            self.push_near(slot, event);
+        } else {
+            self.push_later(slot, event);
         }
     }
 
     /// Removes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.current.is_empty() {
-            self.advance()?;
+        if !self.turn() {
+            return None;
         }
         self.current.pop()
     }
 
-    /// The event that [`pop`](Self::pop) returns next, if it lies in the slot being emptied.
+    /// The next events, those of one slot, last one first.
     #[inline]
-    pub fn upcoming(&self) -> Option<&Event> {
-        self.current.last()
+    pub fn near(&self) -> &[Event] {
+        &self.current
     }
 
-    fn insert_current(&mut self, event: Event) {
-        self.current.push(event);
-        let mut at = self.current.len() - 1;
-        while at > 0 && self.current[at - 1] < event {
-            self.current[at] = self.current[at - 1];
-            at -= 1;
+    /// The events behind those that are [`near`](Self::near), last one first.
+    #[inline]
+    pub fn next(&self) -> &[Event] {
+        &self.next
+    }
+
+    /// Goes on to the next slot if no event is [`near`](Self::near); `false` if none waits at all.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        !self.current.is_empty() || self.advance()
+    }
+
+    /// Adds an event to a slot behind those that are open.
+    #[inline]
+    fn push_later(&mut self, slot: u64, event: Event) {
+        if slot - self.cursor >= SLOTS || !self.list(slot, event) {
+            self.far_slot = self.far_slot.min(slot);
+            self.far.push(Reverse(event));
         }
-        self.current[at] = event;
+    }
+
+    /// Adds an event to a slot that is open or lies before one that is.
+    #[cold]
+    fn push_near(&mut self, slot: u64, event: Event) {
+        if slot > self.cursor && slot < self.opened {
+            self.close_next(slot);
+        }
+        let events = if slot <= self.cursor {
+            &mut self.current
+        } else {
+            &mut self.next
+        };
+        let at = events.partition_point(|&other| other > event);
+        events.insert(at, event);
+    }
+
+    /// Puts the events of the slot opened early back, and opens `slot` instead, which has none.
+    fn close_next(&mut self, slot: u64) {
+        let later = core::mem::replace(&mut self.opened, slot);
+        while let Some(event) = self.next.pop() {
+            self.push_later(later, event);
+        }
     }
 
     /// Adds an event to the list of its slot; `false` if the wheel is full.
@@ -144,17 +180,28 @@ impl Calendar {
             return false;
         }
         let index = (slot % SLOTS) as usize;
-        let node = &mut self.nodes[usize::from(at)];
-        node.event = event;
-        self.free = core::mem::replace(&mut node.next, self.heads[index]);
+        self.events[usize::from(at)] = event;
+        let link = &mut self.links[usize::from(at)];
+        self.free = core::mem::replace(link, self.heads[index]);
         self.heads[index] = at;
         self.occupied[index / 64] |= 1 << (index % 64);
         self.listed += 1;
         true
     }
 
-    /// Moves to the next slot that has events and sorts them into `current`.
-    fn advance(&mut self) -> Option<()> {
+    /// Moves to the next slot that has events; `false` if none has.
+    fn advance(&mut self) -> bool {
+        self.open_next();
+        if self.current.is_empty() {
+            self.open_next();
+        }
+        !self.current.is_empty()
+    }
+
+    /// Makes the slot that is open the one being emptied, and opens the one behind it.
+    fn open_next(&mut self) {
+        core::mem::swap(&mut self.current, &mut self.next);
+        self.cursor = self.opened;
         let listed = if self.listed > 0 {
             self.next_occupied()
         } else {
@@ -162,24 +209,23 @@ impl Calendar {
         };
         let next = listed.min(self.far_slot);
         if next == u64::MAX {
-            return None;
+            return;
         }
-        self.cursor = next;
-        if self.cursor == listed {
+        self.opened = next;
+        if next == listed {
             self.open_slot();
         }
-        if self.far_slot - self.cursor < SLOTS {
+        if self.far_slot - self.cursor < SLOTS || self.far_slot == next {
             self.bring_near();
         }
-        Some(())
     }
 
     /// Moves events out of the heap that the wheel has come to reach.
     fn bring_near(&mut self) {
         while let Some(Reverse(event)) = self.far.peek().copied() {
             let slot = event.time.as_ps() >> self.shift;
-            if slot <= self.cursor {
-                self.insert_current(event);
+            if slot <= self.opened {
+                self.push_near(slot, event);
             } else if slot - self.cursor >= SLOTS || !self.list(slot, event) {
                 break;
             }
@@ -190,7 +236,7 @@ impl Calendar {
     }
 
     fn next_occupied(&self) -> u64 {
-        let start = self.cursor + 1;
+        let start = self.opened + 1;
         let index = (start % SLOTS) as usize;
         let (first, bit) = (index / 64, index % 64);
         let mut word = self.occupied[first] & (!0 << bit);
@@ -207,27 +253,29 @@ impl Calendar {
         unreachable!("a listed event has its slot marked")
     }
 
+    /// Moves the events of slot `opened` into `next`, which is empty.
     fn open_slot(&mut self) {
-        let index = (self.cursor % SLOTS) as usize;
+        let index = (self.opened % SLOTS) as usize;
         let first = core::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
-        let (mut at, mut last, mut count) = (first, first, 0);
+        let (mut at, mut last) = (first, first);
+        let mut few = Few::new(self.shift);
         while at != NONE {
-            let Node { event, next } = self.nodes[usize::from(at)];
-            (last, at) = (at, next);
-            count += 1;
-            // Lists hold the newest event first, which is usually the last one: almost sorted.
-            if self.current.len() < SORT_FROM {
-                self.insert_current(event);
-            } else {
-                self.current.push(event);
+            let event = self.events[usize::from(at)];
+            if !few.push(event) {
+                few.move_to(&mut self.next);
+                few.push(event);
             }
+            (last, at) = (at, self.links[usize::from(at)]);
         }
-        self.nodes[usize::from(last)].next = core::mem::replace(&mut self.free, first);
-        self.listed -= count;
-        if self.current.len() > SORT_FROM {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        self.links[usize::from(last)] = core::mem::replace(&mut self.free, first);
+        if self.next.is_empty() {
+            few.sort_to(&mut self.next);
+        } else {
+            few.move_to(&mut self.next);
+            self.next.sort_unstable_by(|a, b| b.cmp(a));
         }
+        self.listed -= self.next.len();
     }
 }
 

@@ -96,11 +96,22 @@ impl Engine {
         self.calendar.push(Event { time, key });
     }
 
-    /// The next event, if it is near enough to be known without a search: a hint for whoever wants to
-    /// fetch what it will touch.
+    /// A few of the next events, last one first: hints for whoever wants to fetch what they will touch.
     #[inline]
-    pub fn upcoming(&self) -> Option<&Event> {
-        self.calendar.upcoming()
+    pub fn near(&self) -> &[Event] {
+        self.calendar.near()
+    }
+
+    /// A few of the events behind those that are [`near`](Self::near), last one first.
+    #[inline]
+    pub fn next(&self) -> &[Event] {
+        self.calendar.next()
+    }
+
+    /// Finds the next few events if none is [`near`](Self::near); `false` if none waits at all.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        self.calendar.turn()
     }
 
     /// Moves the clock to the next event.

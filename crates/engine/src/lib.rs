@@ -36,6 +36,7 @@ extern crate alloc;
 mod calendar;
 mod clock;
 mod event;
+mod few;
 mod random;
 mod wake;
 

@@ -46,6 +46,39 @@ proptest! {
         prop_assert!(calendar.is_empty());
     }
 
+    /// Few and many events in a slot, with the same time, with the same key, and before slots that have
+    /// been opened.
+    #[test]
+    fn crowded_slots_are_in_order(
+        steps in prop::collection::vec(
+            (prop_oneof![0u64..4, 0u64..3_000, 5_000u64..6_000], 0u64..4, 0u32..3, 0usize..12),
+            1..400,
+        ),
+        span in prop_oneof![Just(1u64), Just(1 << 22), Just(1 << 26)],
+    ) {
+        let mut calendar = Calendar::new(Duration::from_ps(span));
+        let mut engine = Engine::new(Ties::Rank, Duration::from_us(1));
+        let mut model = Vec::new();
+        let mut now = 0;
+        for (delay, rank, component, pops) in steps {
+            let key = engine.reserve(rank, Component::new(component));
+            let event = Event { time: Time::from_ps(now + delay), key };
+            calendar.push(event);
+            let at = model.partition_point(|&other| other > event);
+            model.insert(at, event);
+            // Most steps only add.
+            for _ in 6..pops {
+                let expected = model.pop();
+                prop_assert_eq!(calendar.pop(), expected);
+                now = expected.map_or(now, |event| event.time.as_ps());
+            }
+        }
+        while let Some(expected) = model.pop() {
+            prop_assert_eq!(calendar.pop(), Some(expected));
+        }
+        prop_assert_eq!(calendar.pop(), None);
+    }
+
     #[test]
     fn a_wake_fires_once_at_its_last_deadline(
         moves in prop::collection::vec((0u64..5_000, prop::option::weighted(0.8, 0u64..20_000)), 1..60),
