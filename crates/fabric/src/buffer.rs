@@ -34,7 +34,9 @@ impl SharedBuffer {
 
     #[inline]
     fn threshold(&self, port: &Port) -> u32 {
-        self.free().checked_shr(port.threshold_shift).unwrap_or(0)
+        self.free()
+            .checked_shr(port.threshold_shift.into())
+            .unwrap_or(0)
     }
 
     #[inline]
@@ -49,7 +51,7 @@ impl SharedBuffer {
         let ingress = &port.ingress[usize::from(class)];
         // As if all of it came from shared buffer.
         let free = self.free().saturating_sub(wire);
-        let threshold = free.checked_shr(port.threshold_shift).unwrap_or(0);
+        let threshold = free.checked_shr(port.threshold_shift.into()).unwrap_or(0);
         ingress.headroom == 0 && port.pausing & 1 << class == 0 && ingress.bytes + wire < threshold
     }
 
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
     use crate::port::PortSpec;
 
-    fn port(headroom_limit: u32, threshold_shift: u32) -> Port {
+    fn port(headroom_limit: u32, threshold_shift: u8) -> Port {
         let spec = PortSpec {
             node: 0,
             owner: 0,
@@ -147,7 +149,7 @@ mod tests {
         fn untouched_is_charged_and_given_back(
             (shareable, shared_used, bytes) in (0u32..9000, 0u32..3000, 0u32..3000),
             (headroom, headroom_limit) in (prop::sample::select(vec![0u32, 0, 700]), 0u32..3000),
-            (reserve, wire, shift) in (0u32..600, 1u32..2000, 0u32..3),
+            (reserve, wire, shift) in (0u32..600, 1u32..2000, 0u8..3),
             (wraps, pfc, pausing) in (any::<bool>(), any::<bool>(), prop::sample::select(vec![0u8, 8])),
         ) {
             let mut buffer = SharedBuffer {

@@ -233,6 +233,13 @@ impl Connections {
         self.ways[(slot as usize * 2 + usize::from(back)) * self.stride + usize::from(hop)]
     }
 
+    /// As [`egress`](Self::egress), for packets that may be anywhere.
+    #[inline]
+    pub(crate) fn peek(&self, slot: u32, back: bool, hop: u8) -> Option<u32> {
+        let way = (slot as usize * 2 + usize::from(back)) * self.stride;
+        self.ways.get(way + usize::from(hop)).copied()
+    }
+
     /// Slots in use.
     pub(crate) fn live(&self) -> impl Iterator<Item = u32> + '_ {
         (0..)

@@ -69,7 +69,7 @@ impl World {
     /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
-        let mut flight = std::mem::take(&mut self.ports[number as usize].flight);
+        let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
         while let Some(at) = flight.pop(&self.packets) {
             self.drop_packet(at, number, Drop::LinkDown);
         }

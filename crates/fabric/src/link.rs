@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 
 use crate::counters::Drop;
-use crate::packet::{Kind, NONE, Packet};
+use crate::packet::Kind;
 use crate::world::{Waking, World};
 use crate::{PauseRecord, TraceEvent};
 
@@ -45,17 +45,13 @@ impl World {
             Waking::Arrival.rank(index),
             Waking::Arrival.component(number),
         );
-        packet.arrival = Event {
-            time: now + busy + port.delay,
-            key,
-        };
+        let time = now + busy + port.delay;
         packet.sender = number;
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
-        if port.flight.is_empty() {
-            self.engine.schedule(packet.arrival.time, key);
+        if port.flight.push(&mut self.packets, at, Event { time, key }) {
+            self.engine.schedule(time, key);
         }
-        port.flight.push(&mut self.packets, at);
     }
 
     /// Asks to be told when the transmitter of `port` becomes free.
@@ -90,22 +86,17 @@ impl World {
     #[inline]
     pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) {
         let link = &mut self.ports[sender as usize];
-        let at = link.flight.head;
         // A link that went down has dropped the packet that this event was for.
-        if at == NONE || self.packets.get(at).arrival != event {
+        let Some((at, follower)) = link.flight.pop(&self.packets, event) else {
             return;
-        }
-        link.flight.pop(&self.packets);
-        if !link.flight.is_empty() {
-            let Packet { arrival, next, .. } = *self.packets.get(link.flight.head);
-            self.engine.schedule(arrival.time, arrival.key);
-            // It is read when the next packet arrives.
-            self.packets.fetch(next);
+        };
+        if let Some(follower) = follower {
+            self.engine.schedule(follower.time, follower.key);
         }
         let (receiver, to_switch) = (link.peer, link.peer_on_switch);
         let pauses = self.packets.get(at).kind.is_pause_frame();
         // Switches repeat pause frames as long as they hold, so the loss of one means nothing.
-        if !pauses && link.loss_rate > 0.0 && link.losses.next_f64() < link.loss_rate {
+        if !pauses && link.loses && link.losses.next_f64() < link.loss_rate {
             self.drop_packet(at, receiver, Drop::LinkError);
             return;
         }

@@ -4,11 +4,18 @@ use fairlane_congestion::Telemetry;
 use fairlane_engine::{Event, Key};
 use fairlane_units::Time;
 use fairlane_wire::Opcode;
+use prefetch_index::prefetch_index;
 
 use crate::rules::Rules;
 
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// An event later than all others.
+const NO_EVENT: Event = Event {
+    time: Time::MAX,
+    key: Key::MAX,
+};
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +44,8 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Packet {
-    /// The event of its arrival at the other end of the link that it was put on last.
-    pub(crate) arrival: Event,
+    /// The event of the arrival of the packet behind it on a link.
+    follower: Event,
     /// The packet behind it in a queue or on a link.
     pub(crate) next: u32,
     /// Connection that it belongs to.
@@ -65,8 +72,6 @@ pub(crate) struct Packet {
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
     pub(crate) flags: u8,
-    /// Written by [`PacketPool::fetch`].
-    fetched: bool,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
@@ -82,10 +87,7 @@ impl Packet {
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
-            arrival: Event {
-                time: Time::ZERO,
-                key: Key::MIN,
-            },
+            follower: NO_EVENT,
             next: NONE,
             connection: 0,
             psn: 0,
@@ -100,7 +102,6 @@ impl Packet {
             kind,
             opcode,
             flags: 0,
-            fetched: false,
         }
     }
 
@@ -169,13 +170,16 @@ impl PacketPool {
         &mut self.packets[at as usize]
     }
 
-    /// Has the record of a packet brought into the cache, if there is one. A store does that, since
-    /// the processor goes on without waiting for it; it would wait for a load.
+    /// Has the record of a packet brought into the cache, if there is one.
     #[inline]
-    pub(crate) fn fetch(&mut self, at: u32) {
-        if let Some(packet) = self.packets.get_mut(at as usize) {
-            packet.fetched = true;
-        }
+    pub(crate) fn fetch(&self, at: u32) {
+        prefetch_index(&self.packets, at as usize);
+    }
+
+    /// A packet, if there is one.
+    #[inline]
+    pub(crate) fn peek(&self, at: u32) -> Option<&Packet> {
+        self.packets.get(at as usize)
     }
 
     /// A record with the parts that `rules` ask for, if they ask for any.
@@ -304,5 +308,57 @@ impl PacketList {
             at = packet.next;
             Some(packet)
         })
+    }
+}
+
+/// The packets on a link, first the one that arrives next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    packets: PacketList,
+    /// The event of the first one's arrival, which alone is scheduled. Those of the others are kept with
+    /// the packets ahead of them, so that an arrival touches one packet only.
+    arrival: Event,
+}
+
+impl Default for Flight {
+    fn default() -> Self {
+        Self {
+            packets: PacketList::default(),
+            arrival: NO_EVENT,
+        }
+    }
+}
+
+impl Flight {
+    /// Adds a packet; `true` if it is the only one, so that its arrival is to be scheduled.
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut PacketPool, at: u32, arrival: Event) -> bool {
+        let first = self.packets.is_empty();
+        if first {
+            self.arrival = arrival;
+        } else {
+            pool.get_mut(self.packets.tail).follower = arrival;
+        }
+        self.packets.push(pool, at);
+        first
+    }
+
+    /// Removes the packet that arrives with `event`, unless the link has lost it, and says what is to be
+    /// scheduled.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &PacketPool, event: Event) -> Option<(u32, Option<Event>)> {
+        if event != self.arrival {
+            return None;
+        }
+        let at = self.packets.head;
+        let &Packet { next, follower, .. } = pool.get(at);
+        self.packets.head = next;
+        self.arrival = if next == NONE { NO_EVENT } else { follower };
+        Some((at, (next != NONE).then_some(follower)))
+    }
+
+    /// The packets, from the first one.
+    pub(crate) const fn packets(&self) -> PacketList {
+        self.packets
     }
 }

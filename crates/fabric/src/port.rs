@@ -8,7 +8,9 @@ use fairlane_congestion::PacingRounding;
 use fairlane_engine::{Key, Stream};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::packet::{Packet, PacketList, PacketPool};
+use prefetch_index::prefetch_index;
+
+use crate::packet::{Flight, Packet, PacketList, PacketPool};
 
 pub(crate) use fair::FairQueues;
 pub(crate) use tenants::TenantUse;
@@ -47,8 +49,11 @@ pub(crate) struct Marking {
 pub(crate) struct Port {
     // Link.
     /// Packets on the way to the peer.
-    pub(crate) flight: PacketList,
-    pub(crate) loss_rate: f64,
+    pub(crate) flight: Flight,
+    /// The packets of classes above 0, if ingress ports take turns.
+    pub(crate) fair: Option<Box<FairQueues>>,
+    /// If tenants are told of the load by what they use.
+    pub(crate) tenants: Option<Box<TenantUse>>,
     pub(crate) peer: u32,
     /// Host or switch number, depending on `on_switch`; that of the peer likewise.
     pub(crate) owner: u32,
@@ -56,7 +61,7 @@ pub(crate) struct Port {
     /// Headroom at the switch at the other end, and the share of its free buffer from which that
     /// switch pauses this port.
     pub(crate) headroom_limit: u32,
-    pub(crate) threshold_shift: u32,
+    pub(crate) threshold_shift: u8,
     /// Whether this port and its peer are on switches.
     pub(crate) on_switch: bool,
     pub(crate) peer_on_switch: bool,
@@ -64,6 +69,8 @@ pub(crate) struct Port {
     /// pause frame may still be on its way.
     pub(crate) pausing: u8,
     pub(crate) up: bool,
+    /// Whether the link loses packets.
+    pub(crate) loses: bool,
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
@@ -80,10 +87,6 @@ pub(crate) struct Port {
     pub(crate) last_served: u8,
     pub(crate) free_armed: bool,
     pub(crate) node: u32,
-    /// The packets of classes above 0, if ingress ports take turns.
-    pub(crate) fair: Option<Box<FairQueues>>,
-    /// If tenants are told of the load by what they use.
-    pub(crate) tenants: Option<Box<TenantUse>>,
     // Buffer use and queues.
     pub(crate) ingress: [Ingress; CLASSES],
     pub(crate) queues: [Queue; CLASSES],
@@ -92,6 +95,7 @@ pub(crate) struct Port {
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
+    pub(crate) loss_rate: f64,
     // Counters.
     pub(crate) marked: u64,
     /// Most bytes ever waiting until the last sample.
@@ -143,7 +147,7 @@ impl Port {
             fair: None,
             tenants: None,
             memo: [(0, Duration::ZERO); 2],
-            flight: PacketList::default(),
+            flight: Flight::default(),
             waiting: 0,
             queues: [Queue::default(); CLASSES],
             ingress: [Ingress::default(); CLASSES],
@@ -152,6 +156,7 @@ impl Port {
             marking: Marking::default(),
             marks,
             losses,
+            loses: spec.loss_rate > 0.0,
             loss_rate: spec.loss_rate,
             sent_bytes: 0,
             marked: 0,
@@ -160,6 +165,20 @@ impl Port {
             paused_since: Time::ZERO,
             paused_total: Duration::ZERO,
         }
+    }
+
+    /// Has what a packet that leaves touches brought into the cache.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        prefetch_index(std::slice::from_ref(&self.flight), 0);
+        prefetch_index(std::slice::from_ref(&self.free_at), 0);
+    }
+
+    /// The first packet of the lowest class that has any, probably the next one to leave.
+    #[inline]
+    pub(crate) fn first_waiting(&self) -> u32 {
+        let class = self.nonempty.trailing_zeros() as usize % CLASSES;
+        self.queues[class].packets.head
     }
 
     /// The time of `bytes` on this link.

@@ -350,7 +350,8 @@ fn build_buffer(
             None => lossless_headroom(port, rules),
         };
         port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
-        port.threshold_shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
+        let shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
+        port.threshold_shift = u8::try_from(shift).unwrap_or(u8::MAX);
         let copies = if rules.hpcc_ns3 { 1 } else { classes };
         committed += (headroom + pfc.reserve.get()) * copies;
     }
@@ -587,7 +588,8 @@ impl World {
         let mut flux = self.held();
         for port in &self.ports {
             let queued = (0..CLASSES).flat_map(|class| port.queued(&self.packets, class));
-            let flying = port.flight.iter(&self.packets);
+            let flight = port.flight.packets();
+            let flying = flight.iter(&self.packets);
             for packet in queued.chain(flying) {
                 if !packet.kind.is_pause_frame() {
                     flux.add(packet.wire);

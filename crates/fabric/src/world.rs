@@ -14,7 +14,7 @@ use crate::enforcement::Enforcement;
 use crate::faults::Faults;
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
-use crate::packet::PacketPool;
+use crate::packet::{Packet, PacketPool};
 use crate::port::Port;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
@@ -65,8 +65,13 @@ impl Waking {
     }
 
     #[inline]
+    const fn index(component: Component) -> usize {
+        (component.get() & ((1 << INDEX_BITS) - 1)) as usize
+    }
+
+    #[inline]
     const fn of(component: Component) -> (Self, u32) {
-        let index = component.get() & ((1 << INDEX_BITS) - 1);
+        let index = Self::index(component) as u32;
         let kind = match component.get() >> INDEX_BITS {
             0 => Self::PortFree,
             1 => Self::Arrival,
@@ -157,12 +162,17 @@ impl World {
     }
 
     /// Handles the next event; `false` when there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step(&mut self) -> bool {
+        if self.engine.near().is_empty() {
+            if !self.engine.turn() {
+                return false;
+            }
+            self.warm();
+        }
         let Some(event) = self.engine.next_event() else {
             return false;
         };
-        self.warm();
         let (waking, index) = Waking::of(event.component());
         match waking {
             Waking::Arrival => self.on_arrival(index, event),
@@ -177,16 +187,29 @@ impl World {
         true
     }
 
-    /// Fetches what the next event will touch, so that the cache fills while this event is handled.
-    #[inline]
-    fn warm(&mut self) {
-        let Some(upcoming) = self.engine.upcoming() else {
-            return;
-        };
-        let (Waking::Arrival, index) = Waking::of(upcoming.component()) else {
-            return;
-        };
-        self.packets.fetch(self.ports[index as usize].flight.head);
+    /// Fetches what the next events will touch, so that the processor waits for much of it at once:
+    /// packets early, and where they go once they are there. It is a hint: what turns out otherwise
+    /// was fetched in vain, which costs less than branches that no processor foresees.
+    fn warm(&self) {
+        for event in self.engine.next() {
+            let component = event.component();
+            if let Some(port) = self.ports.get(Waking::index(component)) {
+                let frees = component.get() >> INDEX_BITS == Waking::PortFree as u32;
+                let heads = [port.flight.packets().head, port.first_waiting()];
+                self.packets.fetch(heads[usize::from(frees)]);
+            }
+        }
+        for event in self.engine.near() {
+            let port = self.ports.get(Waking::index(event.component()));
+            let packet = port.and_then(|port| self.packets.peek(port.flight.packets().head));
+            let egress = packet.and_then(|packet| {
+                let back = packet.has(Packet::BACK);
+                self.connections.peek(packet.connection, back, packet.hop)
+            });
+            if let Some(port) = egress.and_then(|egress| self.ports.get(egress as usize)) {
+                port.fetch();
+            }
+        }
     }
 
     fn on_control(&mut self, index: u32) {
