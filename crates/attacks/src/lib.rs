@@ -61,7 +61,7 @@ use fairlane_fabric::MessageSpec;
 use fairlane_scenario::{Error, Loaded};
 
 pub use jobs::{Job, goodput};
-pub use measure::{Measurement, Posts, slowdown_so_far};
+pub use measure::{Measurement, Posts, Tail, slowdown_so_far};
 pub use plan::Plan;
 pub use rings::Rings;
 pub use scene::Window;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairlane_fabric::metrics::Spread;
-use fairlane_fabric::{MessageRecord, Results};
+use fairlane_fabric::{MessageRecord, Results, TenantRecord};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::jobs::Job;
@@ -12,29 +12,66 @@ use crate::plan::Plan;
 /// What one run says about attacker and victims.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
-    /// Payload placed at receivers of the attacker's messages, over the time in which it sends traffic of
-    /// the attack's own, or else from the first start to the end of the run.
+    /// Payload placed at receivers of the attacker's messages in the time in which it sends traffic of the
+    /// attack's own, or else from the first start to the end of the run, over that time.
     pub goodput: Rate,
     /// That payload.
     pub placed: Bytes,
+    /// The largest bandwidth-delay product of the fabric.
+    pub bdp: Bytes,
     /// The same rate of all other tenants together.
     pub victims_goodput: Rate,
-    /// The attacker's part of what all get over its part by weight.
+    /// The attacker's part of what all get in that time over its part by weight.
     pub weight_share: Option<f64>,
     /// What the attacker has posted.
     pub posts: Posts,
     /// The attacker's jobs by number.
     pub jobs: BTreeMap<u32, Job>,
-    /// Slowdown of the victims' messages below one bandwidth-delay product, or of all if none is so small.
-    pub victims: Option<Spread>,
-    /// How many messages that is about.
-    pub victim_messages: usize,
+    /// Slowdown of the victims' messages.
+    pub victims: Option<Tail>,
+    /// The same of those below one bandwidth-delay product.
+    pub short_victims: Option<Tail>,
     /// Slowdown of all tenants' messages below one bandwidth-delay product.
-    pub short: Option<Spread>,
+    pub short: Option<Tail>,
     /// Pause frames received.
     pub pauses: u64,
     /// Packets lost.
     pub drops: u64,
+}
+
+/// Slowdowns of messages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tail {
+    /// How they are spread.
+    pub spread: Spread,
+    /// How many they are.
+    pub messages: usize,
+}
+
+impl Tail {
+    /// Of fewer messages than this the 99.9th percentile is the greatest.
+    pub const LEAST_FOR_P999: usize = 1000;
+
+    /// Of slowdowns in any order; nothing if there are none.
+    pub fn of(slowdowns: Vec<f64>) -> Option<Self> {
+        let messages = slowdowns.len();
+        Spread::of(slowdowns).map(|spread| Self { spread, messages })
+    }
+
+    /// The median.
+    pub const fn p50(&self) -> Option<f64> {
+        Some(self.spread.p50)
+    }
+
+    /// The 99th percentile.
+    pub const fn p99(&self) -> Option<f64> {
+        Some(self.spread.p99)
+    }
+
+    /// The 99.9th percentile; nothing if there are too few messages for one.
+    pub fn p999(&self) -> Option<f64> {
+        (self.messages >= Self::LEAST_FOR_P999).then_some(self.spread.p999)
+    }
 }
 
 /// When, from where and to where a tenant has posted.
@@ -61,29 +98,26 @@ impl Measurement {
         let is_victim = |m: &&MessageRecord| m.tenant != attacker && m.start >= first;
         let is_short = |m: &&MessageRecord| m.size < results.totals.bdp;
         let victims = || results.messages.iter().filter(is_victim);
-        let mut slowdowns = slowdowns(results, victims().filter(is_short));
-        if slowdowns.is_empty() {
-            slowdowns = self::slowdowns(results, victims());
-        }
         let short = results.messages.iter().filter(is_short);
-        let placed = placed(results, |tenant| tenant == attacker.index());
-        let others = self::placed(results, |tenant| tenant != attacker.index());
         let span = match plan.window {
             Some(window) => window.span(),
             None => results.totals.end - results.totals.first_start,
         };
+        let placed = placed(results, first, |tenant| tenant == attacker.index());
+        let others = self::placed(results, first, |tenant| tenant != attacker.index());
         let mut jobs = Job::all(plan, results);
         jobs.retain(|_, job| job.tenant == attacker);
         Self {
             goodput: rate(placed, span),
             placed,
+            bdp: results.totals.bdp,
             victims_goodput: rate(others, span),
-            weight_share: weight_share(results, attacker),
+            weight_share: weight_share(results, first, attacker),
             posts: Posts::of(results, attacker),
             jobs,
-            victim_messages: slowdowns.len(),
-            victims: Spread::of(slowdowns),
-            short: Spread::of(self::slowdowns(results, short)),
+            victims: Tail::of(slowdowns(results, victims())),
+            short_victims: Tail::of(slowdowns(results, victims().filter(is_short))),
+            short: Tail::of(slowdowns(results, short)),
             pauses: results.signals.pauses.count,
             drops: results.totals.dropped.packets,
         }
@@ -106,20 +140,39 @@ pub fn slowdown_so_far(message: &MessageRecord, end: Time) -> Option<f64> {
     })
 }
 
-/// Payload placed at receivers for the tenants whose number is `wanted`.
-fn placed(results: &Results, wanted: impl Fn(usize) -> bool) -> Bytes {
+/// Payload placed at receivers from `since` on for the tenants whose number is `wanted`.
+fn placed(results: &Results, since: Time, wanted: impl Fn(usize) -> bool) -> Bytes {
     let numbered = results.tenants.iter().enumerate();
     let theirs = numbered.filter(|(number, _)| wanted(*number));
-    theirs.map(|(_, tenant)| tenant.placed).sum()
+    let placed =
+        theirs.map(|(_, tenant)| tenant.placed.saturating_sub(before(results, since, tenant)));
+    placed.sum()
 }
 
-/// A tenant's part of the payload placed at receivers, over its part by weight; nothing if none is.
-fn weight_share(results: &Results, tenant: TenantId) -> Option<f64> {
+/// What a tenant's receivers had before `until`, to the sampling interval: of the one that `until` divides, as
+/// much as that part of it is. Of a run's only tenant there is no series, but nobody whom it could harm either.
+fn before(results: &Results, until: Time, tenant: &TenantRecord) -> Bytes {
+    let interval = results.series.interval.as_ps().max(1);
+    let elapsed = until.saturating_since(results.series.start).as_ps();
+    let part = |(row, placed): (u64, &u64)| {
+        let within = elapsed
+            .saturating_sub(row.saturating_mul(interval))
+            .min(interval);
+        let part = u128::from(*placed) * u128::from(within) / u128::from(interval);
+        u64::try_from(part).unwrap_or(u64::MAX)
+    };
+    Bytes::new((0..).zip(&tenant.placed_series).map(part).sum())
+}
+
+/// A tenant's part of the payload placed at receivers from `since` on, over its part by weight; nothing if none
+/// is.
+fn weight_share(results: &Results, since: Time, tenant: TenantId) -> Option<f64> {
     let tenants = &results.tenants;
-    let own = tenants.get(tenant.index())?;
+    let own = placed(results, since, |number| number == tenant.index()).as_f64();
+    let all = placed(results, since, |_| true).as_f64();
     let weights: f64 = tenants.iter().map(|one| one.weight).sum();
-    let all = placed(results, |_| true).as_f64();
-    (all > 0.0).then(|| own.placed.as_f64() / all * weights / own.weight)
+    let weight = tenants.get(tenant.index())?.weight;
+    (all > 0.0).then(|| own / all * weights / weight)
 }
 
 /// Bytes over time; zero in no time.

@@ -5,10 +5,13 @@
 //! 4.3). No congestion control is in its way; the remedy is the watchdog of switches, `switch.pfc.watchdog`.
 
 use fairlane_scenario::{Error, Loaded, PauseFault};
-use fairlane_units::{NodeId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use crate::plan::Draft;
 use crate::scene::{Scene, Window, error_at};
+
+/// A pause frame with preamble and gap: IEEE 802.3, 31B.
+const FRAME: Bytes = Bytes::new(64 + 8 + 12);
 
 pub(crate) fn add(
     scene: &Scene<'_>,
@@ -16,13 +19,9 @@ pub(crate) fn add(
     (draft, loaded): (&mut Draft, &mut Loaded),
 ) -> Result<(), Error> {
     let pause = scene.attack.pause.unwrap_or_else(|| window.span());
-    if let Some(period) = scene.attack.period.filter(|period| *period <= pause) {
-        let message = format!("is {period}, expected more than one pause, {pause}");
-        let hint = "leave period out for a single pause, or write shorter ones";
-        return Err(error_at("period", message, hint));
-    }
     let last = scene.own.last().copied().unwrap_or_default();
     let host = scene.attack.host.map_or(last, NodeId::new);
+    check_period(scene, window, (host, pause))?;
     let senders = scene.own.iter().filter(|sender| **sender != host);
     let partners: Vec<_> = senders.map(|sender| (*sender, host)).collect();
     draft.add_bulk(scene, window, &partners);
@@ -36,4 +35,33 @@ pub(crate) fn add(
         });
     }
     Ok(())
+}
+
+/// Pauses must end before the next ones begin, not come faster than the link carries their frames, and not be
+/// more than a run can hold.
+fn check_period(
+    scene: &Scene<'_>,
+    window: Window,
+    (host, pause): (NodeId, Duration),
+) -> Result<(), Error> {
+    let Some(period) = scene.attack.period else {
+        return Ok(());
+    };
+    if period <= pause {
+        let message = format!("is {period}, expected more than one pause, {pause}");
+        let hint = "leave period out for a single pause, or write shorter ones";
+        return Err(error_at("period", message, hint));
+    }
+    // One frame that pauses and one that ends it.
+    let frames = (FRAME * 2).serialization(scene.rate(host));
+    if period < frames {
+        let message = format!(
+            "is {period}, expected at least {frames}, in which the host's link carries a pause and its end"
+        );
+        return Err(error_at("period", message, "pause less often"));
+    }
+    scene.check_count(
+        "period",
+        window.span().as_ps().div_ceil(period.as_ps().max(1)),
+    )
 }

@@ -139,6 +139,12 @@ impl Draft {
         u32::try_from(self.messages.len() - 1).unwrap_or(u32::MAX)
     }
 
+    /// When the last message begins, if it waits for none or what it waits for arrives at its start.
+    pub(crate) fn last_due(&self) -> Time {
+        let due = |(it, _): &(MessageSpec, Option<u32>)| it.start.saturating_add(it.delay);
+        self.messages.iter().map(due).max().unwrap_or_default()
+    }
+
     /// One message from each source to its partner that takes longer than the window.
     pub(crate) fn add_bulk(
         &mut self,

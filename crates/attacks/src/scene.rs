@@ -1,5 +1,7 @@
 //! What an attack is made from: the attacker, the fabric, and the time.
 
+use std::collections::BTreeSet;
+
 use fairlane_engine::Stream;
 use fairlane_fabric::{BaseRoundTrip, MessageSpec, base_round_trip};
 use fairlane_scenario::{Attack, Error, HostSet, Loaded, Scenario, Verb, Workload, hosts, layout};
@@ -40,6 +42,37 @@ pub(crate) struct Scene<'a> {
     rates: Vec<Rate>,
 }
 
+/// From where and to where a tenant's workloads send.
+struct Endpoints {
+    sources: Vec<NodeId>,
+    destinations: Vec<NodeId>,
+}
+
+impl Endpoints {
+    /// The sources of some messages, and of the destinations those that are the tenant's own; if these aren't two
+    /// at least, all destinations. Where there aren't two of them either, or no source, any of the tenant's own
+    /// hosts: whoever rotates needs a choice.
+    fn of<'m>(own: &[NodeId], messages: impl Iterator<Item = &'m MessageSpec>) -> Self {
+        let ends: Vec<_> = messages.map(|it| (it.source, it.destination)).collect();
+        let set = |hosts: &mut dyn Iterator<Item = NodeId>| {
+            let hosts: BTreeSet<NodeId> = hosts.collect();
+            hosts.into_iter().collect::<Vec<_>>()
+        };
+        let is_own = |host: &NodeId| own.binary_search(host).is_ok();
+        let sources = set(&mut ends.iter().map(|ends| ends.0).filter(is_own));
+        let all = set(&mut ends.iter().map(|ends| ends.1));
+        let within = set(&mut all.iter().copied().filter(is_own));
+        let or_own = |hosts: Vec<NodeId>, least: usize| match hosts.len() < least {
+            true => own.to_vec(),
+            false => hosts,
+        };
+        Self {
+            sources: or_own(sources, 1),
+            destinations: or_own(if within.len() > 1 { within } else { all }, 2),
+        }
+    }
+}
+
 /// When traffic of an attack's own is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -72,12 +105,13 @@ impl<'a> Scene<'a> {
             resolved.map_err(|error| error_at(key, error.message, &error.hint))
         };
         let own = resolve(&set, "tenant")?;
-        let members = |set: &Option<HostSet>, key: &str| match set {
+        let usual = Endpoints::of(&own, honest.iter().filter(|it| it.tenant == tenant));
+        let members = |set: &Option<HostSet>, key: &str, usual: Vec<NodeId>| match set {
             Some(set) => resolve(set, key),
-            None => Ok(own.clone()),
+            None => Ok(usual),
         };
-        let sources = members(&attack.sources, "sources")?;
-        let destinations = members(&attack.destinations, "destinations")?;
+        let sources = members(&attack.sources, "sources", usual.sources)?;
+        let destinations = members(&attack.destinations, "destinations", usual.destinations)?;
         Ok(Self {
             scenario,
             attack,
@@ -193,7 +227,7 @@ impl<'a> Scene<'a> {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// Checks that a run can hold so many messages of each source, before they are made.
+    /// Checks that a run can hold so many messages of each source, or pauses, before they are made.
     ///
     /// # Errors
     /// If it can't, at `key`.
@@ -201,7 +235,7 @@ impl<'a> Scene<'a> {
         if count.saturating_mul(self.sources.len() as u64) <= MOST_MESSAGES {
             return Ok(());
         }
-        let message = format!("asks for {count} messages of each host, too many for a run");
+        let message = format!("asks for {count} of each host, too many for a run");
         let hint = "shorten the attack, or send larger pieces less often";
         Err(error_at(key, message, hint))
     }

@@ -5,11 +5,11 @@
 //! scope under which a fresh queue pair is a fresh start.
 
 use fairlane_fabric::MessageSpec;
-use fairlane_scenario::Error;
-use fairlane_units::Duration;
+use fairlane_scenario::{Error, Verb};
+use fairlane_units::{Bytes, Duration, Time};
 
 use crate::plan::Draft;
-use crate::scene::Scene;
+use crate::scene::{Scene, error_at};
 use crate::split::{Cut, replace_long};
 
 pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
@@ -32,5 +32,13 @@ pub(crate) fn cut(scene: &Scene<'_>, draft: &mut Draft) -> Result<(), Error> {
             }
         };
         (0..).zip(sizes).map(piece).collect()
+    })?;
+    let last = draft.last_due() - Time::ZERO;
+    let checked = scene
+        .scenario
+        .check_message(Verb::Write, Bytes::new(1), scene.class(), last);
+    checked.map_err(|error| {
+        let message = format!("is {gap}, so that the last piece's start {}", error.message);
+        error_at("gap", message, "shorten it, or send larger pieces")
     })
 }

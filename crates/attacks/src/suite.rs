@@ -142,8 +142,10 @@ impl Suite {
         for loaded in &self.scenarios {
             self.check_victims(loaded)?;
         }
-        if let Some((_, error)) = self.refused_scopes().into_iter().next() {
-            return Err(error);
+        for loaded in &self.scenarios {
+            for scope in self.compared_scopes() {
+                check_scope(loaded, scope)?;
+            }
         }
         let mut tasks = self.first_tasks();
         self.simulate(&mut tasks, 0, (threads, watch))?;
@@ -152,6 +154,15 @@ impl Suite {
         tasks.append(&mut paced);
         tasks.append(&mut unpaced);
         Ok(self.rows(&tasks))
+    }
+
+    /// The scopes that are run: those asked for, and `qp`, which prices are compared with.
+    fn compared_scopes(&self) -> Vec<Scope> {
+        let mut scopes = self.scopes.clone();
+        if !scopes.contains(&Scope::Qp) {
+            scopes.push(Scope::Qp);
+        }
+        scopes
     }
 
     /// Somebody other than the attacker must send something.
@@ -202,13 +213,9 @@ impl Suite {
 
     /// Everything but the paced runs, which need the goodput of the attacks.
     fn first_tasks(&self) -> Vec<Task> {
-        let mut scopes = self.scopes.clone();
-        if !scopes.contains(&Scope::Qp) {
-            scopes.push(Scope::Qp);
-        }
         let mut tasks = Vec::new();
         for scenario in 0..self.scenarios.len() {
-            for scope in scopes.iter().copied() {
+            for scope in self.compared_scopes() {
                 for seed in 0..self.seeds {
                     let run = Run {
                         scenario,

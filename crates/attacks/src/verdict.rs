@@ -1,17 +1,14 @@
 //! Whether an attack pays, and what it does to others: a row of the verdict table.
 
-use fairlane_fabric::metrics::Spread;
 use fairlane_scenario::Error;
 use fairlane_units::Rate;
 use serde::Serialize;
 
 use crate::jobs::goodput;
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Tail};
 
 /// Fewer victims' messages than this say little about their tail.
 const ENOUGH: usize = 10_000;
-/// Of fewer messages than this the 99.9th percentile is the greatest.
-const LEAST_FOR_P999: usize = 1000;
 /// An attack is secured against if it gains no more than this, and victims' 99th percentile grows by no more.
 const BAR: f64 = 1.1;
 
@@ -36,9 +33,16 @@ pub struct Trial<'a> {
 
 impl Trial<'_> {
     /// The attacker's goodput over its honest goodput. Of an attack that cuts messages: [`goodput`] of those
-    /// messages, whether they finish or not. Of traffic of its own: payload placed in its time.
+    /// messages, whether they finish or not. Of traffic of its own: payload placed in its time, and nothing if
+    /// that is below a bandwidth-delay product in both runs.
     pub fn gain(&self) -> Option<f64> {
         if self.cut.is_empty() {
+            if [self.attack, self.honest]
+                .iter()
+                .all(|it| it.placed < it.bdp)
+            {
+                return None;
+            }
             let honest = self.honest.goodput.as_f64();
             return (honest > 0.0).then(|| self.attack.goodput.as_f64() / honest);
         }
@@ -52,6 +56,11 @@ impl Trial<'_> {
         let all = |it: &Measurement| it.goodput.as_f64() + it.victims_goodput.as_f64();
         let qp = all(self.plain_qp);
         (qp > 0.0).then(|| all(self.plain) / qp)
+    }
+
+    /// The runs of which victims are compared.
+    fn compared(&self) -> impl Iterator<Item = &Measurement> {
+        [self.attack, self.honest].into_iter().chain(self.paced)
     }
 
     /// How many of the messages that the attack has cut don't finish under it or honestly.
@@ -149,8 +158,12 @@ pub struct Row {
     pub victims_p99_ratio_n: usize,
     /// Confidence of `victims_p999_ratio`.
     pub victims_p999_ratio_ci: Option<f64>,
+    /// How many seeds have a `victims_p999_ratio`.
+    pub victims_p999_ratio_n: usize,
     /// Confidence of `short_flow_penalty`.
     pub short_flow_penalty_ci: Option<f64>,
+    /// How many seeds have a `short_flow_penalty`.
+    pub short_flow_penalty_n: usize,
     /// As `short_flow_penalty`, of the 99th percentile.
     pub short_flow_penalty_p99: Option<f64>,
     /// Payload of all tenants without attack, over that under scope `qp`.
@@ -166,6 +179,8 @@ pub struct Row {
     pub victims_p99_vs_paced_n: usize,
     /// The same of the 99.9th percentile.
     pub victims_p999_vs_paced: Option<f64>,
+    /// How many seeds have a `victims_p999_vs_paced`.
+    pub victims_p999_vs_paced_n: usize,
     /// The victims' 99th percentile under attack, mean over seeds.
     pub victims_p99: Option<f64>,
     /// The attacker's goodput under attack in Gb/s, mean over seeds.
@@ -204,14 +219,25 @@ pub struct Subject {
 /// The verdict on an attack, from one trial for each seed.
 pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
     let over = |figure: &dyn Fn(&Trial<'_>) -> Option<f64>| Estimate::of(trials.iter().map(figure));
-    let victims = |pick: fn(&Spread) -> f64| {
-        over(&|trial| ratio(&trial.attack.victims, &trial.honest.victims, pick))
-    };
-    let paced = |pick: fn(&Spread) -> f64| {
-        over(&|trial| ratio(&trial.attack.victims, &trial.paced?.victims, pick))
-    };
-    let penalty = |pick: fn(&Spread) -> f64| {
-        over(&|trial| ratio(&trial.plain.short, &trial.plain_qp.short, pick))
+    // Once for all runs: short messages of one and all messages of another say nothing about each other.
+    let mut runs = trials.iter().flat_map(Trial::compared);
+    let of_victims: fn(&Measurement) -> Option<&Tail> =
+        match runs.all(|run| run.short_victims.is_some()) {
+            true => |run| run.short_victims.as_ref(),
+            false => |run| run.victims.as_ref(),
+        };
+    let victims =
+        |pick: Pick| over(&|trial| ratio(of_victims(trial.attack), of_victims(trial.honest), pick));
+    let paced =
+        |pick: Pick| over(&|trial| ratio(of_victims(trial.attack), of_victims(trial.paced?), pick));
+    let penalty = |pick: Pick| {
+        over(&|trial| {
+            ratio(
+                trial.plain.short.as_ref(),
+                trial.plain_qp.short.as_ref(),
+                pick,
+            )
+        })
     };
     let gbps = |pick: &dyn Fn(&Trial<'_>) -> Option<Rate>| {
         over(&|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
@@ -220,14 +246,11 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
     let number = |pick: &dyn Fn(&Trial<'_>) -> u64| over(&|trial| Some(pick(trial) as f64)).mean;
     let count = |pick: &dyn Fn(&Trial<'_>) -> usize| trials.iter().map(pick).sum::<usize>();
     let gain = over(&|trial| trial.gain());
-    let victim_messages = count(&|trial| trial.attack.victim_messages);
-    let tail = |estimate: Estimate| match victim_messages < LEAST_FOR_P999 {
-        true => Estimate::default(),
-        false => estimate,
-    };
-    let (p99, p999) = (victims(|it| it.p99), tail(victims(|it| it.p999)));
-    let paced_p99 = paced(|it| it.p99);
-    let penalty_p999 = penalty(|it| it.p999);
+    let victim_messages =
+        count(&|trial| of_victims(trial.attack).map_or(0, |victims| victims.messages));
+    let (p99, p999) = (victims(Tail::p99), victims(Tail::p999));
+    let (paced_p99, paced_p999) = (paced(Tail::p99), paced(Tail::p999));
+    let penalty_p999 = penalty(Tail::p999);
     let (decided_by, harm) = match subject.rotates {
         true => ("paced", paced_p99),
         false => ("honest", p99),
@@ -252,19 +275,22 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         gain_n: gain.count,
         jobs: count(&|trial| trial.cut.len()),
         jobs_unfinished: count(&|trial| trial.unfinished_jobs()),
-        victims_p50_ratio: victims(|it| it.p50).mean,
+        victims_p50_ratio: victims(Tail::p50).mean,
         victims_p99_ratio_ci: p99.half_width,
         victims_p99_ratio_n: p99.count,
         victims_p999_ratio_ci: p999.half_width,
+        victims_p999_ratio_n: p999.count,
         short_flow_penalty_ci: penalty_p999.half_width,
-        short_flow_penalty_p99: penalty(|it| it.p99).mean,
+        short_flow_penalty_n: penalty_p999.count,
+        short_flow_penalty_p99: penalty(Tail::p99).mean,
         honest_goodput_ratio: over(&|trial| trial.honest_goodput_ratio()).mean,
-        victims_p50_vs_paced: paced(|it| it.p50).mean,
+        victims_p50_vs_paced: paced(Tail::p50).mean,
         victims_p99_vs_paced: paced_p99.mean,
         victims_p99_vs_paced_ci: paced_p99.half_width,
         victims_p99_vs_paced_n: paced_p99.count,
-        victims_p999_vs_paced: tail(paced(|it| it.p999)).mean,
-        victims_p99: over(&|trial| Some(trial.attack.victims.as_ref()?.p99)).mean,
+        victims_p999_vs_paced: paced_p999.mean,
+        victims_p999_vs_paced_n: paced_p999.count,
+        victims_p99: over(&|trial| of_victims(trial.attack)?.p99()).mean,
         goodput_gbps: gbps(&|trial| Some(trial.attack.goodput)),
         honest_gbps: gbps(&|trial| Some(trial.honest.goodput)),
         paced_gbps: gbps(&|trial| Some(trial.paced?.goodput)),
@@ -273,12 +299,16 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         weight_share: over(&|trial| trial.attack.weight_share).mean,
         pauses: number(&|trial| trial.attack.pauses),
         drops: number(&|trial| trial.attack.drops),
-        notes: notes(trials, (victim_messages, gain, harm)),
+        notes: notes(trials, victim_messages, (gain, harm, p999)),
     }
 }
 
 /// What a reader should know: which figures are missing and why, and how many messages the others are of.
-fn notes(trials: &[Trial<'_>], (victims, gain, harm): (usize, Estimate, Estimate)) -> Vec<String> {
+fn notes(
+    trials: &[Trial<'_>],
+    victims: usize,
+    (gain, harm, tail): (Estimate, Estimate, Estimate),
+) -> Vec<String> {
     let of = trials.len();
     let mut notes = Vec::new();
     let failed: Vec<&Error> = trials.iter().filter_map(|trial| trial.unpaced).collect();
@@ -296,9 +326,11 @@ fn notes(trials: &[Trial<'_>], (victims, gain, harm): (usize, Estimate, Estimate
             ));
         }
     }
-    if victims < LEAST_FOR_P999 {
+    if tail.count < of {
+        let (least, missing) = (Tail::LEAST_FOR_P999, of - tail.count);
         notes.push(format!(
-            "fewer than {LEAST_FOR_P999} messages of victims: no p99.9, and an uncertain p99"
+            "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99.9 of those, \
+             and an uncertain p99"
         ));
     } else if victims < ENOUGH {
         notes.push(format!(
@@ -334,7 +366,10 @@ pub fn notes_of(rows: &[Row]) -> Vec<String> {
     notes.into_iter().map(text).collect()
 }
 
-fn ratio(one: &Option<Spread>, other: &Option<Spread>, pick: fn(&Spread) -> f64) -> Option<f64> {
-    let (one, other) = (pick(one.as_ref()?), pick(other.as_ref()?));
+/// A figure of slowdowns, if there are enough for it.
+type Pick = fn(&Tail) -> Option<f64>;
+
+fn ratio(one: Option<&Tail>, other: Option<&Tail>, pick: Pick) -> Option<f64> {
+    let (one, other) = (pick(one?)?, pick(other?)?);
     (other > 0.0).then(|| one / other)
 }

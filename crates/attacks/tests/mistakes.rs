@@ -130,12 +130,28 @@ fn times_that_leave_none_for_the_attack() {
     assert_eq!(error.place, "attack.start");
     assert!(error.message.contains("2ms") && error.message.contains("1ms"));
     let storm = |keys: &str| {
-        let storm = format!("kind = \"pfc-storm\", duration = \"1ms\", {keys}");
+        let lasts = if keys.contains("duration") {
+            ""
+        } else {
+            ", duration = \"1ms\""
+        };
+        let storm = format!("kind = \"pfc-storm\", {keys}{lasts}");
         let error = refused(&format!("attack = {{ {storm} }}\n{}", star(8, 4)), &[]);
         assert_eq!(error.place, "attack.period", "{error}");
     };
     storm("pause = \"50us\", period = \"50us\"");
     storm("period = \"50us\"");
+    // Faster than frames pass, and more than a run can hold.
+    storm("pause = \"1ns\", period = \"2ns\"");
+    storm("pause = \"1ns\", period = \"20ns\", start = \"1us\", duration = \"10s\"");
+}
+
+#[test]
+fn gaps_that_put_pieces_off_for_ever() {
+    let (place, message) =
+        refusal("kind = \"staggered\", above = \"100kB\", piece = \"1kB\", gap = \"100000s\"");
+    assert_eq!(place, "attack.gap");
+    assert!(message.contains("start"), "{message}");
 }
 
 #[test]

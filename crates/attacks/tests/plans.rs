@@ -425,3 +425,46 @@ fn whoever_shuffles_a_message_keeps_to_whom_its_tenant_sends() {
     );
     assert_eq!(of_job(2), [3]);
 }
+
+#[test]
+fn traffic_of_its_own_takes_the_ways_of_the_tenant_s_workloads() {
+    // Red has even hosts on both sides; what it sends goes from left to right.
+    let ends = |attack: &str, list: &[(u32, u32, u64)]| {
+        let text = dumbbell(8) + &flows("red", list) + &flows("blue", &[(1, 9, 9)]);
+        let plan = plan(
+            &format!("attack = {{ {attack}, duration = \"100us\" }}\n{text}"),
+            &[],
+        );
+        let own = || plan.messages.iter().filter(|m| m.tenant.get() == 0);
+        let set = |hosts: &mut dyn Iterator<Item = u32>| hosts.collect::<BTreeSet<u32>>();
+        let sources = set(&mut own().map(|m| m.source.get()));
+        let destinations = set(&mut own().map(|m| m.destination.get()));
+        (sources, destinations)
+    };
+    let two = [(0, 8, 10), (2, 10, 10), (2, 9, 10)];
+    for keys in [
+        "\"churn\"",
+        "\"churn\", honest = true",
+        "\"rotating-incast\"",
+        "\"pulse\"",
+        "\"nic-hog\"",
+    ] {
+        let attack = format!("kind = {keys}");
+        let (sources, destinations) = ends(&attack, &two);
+        assert_eq!(sources, BTreeSet::from([0, 2]), "{attack}");
+        // Those of its own hosts that it sends to.
+        assert_eq!(destinations, BTreeSet::from([8, 10]), "{attack}");
+    }
+    // Without two of its own, all that it sends to; without a choice, any of its own.
+    let churn = "kind = \"churn\"";
+    let (_, destinations) = ends(churn, &[(0, 8, 10), (2, 9, 10)]);
+    assert_eq!(destinations, BTreeSet::from([8, 9]));
+    let (sources, destinations) = ends(churn, &[(0, 8, 10)]);
+    assert_eq!(sources, BTreeSet::from([0]));
+    assert_eq!(destinations, (1..8).map(|half| 2 * half).collect());
+    // What is stated counts.
+    let stated = "kind = \"churn\", sources = \"4\", destinations = \"12,14\"";
+    let (sources, destinations) = ends(stated, &two);
+    assert_eq!(sources, BTreeSet::from([4]));
+    assert_eq!(destinations, BTreeSet::from([12, 14]));
+}

@@ -42,7 +42,7 @@ fn cutting_pays_under_scope_qp() {
     for row in &rows {
         assert!(row.gain.unwrap() > 1.3, "{row:?}");
         assert!(row.victims_p99_ratio.unwrap() > 1.1, "{row:?}");
-        assert_eq!(row.short_flow_penalty, Some(1.0));
+        assert_eq!(row.short_flow_penalty_p99, Some(1.0));
         assert!(!row.secure && row.decided_by == "honest" && row.gain_ci.is_some());
     }
 }
@@ -173,6 +173,30 @@ fn rows_count_pauses_and_drops_and_know_parts_by_weight() {
         let share = row.weight_share.unwrap();
         assert!((share - 4.0 * red / (red + blue)).abs() < 1e-6, "{row:?}");
     }
+}
+
+#[test]
+fn an_attack_that_begins_late_is_measured_from_then_on() {
+    // Blue has the link alone until red's attack begins, in the last fifth of the run.
+    let churn = Attack {
+        start: Some("4ms".parse().unwrap()),
+        ..Attack::new(AttackKind::Churn)
+    };
+    let text = dumbbell(8)
+        + &flows("red", &[(0, 8, 1000), (2, 10, 1000)])
+        + &flows("blue", &[(1, 9, 100_000_000)]);
+    let suite = Suite {
+        scenarios: vec![loaded(&text, &["stop=\"5ms\""])],
+        attacks: vec![churn],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let row = suite.run(Threads::new(2), &()).unwrap().remove(0);
+    let (red, blue) = (row.goodput_gbps.unwrap(), row.victims_gbps.unwrap());
+    assert!(red + blue < 100.0 && red > 10.0, "{red} {blue}");
+    assert!(row.victims_honest_gbps.unwrap() < 100.0, "{row:?}");
+    let share = 2.0 * red / (red + blue);
+    assert!((row.weight_share.unwrap() - share).abs() < 1e-6, "{row:?}");
 }
 
 /// Sizes of red's messages of paced runs.

@@ -1,8 +1,7 @@
 //! Verdicts from measurements.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-use fairlane_attacks::{Estimate, Job, Measurement, Subject, Trial, notes_of, verdict};
-use fairlane_fabric::metrics::Spread;
+use fairlane_attacks::{Estimate, Job, Measurement, Subject, Tail, Trial, notes_of, verdict};
 use fairlane_scenario::Error;
 use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 
@@ -10,9 +9,17 @@ use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 fn measured(goodput: u64, slowdown: f64) -> Measurement {
     Measurement {
         goodput: Rate::from_gbps(goodput),
-        victims: Spread::of(vec![slowdown; 100]),
-        victim_messages: 100,
-        short: Spread::of(vec![slowdown; 100]),
+        ..of_messages(slowdown, 1000)
+    }
+}
+
+/// So many messages of victims at one slowdown, all of them short.
+fn of_messages(slowdown: f64, messages: usize) -> Measurement {
+    let tail = Tail::of(vec![slowdown; messages]);
+    Measurement {
+        victims: tail,
+        short_victims: tail,
+        short: tail,
         ..Measurement::default()
     }
 }
@@ -160,6 +167,7 @@ fn no_victims_is_no_security() {
     let honest = measured(40, 1.0);
     let attack = Measurement {
         victims: None,
+        short_victims: None,
         ..measured(40, 1.0)
     };
     let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
@@ -179,21 +187,113 @@ fn a_seed_without_a_gain_is_no_security() {
 #[test]
 fn tails_of_few_messages_are_left_out_or_called_uncertain() {
     for (messages, tail, words) in [
-        (499, None, "no p99.9"),
-        (500, Some(1.0), "uncertain"),
+        (999, None, "no p99.9"),
+        (1000, Some(1.0), "uncertain"),
         (5000, Some(1.0), ""),
     ] {
-        let measured = Measurement {
-            victim_messages: messages,
-            ..measured(40, 1.0)
-        };
+        let measured = of_messages(1.0, messages);
         let one = trial(&measured, &measured);
+        // However many there are in all seeds together, the percentile is one of each.
         let row = verdict(SUBJECT, &[one, one]);
+        assert_eq!(row.victim_messages, 2 * messages);
         assert_eq!(row.victims_p999_ratio, tail, "{messages}");
+        assert_eq!(row.short_flow_penalty, tail, "{messages}");
         assert_eq!(row.victims_p99_ratio, Some(1.0));
-        assert_eq!(row.notes.len(), usize::from(!words.is_empty()));
-        assert!(row.notes.iter().all(|note| note.contains(words)), "{row:?}");
+        let notes = row.notes.iter().filter(|note| !note.contains("gain"));
+        assert_eq!(notes.clone().count(), usize::from(!words.is_empty()));
+        assert!(notes.clone().all(|note| note.contains(words)), "{row:?}");
     }
+}
+
+#[test]
+fn a_tail_is_one_only_if_every_run_of_the_ratio_has_enough_messages() {
+    let (many, few) = (of_messages(1.0, 5000), of_messages(1.0, 999));
+    let fine = Trial {
+        paced: Some(&many),
+        ..trial(&many, &many)
+    };
+    let subject = Subject {
+        rotates: true,
+        ..SUBJECT
+    };
+    let counts = |other: Trial<'_>| {
+        let row = verdict(subject, &[fine, other]);
+        [
+            row.victims_p999_ratio_n,
+            row.victims_p999_vs_paced_n,
+            row.short_flow_penalty_n,
+        ]
+    };
+    assert_eq!(counts(fine), [2, 2, 2]);
+    assert_eq!(
+        counts(Trial {
+            attack: &few,
+            ..fine
+        }),
+        [1, 1, 2]
+    );
+    assert_eq!(
+        counts(Trial {
+            honest: &few,
+            ..fine
+        }),
+        [1, 2, 2]
+    );
+    assert_eq!(
+        counts(Trial {
+            paced: Some(&few),
+            ..fine
+        }),
+        [2, 1, 2]
+    );
+    assert_eq!(
+        counts(Trial {
+            plain: &few,
+            ..fine
+        }),
+        [2, 2, 1]
+    );
+    assert_eq!(
+        counts(Trial {
+            plain_qp: &few,
+            ..fine
+        }),
+        [2, 2, 1]
+    );
+}
+
+#[test]
+fn which_victims_are_compared_is_decided_once_for_all_runs() {
+    // Short ones suffer, long ones don't; in one run of one seed there is no short one.
+    let of = |short: Option<f64>| Measurement {
+        short_victims: short.and_then(|slowdown| Tail::of(vec![slowdown; 10])),
+        ..of_messages(2.0, 100)
+    };
+    let (attack, honest, without) = (of(Some(8.0)), of(Some(1.0)), of(None));
+    let short = trial(&attack, &honest);
+    let row = verdict(SUBJECT, &[short, short]);
+    assert_eq!(
+        (row.victims_p99_ratio, row.victim_messages),
+        (Some(8.0), 20)
+    );
+    let row = verdict(SUBJECT, &[short, trial(&attack, &without)]);
+    assert_eq!(
+        (row.victims_p99_ratio, row.victim_messages),
+        (Some(1.0), 200)
+    );
+}
+
+#[test]
+fn about_nothing_is_no_gain() {
+    let placed = |bytes: u64| Measurement {
+        placed: Bytes::new(bytes),
+        bdp: Bytes::new(50_000),
+        ..measured(bytes, 1.0)
+    };
+    let (little, much) = (placed(40_000), placed(60_000));
+    assert_eq!(trial(&little, &little).gain(), None);
+    assert_eq!(trial(&much, &little).gain(), Some(1.5));
+    assert_eq!(trial(&much, &much).gain(), Some(1.0));
 }
 
 #[test]

@@ -33,6 +33,15 @@ impl Failure {
         }
     }
 
+    /// The same error with its place in front.
+    #[must_use]
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        if let Self::Error { message, .. } = &mut self {
+            *message = format!("{place}: {message}");
+        }
+        self
+    }
+
     /// The same error with a remedy; one that it already has is kept.
     #[must_use]
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {

@@ -151,12 +151,20 @@ fn what_there_is_not_is_refused_with_what_there_is() {
         ),
         (
             "--controller nonsense",
-            "no congestion control \"nonsense\"",
+            "--controller: there is no congestion control \"nonsense\"",
             "hpcc",
         ),
-        ("--attacker green", "no tenant is called \"green\"", "blue"),
+        (
+            "--attacker green",
+            "--attacker: no tenant is called \"green\"",
+            "blue",
+        ),
         ("--attack cache-flood", "nic.costs", "nic.costs"),
-        ("--attack paced", "attack.rate", "20Gbps"),
+        (
+            "--attack paced",
+            "--attack: \"paced\" needs",
+            "--set attack.rate=20Gbps",
+        ),
     ] {
         let words = case.transcript(&format!("attack duel.toml --quiet {arguments}"));
         assert!(words.contains(found), "{words}");
@@ -164,6 +172,23 @@ fn what_there_is_not_is_refused_with_what_there_is() {
         assert!(after.contains(hint), "{words}");
         assert!(words.ends_with("--- exit 2\n"), "{words}");
     }
+}
+
+#[test]
+fn what_the_hint_for_paced_says_can_be_done() {
+    let case = case();
+    let words = case.transcript("attack duel.toml --quiet --attack paced");
+    let hint = words.split("hint: ").nth(1).expect("a hint");
+    let sets = hint.split(';').next().expect("options first");
+    let rows = rows(
+        &case,
+        &format!("--attack paced --scope qp --seeds 1 {sets}"),
+    );
+    assert_eq!(rows[0]["attack"], "paced");
+    assert!(
+        rows[0]["goodput_gbps"].as_f64().expect("a number") > 15.0,
+        "{rows:?}"
+    );
 }
 
 #[test]

@@ -255,6 +255,9 @@ pub(crate) struct Condition {
     /// The published value.
     #[serde(default)]
     pub(crate) published: Option<f64>,
+    /// Whether it is about the full size only: `--quick` leaves it out.
+    #[serde(default)]
+    pub(crate) full: bool,
 }
 
 /// How a measured value compares with a target.

@@ -14,9 +14,9 @@ use crate::{Settings, Watch};
 /// A column, and what it has of a row.
 type Column = (&'static str, fn(&Row) -> Cell);
 
-/// Columns behind the name of a row.
-const COLUMNS: [Column; 32] = [
-    ("gain", |row| Cell::number(row.gain)),
+/// Columns behind the name of a row. What a seed lacks the row lacks, too: the seed could be the one that fails.
+const COLUMNS: [Column; 35] = [
+    ("gain", |row| of_all(row, row.gain, row.gain_n)),
     ("gain_ci", |row| Cell::number(row.gain_ci)),
     ("gain_n", |row| Cell::count(Some(row.gain_n))),
     ("jobs", |row| Cell::count(Some(row.jobs))),
@@ -24,10 +24,10 @@ const COLUMNS: [Column; 32] = [
         Cell::count(Some(row.jobs_unfinished))
     }),
     ("victims_p50_ratio", |row| {
-        Cell::number(row.victims_p50_ratio)
+        of_all(row, row.victims_p50_ratio, row.victims_p99_ratio_n)
     }),
     ("victims_p99_ratio", |row| {
-        Cell::number(row.victims_p99_ratio)
+        of_all(row, row.victims_p99_ratio, row.victims_p99_ratio_n)
     }),
     ("victims_p99_ratio_ci", |row| {
         Cell::number(row.victims_p99_ratio_ci)
@@ -36,16 +36,19 @@ const COLUMNS: [Column; 32] = [
         Cell::count(Some(row.victims_p99_ratio_n))
     }),
     ("victims_p999_ratio", |row| {
-        Cell::number(row.victims_p999_ratio)
+        of_all(row, row.victims_p999_ratio, row.victims_p999_ratio_n)
     }),
     ("victims_p999_ratio_ci", |row| {
         Cell::number(row.victims_p999_ratio_ci)
     }),
+    ("victims_p999_ratio_n", |row| {
+        Cell::count(Some(row.victims_p999_ratio_n))
+    }),
     ("victims_p50_vs_paced", |row| {
-        Cell::number(row.victims_p50_vs_paced)
+        of_all(row, row.victims_p50_vs_paced, row.victims_p99_vs_paced_n)
     }),
     ("victims_p99_vs_paced", |row| {
-        Cell::number(row.victims_p99_vs_paced)
+        of_all(row, row.victims_p99_vs_paced, row.victims_p99_vs_paced_n)
     }),
     ("victims_p99_vs_paced_ci", |row| {
         Cell::number(row.victims_p99_vs_paced_ci)
@@ -54,16 +57,22 @@ const COLUMNS: [Column; 32] = [
         Cell::count(Some(row.victims_p99_vs_paced_n))
     }),
     ("victims_p999_vs_paced", |row| {
-        Cell::number(row.victims_p999_vs_paced)
+        of_all(row, row.victims_p999_vs_paced, row.victims_p999_vs_paced_n)
+    }),
+    ("victims_p999_vs_paced_n", |row| {
+        Cell::count(Some(row.victims_p999_vs_paced_n))
     }),
     ("short_flow_penalty_p99", |row| {
         Cell::number(row.short_flow_penalty_p99)
     }),
     ("short_flow_penalty", |row| {
-        Cell::number(row.short_flow_penalty)
+        of_all(row, row.short_flow_penalty, row.short_flow_penalty_n)
     }),
     ("short_flow_penalty_ci", |row| {
         Cell::number(row.short_flow_penalty_ci)
+    }),
+    ("short_flow_penalty_n", |row| {
+        Cell::count(Some(row.short_flow_penalty_n))
     }),
     ("honest_goodput_ratio", |row| {
         Cell::number(row.honest_goodput_ratio)
@@ -85,6 +94,11 @@ const COLUMNS: [Column; 32] = [
     ("seeds", |row| Cell::count(Some(row.seeds))),
     ("secure", |row| Cell::Count(row.secure.into())),
 ];
+
+/// A figure that `count` of the seeds of a row have.
+fn of_all(row: &Row, figure: Option<f64>, count: usize) -> Cell {
+    Cell::number(figure.filter(|_| count == row.seeds))
+}
 
 /// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0.
 pub(crate) fn run(

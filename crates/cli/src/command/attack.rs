@@ -93,7 +93,7 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
     let kinds = kinds(&arguments.attack)?;
     let mut scenario = arguments.scenario.clone();
     if let Some(name) = &arguments.controller {
-        let algorithm = backend::algorithm(name)?;
+        let algorithm = backend::algorithm(name).map_err(|error| error.within("--controller"))?;
         scenario
             .overrides
             .push(format!("congestion.algorithm=\"{algorithm}\""));
@@ -110,8 +110,19 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
     let attacker = attacker
         .or_else(|| names.into_iter().next())
         .unwrap_or_default();
+    if kinds == [AttackKind::Paced] && stated.is_none_or(|it| it.rate.is_none()) {
+        let hint = "--set attack.kind=paced --set attack.rate=20Gbps; under attacks that rotate destinations \
+                    the rate is that of the attack";
+        return Err(
+            Failure::new("--attack: \"paced\" needs the payload rate of each host").hint(hint),
+        );
+    }
     let attack =
         |kind: &AttackKind| stated.map_or_else(|| Attack::new(*kind), |it| it.of_kind(*kind));
+    if let Some(name) = &arguments.attacker {
+        let tenants = loaded.scenario.tenants();
+        check_attacker(name, tenants.iter().map(|tenant| tenant.name.as_str()))?;
+    }
     let mut suite = Suite {
         attacks: kinds.iter().map(attack).collect(),
         scenarios: vec![loaded],
@@ -154,6 +165,18 @@ fn leave_out_scopes(suite: &mut Suite, asked: &str) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+fn check_attacker<'a>(
+    attacker: &str,
+    tenants: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Failure> {
+    if tenants.clone().any(|name| name == attacker) {
+        return Ok(());
+    }
+    let names: Vec<&str> = tenants.collect();
+    let failure = Failure::new(format!("--attacker: no tenant is called \"{attacker}\""));
+    Err(failure.hint(format!("the tenants are {}", names.join(", "))))
 }
 
 fn scopes(name: &str) -> Result<Vec<Scope>, Failure> {
