@@ -21,7 +21,8 @@ pub struct Measurement {
     pub bdp: Bytes,
     /// The same rate of all other tenants together.
     pub victims_goodput: Rate,
-    /// The attacker's part of what all get in that time over its part by weight.
+    /// The attacker's part of what all get over its part by weight, in the time in which it sends traffic of the
+    /// attack's own, or else from its first post to its last arrival.
     pub weight_share: Option<f64>,
     /// What the attacker has posted.
     pub posts: Posts,
@@ -103,8 +104,13 @@ impl Measurement {
             Some(window) => window.span(),
             None => results.totals.end - results.totals.first_start,
         };
-        let placed = placed(results, first, |tenant| tenant == attacker.index());
-        let others = self::placed(results, first, |tenant| tenant != attacker.index());
+        let all_of_it = (first, results.totals.end);
+        let placed = placed(results, all_of_it, |tenant| tenant == attacker.index());
+        let others = self::placed(results, all_of_it, |tenant| tenant != attacker.index());
+        let active = match plan.window {
+            Some(_) => all_of_it,
+            None => activity(results, attacker),
+        };
         let mut jobs = Job::all(plan, results);
         jobs.retain(|_, job| job.tenant == attacker);
         Self {
@@ -112,7 +118,7 @@ impl Measurement {
             placed,
             bdp: results.totals.bdp,
             victims_goodput: rate(others, span),
-            weight_share: weight_share(results, first, attacker),
+            weight_share: weight_share(results, active, attacker),
             posts: Posts::of(results, attacker),
             jobs,
             victims: Tail::of(slowdowns(results, victims())),
@@ -140,36 +146,51 @@ pub fn slowdown_so_far(message: &MessageRecord, end: Time) -> Option<f64> {
     })
 }
 
-/// Payload placed at receivers from `since` on for the tenants whose number is `wanted`.
-fn placed(results: &Results, since: Time, wanted: impl Fn(usize) -> bool) -> Bytes {
+/// From a tenant's first post to its last arrival, or to the end of the run if one is missing.
+fn activity(results: &Results, tenant: TenantId) -> (Time, Time) {
+    let own = || {
+        let messages = results.messages.iter();
+        messages.filter(|message| message.tenant == tenant && message.posted)
+    };
+    let end = results.totals.end;
+    let last = own().map(|message| message.finish.unwrap_or(end)).max();
+    let first = own().map(|message| message.start).min();
+    (first.unwrap_or_default(), last.unwrap_or(end))
+}
+
+/// Payload placed at receivers between two times for the tenants whose number is `wanted`.
+fn placed(results: &Results, (from, to): (Time, Time), wanted: impl Fn(usize) -> bool) -> Bytes {
     let numbered = results.tenants.iter().enumerate();
     let theirs = numbered.filter(|(number, _)| wanted(*number));
-    let placed =
-        theirs.map(|(_, tenant)| tenant.placed.saturating_sub(before(results, since, tenant)));
-    placed.sum()
+    let between = |(_, tenant): (usize, &TenantRecord)| {
+        let until = before(results, to, tenant);
+        until.saturating_sub(before(results, from, tenant))
+    };
+    theirs.map(between).sum()
 }
 
 /// What a tenant's receivers had before `until`, to the sampling interval: of the one that `until` divides, as
 /// much as that part of it is. Of a run's only tenant there is no series, but nobody whom it could harm either.
 fn before(results: &Results, until: Time, tenant: &TenantRecord) -> Bytes {
+    if until >= results.totals.end {
+        return tenant.placed;
+    }
     let interval = results.series.interval.as_ps().max(1);
     let elapsed = until.saturating_since(results.series.start).as_ps();
     let part = |(row, placed): (u64, &u64)| {
-        let within = elapsed
-            .saturating_sub(row.saturating_mul(interval))
-            .min(interval);
+        let begin = row.saturating_mul(interval);
+        let within = elapsed.saturating_sub(begin).min(interval);
         let part = u128::from(*placed) * u128::from(within) / u128::from(interval);
         u64::try_from(part).unwrap_or(u64::MAX)
     };
     Bytes::new((0..).zip(&tenant.placed_series).map(part).sum())
 }
 
-/// A tenant's part of the payload placed at receivers from `since` on, over its part by weight; nothing if none
-/// is.
-fn weight_share(results: &Results, since: Time, tenant: TenantId) -> Option<f64> {
+/// A tenant's part of the payload placed at receivers in a time, over its part by weight; nothing if none is.
+fn weight_share(results: &Results, time: (Time, Time), tenant: TenantId) -> Option<f64> {
     let tenants = &results.tenants;
-    let own = placed(results, since, |number| number == tenant.index()).as_f64();
-    let all = placed(results, since, |_| true).as_f64();
+    let own = placed(results, time, |number| number == tenant.index()).as_f64();
+    let all = placed(results, time, |_| true).as_f64();
     let weights: f64 = tenants.iter().map(|one| one.weight).sum();
     let weight = tenants.get(tenant.index())?.weight;
     (all > 0.0).then(|| own / all * weights / weight)

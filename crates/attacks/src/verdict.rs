@@ -199,6 +199,10 @@ pub struct Row {
     pub pauses: Option<f64>,
     /// Packets lost under attack.
     pub drops: Option<f64>,
+    /// Pause frames without attack.
+    pub plain_pauses: Option<f64>,
+    /// Packets lost without attack.
+    pub plain_drops: Option<f64>,
     /// What a reader should know of these figures.
     pub notes: Vec<String>,
 }
@@ -299,6 +303,8 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         weight_share: over(&|trial| trial.attack.weight_share).mean,
         pauses: number(&|trial| trial.attack.pauses),
         drops: number(&|trial| trial.attack.drops),
+        plain_pauses: number(&|trial| trial.plain.pauses),
+        plain_drops: number(&|trial| trial.plain.drops),
         notes: notes(trials, victim_messages, (gain, harm, p999)),
     }
 }

@@ -107,3 +107,59 @@ pub(crate) fn unknown(place: &str) -> Error {
         "write <run>/<metric>",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Relation;
+
+    /// A check of `over` in the denominator.
+    fn condition(over: &str, full: bool) -> Condition {
+        Condition {
+            name: over.into(),
+            value: "run/one".into(),
+            over: Some(format!("run/{over}")),
+            relation: Relation::AtLeast,
+            target: 0.5,
+            published: None,
+            full,
+        }
+    }
+
+    /// Names of checks that were made, with what was measured and whether it passes.
+    fn made(conditions: &[Condition], quick: bool) -> Vec<(String, Option<f64>, bool)> {
+        let mut rows = Rows::new(&["one", "zero", "none"]);
+        rows.push(
+            "run",
+            [1.0, 0.0, f64::NAN].map(|cell| Cell::number(Some(cell))),
+        );
+        let mut outcome = Outcome {
+            rows,
+            ..Outcome::default()
+        };
+        check(&mut outcome, conditions, (false, quick)).expect("runs that there are");
+        assert_eq!(
+            outcome.notes.is_empty(),
+            outcome.checks.len() == conditions.len()
+        );
+        let checks = outcome.checks.into_iter();
+        checks.map(|it| (it.name, it.measured, it.pass)).collect()
+    }
+
+    #[test]
+    fn quick_leaves_out_what_is_marked_and_nothing_else() {
+        let all = ["one", "zero", "none"];
+        let unmarked = all.map(|over| condition(over, false));
+        let expected = [
+            ("one".to_owned(), Some(1.0), true),
+            ("zero".to_owned(), None, false),
+            ("none".to_owned(), None, false),
+        ];
+        // A ratio to nothing is no reason to leave a check out.
+        assert_eq!(made(&unmarked, true), expected);
+        assert_eq!(made(&unmarked, false), expected);
+        let marked = all.map(|over| condition(over, over != "one"));
+        assert_eq!(made(&marked, true), expected[..1]);
+        assert_eq!(made(&marked, false), expected);
+    }
+}

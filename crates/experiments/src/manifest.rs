@@ -58,6 +58,9 @@ pub struct Manifest {
     /// What is drawn.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
+    /// What is drawn besides: several metrics of each run.
+    #[serde(default, rename = "profile")]
+    pub(crate) profiles: Vec<Profile>,
 }
 
 fn scenario() -> String {
@@ -315,6 +318,34 @@ pub(crate) struct PlotSettings {
     pub(crate) log: bool,
 }
 
+/// Several metrics of each run as one curve, such as a slowdown over sizes: a picture for each combination of
+/// the axes but the last, a line for each value of that.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    /// What its files begin with.
+    pub(crate) name: String,
+    /// What stands at the x axis.
+    pub(crate) x: String,
+    /// What stands at the y axis.
+    pub(crate) y: String,
+    /// Whether the y axis is logarithmic.
+    #[serde(default)]
+    pub(crate) log: bool,
+    /// The points of a curve.
+    pub(crate) points: Vec<ProfilePoint>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProfilePoint {
+    /// Where it stands at the x axis.
+    pub(crate) x: f64,
+    /// The metric that is its height.
+    pub(crate) metric: String,
+}
+
 impl Manifest {
     /// Reads the text of `experiment.toml`.
     ///
@@ -372,6 +403,21 @@ impl Manifest {
             if !known {
                 return Err(check::unknown(&place));
             }
+        }
+        let mut drawn = self.profiles.iter().flat_map(|it| &it.points);
+        let is_metric = |name: &str| self.metrics.iter().any(|metric| metric.name == name);
+        if let Some(point) = drawn.find(|point| !is_metric(&point.metric)) {
+            let message = format!("{} is no metric of this experiment", point.metric);
+            return Err(Error::new(message, "draw what is measured"));
+        }
+        let mut checks = BTreeSet::new();
+        if let Some(twice) = self
+            .checks
+            .iter()
+            .find(|it| !checks.insert(it.name.as_str()))
+        {
+            let message = format!("two checks are called \"{}\"", twice.name);
+            return Err(Error::new(message, "say what sets them apart"));
         }
         Ok(())
     }

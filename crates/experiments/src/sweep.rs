@@ -9,7 +9,7 @@ use fairlane_drum::Workers;
 use fairlane_fabric::{Control, metrics};
 
 use crate::error::Error;
-use crate::manifest::{AxisValue, Manifest, Metric};
+use crate::manifest::{AxisValue, Manifest, Metric, Profile, ProfilePoint};
 use crate::measure::measure;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::sample::{Sample, estimate};
@@ -209,9 +209,43 @@ fn plots(manifest: &Manifest, runs: &[Done<'_>]) -> Vec<Plot> {
         .iter()
         .enumerate()
         .filter(|(_, metric)| wanted(&metric.name));
-    metrics
+    let mut plots: Vec<Plot> = metrics
         .filter_map(|(index, metric)| plot(manifest, (index, &metric.name), runs))
-        .collect()
+        .collect();
+    for profile in &manifest.profiles {
+        plots.extend(profiles(manifest, profile, runs));
+    }
+    plots
+}
+
+/// Several metrics of each run as a curve; a picture for each combination of the axes but the last.
+fn profiles(manifest: &Manifest, profile: &Profile, runs: &[Done<'_>]) -> Vec<Plot> {
+    let place = |name: &str| manifest.metrics.iter().position(|it| it.name == name);
+    let curve = |run: &Done<'_>| {
+        let point = |it: &ProfilePoint| Some((it.x, run.measured[place(&it.metric)?]?));
+        Curve {
+            name: run
+                .values
+                .last()
+                .map_or_else(String::new, |it| it.name.clone()),
+            points: profile.points.iter().filter_map(point).collect(),
+            published: false,
+        }
+    };
+    let values = manifest.axes.last().map_or(1, |axis| axis.values.len());
+    let plot = |runs: &[Done<'_>]| {
+        let others = runs[0].values.len().saturating_sub(1);
+        let series = join(&runs[0].values[..others]);
+        Plot {
+            file: format!("{}-{series}", profile.name),
+            title: format!("{}: {series}", manifest.title),
+            x: profile.x.clone(),
+            y: profile.y.clone(),
+            log: profile.log,
+            curves: runs.iter().map(curve).collect(),
+        }
+    };
+    runs.chunks(values.max(1)).map(plot).collect()
 }
 
 /// One metric over the last axis, a line for each combination of the others.

@@ -15,7 +15,7 @@ use crate::{Settings, Watch};
 type Column = (&'static str, fn(&Row) -> Cell);
 
 /// Columns behind the name of a row. What a seed lacks the row lacks, too: the seed could be the one that fails.
-const COLUMNS: [Column; 35] = [
+const COLUMNS: [Column; 37] = [
     ("gain", |row| of_all(row, row.gain, row.gain_n)),
     ("gain_ci", |row| Cell::number(row.gain_ci)),
     ("gain_n", |row| Cell::count(Some(row.gain_n))),
@@ -91,6 +91,8 @@ const COLUMNS: [Column; 35] = [
     }),
     ("pauses", |row| Cell::number(row.pauses)),
     ("drops", |row| Cell::number(row.drops)),
+    ("plain_pauses", |row| Cell::number(row.plain_pauses)),
+    ("plain_drops", |row| Cell::number(row.plain_drops)),
     ("seeds", |row| Cell::count(Some(row.seeds))),
     ("secure", |row| Cell::Count(row.secure.into())),
 ];
@@ -270,5 +272,86 @@ impl fairlane_attacks::Watch for Waiting<'_> {
 
     fn stopped(&self) -> bool {
         self.0.stopped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlane_attacks::{Measurement, Subject, Tail, Trial, verdict};
+    use fairlane_units::Rate;
+
+    use super::*;
+
+    #[test]
+    fn a_figure_that_a_seed_lacks_is_left_out() {
+        let of = |gbps: u64, messages: usize| Measurement {
+            goodput: Rate::from_gbps(gbps),
+            victims: Tail::of(vec![1.0; messages]),
+            short: Tail::of(vec![1.0; messages]),
+            weight_share: Some(1.0),
+            ..Measurement::default()
+        };
+        let (fine, poor, nothing) = (of(40, 1000), of(40, 999), of(0, 0));
+        let full = Trial {
+            attack: &fine,
+            cut: &[],
+            honest: &fine,
+            paced: Some(&fine),
+            unpaced: None,
+            plain: &fine,
+            plain_qp: &fine,
+        };
+        let subject = Subject {
+            attack: "churn",
+            scope: "qp",
+            controller: "dcqcn",
+            rotates: true,
+        };
+        let missing = |other: Trial<'_>| -> Vec<&str> {
+            let row = verdict(subject, &[full, other]);
+            let cells = COLUMNS
+                .iter()
+                .filter(|(name, pick)| !name.ends_with("_ci") && pick(&row) == Cell::None);
+            cells.map(|(name, _)| *name).collect()
+        };
+        assert_eq!(missing(full), [""; 0]);
+        let tails = ["victims_p999_ratio", "victims_p999_vs_paced"];
+        assert_eq!(
+            missing(Trial {
+                attack: &poor,
+                ..full
+            }),
+            tails
+        );
+        assert_eq!(
+            missing(Trial {
+                honest: &nothing,
+                ..full
+            }),
+            [
+                "gain",
+                "victims_p50_ratio",
+                "victims_p99_ratio",
+                "victims_p999_ratio"
+            ]
+        );
+        assert_eq!(
+            missing(Trial {
+                paced: None,
+                ..full
+            }),
+            [
+                "victims_p50_vs_paced",
+                "victims_p99_vs_paced",
+                "victims_p999_vs_paced"
+            ]
+        );
+        assert_eq!(
+            missing(Trial {
+                plain: &poor,
+                ..full
+            }),
+            ["short_flow_penalty"]
+        );
     }
 }
