@@ -163,7 +163,7 @@ fn what_there_is_not_is_refused_with_what_there_is() {
         (
             "--attack paced",
             "--attack: \"paced\" needs",
-            "--set attack.rate=20Gbps",
+            "rate=\"20Gbps\"",
         ),
     ] {
         let words = case.transcript(&format!("attack duel.toml --quiet {arguments}"));
@@ -176,10 +176,16 @@ fn what_there_is_not_is_refused_with_what_there_is() {
 
 #[test]
 fn what_the_hint_for_paced_says_can_be_done() {
-    let case = case();
+    // Of a scenario with an attack of its own, too.
+    let text = format!("attack = {{ kind = \"parallel\", qps = 16 }}\n{DUEL}");
+    let case = Case::with("duel.toml", &text);
     let words = case.transcript("attack duel.toml --quiet --attack paced");
     let hint = words.split("hint: ").nth(1).expect("a hint");
-    let sets = hint.split(';').next().expect("options first");
+    let sets = hint
+        .split(';')
+        .next()
+        .expect("options first")
+        .replace('\'', "");
     let rows = rows(
         &case,
         &format!("--attack paced --scope qp --seeds 1 {sets}"),

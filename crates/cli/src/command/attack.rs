@@ -111,8 +111,8 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
         .or_else(|| names.into_iter().next())
         .unwrap_or_default();
     if kinds == [AttackKind::Paced] && stated.is_none_or(|it| it.rate.is_none()) {
-        let hint = "--set attack.kind=paced --set attack.rate=20Gbps; under attacks that rotate destinations \
-                    the rate is that of the attack";
+        let hint = "--set 'attack={kind=\"paced\",rate=\"20Gbps\"}'; under attacks that rotate destinations the \
+                    rate is that of the attack";
         return Err(
             Failure::new("--attack: \"paced\" needs the payload rate of each host").hint(hint),
         );
