@@ -63,10 +63,10 @@ pub struct Attack {
     /// The size of every value: 64 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Bytes>,
-    /// The hosts that send: the tenant's.
+    /// The hosts that send: those that the tenant's workloads send from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<HostSet>,
-    /// The hosts that receive: the tenant's; under `cache-flood` those that don't ask.
+    /// The hosts that receive: those of the tenant's that its workloads send to; under `cache-flood` those that don't ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<HostSet>,
     /// When traffic of its own begins: at once.
