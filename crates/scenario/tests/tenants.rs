@@ -331,14 +331,19 @@ fn guarantees_fit_the_links_between_switches() {
     refused(&dumbbell("51Gbps", &poisson("4,5")), &["102Gbps"]);
     sound(&dumbbell("100Gbps", &poisson("4")));
     sound(&dumbbell("100Gbps", &poisson("0-3")));
-    // READs come back over the link; an incast has one receiver at a time.
+    // READs come back over the link; rounds of an incast overlap, and a ring goes anywhere.
     refused(
         &dumbbell("26Gbps", &format!("verb = \"read\"\n{}", poisson("4-7"))),
         &["104Gbps", "to the hosts", "switch 8"],
     );
     let wide = dumbbell("100Gbps", "kind = \"incast\"\ndegree = 2\nsize = \"1kB\"")
         .replace("hosts = \"0-3\"", "hosts = \"all\"");
-    sound(&wide);
+    refused(&wide, &["400Gbps", "switch 8"]);
+    let cut = "attack = { kind = \"shuffled-overlay\", above = \"1MB\", piece = \"100kB\" }";
+    let near = dumbbell("26Gbps", &poisson("0-3\"\nsources = \"0-3"))
+        .replace("hosts = \"0-3\"", "hosts = \"all\"");
+    sound(&near);
+    refused(&format!("{cut}\n{near}"), &["104Gbps", "switch 8"]);
 }
 
 #[test]

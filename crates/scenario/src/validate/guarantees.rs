@@ -4,7 +4,7 @@
 //! are links of hosts and, from switches with hosts, the links to other switches together. Those deeper in a
 //! fabric aren't: which tenants meet there depends on the ways that messages take.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_units::{NodeId, Rate};
 
@@ -18,8 +18,6 @@ use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
 struct Traffic {
     senders: BTreeSet<NodeId>,
     receivers: BTreeSet<NodeId>,
-    /// Whether only one of the receivers receives at a time.
-    in_turn: bool,
 }
 
 /// A tenant with a guarantee.
@@ -119,17 +117,28 @@ fn at_hosts(subject: &Subject<'_>, promises: &[Promise]) -> Check {
 /// other switches.
 fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
     let homes = homes(subject);
-    let home = |host: NodeId| homes.get(host.index()).copied().flatten();
     let uplinks = uplinks(subject);
-    let used: BTreeSet<u32> = homes.iter().copied().flatten().collect();
-    for switch in used {
+    let mut switches: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+    for host in &subject.hosts {
+        if let Some(switch) = homes.get(host.index()).copied().flatten() {
+            switches.entry(switch).or_default().push(*host);
+        }
+    }
+    for (&switch, here) in &switches {
         let link = uplinks[switch as usize];
-        let here = |host: &&NodeId| home(**host) == Some(switch);
-        let elsewhere = |host: &&NodeId| home(**host).is_some_and(|home| home != switch);
+        let elsewhere = |host: &&NodeId| {
+            let home = homes.get(host.index()).copied().flatten();
+            home.is_some_and(|home| home != switch)
+        };
         let (mut from, mut to) = (Sum(Rate::ZERO), Sum(Rate::ZERO));
         for promise in promises {
-            let out = crossing(&promise.traffic, (&here, &elsewhere));
-            let back = crossing(&promise.traffic, (&elsewhere, &here));
+            let ends = promise.traffic.iter();
+            let out = crossing(
+                ends.clone().map(|it| (&it.senders, &it.receivers)),
+                here,
+                elsewhere,
+            );
+            let back = crossing(ends.map(|it| (&it.receivers, &it.senders)), here, elsewhere);
             let [out, back] = [(&mut from, out), (&mut to, back)]
                 .map(|(sum, count)| (count, sum.add(promise.guarantee, count)));
             for ((count, sum), way) in [(out, "from"), (back, "to")] {
@@ -147,27 +156,32 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
     Ok(())
 }
 
-/// How often a tenant's guarantee is promised from some hosts to others: by its senders here and its receivers
-/// there, whichever are fewer.
-fn crossing(
-    traffic: &[Traffic],
-    (from, to): (&impl Fn(&&NodeId) -> bool, &impl Fn(&&NodeId) -> bool),
+/// How often a tenant's guarantee is promised between these hosts and others: by its near ends here and
+/// its far ends elsewhere, whichever are fewer.
+fn crossing<'a>(
+    ends: impl Iterator<Item = (&'a BTreeSet<NodeId>, &'a BTreeSet<NodeId>)>,
+    here: &[NodeId],
+    elsewhere: impl Fn(&&NodeId) -> bool,
 ) -> usize {
-    let mut senders: BTreeSet<&NodeId> = BTreeSet::new();
-    let (mut receivers, mut in_turn): (BTreeSet<&NodeId>, usize) = (BTreeSet::new(), 0);
-    for one in traffic {
-        let sending = || one.senders.iter().filter(from);
-        let receiving = || one.receivers.iter().filter(to);
-        if sending().next().is_none() || receiving().next().is_none() {
-            continue;
-        }
-        senders.extend(sending());
-        match one.in_turn {
-            true => in_turn += 1,
-            false => receivers.extend(receiving()),
+    let mut near: BTreeSet<&NodeId> = BTreeSet::new();
+    let mut far = Vec::new();
+    for (those, others) in ends {
+        let mut others = others.iter().filter(|host| elsewhere(host)).peekable();
+        let inside: Vec<&NodeId> = here.iter().filter(|host| those.contains(host)).collect();
+        if others.peek().is_some() && !inside.is_empty() {
+            near.extend(inside);
+            far.push(others);
         }
     }
-    senders.len().min(receivers.len() + in_turn)
+    // There may be very many elsewhere: more than here needn't be counted.
+    let mut ends = BTreeSet::new();
+    for host in far.into_iter().flatten() {
+        if ends.len() >= near.len() {
+            break;
+        }
+        ends.insert(host);
+    }
+    near.len().min(ends.len())
 }
 
 /// By workload, or by sender of a list of messages, between whom a tenant's data flows.
@@ -204,11 +218,7 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
             true => (asked, posting),
             false => (posting, asked),
         };
-        Traffic {
-            senders,
-            receivers,
-            in_turn: false,
-        }
+        Traffic { senders, receivers }
     };
     match workload {
         Workload::Poisson {
@@ -227,7 +237,6 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
         } => vec![Traffic {
             senders: hosts(set),
             receivers: receiver.map_or_else(|| hosts(set), |host| [NodeId::new(host)].into()),
-            in_turn: receiver.is_none(),
         }],
         Workload::Flows { flow, .. } => {
             let read = subject.inputs.flows.get(index).and_then(Option::as_ref);
@@ -248,12 +257,15 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
     }
 }
 
-/// Traffic of an attack's own. One that cuts messages has none.
+/// Traffic of an attack's own. One that cuts messages has none, unless it sends the pieces elsewhere.
 fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Traffic> {
-    if attack.is_transform() {
-        return None;
-    }
     let own = resolved(subject, own);
+    if attack.is_transform() {
+        return (attack.kind == AttackKind::ShuffledOverlay).then(|| Traffic {
+            senders: own.clone(),
+            receivers: own,
+        });
+    }
     let or_own = |set: &Option<HostSet>| match set {
         Some(set) => resolved(subject, set),
         None => own.clone(),
@@ -277,11 +289,7 @@ fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Tr
         }
         _ => (sources, or_own(&attack.destinations)),
     };
-    Some(Traffic {
-        senders,
-        receivers,
-        in_turn: attack.kind == AttackKind::RotatingIncast,
-    })
+    Some(Traffic { senders, receivers })
 }
 
 /// By node, the rate of its slowest link.
