@@ -100,6 +100,22 @@ impl<'a> Reading<'a> {
         intervals.filter(|interval| !interval.span.is_zero())
     }
 
+    /// Whether the busiest port is another than the last one, the receiver's.
+    pub(crate) fn is_held_before_the_last_hop(self) -> bool {
+        let Some(earlier) = self.earlier else {
+            return false;
+        };
+        let (mut before, mut last) = (0.0, 0.0);
+        for hop in self.since(earlier) {
+            // The time that the port needs for what it got, as a part of the time that it had.
+            let bytes = hop.sent + hop.queue;
+            let busy = bytes.serialization(hop.rate).as_ns_f64() / hop.span.as_ns_f64();
+            before = f64::max(before, last);
+            last = busy;
+        }
+        before > last
+    }
+
     /// Keeps the record for the next packet, unless the driver does.
     #[inline]
     pub(crate) fn remember(self, previous: &mut Option<Box<Telemetry>>) {

@@ -184,7 +184,6 @@ impl CongestionControl for InfiniBand {
         }
     }
 
-    /// In whole steps of the table, so that small shares change nothing.
     /// Only downwards, and by whole steps of the table; its timer goes up.
     fn approach(&mut self, now: Time, rate: Rate, share: f64) {
         let wanted = self.rate.toward(rate.min(self.rate), share);

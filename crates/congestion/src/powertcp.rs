@@ -159,7 +159,7 @@ impl CongestionControl for PowerTcp {
         let rate = rate.max(self.config.min_rate);
         let held = window_at(rate, self.base_rtt_ns);
         self.window += (held - self.window) * share;
-        self.window_before = self.window_before.min(self.window);
+        self.window_before += (held - self.window_before) * share;
         self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);
     }
 

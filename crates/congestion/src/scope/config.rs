@@ -26,7 +26,8 @@ pub struct Config {
     /// How far express packets may push back what their pair sends later, in bandwidth-delay products
     /// divided by the number of limited pairs; beyond that they wait like others.
     pub debt: u32,
-    /// The longest time by which they push it back.
+    /// The longest time by which they push it back; towards a receiver with a share [`share_memory`](Self::share_memory)
+    /// if that is longer.
     pub debt_span: Duration,
     /// Inheritance: whether a young pair that sends unpaid packets takes over the tenant's aggregate
     /// controller.

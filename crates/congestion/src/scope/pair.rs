@@ -103,7 +103,9 @@ impl Pair {
     pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes, bdp: Bytes) {
         self.last_feedback = Coarse::new(now);
         let delivered = u32::try_from(delivered.get()).unwrap_or(u32::MAX);
-        let bdp = u32::try_from(bdp.get()).unwrap_or(u32::MAX).max(1);
+        let bdp = u32::try_from(bdp.get())
+            .unwrap_or(u32::MAX)
+            .clamp(1, u32::MAX / 4);
         // The horizon is far behind: whole products are taken off before the counter is full.
         if self.heard > u32::MAX / 2 {
             self.heard -= u32::MAX / 4 / bdp * bdp;

@@ -24,6 +24,9 @@ const LONGEST_LOOK: u64 = 16;
 /// The part of the link that is kept free to drain a queue in front of it, if all packets are marked.
 const DRAIN: f64 = 0.3;
 
+/// A link with one source is left to it from so long on after it had others: those may come back.
+const LONE_AFTER: Duration = Duration::from_ms(1);
+
 /// How the card of a receiver divides its link among tenants and their sources.
 ///
 /// It measures who sends how much. While the link is busy, tenants fill it by weight as water fills
@@ -44,9 +47,8 @@ pub struct ReceiverShares {
     packets: usize,
     marked: usize,
     began: Time,
-    /// From when on a link with one source is left to it: until then others may come back.
+    /// From when on a link with one source is left to it.
     alone: Time,
-    memory: Duration,
     levels: Vec<Option<Rate>>,
 }
 
@@ -66,7 +68,6 @@ impl ReceiverShares {
             marked: 0,
             began: Time::ZERO,
             alone: Time::ZERO,
-            memory: config.share_memory,
             levels: vec![None; tenants.len()],
         }
     }
@@ -87,13 +88,17 @@ impl ReceiverShares {
         self.marked += usize::from(marked);
         *self.sources.entry((tenant, source)).or_default() += size;
         self.total += size;
-        let at = self.tenants.iter().position(|one| one.tenant == tenant)?;
-        self.levels[at]
+        self.level(tenant)
     }
 
     /// The rate of each source of a tenant.
     pub fn level(&self, tenant: TenantId) -> Option<Rate> {
-        let at = self.tenants.iter().position(|one| one.tenant == tenant)?;
+        let is = |one: &Weight| one.tenant == tenant;
+        // Usually all tenants are here, in order.
+        let at = match self.tenants.get(tenant.index()).is_some_and(is) {
+            true => tenant.index(),
+            false => self.tenants.iter().position(is)?,
+        };
         self.levels[at]
     }
 
@@ -115,7 +120,7 @@ impl ReceiverShares {
         let divided = self.granted * (1.0 - drain);
         (self.began, self.packets, self.marked) = (now, 0, 0);
         if sources.len() > 1 {
-            self.alone = now.saturating_add(self.memory);
+            self.alone = now.saturating_add(LONE_AFTER);
         }
         let line = self.line_rate.as_f64();
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / seconds;

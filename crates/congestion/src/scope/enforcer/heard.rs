@@ -27,8 +27,12 @@ impl Enforcer {
         if self.setting.scope == Scope::Tenant {
             self.teach(now, at, ack, (delivered, earlier.as_ref()));
         }
+        let surplus = self.surplus(pair, own);
+        let reading = with(ack.telemetry, earlier.as_ref());
+        let elsewhere = reading.is_some_and(Reading::is_held_before_the_last_hop);
         if let Grant::Share(share) = grant
             && self.controllers.rate(own) < share.of(self.environment.line_rate)
+            && !elsewhere
         {
             // Room is kept for it: it needn't be cautious.
             self.controllers.hasten(own);
@@ -37,8 +41,6 @@ impl Enforcer {
             self.controllers.hasten(own);
         }
         let lane = &self.lanes.all[at as usize];
-        let surplus = self.surplus(pair, own);
-        let reading = with(ack.telemetry, earlier.as_ref());
         let heard = Ack {
             acknowledged: lane.delivered,
             next_to_send: lane.delivered + lane.in_flight,
@@ -46,7 +48,7 @@ impl Enforcer {
             ..*ack
         };
         let adjusted = !blind && self.controllers.on_ack(own, now, &heard);
-        self.follow_share(now, pair);
+        self.follow_share(now, pair, elsewhere);
         let state = &mut self.pairs[pair as usize];
         state.note_feedback(now, delivered, self.environment.bdp);
         match grant {
@@ -154,7 +156,7 @@ impl Enforcer {
     /// A pair comes closer to its share. Above it, so that it doesn't take back what it had before when the
     /// receiver is less busy for a moment, before others have come up to theirs; below it, because room is
     /// kept for it that some algorithms would need very long to find.
-    fn follow_share(&mut self, now: Time, pair: u32) {
+    fn follow_share(&mut self, now: Time, pair: u32, elsewhere: bool) {
         let config = &self.setting.config;
         let state = &self.pairs[pair as usize];
         let cap = state.cap(self.environment.line_rate);
@@ -166,6 +168,9 @@ impl Enforcer {
         }
         let share = since.min(config.young_after).as_ns_f64() / config.share_memory.as_ns_f64();
         let own = self.controller(pair);
+        if elsewhere && self.controllers.rate(own) < cap {
+            return;
+        }
         self.controllers.approach(own, now, cap, share.min(1.0));
     }
 

@@ -155,6 +155,8 @@ impl Enforcer {
     /// Bytes of a young pair that its aggregate hears of.
     pub(super) fn horizon(&self) -> u32 {
         let heard = u64::from(self.setting.config.heard);
-        u32::try_from(self.environment.bdp.get() * heard).unwrap_or(u32::MAX)
+        let horizon = u32::try_from(self.environment.bdp.get() * heard).unwrap_or(u32::MAX);
+        // Counters of what was heard stay above a quarter once they have wrapped.
+        horizon.min(u32::MAX / 4)
     }
 }

@@ -53,11 +53,17 @@ impl Enforcer {
     }
 
     /// Charges the pacer of a lane for a packet that didn't wait for it. At low rates a debt would last for longer
-    /// than what was learnt of the path holds.
+    /// than what was learnt of the path holds, or what its receiver said.
     pub(super) fn borrow(&mut self, now: Time, at: u32, packet: (Bytes, Rate)) {
-        let owed = self.lanes.all[at as usize].available;
+        let config = &self.setting.config;
+        let lane = &self.lanes.all[at as usize];
+        let cap = self.pairs[lane.pair as usize].cap(self.environment.line_rate);
+        let span = match cap {
+            None => config.debt_span,
+            Some(_) => config.debt_span.max(config.share_memory),
+        };
+        let most = lane.available.max(now + span);
         self.charge(now, at, packet);
-        let most = owed.max(now + self.setting.config.debt_span);
         let lane = &mut self.lanes.all[at as usize];
         lane.available = lane.available.min(most);
     }
