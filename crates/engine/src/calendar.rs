@@ -16,6 +16,9 @@ const WORDS: usize = SLOTS as usize / 64;
 /// Events that the wheel holds; more of them wait in the heap until there is room.
 const NODES: usize = 1 << 16;
 const NONE: u16 = u16::MAX;
+/// A slot is opened early if it is no farther away: events are pushed before one that is farther, which
+/// must then be closed again.
+const EARLY: u64 = 32;
 
 /// A priority queue of events that pops them in ascending order.
 ///
@@ -191,24 +194,30 @@ impl Calendar {
 
     /// Moves to the next slot that has events; `false` if none has.
     fn advance(&mut self) -> bool {
-        self.open_next();
+        self.enter();
         if self.current.is_empty() {
-            self.open_next();
+            self.open(u64::MAX);
+            self.enter();
         }
+        self.open(EARLY);
         !self.current.is_empty()
     }
 
-    /// Makes the slot that is open the one being emptied, and opens the one behind it.
-    fn open_next(&mut self) {
+    /// Makes the slot that is open the one being emptied.
+    fn enter(&mut self) {
         core::mem::swap(&mut self.current, &mut self.next);
         self.cursor = self.opened;
+    }
+
+    /// Opens the next slot that has events, if it lies within so many slots.
+    fn open(&mut self, within: u64) {
         let listed = if self.listed > 0 {
             self.next_occupied()
         } else {
             u64::MAX
         };
         let next = listed.min(self.far_slot);
-        if next == u64::MAX {
+        if next == u64::MAX || next - self.cursor > within {
             return;
         }
         self.opened = next;
