@@ -9,13 +9,13 @@ use super::{General, Half, Kernel, Log};
 use crate::math::{cube_root_estimate, exp, ln, min, sixth_root_estimate};
 
 /// Newton's steps. Rates of neighbouring steps are close: `c` is four times the curvature.
-const STEPS: usize = 8;
+const STEPS: usize = 9;
 /// Halvings of all rates that there can be: down to 1e-13 of a rate.
 const HALVES: usize = 54;
 /// Alpha below which rates answer to a small change of prices with a change of more than four times that.
 const FLAT: f64 = 0.25;
 /// The same for any alpha, where steps from far right are short in the logarithm.
-const GENERAL_STEPS: usize = 14;
+const GENERAL_STEPS: usize = 17;
 
 /// A kernel that also answers near a rate.
 pub(crate) trait Prox: Kernel {
