@@ -547,41 +547,58 @@ fn what_has_arrived_is_no_congestion() {
 }
 
 /// From when on a queue pair whose packets all went on credit may send what isn't, in microseconds.
-fn end_of_debt(share: Rate) -> u64 {
-    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+/// `share` is what the receiver states; without, notifications hold the pair at its least rate.
+fn end_of_debt(config: Config, share: Option<Rate>) -> u64 {
+    let mut enforcer = card(Scope::Tenant, config, &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let share = Share::from_rate(share, LINE);
+    let grant = match share {
+        Some(share) => Grant::Share(Share::from_rate(share, LINE)),
+        None => Grant::Free,
+    };
     let ack = Ack {
         acknowledged: PACKET,
         next_to_send: PACKET,
         ..Ack::default()
     };
-    enforcer.on_ack(us(1), id, &ack, Grant::Share(share));
+    let began = 6000;
+    for at in (0..=began).step_by(60).filter(|_| share.is_none()) {
+        enforcer.on_cnp(us(at), id);
+    }
+    enforcer.on_ack(us(began), id, &ack, grant);
     let offer = |sent: u64| Offer {
         size: PACKET,
         message_sent: Bytes::new(sent),
         in_flight: Bytes::ZERO,
     };
     for at in 0..20 {
-        enforcer.offer(us(1), id, offer(at * 1000));
-        assert_eq!(enforcer.next(us(1)), Some(id));
+        enforcer.offer(us(began), id, offer(at * 1000));
+        assert_eq!(enforcer.next(us(began)), Some(id));
         let sent = Sent {
             size: PACKET,
             in_flight: Bytes::ZERO,
         };
-        enforcer.on_sent(us(1), id, sent);
+        enforcer.on_sent(us(began), id, sent);
     }
-    enforcer.offer(us(1), id, offer(BDP.get()));
-    let mut ends = (1..).filter(|&at| enforcer.next(us(at)).is_some());
+    enforcer.offer(us(began), id, offer(BDP.get()));
+    let mut ends = (0..).filter(|&after| enforcer.next(us(began + after)).is_some());
     ends.next().expect("it ends")
 }
 
-/// At 200 Mb/s each packet takes 40 us; a receiver's share is no longer believed after a millisecond.
+/// At 400 Mb/s each packet takes 20 us; a receiver's share is no longer believed after a millisecond.
 #[test]
-fn a_debt_to_a_busy_receiver_is_paid_unless_it_is_old() {
-    let all = end_of_debt(Rate::from_mbps(400));
-    assert!((390..=430).contains(&all), "{all}");
-    assert_eq!(end_of_debt(Rate::from_mbps(20)), 1001);
+fn a_debt_is_paid_unless_it_is_old() {
+    let all = end_of_debt(Config::default(), Some(Rate::from_mbps(400)));
+    assert!((380..=430).contains(&all), "{all}");
+    assert_eq!(
+        end_of_debt(Config::default(), Some(Rate::from_mbps(20))),
+        1000
+    );
+    // Without a share all twenty packets would take 56 us.
+    let short = Config {
+        debt_span: Duration::from_us(30),
+        ..Config::default()
+    };
+    assert_eq!(end_of_debt(short, None), 30);
 }
 
 /// What a tenant's beginners may send under HPCC after packets on credit have passed a port that works

@@ -29,7 +29,9 @@ impl Enforcer {
         }
         let surplus = self.surplus(pair, own);
         let reading = with(ack.telemetry, earlier.as_ref());
-        let elsewhere = reading.is_some_and(Reading::is_held_before_the_last_hop);
+        let cap = self.pairs[pair as usize].cap(self.environment.line_rate);
+        let divided = cap.is_some() || matches!(grant, Grant::Share(_));
+        let elsewhere = divided && reading.is_some_and(Reading::is_held_before_the_last_hop);
         if let Grant::Share(share) = grant
             && self.controllers.rate(own) < share.of(self.environment.line_rate)
             && !elsewhere
