@@ -551,10 +551,8 @@ fn what_has_arrived_is_no_congestion() {
 fn end_of_debt(config: Config, share: Option<Rate>) -> u64 {
     let mut enforcer = card(Scope::Tenant, config, &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let grant = match share {
-        Some(share) => Grant::Share(Share::from_rate(share, LINE)),
-        None => Grant::Free,
-    };
+    let stated = |share| Grant::Share(Share::from_rate(share, LINE));
+    let grant = share.map_or(Grant::Free, stated);
     let ack = Ack {
         acknowledged: PACKET,
         next_to_send: PACKET,
@@ -589,10 +587,8 @@ fn end_of_debt(config: Config, share: Option<Rate>) -> u64 {
 fn a_debt_is_paid_unless_it_is_old() {
     let all = end_of_debt(Config::default(), Some(Rate::from_mbps(400)));
     assert!((380..=430).contains(&all), "{all}");
-    assert_eq!(
-        end_of_debt(Config::default(), Some(Rate::from_mbps(20))),
-        1000
-    );
+    let slow = Some(Rate::from_mbps(20));
+    assert_eq!(end_of_debt(Config::default(), slow), 1000);
     // Without a share all twenty packets would take 56 us.
     let short = Config {
         debt_span: Duration::from_us(30),
