@@ -36,11 +36,14 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Where every key is described.
+pub(crate) const SCHEMA: &str = "`fairlane schema drum` has every key with its type and unit";
+
 impl From<fairlane_drum::Error> for Error {
     /// The solver names columns as the file does; here they get their place in the document.
     fn from(error: fairlane_drum::Error) -> Self {
         let text = error.to_string();
-        let hint = error.hint().unwrap_or_default();
+        let hint = error.hint().unwrap_or(SCHEMA);
         let (place, message) = text.split_once(": ").unwrap_or(("problem", &text));
         let word = place.split(['[', ' ']).next().unwrap_or_default();
         let place = match word {

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Value};
 
-use crate::error::Error;
+use crate::error::{Error, SCHEMA};
 use crate::inputs::{Document, Inputs};
 
 /// The keys of a document that are read; all others are left alone.
@@ -55,9 +55,6 @@ fn document(text: &str) -> Result<Document, Error> {
         problem,
     })
 }
-
-/// Where every key is described.
-const SCHEMA: &str = "`fairlane schema drum` has every key with its type and unit";
 
 fn missing(key: &str, hint: &str) -> Error {
     Error::new(key, "missing", hint)

@@ -79,9 +79,9 @@ fn mistakes_in_a_network_have_their_place() {
     let refused = |change: &dyn Fn(&mut Value)| {
         let mut file = network();
         change(&mut file["inputs"]);
-        solve(&file, &Request::default())
-            .expect_err("a mistake")
-            .place
+        let error = solve(&file, &Request::default()).expect_err("a mistake");
+        assert!(!error.hint.is_empty(), "{error}");
+        error.place
     };
     assert_eq!(
         refused(&|inputs| inputs["weight"] = json!([1.0])),

@@ -42,7 +42,10 @@ fn is_stdin(path: &Path) -> bool {
 /// # Errors
 /// If it can't be read, or holds nothing.
 pub(crate) fn open(path: &Path) -> Result<Input, Failure> {
-    let wrong = |error: io::Error| Failure::new(format!("{}: {error}", name(path)));
+    let wrong = |error: io::Error| {
+        Failure::new(format!("{}: {error}", name(path)))
+            .hint("name a file, or give - and the problem on standard input")
+    };
     let reader: Box<dyn BufRead + Send> = match is_stdin(path) {
         true => Box::new(BufReader::new(io::stdin())),
         false => Box::new(BufReader::with_capacity(
