@@ -6,9 +6,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use fairlane_units::{Duration, Time};
+use fairlane_units::Duration;
 
-use crate::event::{Event, Key};
+use crate::event::Event;
 use crate::few::Few;
 
 const SLOTS: u64 = 1 << 14;
@@ -38,6 +38,8 @@ pub struct Calendar {
     opened: u64,
     /// Events of the slot that is opened, last one first.
     next: Vec<Event>,
+    /// Where those of a slot are sorted.
+    few: Few,
     /// First node of the list of each slot in `opened + 1 .. cursor + SLOTS`.
     heads: Box<[u16; SLOTS as usize]>,
     /// One bit for each slot that has a list.
@@ -78,15 +80,17 @@ impl Calendar {
     /// An empty queue that is fastest for events up to `span` ahead.
     pub fn new(span: Duration) -> Self {
         let slot = span.as_ps().div_ceil(SLOTS).max(1);
+        let shift = slot.next_power_of_two().trailing_zeros();
         Self {
-            shift: slot.next_power_of_two().trailing_zeros(),
+            shift,
             cursor: 0,
             current: Vec::new(),
             opened: 0,
             next: Vec::new(),
+            few: Few::new(shift),
             heads: boxed(NONE),
             occupied: boxed(0),
-            events: boxed(NEVER),
+            events: boxed(Event::NEVER),
             links: unused_nodes(),
             free: 0,
             listed: 0,
@@ -119,7 +123,7 @@ impl Calendar {
     /// Removes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if !self.turn() {
+        if !self.turn(|_| ()) {
             return None;
         }
         self.current.pop()
@@ -131,16 +135,11 @@ impl Calendar {
         &self.current
     }
 
-    /// The events behind those that are [`near`](Self::near), last one first.
-    #[inline]
-    pub fn next(&self) -> &[Event] {
-        &self.next
-    }
-
     /// Goes on to the next slot if no event is [`near`](Self::near); `false` if none waits at all.
+    /// Shows most of the events that will be near after those.
     #[inline]
-    pub fn turn(&mut self) -> bool {
-        !self.current.is_empty() || self.advance()
+    pub fn turn(&mut self, show: impl FnMut(Event)) -> bool {
+        !self.current.is_empty() || self.advance(show)
     }
 
     /// Adds an event to a slot behind those that are open.
@@ -193,13 +192,13 @@ impl Calendar {
     }
 
     /// Moves to the next slot that has events; `false` if none has.
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self, mut show: impl FnMut(Event)) -> bool {
         self.enter();
         if self.current.is_empty() {
-            self.open(u64::MAX);
+            self.open(u64::MAX, &mut show);
             self.enter();
         }
-        self.open(EARLY);
+        self.open(EARLY, &mut show);
         !self.current.is_empty()
     }
 
@@ -210,7 +209,7 @@ impl Calendar {
     }
 
     /// Opens the next slot that has events, if it lies within so many slots.
-    fn open(&mut self, within: u64) {
+    fn open(&mut self, within: u64, show: &mut impl FnMut(Event)) {
         let listed = if self.listed > 0 {
             self.next_occupied()
         } else {
@@ -222,7 +221,7 @@ impl Calendar {
         }
         self.opened = next;
         if next == listed {
-            self.open_slot();
+            self.open_slot(show);
         }
         if self.far_slot - self.cursor < SLOTS || self.far_slot == next {
             self.bring_near();
@@ -263,33 +262,27 @@ impl Calendar {
     }
 
     /// Moves the events of slot `opened` into `next`, which is empty.
-    fn open_slot(&mut self) {
+    fn open_slot(&mut self, show: &mut impl FnMut(Event)) {
         let index = (self.opened % SLOTS) as usize;
         let first = core::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
         let (mut at, mut last) = (first, first);
-        let mut few = Few::new(self.shift);
         while at != NONE {
             let event = self.events[usize::from(at)];
-            if !few.push(event) {
-                few.move_to(&mut self.next);
-                few.push(event);
+            show(event);
+            if !self.few.push(event) {
+                self.few.move_to(&mut self.next);
+                self.few.push(event);
             }
             (last, at) = (at, self.links[usize::from(at)]);
         }
         self.links[usize::from(last)] = core::mem::replace(&mut self.free, first);
         if self.next.is_empty() {
-            few.sort_to(&mut self.next);
+            self.few.sort_to(&mut self.next);
         } else {
-            few.move_to(&mut self.next);
+            self.few.move_to(&mut self.next);
             self.next.sort_unstable_by(|a, b| b.cmp(a));
         }
         self.listed -= self.next.len();
     }
 }
-
-/// An event later than all others.
-pub(crate) const NEVER: Event = Event {
-    time: Time::MAX,
-    key: Key::MAX,
-};

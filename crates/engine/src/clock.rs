@@ -102,16 +102,11 @@ impl Engine {
         self.calendar.near()
     }
 
-    /// A few of the events behind those that are [`near`](Self::near), last one first.
+    /// Finds the next few events if none is [`near`](Self::near); `false` if none waits at all. Shows
+    /// most of those that will be near after them, in any order, for the same reason.
     #[inline]
-    pub fn next(&self) -> &[Event] {
-        self.calendar.next()
-    }
-
-    /// Finds the next few events if none is [`near`](Self::near); `false` if none waits at all.
-    #[inline]
-    pub fn turn(&mut self) -> bool {
-        self.calendar.turn()
+    pub fn turn(&mut self, show: impl FnMut(Event)) -> bool {
+        self.calendar.turn(show)
     }
 
     /// Moves the clock to the next event.

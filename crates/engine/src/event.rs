@@ -81,6 +81,12 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 16);
 
 impl Event {
+    /// Later than all others.
+    pub const NEVER: Self = Self {
+        time: Time::MAX,
+        key: Key::MAX,
+    };
+
     /// Time and key in one number, which is compared without branches.
     #[inline]
     const fn place(&self) -> u128 {
@@ -89,12 +95,14 @@ impl Event {
 
     /// The low `bits`, fewer than 64, of the time and as many of the key's high bits as there is room
     /// for: it orders events whose times are otherwise the same, but for some that it can't tell apart.
+    /// It isn't zero.
     #[inline]
     pub(crate) const fn abridged(&self, bits: u32) -> u64 {
-        match bits {
+        let place = match bits {
             0 => self.key.0,
             _ => self.time.as_ps() << (64 - bits) | self.key.0 >> bits,
-        }
+        };
+        1 << 63 | place >> 1
     }
 
     /// The component that is woken.

@@ -2,7 +2,6 @@
 
 use fairlane_units::Time;
 
-use crate::calendar::NEVER;
 use crate::clock::Engine;
 use crate::event::{Component, Event};
 
@@ -20,8 +19,8 @@ pub struct Wake {
 impl Default for Wake {
     fn default() -> Self {
         Self {
-            deadline: NEVER,
-            queued: NEVER,
+            deadline: Event::NEVER,
+            queued: Event::NEVER,
         }
     }
 }
@@ -53,7 +52,7 @@ impl Wake {
     /// Forgets the deadline.
     #[inline]
     pub fn cancel(&mut self) {
-        self.deadline = NEVER;
+        self.deadline = Event::NEVER;
     }
 
     /// Whether `event`, which has just come up for this component, is the deadline.
@@ -62,9 +61,9 @@ impl Wake {
         if event != self.queued {
             return false;
         }
-        self.queued = NEVER;
+        self.queued = Event::NEVER;
         if event == self.deadline {
-            self.deadline = NEVER;
+            self.deadline = Event::NEVER;
             return true;
         }
         if self.is_armed() {

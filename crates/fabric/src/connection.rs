@@ -227,17 +227,12 @@ impl Connections {
         &mut self.ways[start..start + self.stride]
     }
 
-    /// Egress port at the `hop`-th switch.
+    /// Egress port at the `hop`-th switch, [`NONE`] if there is none; without meaning behind the last switch.
     #[inline]
     pub(crate) fn egress(&self, slot: u32, back: bool, hop: u8) -> u32 {
-        self.ways[(slot as usize * 2 + usize::from(back)) * self.stride + usize::from(hop)]
-    }
-
-    /// As [`egress`](Self::egress), for packets that may be anywhere.
-    #[inline]
-    pub(crate) fn peek(&self, slot: u32, back: bool, hop: u8) -> Option<u32> {
         let way = (slot as usize * 2 + usize::from(back)) * self.stride;
-        self.ways.get(way + usize::from(hop)).copied()
+        let port = self.ways.get(way + usize::from(hop));
+        port.copied().unwrap_or(NONE)
     }
 
     /// Slots in use.

@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 
 use crate::counters::Drop;
-use crate::packet::Kind;
+use crate::packet::{Kind, Packet};
 use crate::world::{Waking, World};
 use crate::{PauseRecord, TraceEvent};
 
@@ -47,6 +47,8 @@ impl World {
         );
         let time = now + busy + port.delay;
         packet.sender = number;
+        let back = packet.has(Packet::BACK);
+        packet.egress = self.connections.egress(packet.connection, back, packet.hop);
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
         if port.flight.push(&mut self.packets, at, Event { time, key }) {

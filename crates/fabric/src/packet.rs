@@ -1,7 +1,7 @@
 //! Packets and where they wait.
 
 use fairlane_congestion::Telemetry;
-use fairlane_engine::{Event, Key};
+use fairlane_engine::Event;
 use fairlane_units::Time;
 use fairlane_wire::Opcode;
 use prefetch_index::prefetch_index;
@@ -10,12 +10,6 @@ use crate::rules::Rules;
 
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// An event later than all others.
-const NO_EVENT: Event = Event {
-    time: Time::MAX,
-    key: Key::MAX,
-};
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +50,9 @@ pub(crate) struct Packet {
     pub(crate) telemetry: u32,
     /// Port that sent it last.
     pub(crate) sender: u32,
+    /// Port that the switch it is on its way to will send it from, in the routes of `epoch`; without
+    /// meaning if it is on its way to a host.
+    pub(crate) egress: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
     /// Payload; in a selective NAK, how far the packet that came too early is ahead of the PSN.
@@ -87,12 +84,13 @@ impl Packet {
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
-            follower: NO_EVENT,
+            follower: Event::NEVER,
             next: NONE,
             connection: 0,
             psn: 0,
             telemetry: NONE,
             sender: 0,
+            egress: NONE,
             wire,
             payload: 0,
             epoch: 0,
@@ -324,7 +322,7 @@ impl Default for Flight {
     fn default() -> Self {
         Self {
             packets: PacketList::default(),
-            arrival: NO_EVENT,
+            arrival: Event::NEVER,
         }
     }
 }
@@ -353,7 +351,7 @@ impl Flight {
         let at = self.packets.head;
         let &Packet { next, follower, .. } = pool.get(at);
         self.packets.head = next;
-        self.arrival = if next == NONE { NO_EVENT } else { follower };
+        self.arrival = if next == NONE { Event::NEVER } else { follower };
         Some((at, (next != NONE).then_some(follower)))
     }
 

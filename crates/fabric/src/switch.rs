@@ -119,9 +119,7 @@ impl World {
     fn next_hop(&self, ingress: u32, at: u32) -> Option<u32> {
         let packet = self.packets.get(at);
         if packet.epoch == self.epoch {
-            let back = packet.has(Packet::BACK);
-            let port = self.connections.egress(packet.connection, back, packet.hop);
-            return (port != NONE).then_some(port);
+            return (packet.egress != NONE).then_some(packet.egress);
         }
         let tuple = self.tuple_of(packet);
         let node = self.ports[ingress as usize].node;

@@ -14,7 +14,7 @@ use crate::enforcement::Enforcement;
 use crate::faults::Faults;
 use crate::nic::Nic;
 use crate::ns3_random::Ns3Random;
-use crate::packet::{Packet, PacketPool};
+use crate::packet::PacketPool;
 use crate::port::Port;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
@@ -28,6 +28,8 @@ use crate::{Ending, MessageRecord, MessageSpec, PauseRecord};
 
 const INDEX_BITS: u32 = 23;
 const RANK_BITS: u32 = 35;
+/// For how many of the next events the ports are fetched to which packets go: most slots have no more.
+const FETCHED: usize = 4;
 
 /// What an event wakes. The order of the kinds is the order of simultaneous events in the exact
 /// profile: a transmitter that becomes free does so before anything else can ask it to send.
@@ -164,11 +166,8 @@ impl World {
     /// Handles the next event; `false` when there is none.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> bool {
-        if self.engine.near().is_empty() {
-            if !self.engine.turn() {
-                return false;
-            }
-            self.warm();
+        if self.engine.near().is_empty() && !self.turn() {
+            return false;
         }
         let Some(event) = self.engine.next_event() else {
             return false;
@@ -187,29 +186,32 @@ impl World {
         true
     }
 
-    /// Fetches what the next events will touch, so that the processor waits for much of it at once:
-    /// packets early, and where they go once they are there. It is a hint: what turns out otherwise
-    /// was fetched in vain, which costs less than branches that no processor foresees.
-    fn warm(&self) {
-        for event in self.engine.next() {
-            let component = event.component();
-            if let Some(port) = self.ports.get(Waking::index(component)) {
+    /// Finds the next few events; `false` if there are none. Fetches what they will touch, so that the
+    /// processor waits for much of it at once: packets early, and where they go once they are there. It
+    /// is a hint: what turns out otherwise was fetched in vain, which costs less than branches that no
+    /// processor foresees.
+    #[inline]
+    fn turn(&mut self) -> bool {
+        let (ports, packets) = (&self.ports, &self.packets);
+        let found = self.engine.turn(|later| {
+            let component = later.component();
+            if let Some(port) = ports.get(Waking::index(component)) {
                 let frees = component.get() >> INDEX_BITS == Waking::PortFree as u32;
                 let heads = [port.flight.packets().head, port.first_waiting()];
-                self.packets.fetch(heads[usize::from(frees)]);
+                packets.fetch(heads[usize::from(frees)]);
+            }
+        });
+        let near = self.engine.near();
+        let last = near.len().wrapping_sub(1);
+        for ahead in 0..FETCHED {
+            let event = near.get(last.saturating_sub(ahead));
+            let port = event.and_then(|event| ports.get(Waking::index(event.component())));
+            let packet = port.and_then(|port| packets.peek(port.flight.packets().head));
+            if let Some(egress) = packet.and_then(|packet| ports.get(packet.egress as usize)) {
+                egress.fetch();
             }
         }
-        for event in self.engine.near() {
-            let port = self.ports.get(Waking::index(event.component()));
-            let packet = port.and_then(|port| self.packets.peek(port.flight.packets().head));
-            let egress = packet.and_then(|packet| {
-                let back = packet.has(Packet::BACK);
-                self.connections.peek(packet.connection, back, packet.hop)
-            });
-            if let Some(port) = egress.and_then(|egress| self.ports.get(egress as usize)) {
-                port.fetch();
-            }
-        }
+        found
     }
 
     fn on_control(&mut self, index: u32) {
