@@ -170,7 +170,7 @@ fn too_many() -> Error {
     Error::new(
         "inputs.n",
         "n times m is more than a machine can number",
-        "",
+        "split the network, or leave hosts out",
     )
 }
 

@@ -4,7 +4,7 @@ use fairlane_drum::{
     Application, Fairness, Host, Load, Mode as Selection, Row, RowName, Supply, Table, Utility,
 };
 
-use crate::error::Error;
+use crate::error::{Error, SCHEMA};
 use crate::inputs::{Alpha, Dependency, HostInputs, HostRow, Inputs, Mode, Per};
 
 /// What is asked beyond what the document says.
@@ -153,7 +153,7 @@ pub(crate) fn whole(k: Option<f64>, most: usize) -> Result<usize, Error> {
     if !(k >= 1.0 && k <= most as f64 && k.fract() == 0.0) {
         let message =
             format!("{k} is not a whole number from 1 to the number of applications, {most}");
-        return Err(Error::new("inputs.k", message, ""));
+        return Err(Error::new("inputs.k", message, SCHEMA));
     }
     Ok(k as usize)
 }
@@ -252,7 +252,11 @@ impl Columns {
             .position(|share| share.is_nan() || *share < 0.0);
         if let Some(index) = wrong {
             let message = format!("{} is not a number that is not negative", share[index]);
-            return Err(Error::new(format!("inputs.share[{index}]"), message, ""));
+            return Err(Error::new(
+                format!("inputs.share[{index}]"),
+                message,
+                SCHEMA,
+            ));
         }
         Ok(match self.alpha {
             Alpha::Number(alpha) => share.iter().map(|share| libm::pow(*share, alpha)).collect(),
@@ -364,7 +368,7 @@ fn other(index: usize, row: &HostRow) -> Result<OwnRow, Error> {
             return Err(Error::new(
                 place,
                 "expected either capacity or segments",
-                "",
+                SCHEMA,
             ));
         }
     };
