@@ -36,7 +36,11 @@ pub struct Config {
     pub young_after: Duration,
     /// The aggregate hears the first bytes of young pairs, so many bandwidth-delay products.
     pub heard: u32,
-    /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k.
+    /// The same under algorithms with telemetry, which says how much room a path has: there long messages
+    /// don't slow short ones, and an aggregate that hears nothing keeps a rate that is out of date.
+    pub heard_with_telemetry: u32,
+    /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k; young ones, under algorithms
+    /// that don't count notifications, divide the aggregate's rate among themselves.
     pub coupling: bool,
     /// Pooling: whether limited pairs also have a controller in common, which hears the marks of all; only
     /// under algorithms that count notifications (DCQCN, InfiniBand).
@@ -77,6 +81,7 @@ impl Default for Config {
             // Four round trips of a three-tier fabric with links of 1 us.
             young_after: Duration::from_us(50),
             heard: 4,
+            heard_with_telemetry: 16,
             coupling: true,
             pooling: true,
             // The rate-increase interval of DCQCN.
@@ -104,6 +109,12 @@ impl Parameters for Config {
             Limit::new("debt_span", Rule::Span(self.debt_span)),
             Limit::new("young_after", Rule::Period(self.young_after)),
             Limit::count("heard", self.heard.into(), 0, 1024),
+            Limit::count(
+                "heard_with_telemetry",
+                self.heard_with_telemetry.into(),
+                0,
+                1024,
+            ),
             Limit::new("limited_for", Rule::Span(self.limited_for)),
             Limit::new("share_interval", Rule::Period(self.share_interval)),
             Limit::new("share_above", Rule::Share(self.share_above)),

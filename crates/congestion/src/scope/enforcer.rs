@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::history::History;
-use super::lane::{Lane, Member, Place, Ring, Slab};
+use super::lane::{Lane, Limited, Member, Place, Ring, Slab};
 use super::pair::{NONE, Pair};
 use super::tenant::Tenant;
 use super::{Config, Scope};
@@ -186,7 +186,7 @@ impl Enforcer {
             entry_at: Time::MAX,
             members: 0,
             in_express: false,
-            limited: false,
+            limited: Limited::No,
             awaited: Bytes::ZERO,
         });
         if shared {

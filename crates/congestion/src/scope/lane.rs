@@ -87,6 +87,15 @@ impl Ring {
     }
 }
 
+/// Whether a pair counts among the limited ones of its tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limited {
+    No,
+    Yes,
+    /// It does, and is young.
+    Beginner,
+}
+
 /// The open queue pairs that share a pacer.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
@@ -110,8 +119,7 @@ pub(crate) struct Lane {
     pub(crate) members: u32,
     /// Whether it waits for the bucket.
     pub(crate) in_express: bool,
-    /// Whether it counts among the limited pairs of its tenant.
-    pub(crate) limited: bool,
+    pub(crate) limited: Limited,
     /// Bytes in flight that its tenant's aggregate waits for.
     pub(crate) awaited: Bytes,
 }

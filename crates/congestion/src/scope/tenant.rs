@@ -23,8 +23,9 @@ pub(crate) struct Tenant {
     pub(crate) hand: HostId,
     /// Pairs that it has at the card.
     pub(crate) pairs: u32,
-    /// Limited pairs with packets.
+    /// Limited pairs with packets, and those of them that are young.
     pub(crate) limited: u32,
+    pub(crate) beginners: u32,
     /// When its turn comes, in virtual time.
     pub(crate) turn: u128,
     /// Lanes with early packets that the bucket may pay for.
@@ -47,6 +48,7 @@ impl Tenant {
             hand: HostId::new(0),
             pairs: 0,
             limited: 0,
+            beginners: 0,
             turn: 0,
             express: VecDeque::new(),
             waiting: BinaryHeap::new(),

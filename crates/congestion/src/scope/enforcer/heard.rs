@@ -3,7 +3,7 @@
 use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
-use crate::scope::lane::Lane;
+use crate::scope::lane::{Lane, Limited};
 use crate::scope::{Grant, Scope};
 use crate::{Ack, Loss, Reading, Telemetry};
 
@@ -92,7 +92,7 @@ impl Enforcer {
     /// What limited pairs have in common hears the marks of each.
     fn note_limited_mark(&mut self, now: Time, at: u32) {
         let lane = &self.lanes.all[at as usize];
-        if !lane.limited || !self.pooled {
+        if lane.limited == Limited::No || !self.pooled {
             return;
         }
         let pool = self.pool(lane.tenant as usize);

@@ -4,6 +4,7 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::{Enforcer, OF_TENANT};
 use crate::scope::Scope;
+use crate::scope::lane::Limited;
 
 impl Enforcer {
     /// Index of the controller of a pair.
@@ -65,9 +66,12 @@ impl Enforcer {
     /// The number of limited pairs that a lane shares with.
     fn among(&self, at: u32) -> u64 {
         let lane = &self.lanes.all[at as usize];
-        match self.setting.config.coupling && lane.limited {
-            true => u64::from(self.tenants[lane.tenant as usize].limited.max(1)),
-            false => 1,
+        let tenant = &self.tenants[lane.tenant as usize];
+        match lane.limited {
+            Limited::No => 1,
+            // The aggregate is theirs alone.
+            Limited::Beginner if !self.pooled => u64::from(tenant.beginners.max(1)),
+            Limited::Beginner | Limited::Yes => u64::from(tenant.limited.max(1)),
         }
     }
 
@@ -105,13 +109,18 @@ impl Enforcer {
         // At a k-th of a rate marks are k times rarer.
         let among = u64::from(self.tenants[lane.tenant as usize].limited.max(1));
         let marked = || pair.is_marked(now, config.limited_for.saturating_mul(among));
-        let limited = lane.has_packet() && ((pair.young && !pair.paid) || slow() || marked());
+        let begins = pair.young && !pair.paid;
+        let limited = match lane.has_packet() && (begins || slow() || marked()) {
+            true if pair.young => Limited::Beginner,
+            true => Limited::Yes,
+            false => Limited::No,
+        };
         let tenant = &mut self.tenants[lane.tenant as usize];
-        match (lane.limited, limited) {
-            (false, true) => tenant.limited += 1,
-            (true, false) => tenant.limited -= 1,
-            _ => {}
-        }
+        let was = lane.limited;
+        tenant.limited += u32::from(limited != Limited::No);
+        tenant.limited -= u32::from(was != Limited::No);
+        tenant.beginners += u32::from(limited == Limited::Beginner);
+        tenant.beginners -= u32::from(was == Limited::Beginner);
         self.lanes.all[at as usize].limited = limited;
     }
 
@@ -154,7 +163,11 @@ impl Enforcer {
 
     /// Bytes of a young pair that its aggregate hears of.
     pub(super) fn horizon(&self) -> u32 {
-        let heard = u64::from(self.setting.config.heard);
+        let config = &self.setting.config;
+        let heard = match self.setting.params.algorithm().needs().telemetry {
+            true => u64::from(config.heard_with_telemetry),
+            false => u64::from(config.heard),
+        };
         let horizon = u32::try_from(self.environment.bdp.get() * heard).unwrap_or(u32::MAX);
         // Counters of what was heard stay above a quarter once they have wrapped.
         horizon.min(u32::MAX / 4)
