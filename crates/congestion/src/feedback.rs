@@ -38,6 +38,28 @@ pub struct Reading<'a> {
     pub weight: f64,
     /// How much faster the packet went than the controller that hears of it allows, on credit.
     pub surplus: Rate,
+    /// How much faster than by its own rules the controller comes to what others have.
+    pub leveling: Leveling,
+}
+
+/// How controllers that meet at a port come to equal rates, beyond what the algorithm does for that. Only
+/// HPCC follows it: its own steps take thousands of round trips.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leveling {
+    /// How much more a controller at line rate gives way than one at next to nothing, and how much less it
+    /// takes of what is free. Above zero, room is also taken in many small parts, or whoever comes first
+    /// has all of it.
+    pub lean: f64,
+    /// Multiplies the additive increase.
+    pub increase: u32,
+}
+
+impl Leveling {
+    /// Nothing beyond the algorithm.
+    pub const NONE: Self = Self {
+        lean: 0.0,
+        increase: 1,
+    };
 }
 
 /// What one port did between two packets that passed it.
@@ -77,6 +99,7 @@ impl<'a> Reading<'a> {
             format,
             weight: 1.0,
             surplus: Rate::ZERO,
+            leveling: Leveling::NONE,
         }
     }
 

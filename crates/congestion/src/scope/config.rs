@@ -39,6 +39,13 @@ pub struct Config {
     /// The same under algorithms with telemetry, which says how much room a path has: there long messages
     /// don't slow short ones, and an aggregate that hears nothing keeps a rate that is out of date.
     pub heard_with_telemetry: u32,
+    /// How much more a pair at line rate gives way than one at next to nothing, and how much less it takes of what
+    /// is free, which each takes in small parts; zero: both as the algorithm has it. Only under HPCC.
+    pub lean: f64,
+    /// Multiplies the additive increase of pairs; only under HPCC.
+    pub increase: u32,
+    /// Multiplies the additive increase of the aggregate, which hears of few packets; only under HPCC.
+    pub aggregate_increase: u32,
     /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k; young ones, under algorithms
     /// that don't count notifications, divide the aggregate's rate among themselves.
     pub coupling: bool,
@@ -82,6 +89,9 @@ impl Default for Config {
             young_after: Duration::from_us(50),
             heard: 4,
             heard_with_telemetry: 16,
+            lean: 1.0,
+            increase: 4,
+            aggregate_increase: 10,
             coupling: true,
             pooling: true,
             // The rate-increase interval of DCQCN.
@@ -113,6 +123,14 @@ impl Parameters for Config {
                 "heard_with_telemetry",
                 self.heard_with_telemetry.into(),
                 0,
+                1024,
+            ),
+            Limit::within("lean", self.lean, 0.0, 1.0),
+            Limit::count("increase", self.increase.into(), 1, 1024),
+            Limit::count(
+                "aggregate_increase",
+                self.aggregate_increase.into(),
+                1,
                 1024,
             ),
             Limit::new("limited_for", Rule::Span(self.limited_for)),

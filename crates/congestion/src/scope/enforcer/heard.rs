@@ -5,7 +5,7 @@ use fairlane_units::{Bytes, Rate, Time};
 use super::{Enforcer, SenderId};
 use crate::scope::lane::{Lane, Limited};
 use crate::scope::{Grant, Scope};
-use crate::{Ack, Loss, Reading, Telemetry};
+use crate::{Ack, Leveling, Loss, Reading, Telemetry};
 
 impl Enforcer {
     /// An acknowledgement for a queue pair has come, with the share of the receiver if it is busy.
@@ -46,7 +46,11 @@ impl Enforcer {
         let heard = Ack {
             acknowledged: lane.delivered,
             next_to_send: lane.delivered + lane.in_flight,
-            telemetry: reading.map(|reading| Reading { surplus, ..reading }),
+            telemetry: reading.map(|reading| Reading {
+                surplus,
+                leveling: self.leveling(),
+                ..reading
+            }),
             ..*ack
         };
         let adjusted = !blind && self.controllers.on_ack(own, now, &heard);
@@ -79,6 +83,18 @@ impl Enforcer {
         match self.pairs[pair as usize].paid {
             true => self.environment.line_rate.saturating_sub(allowed),
             false => Rate::ZERO,
+        }
+    }
+
+    /// How pairs come to what others have.
+    fn leveling(&self) -> Leveling {
+        let config = &self.setting.config;
+        match self.setting.scope {
+            Scope::Tenant => Leveling {
+                lean: config.lean,
+                increase: config.increase,
+            },
+            _ => Leveling::NONE,
         }
     }
 
@@ -120,12 +136,18 @@ impl Enforcer {
             let round = state.awaited.max(self.environment.bdp);
             let weight = (delivered.as_f64() / round.as_f64()).min(1.0);
             let reading = with(ack.telemetry, earlier);
+            // What beginners meet has no rate to compare with those of others.
+            let leveling = Leveling {
+                lean: 0.0,
+                increase: self.setting.config.aggregate_increase,
+            };
             let heard = Ack {
                 acknowledged: state.delivered,
                 next_to_send: state.delivered + round,
                 telemetry: reading.map(|reading| Reading {
                     weight,
                     surplus,
+                    leveling,
                     ..reading
                 }),
                 ..*ack
