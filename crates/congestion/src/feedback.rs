@@ -43,14 +43,14 @@ pub struct Reading<'a> {
 }
 
 /// How controllers that meet at a port come to equal rates, beyond what the algorithm does for that. Only
-/// HPCC follows it: its own steps take thousands of round trips.
+/// HPCC follows it: its own steps take thousands of round trips. Ours, no publication has it; rule 14 of `docs/isolation.md`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leveling {
     /// How much more a controller at line rate gives way than one at next to nothing, and how much less it
-    /// takes of what is free. Above zero, room is also taken in many small parts, or whoever comes first
+    /// takes of what is free, 0 to 1. Above zero, room is also taken in many small parts, or whoever comes first
     /// has all of it.
     pub lean: f64,
-    /// Multiplies the additive increase.
+    /// Multiplies the additive increase; 1 leaves it.
     pub increase: u32,
 }
 

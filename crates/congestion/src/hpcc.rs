@@ -242,10 +242,8 @@ impl Hpcc {
         let step = self.config.additive_increase * u64::from(leveling.increase);
         let patient = overload < 1.0 && self.stage < self.config.max_stage;
         let (rate, stage) = if leveling.lean > 0.0 {
-            (
-                divide(self.current_rate, self.leaned(overload, leveling)),
-                0,
-            )
+            let divisor = self.leaned(overload, leveling);
+            (divide(self.current_rate, divisor), 0)
         } else if patient {
             (self.current_rate, self.stage + 1)
         } else {
