@@ -33,7 +33,7 @@ impl Enforcer {
         let divided = cap.is_some() || matches!(grant, Grant::Share(_));
         let elsewhere = divided && reading.is_some_and(Reading::is_held_before_the_last_hop);
         if let Grant::Share(share) = grant
-            && self.controllers.rate(own) < share.of(self.environment.line_rate)
+            && self.controllers.rate(own) < self.aim(at, share.of(self.environment.line_rate))
             && !elsewhere
         {
             // Room is kept for it: it needn't be cautious.
@@ -54,7 +54,7 @@ impl Enforcer {
             ..*ack
         };
         let adjusted = !blind && self.controllers.on_ack(own, now, &heard);
-        self.follow_share(now, pair, elsewhere);
+        self.follow_share(now, at, elsewhere);
         let state = &mut self.pairs[pair as usize];
         state.note_feedback(now, delivered, self.environment.bdp);
         match grant {
@@ -180,8 +180,9 @@ impl Enforcer {
     /// A pair comes closer to its share. Above it, so that it doesn't take back what it had before when the
     /// receiver is less busy for a moment, before others have come up to theirs; below it, because room is
     /// kept for it that some algorithms would need very long to find.
-    fn follow_share(&mut self, now: Time, pair: u32, elsewhere: bool) {
+    fn follow_share(&mut self, now: Time, at: u32, elsewhere: bool) {
         let config = &self.setting.config;
+        let pair = self.lanes.all[at as usize].pair;
         let state = &self.pairs[pair as usize];
         let cap = state.cap(self.environment.line_rate);
         let (Some(cap), Some(since)) = (cap, state.idle(now)) else {
@@ -191,11 +192,17 @@ impl Enforcer {
             return;
         }
         let share = since.min(config.young_after).as_ns_f64() / config.share_memory.as_ns_f64();
-        let own = self.controller(pair);
-        if elsewhere && self.controllers.rate(own) < cap {
+        let (own, aim) = (self.controller(pair), self.aim(at, cap));
+        if elsewhere && self.controllers.rate(own) < aim {
             return;
         }
-        self.controllers.approach(own, now, cap, share.min(1.0));
+        self.controllers.approach(own, now, aim, share.min(1.0));
+    }
+
+    /// What the controller of a lane has to allow for the lane to send at `share`: of k limited pairs each sends at a
+    /// k-th of that.
+    fn aim(&self, at: u32, share: Rate) -> Rate {
+        (share * self.among(at)).min(self.environment.line_rate)
     }
 
     /// The packet sent last is charged at the rate of now.

@@ -64,7 +64,7 @@ impl Enforcer {
     }
 
     /// The number of limited pairs that a lane shares with.
-    fn among(&self, at: u32) -> u64 {
+    pub(super) fn among(&self, at: u32) -> u64 {
         let lane = &self.lanes.all[at as usize];
         let tenant = &self.tenants[lane.tenant as usize];
         match lane.limited {
