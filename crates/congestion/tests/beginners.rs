@@ -1,56 +1,30 @@
 //! What a tenant's beginners get beside pairs that are limited already.
 
-use std::sync::Arc;
+mod common;
 
-use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, SenderId, Sent, Setting, Weight};
-use fairlane_congestion::{
-    Ack, Algorithm, Environment, PacingRounding, Params, Reading, Scope, Telemetry,
-    TelemetryFormat, WindowMode,
-};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
-
-const LINE: Rate = Rate::from_gbps(100);
-const PACKET: Bytes = Bytes::new(1000);
-const ENVIRONMENT: Environment = Environment {
-    line_rate: LINE,
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes::new(100_000),
-    mtu: PACKET,
-};
-
-fn us(at: u64) -> Time {
-    Time::from_ns(at * 1000)
-}
+use common::card::{LINE, PACKET, ROUND_TRIP, card};
+use common::us;
+use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, SenderId, Sent};
+use fairlane_congestion::{Ack, Algorithm, Reading, Telemetry, TelemetryFormat};
+use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 
 /// A card of one tenant, without credit: every packet waits for its pacer.
 struct Card(Enforcer);
 
 impl Card {
     fn new(algorithm: Algorithm) -> Self {
-        let setting = Setting {
-            scope: Scope::Tenant,
-            config: Config {
-                express: false,
-                ..Config::default()
-            },
-            params: Params::new(algorithm),
-            window: WindowMode::None,
-            rounding: PacingRounding::Picosecond,
-            paced: true,
+        let config = Config {
+            express: false,
+            ..Config::default()
         };
-        let tenant = Weight {
-            tenant: TenantId::new(0),
-            weight: 1.0,
-            guarantee: None,
-        };
-        Self(Enforcer::new(Arc::new(setting), ENVIRONMENT, &[tenant]))
+        Self(card(algorithm, config))
     }
 
     /// A queue pair to a destination of its own sends a packet.
     fn begin(&mut self, now: Time, to: u32) -> SenderId {
         let id = self
             .0
-            .open(now, TenantId::new(0), HostId::new(to), &ENVIRONMENT);
+            .open(now, TenantId::new(0), HostId::new(to), &ROUND_TRIP);
         self.send(now, id, 0);
         id
     }

@@ -1,39 +1,17 @@
 //! What a card's pairs send together where each has a share of its receiver.
 
-use std::sync::Arc;
+mod common;
 
-use fairlane_congestion::scope::{
-    Config, Enforcer, Grant, Offer, SenderId, Sent, Setting, Share, Weight,
-};
-use fairlane_congestion::{Ack, Algorithm, Environment, PacingRounding, Params, Scope, WindowMode};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
-
-const LINE: Rate = Rate::from_gbps(100);
-const PACKET: Bytes = Bytes::new(1000);
-const ENVIRONMENT: Environment = Environment {
-    line_rate: LINE,
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes::new(100_000),
-    mtu: PACKET,
-};
+use common::card::{LINE, PACKET, ROUND_TRIP, card};
+use common::us;
+use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, SenderId, Sent, Share};
+use fairlane_congestion::{Ack, Algorithm};
+use fairlane_units::{HostId, Rate, TenantId, Time};
 
 /// A card that sends to one destination for each share; all were slowed, and are told their share for 8 ms.
 fn rates(algorithm: Algorithm, shares: &[u64]) -> Vec<Rate> {
-    let setting = Setting {
-        scope: Scope::Tenant,
-        config: Config::default(),
-        params: Params::new(algorithm),
-        window: WindowMode::None,
-        rounding: PacingRounding::Picosecond,
-        paced: true,
-    };
-    let tenant = Weight {
-        tenant: TenantId::new(0),
-        weight: 1.0,
-        guarantee: None,
-    };
-    let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[tenant]);
-    let begin = |to: u32| enforcer.open(us(0), TenantId::new(0), HostId::new(to), &ENVIRONMENT);
+    let mut enforcer = card(algorithm, Config::default());
+    let begin = |to: u32| enforcer.open(us(0), TenantId::new(0), HostId::new(to), &ROUND_TRIP);
     let ids: Vec<SenderId> = (0..).take(shares.len()).map(begin).collect();
     for at in 1..10_000 {
         for (&id, &share) in ids.iter().zip(shares) {
@@ -56,15 +34,11 @@ fn rates(algorithm: Algorithm, shares: &[u64]) -> Vec<Rate> {
     ids.iter().map(|&id| enforcer.rate_of(id)).collect()
 }
 
-fn us(at: u64) -> Time {
-    Time::from_ns(at * 1000)
-}
-
 /// Another packet of a message without end, past its first bandwidth-delay product.
 fn send(enforcer: &mut Enforcer, now: Time, id: SenderId, number: u64) {
     let offer = Offer {
         size: PACKET,
-        message_sent: ENVIRONMENT.bdp + PACKET * number,
+        message_sent: ROUND_TRIP.bdp + PACKET * number,
         in_flight: PACKET,
     };
     enforcer.offer(now, id, offer);

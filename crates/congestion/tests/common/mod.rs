@@ -5,6 +5,7 @@
     reason = "each test file uses a part of it"
 )]
 
+pub mod card;
 pub mod link;
 pub mod sender;
 
