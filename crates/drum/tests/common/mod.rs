@@ -41,7 +41,8 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// A host of `m` applications whose numbers differ by about a factor of 4, some with bounds.
+    /// A host of `m` applications whose numbers differ by about a factor of 4, some with bounds. What
+    /// all must have takes at most four fifths of polling, and less of egress.
     pub(crate) fn random(random: &mut Random, m: usize, alpha: f64, beta: f64) -> Self {
         let mut table = Table::default();
         let bounded = random.pick(&[false, false, true]);
@@ -61,12 +62,15 @@ impl Owned {
             table.push(application);
         }
         let fair = m as f64;
+        let floors: f64 = (0..m)
+            .map(|j| table.minimum[j] * table.completions[j] * table.poll_cost[j])
+            .sum();
         Self {
             table,
             alpha,
             beta,
             egress: fair * random.within(0.6, 1.2),
-            poll: fair * random.within(0.6, 2.4),
+            poll: (fair * random.within(0.6, 2.4)).max(1.25 * floors),
         }
     }
 
