@@ -39,6 +39,14 @@ pub struct Config {
     /// The same under algorithms with telemetry, which says how much room a path has: there long messages
     /// don't slow short ones, and an aggregate that hears nothing keeps a rate that is out of date.
     pub heard_with_telemetry: u32,
+    /// Budget of beginnings: how much young pairs may send at the aggregate's rate beside what the bucket pays for, in
+    /// bandwidth-delay products; beyond that the cautious aggregate holds. Only under HPCC.
+    pub beginnings: f64,
+    /// Refill of that budget as a share of the line rate, divided by weight among the tenants of the host.
+    pub beginnings_refill: f64,
+    /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
+    /// what is free. Zero: there is none.
+    pub caution: f64,
     /// How much more a pair at line rate gives way than one at next to nothing, and how much less it takes of what
     /// is free, which each takes in small parts; zero: both as the algorithm has it. Only under HPCC.
     pub lean: f64,
@@ -89,6 +97,9 @@ impl Default for Config {
             young_after: Duration::from_us(50),
             heard: 4,
             heard_with_telemetry: 16,
+            beginnings: 8.0,
+            beginnings_refill: 0.05,
+            caution: 3.0,
             lean: 1.0,
             increase: 4,
             aggregate_increase: 10,
@@ -125,6 +136,9 @@ impl Parameters for Config {
                 0,
                 1024,
             ),
+            Limit::within("beginnings", self.beginnings, 0.0, 1024.0),
+            Limit::within("beginnings_refill", self.beginnings_refill, 0.0, 1.0),
+            Limit::within("caution", self.caution, 0.0, 16.0),
             Limit::within("lean", self.lean, 0.0, 1.0),
             Limit::count("increase", self.increase.into(), 1, 1024),
             Limit::count(

@@ -14,7 +14,7 @@ use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::history::History;
 use super::lane::{Lane, Limited, Member, Place, Ring, Slab};
-use super::pair::{NONE, Pair};
+use super::pair::{NONE, Pair, Payer};
 use super::tenant::Tenant;
 use super::{Config, Scope};
 use crate::algorithm::Controllers;
@@ -93,7 +93,7 @@ pub struct Sent {
 pub struct Enforcer {
     setting: Arc<Setting>,
     environment: Environment,
-    /// For each tenant its aggregate and what its limited pairs have in common, then those of pairs.
+    /// For each tenant its aggregate, and the cautious one or what its limited pairs have in common; then those of pairs.
     controllers: Controllers,
     tenants: Vec<Tenant>,
     pairs: Vec<Pair>,
@@ -101,6 +101,8 @@ pub struct Enforcer {
     /// Whether one controller stands for all limited pairs of a tenant: where controllers count
     /// notifications, each of k pairs would hear a k-th of them.
     pooled: bool,
+    /// Whether there is a cautious aggregate: where telemetry says how much room there is.
+    cautious: bool,
     lanes: Slab<Lane>,
     members: Slab<Member>,
     /// What each tenant has seen of ports: what switches tell them may differ.
@@ -120,7 +122,8 @@ impl Enforcer {
             Scope::Tenant => shares(tenants, environment.line_rate),
             _ => alloc::vec![(TenantId::new(0), 1.0)],
         };
-        let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share, depth);
+        let beginnings = scale(environment.bdp, config.beginnings);
+        let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share, depth, beginnings);
         let tenants: Vec<Tenant> = shares.into_iter().map(tenant).collect();
         let mut controllers = Controllers::new(&setting.params);
         let own = OF_TENANT * tenants.len();
@@ -128,6 +131,7 @@ impl Enforcer {
         (0..own).for_each(|_| controllers.push(&environment));
         Self {
             pooled: needs.hears_cnps && config.pooling,
+            cautious: needs.telemetry && config.caution > 0.0,
             histories: alloc::vec![History::new(environment.base_rtt); tenants.len()],
             setting,
             environment,
@@ -332,7 +336,7 @@ impl Enforcer {
         if idle {
             pair.set_cap(None);
         }
-        pair.rejuvenate(true);
+        pair.rejuvenate(Payer::Credit);
         let controller = self.controller(lane.pair);
         if share > 0.0 {
             self.controllers.recover(controller, share);
@@ -350,7 +354,7 @@ impl Enforcer {
     }
 }
 
-/// Controllers of a tenant: its aggregate, and the one of its limited pairs.
+/// Controllers of a tenant: its aggregate, and a second one, which hears of more or gives way more.
 const OF_TENANT: usize = 2;
 
 /// What guarantees leave to tenants without one, so that nobody starves.

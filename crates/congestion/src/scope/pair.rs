@@ -34,8 +34,19 @@ pub(crate) struct Pair {
     cap: u16,
     /// Whether it has sent since it became active and heard nothing.
     pub(crate) young: bool,
-    /// Whether the bucket paid for everything sent while young.
-    pub(crate) paid: bool,
+    /// What allowed the least welcome of the packets that it has sent since it became young.
+    pub(crate) payer: Payer,
+}
+
+/// What allows a packet that is sent before its pair knows its path, from the most welcome on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Payer {
+    /// The bucket: it goes at line rate.
+    Credit,
+    /// The budget of beginnings: it goes at the aggregate's rate.
+    Budget,
+    /// Nothing: it goes at the cautious aggregate's.
+    Nobody,
 }
 
 /// A time in units of 2^18 ps, 262 ns; 0 means never. It wraps after 19 minutes.
@@ -69,7 +80,7 @@ impl Pair {
             lane: NONE,
             cap: 0,
             young: false,
-            paid: false,
+            payer: Payer::Budget,
         }
     }
 
@@ -96,8 +107,8 @@ impl Pair {
     }
 
     /// Begins a time of activity.
-    pub(crate) fn rejuvenate(&mut self, paid: bool) {
-        (self.young, self.paid, self.heard) = (true, paid, 0);
+    pub(crate) fn rejuvenate(&mut self, payer: Payer) {
+        (self.young, self.payer, self.heard) = (true, payer, 0);
     }
 
     pub(crate) fn note_feedback(&mut self, now: Time, delivered: Bytes, bdp: Bytes) {

@@ -16,6 +16,8 @@ pub(crate) struct Tenant {
     /// Units of virtual time that a byte takes.
     pub(crate) pace: u64,
     pub(crate) bucket: Bucket,
+    /// What young pairs may send at the aggregate's rate beside that.
+    pub(crate) beginnings: Bucket,
     /// Bytes that the aggregate heard of, and those in flight that it waits for.
     pub(crate) delivered: Bytes,
     pub(crate) awaited: Bytes,
@@ -37,12 +39,13 @@ pub(crate) struct Tenant {
 }
 
 impl Tenant {
-    pub(crate) const fn new(id: TenantId, share: f64, depth: Bytes) -> Self {
+    pub(crate) const fn new(id: TenantId, share: f64, depth: Bytes, beginnings: Bytes) -> Self {
         Self {
             id,
             share,
             pace: pace(share),
             bucket: Bucket::new(depth),
+            beginnings: Bucket::new(beginnings),
             delivered: Bytes::ZERO,
             awaited: Bytes::ZERO,
             hand: HostId::new(0),

@@ -4,6 +4,7 @@ use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
 use crate::scope::lane::{Lane, Limited};
+use crate::scope::pair::Payer;
 use crate::scope::{Grant, Scope};
 use crate::{Ack, Leveling, Loss, Reading, Telemetry};
 
@@ -80,9 +81,9 @@ impl Enforcer {
     /// line rate.
     fn surplus(&self, pair: u32, controller: usize) -> Rate {
         let allowed = self.controllers.rate(controller);
-        match self.pairs[pair as usize].paid {
-            true => self.environment.line_rate.saturating_sub(allowed),
-            false => Rate::ZERO,
+        match self.pairs[pair as usize].payer {
+            Payer::Credit => self.environment.line_rate.saturating_sub(allowed),
+            Payer::Budget | Payer::Nobody => Rate::ZERO,
         }
     }
 
@@ -111,7 +112,7 @@ impl Enforcer {
         if lane.limited == Limited::No || !self.pooled {
             return;
         }
-        let pool = self.pool(lane.tenant as usize);
+        let pool = self.second(lane.tenant as usize);
         self.controllers.catch_up(pool, now);
         self.controllers.on_cnp(pool, now);
     }
@@ -136,29 +137,33 @@ impl Enforcer {
             let round = state.awaited.max(self.environment.bdp);
             let weight = (delivered.as_f64() / round.as_f64()).min(1.0);
             let reading = with(ack.telemetry, earlier);
-            // What beginners meet has no rate to compare with those of others.
-            let leveling = Leveling {
-                lean: 0.0,
-                increase: self.setting.config.aggregate_increase,
-            };
-            let heard = Ack {
-                acknowledged: state.delivered,
-                next_to_send: state.delivered + round,
-                telemetry: reading.map(|reading| Reading {
-                    weight,
-                    surplus,
-                    leveling,
-                    ..reading
-                }),
-                ..*ack
-            };
-            if ack.telemetry.is_none() || earlier.is_some() {
-                self.controllers.hasten(tenant);
-                self.controllers.on_ack(tenant, now, &heard);
+            let next_to_send = state.delivered + round;
+            let (delivered, config) = (state.delivered, &self.setting.config);
+            // What beginners meet has no rate to compare with those of others; only the cautious one gives way.
+            let caution = self
+                .cautious
+                .then_some((self.second(tenant), config.caution));
+            let increase = config.aggregate_increase;
+            for (aggregate, lean) in core::iter::once((tenant, 0.0)).chain(caution) {
+                let heard = Ack {
+                    acknowledged: delivered,
+                    next_to_send,
+                    telemetry: reading.map(|reading| Reading {
+                        weight,
+                        surplus,
+                        leveling: Leveling { lean, increase },
+                        ..reading
+                    }),
+                    ..*ack
+                };
+                if ack.telemetry.is_none() || earlier.is_some() {
+                    self.controllers.hasten(aggregate);
+                    self.controllers.on_ack(aggregate, now, &heard);
+                }
             }
         }
         let state = &mut self.pairs[pair as usize];
-        if core::mem::take(&mut state.young) && !state.paid {
+        if core::mem::take(&mut state.young) && state.payer != Payer::Credit {
             self.take_over(at);
         }
     }
@@ -170,7 +175,8 @@ impl Enforcer {
         if !self.setting.config.inheritance {
             return;
         }
-        let (own, aggregate) = (self.controller(pair), tenant as usize);
+        let aggregate = self.begins_with(pair, tenant as usize);
+        let own = self.controller(pair);
         if self.allowed(aggregate) < self.allowed(own) {
             self.controllers.inherit(own, aggregate);
             self.controllers.hasten(own);

@@ -4,7 +4,7 @@ use fairlane_units::{HostId, TenantId, Time};
 
 use super::Enforcer;
 use crate::Environment;
-use crate::scope::pair::{NONE, Pair};
+use crate::scope::pair::{NONE, Pair, Payer};
 
 impl Enforcer {
     /// The pair of a key, new if there is none.
@@ -36,7 +36,7 @@ impl Enforcer {
             return pair;
         }
         let pair = self.add(now, environment);
-        self.pairs[pair as usize].rejuvenate(false);
+        self.pairs[pair as usize].rejuvenate(Payer::Budget);
         self.tenants[tenant as usize].overflow = Some(pair);
         pair
     }
@@ -71,6 +71,6 @@ impl Enforcer {
         let state = &mut self.pairs[pair as usize];
         // What the predecessor owes to the pacer stays owed.
         *state = Pair::new(state.available.max(now));
-        state.rejuvenate(false);
+        state.rejuvenate(Payer::Budget);
     }
 }

@@ -5,6 +5,7 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 use super::{Enforcer, OF_TENANT};
 use crate::scope::Scope;
 use crate::scope::lane::Limited;
+use crate::scope::pair::Payer;
 
 impl Enforcer {
     /// Index of the controller of a pair.
@@ -12,10 +13,18 @@ impl Enforcer {
         OF_TENANT * self.tenants.len() + pair as usize
     }
 
-    /// Index of the controller that a tenant's limited pairs have in common; its aggregate's is the
-    /// tenant's own.
-    pub(super) const fn pool(&self, tenant: usize) -> usize {
+    /// Index of a tenant's second controller: the pool that its limited pairs have in common, or its cautious aggregate.
+    /// The index of its aggregate is the tenant's own.
+    pub(super) const fn second(&self, tenant: usize) -> usize {
         self.tenants.len() + tenant
+    }
+
+    /// The aggregate that a pair begins with.
+    pub(super) fn begins_with(&self, pair: u32, tenant: usize) -> usize {
+        match self.pairs[pair as usize].payer {
+            Payer::Nobody => self.second(tenant),
+            Payer::Credit | Payer::Budget => tenant,
+        }
     }
 
     /// What a controller allows, be it by its rate or by its window.
@@ -51,11 +60,12 @@ impl Enforcer {
         let tenant = lane.tenant as usize;
         let mut rate = own;
         if pair.young && config.inheritance {
-            rate = rate.min(self.controllers.rate(tenant));
+            let aggregate = self.begins_with(lane.pair, tenant);
+            rate = rate.min(self.controllers.rate(aggregate));
         }
         let among = self.among(at);
         if among > 1 && self.pooled {
-            rate = rate.min(self.controllers.rate(self.pool(tenant)));
+            rate = rate.min(self.controllers.rate(self.second(tenant)));
         }
         rate = rate / among;
         let cap = pair.cap(self.environment.line_rate);
@@ -85,7 +95,8 @@ impl Enforcer {
         };
         if self.setting.scope == Scope::Tenant {
             let pair = &self.pairs[lane.pair as usize];
-            let aggregate = self.controllers.window(lane.tenant as usize);
+            let aggregate = self.begins_with(lane.pair, lane.tenant as usize);
+            let aggregate = self.controllers.window(aggregate);
             if let Some(aggregate) =
                 aggregate.filter(|_| pair.young && self.setting.config.inheritance)
             {
@@ -109,7 +120,7 @@ impl Enforcer {
         // At a k-th of a rate marks are k times rarer.
         let among = u64::from(self.tenants[lane.tenant as usize].limited.max(1));
         let marked = || pair.is_marked(now, config.limited_for.saturating_mul(among));
-        let begins = pair.young && !pair.paid;
+        let begins = pair.young && pair.payer != Payer::Credit;
         let limited = match lane.has_packet() && (begins || slow() || marked()) {
             true if pair.young => Limited::Beginner,
             true => Limited::Yes,

@@ -5,6 +5,7 @@ use fairlane_units::{Bytes, Rate, Time};
 use super::{Enforcer, SenderId, Sent};
 use crate::scope::Scope;
 use crate::scope::lane::{Lane, Member, Place};
+use crate::scope::pair::Payer;
 
 impl Enforcer {
     /// A packet of a queue pair is being sent.
@@ -18,16 +19,21 @@ impl Enforcer {
         let controller = self.controller(pair);
         self.controllers.catch_up(controller, now);
         self.controllers.catch_up(index, now);
-        let pool = self.pool(index);
-        self.controllers.catch_up(pool, now);
+        let second = self.second(index);
+        self.controllers.catch_up(second, now);
         self.rescale(now, at);
         let owes = self.is_in_debt(now, at);
         let paid = place == Place::Early && !owes && self.pay(now, index, size);
+        let payer = match paid {
+            true => Payer::Credit,
+            false => self.budget(now, pair, (index, size)),
+        };
         let state = &mut self.pairs[pair as usize];
-        let begins = !paid && state.paid && !state.young;
-        state.paid &= paid;
+        let begins = payer == Payer::Nobody || payer > state.payer;
+        let knows = !state.young;
+        state.payer = state.payer.max(payer);
         self.count_limited(now, at);
-        if begins && self.setting.scope == Scope::Tenant {
+        if begins && knows && self.setting.scope == Scope::Tenant {
             self.take_over(at);
         }
         let rate = self.rate(at);
@@ -50,6 +56,23 @@ impl Enforcer {
         let bucket = &mut self.tenants[tenant].bucket;
         bucket.fill(now, refill);
         bucket.take(size)
+    }
+
+    /// What allows a packet that the bucket doesn't pay for. A pair that has delivered a bandwidth-delay product needs no
+    /// budget: it has a rate of its own.
+    fn budget(&mut self, now: Time, pair: u32, (tenant, size): (usize, Bytes)) -> Payer {
+        let proven = u64::from(self.pairs[pair as usize].heard) >= self.environment.bdp.get();
+        if proven || !self.cautious || self.setting.scope != Scope::Tenant {
+            return Payer::Budget;
+        }
+        let share = self.setting.config.beginnings_refill * self.tenants[tenant].share;
+        let refill = self.environment.line_rate.scale(share);
+        let budget = &mut self.tenants[tenant].beginnings;
+        budget.fill(now, refill);
+        match budget.take(size) {
+            true => Payer::Budget,
+            false => Payer::Nobody,
+        }
     }
 
     /// Charges the pacer of a lane for a packet that didn't wait for it. At low rates a debt would last for longer
