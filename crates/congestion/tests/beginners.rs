@@ -13,9 +13,13 @@ struct Card(Enforcer);
 
 impl Card {
     fn new(algorithm: Algorithm) -> Self {
+        Self::with(algorithm, Config::default())
+    }
+
+    fn with(algorithm: Algorithm, config: Config) -> Self {
         let config = Config {
             express: false,
-            ..Config::default()
+            ..config
         };
         Self(card(algorithm, config))
     }
@@ -48,22 +52,54 @@ impl Card {
     fn meet_congestion(&mut self, id: SenderId) {
         for at in 1..200 {
             self.send(us(at), id, at * PACKET.get());
-            let mut record = Telemetry::EMPTY;
-            let format = &TelemetryFormat::EXACT;
-            record.push(
-                7,
-                format.hop(us(at), Bytes::new(at * 12_500), Bytes::new(500_000), LINE),
-            );
-            let ack = Ack {
-                acknowledged: Bytes::new(at * PACKET.get()),
-                next_to_send: Bytes::new((at + 1) * PACKET.get()),
-                congestion_notified: true,
-                telemetry: Some(Reading::new(&record, format)),
-                ..Ack::default()
-            };
-            self.0.on_ack(us(at), id, &ack, Grant::Unsaid);
+            self.hear(us(at), id, at, (at * 12_500, 500_000));
         }
     }
+
+    /// So many packets have arrived, by a port that has sent so much and where so much waits.
+    fn hear(&mut self, now: Time, id: SenderId, packets: u64, (sent, queue): (u64, u64)) {
+        let mut record = Telemetry::EMPTY;
+        let format = &TelemetryFormat::EXACT;
+        record.push(
+            7,
+            format.hop(now, Bytes::new(sent), Bytes::new(queue), LINE),
+        );
+        let ack = Ack {
+            acknowledged: PACKET * packets,
+            next_to_send: PACKET * (packets + 1),
+            congestion_notified: true,
+            telemetry: Some(Reading::new(&record, format)),
+            ..Ack::default()
+        };
+        self.0.on_ack(now, id, &ack, Grant::Unsaid);
+    }
+
+    /// A packet each microsecond to one destination after the other by a port that others fill for 100 us and use by half
+    /// for 100 us; each arrives before the next is sent, and its queue pair ends.
+    fn rotate(&mut self, packets: u64) {
+        let mut sent = 0;
+        for at in 0..packets {
+            let (more, queue) = match at / 100 % 2 {
+                0 => (12_500, 25_000),
+                _ => (6_250, 0),
+            };
+            sent += more;
+            let id = self.begin(us(at), at as u32);
+            self.hear(Time::from_ns(at * 1000 + 900), id, 1, (sent, queue));
+            self.0.withdraw(us(at + 1), id);
+            self.0.settle(id);
+            self.0.close(us(at + 1), id);
+        }
+    }
+}
+
+/// What one that begins gets after `packets` packets to as many destinations.
+fn after_rotation(config: Config, packets: u64) -> Rate {
+    let mut card = Card::with(Algorithm::Hpcc, config);
+    card.rotate(packets);
+    let id = card.begin(us(packets), 5000);
+    (1..10).for_each(|sent| card.send(us(packets), id, sent * PACKET.get()));
+    card.0.rate_of(id)
 }
 
 /// What one beginner gets beside a limited pair, and that one alone after the limited one has stopped; then
@@ -97,4 +133,29 @@ fn where_marks_are_counted_beginners_are_pairs_like_others() {
     let [beside, alone, of_two] = rates(Algorithm::Dcqcn);
     assert_eq!(beside, alone / 2);
     assert_eq!(of_two, alone / 3);
+}
+
+#[test]
+fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
+    let budget = Config {
+        beginnings: 3.0,
+        ..Config::default()
+    };
+    let none = Config {
+        caution: 0.0,
+        ..budget.clone()
+    };
+    // Three bandwidth-delay products, less what is filled in again, last for 800 packets.
+    for packets in [50, 150, 500] {
+        let within = after_rotation(budget.clone(), packets);
+        assert_eq!(within, after_rotation(none.clone(), packets), "{packets}");
+    }
+    for packets in [1000, 1500, 3000] {
+        let beyond = after_rotation(budget.clone(), packets);
+        let free = after_rotation(none.clone(), packets);
+        assert!(
+            beyond < free.scale(0.6),
+            "{packets}: {beyond}, without caution {free}"
+        );
+    }
 }
