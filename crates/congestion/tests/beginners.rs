@@ -143,7 +143,7 @@ fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
     };
     let none = Config {
         caution: 0.0,
-        ..budget.clone()
+        ..budget
     };
     // Three bandwidth-delay products, less what is filled in again, last for 800 packets.
     for packets in [50, 150, 500] {
