@@ -139,6 +139,7 @@ fn where_marks_are_counted_beginners_are_pairs_like_others() {
 fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
     let budget = Config {
         beginnings: 3.0,
+        beginnings_refill: 0.05,
         ..Config::default()
     };
     let none = Config {

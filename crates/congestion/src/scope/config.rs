@@ -98,7 +98,7 @@ impl Default for Config {
             heard: 4,
             heard_with_telemetry: 16,
             beginnings: 8.0,
-            beginnings_refill: 0.05,
+            beginnings_refill: 0.2,
             caution: 3.0,
             lean: 1.0,
             increase: 4,
