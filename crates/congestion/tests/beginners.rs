@@ -76,7 +76,7 @@ impl Card {
 
     /// A packet each microsecond to one destination after the other by a port that others fill for 100 us and use by half
     /// for 100 us; each arrives before the next is sent, and its queue pair ends.
-    fn rotate(&mut self, packets: u64) {
+    fn rotate(&mut self, packets: u64, settles: bool) {
         let mut sent = 0;
         for at in 0..packets {
             let (more, queue) = match at / 100 % 2 {
@@ -87,16 +87,18 @@ impl Card {
             let id = self.begin(us(at), at as u32);
             self.hear(Time::from_ns(at * 1000 + 900), id, 1, (sent, queue));
             self.0.withdraw(us(at + 1), id);
-            self.0.settle(id);
+            if settles {
+                self.0.settle(id);
+            }
             self.0.close(us(at + 1), id);
         }
     }
 }
 
 /// What one that begins gets after `packets` packets to as many destinations.
-fn after_rotation(config: Config, packets: u64) -> Rate {
+fn after_rotation(config: Config, packets: u64, settles: bool) -> Rate {
     let mut card = Card::with(Algorithm::Hpcc, config);
-    card.rotate(packets);
+    card.rotate(packets, settles);
     let id = card.begin(us(packets), 5000);
     (1..10).for_each(|sent| card.send(us(packets), id, sent * PACKET.get()));
     card.0.rate_of(id)
@@ -135,8 +137,8 @@ fn where_marks_are_counted_beginners_are_pairs_like_others() {
     assert_eq!(of_two, alone / 3);
 }
 
-#[test]
-fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
+/// A budget of three bandwidth-delay products, which lasts for 800 packets of [`Card::rotate`], and no caution.
+fn budgets() -> [Config; 2] {
     let budget = Config {
         beginnings: 3.0,
         beginnings_refill: 0.05,
@@ -146,17 +148,36 @@ fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
         caution: 0.0,
         ..budget
     };
-    // Three bandwidth-delay products, less what is filled in again, last for 800 packets.
+    [budget, none]
+}
+
+#[test]
+fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
+    let [budget, none] = budgets();
     for packets in [50, 150, 500] {
-        let within = after_rotation(budget.clone(), packets);
-        assert_eq!(within, after_rotation(none.clone(), packets), "{packets}");
+        let within = after_rotation(budget.clone(), packets, true);
+        assert_eq!(
+            within,
+            after_rotation(none.clone(), packets, true),
+            "{packets}"
+        );
     }
     for packets in [1000, 1500, 3000] {
-        let beyond = after_rotation(budget.clone(), packets);
-        let free = after_rotation(none.clone(), packets);
+        let beyond = after_rotation(budget.clone(), packets, true);
+        let free = after_rotation(none.clone(), packets, true);
         assert!(
             beyond < free.scale(0.6),
             "{packets}: {beyond}, without caution {free}"
         );
+    }
+}
+
+#[test]
+fn closing_before_anything_is_heard_is_no_way_out_of_the_budget() {
+    let [budget, none] = budgets();
+    for packets in [500, 1000, 3000] {
+        let beyond = after_rotation(budget.clone(), packets, false);
+        assert!(beyond <= after_rotation(none.clone(), packets, false));
+        assert!(beyond < LINE / 20, "{packets}: {beyond}");
     }
 }

@@ -19,11 +19,13 @@ impl Enforcer {
         self.tenants.len() + tenant
     }
 
-    /// The aggregate that a pair begins with.
+    /// The aggregate that a pair begins with: beyond the budget the slower one, since only the first is told of what will never
+    /// be heard.
     pub(super) fn begins_with(&self, pair: u32, tenant: usize) -> usize {
+        let second = self.second(tenant);
         match self.pairs[pair as usize].payer {
-            Payer::Nobody => self.second(tenant),
-            Payer::Credit | Payer::Budget => tenant,
+            Payer::Nobody if self.allowed(second) < self.allowed(tenant) => second,
+            Payer::Nobody | Payer::Credit | Payer::Budget => tenant,
         }
     }
 
