@@ -173,7 +173,10 @@ fn gap_after_changes(seed: u64, when: usize) -> f64 {
     let mut network = Network::new(&source, &[0, 1, 2, 3, 4, 5, 6, 7], faults, seed);
     for index in 0..7 {
         let join = network.agents[index].join();
-        let letters = network.coordinator.on_message(index as u32, join).unwrap();
+        let letters = network
+            .coordinator
+            .on_message(index as u32, join)
+            .expect("a member");
         assert!(letters.is_empty(), "nothing to do before the start");
     }
     let first = network.coordinator.start();
@@ -182,12 +185,15 @@ fn gap_after_changes(seed: u64, when: usize) -> f64 {
         network.step();
     }
     let join = network.agents[7].join();
-    let letters = network.coordinator.on_message(7, join).unwrap();
+    let letters = network.coordinator.on_message(7, join).expect("a member");
     network.orders.extend(letters);
     for _ in 0..when {
         network.step();
     }
-    let letters = network.coordinator.on_message(3, Message::Leave).unwrap();
+    let letters = network
+        .coordinator
+        .on_message(3, Message::Leave)
+        .expect("a member");
     network.orders.extend(letters);
     network.run();
     let owner = network.coordinator.owner();
@@ -209,7 +215,7 @@ fn a_capacity_that_changes_is_met() {
     let letters = network
         .coordinator
         .set_capacity(6, 0.9 * source.capacities()[6])
-        .unwrap();
+        .expect("a member");
     network.orders.extend(letters);
     network.run();
     let owner = network.coordinator.owner();
