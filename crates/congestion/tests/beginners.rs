@@ -172,6 +172,49 @@ fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
     }
 }
 
+/// What one that begins gets at `at` after packets to 200 destinations, of which the tenth was marked if `marked`,
+/// and what an aggregate without restraint allows it.
+fn after_mark(at: Time, marked: bool) -> [Rate; 2] {
+    let [budget, _] = budgets();
+    let none = Config {
+        restraint: 0.0,
+        ..budget
+    };
+    [budget, none].map(|config| {
+        let mut card = Card::with(Algorithm::Dcqcn, config);
+        for to in 0..200 {
+            let id = card.begin(us(to), to as u32);
+            if marked && to == 10 {
+                card.0.on_cnp(us(to), id);
+            }
+            card.0.withdraw(us(to), id);
+            card.0.settle(id);
+            card.0.close(us(to), id);
+        }
+        let id = card.begin(at, 5000);
+        (1..400).for_each(|sent| card.send(at, id, sent * PACKET.get()));
+        card.0.rate_of(id)
+    })
+}
+
+#[test]
+fn after_a_mark_what_begins_beyond_a_budget_is_restrained() {
+    let [beyond, free] = after_mark(us(200), true);
+    let restraint = 1.0 + free.as_f64() / LINE.as_f64();
+    assert!(beyond < free, "{beyond}, without restraint {free}");
+    let expected = free.scale(1.0 / restraint);
+    let off = expected.max(beyond).saturating_sub(expected.min(beyond));
+    assert!(off < Rate::from_mbps(1), "{beyond}, not {expected}");
+}
+
+#[test]
+fn without_marks_or_long_after_nobody_is_restrained() {
+    for (at, marked) in [(us(200), false), (us(3011), true)] {
+        let [beyond, free] = after_mark(at, marked);
+        assert_eq!(beyond, free, "{at} {marked}");
+    }
+}
+
 #[test]
 fn closing_before_anything_is_heard_is_no_way_out_of_the_budget() {
     let [budget, none] = budgets();

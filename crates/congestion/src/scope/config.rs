@@ -40,13 +40,19 @@ pub struct Config {
     /// don't slow short ones, and an aggregate that hears nothing keeps a rate that is out of date.
     pub heard_with_telemetry: u32,
     /// Budget of beginnings: how much young pairs may send at the aggregate's rate beside what the bucket pays for, in
-    /// bandwidth-delay products; beyond that the cautious aggregate holds. Only under HPCC.
+    /// bandwidth-delay products; beyond that the cautious aggregate holds under HPCC, and [`restraint`](Self::restraint) under algorithms
+    /// that count notifications.
     pub beginnings: f64,
     /// Refill of that budget as a share of the line rate, divided by weight among the tenants of the host.
     pub beginnings_refill: f64,
     /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
     /// what is free. Zero: there is none.
     pub caution: f64,
+    /// Beyond the budget a pair begins at r / (1 + `restraint` r / R), where the aggregate has rate r and the line R. Zero: at
+    /// r. Only under algorithms that count notifications.
+    pub restraint: f64,
+    /// That holds for so long after the aggregate has heard of a mark.
+    pub restrained_for: Duration,
     /// How much more a pair at line rate gives way than one at next to nothing, and how much less it takes of what
     /// is free, which each takes in small parts; zero: both as the algorithm has it. Only under HPCC.
     pub lean: f64,
@@ -100,6 +106,9 @@ impl Default for Config {
             beginnings: 8.0,
             beginnings_refill: 0.2,
             caution: 3.0,
+            restraint: 1.0,
+            // Ten rate-increase intervals of DCQCN: so long may it take until what a mark took is back.
+            restrained_for: Duration::from_ms(3),
             lean: 1.0,
             increase: 4,
             aggregate_increase: 10,
@@ -139,6 +148,8 @@ impl Parameters for Config {
             Limit::within("beginnings", self.beginnings, 0.0, 1024.0),
             Limit::within("beginnings_refill", self.beginnings_refill, 0.0, 1.0),
             Limit::within("caution", self.caution, 0.0, 16.0),
+            Limit::within("restraint", self.restraint, 0.0, 16.0),
+            Limit::new("restrained_for", Rule::Span(self.restrained_for)),
             Limit::within("lean", self.lean, 0.0, 1.0),
             Limit::count("increase", self.increase.into(), 1, 1024),
             Limit::count(

@@ -103,6 +103,8 @@ pub struct Enforcer {
     pooled: bool,
     /// Whether there is a cautious aggregate: where telemetry says how much room there is.
     cautious: bool,
+    /// Whether beginners are restrained after marks: where controllers count notifications.
+    restrained: bool,
     lanes: Slab<Lane>,
     members: Slab<Member>,
     /// What each tenant has seen of ports: what switches tell them may differ.
@@ -132,6 +134,7 @@ impl Enforcer {
         Self {
             pooled: needs.hears_cnps && config.pooling,
             cautious: needs.telemetry && config.caution > 0.0,
+            restrained: needs.hears_cnps && config.restraint > 0.0,
             histories: alloc::vec![History::new(environment.base_rtt); tenants.len()],
             setting,
             environment,

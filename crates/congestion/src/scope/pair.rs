@@ -45,7 +45,7 @@ pub(crate) enum Payer {
     Credit,
     /// The budget of beginnings: it goes at the aggregate's rate.
     Budget,
-    /// Nothing: it goes at the cautious aggregate's.
+    /// Nothing: it goes at the cautious aggregate's, or at a part of the aggregate's.
     Nobody,
 }
 

@@ -3,7 +3,7 @@
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
-use fairlane_units::{Bytes, HostId, TenantId, Time};
+use fairlane_units::{Bytes, Duration, HostId, TenantId, Time};
 
 use super::bucket::Bucket;
 
@@ -18,6 +18,8 @@ pub(crate) struct Tenant {
     pub(crate) bucket: Bucket,
     /// What young pairs may send at the aggregate's rate beside that.
     pub(crate) beginnings: Bucket,
+    /// When the aggregate last heard of a mark.
+    marked: Option<Time>,
     /// Bytes that the aggregate heard of, and those in flight that it waits for.
     pub(crate) delivered: Bytes,
     pub(crate) awaited: Bytes,
@@ -46,6 +48,7 @@ impl Tenant {
             pace: pace(share),
             bucket: Bucket::new(depth),
             beginnings: Bucket::new(beginnings),
+            marked: None,
             delivered: Bytes::ZERO,
             awaited: Bytes::ZERO,
             hand: HostId::new(0),
@@ -57,6 +60,17 @@ impl Tenant {
             waiting: BinaryHeap::new(),
             overflow: None,
         }
+    }
+
+    /// The aggregate hears of a mark.
+    pub(crate) const fn note_mark(&mut self, now: Time) {
+        self.marked = Some(now);
+    }
+
+    /// Whether the aggregate heard of a mark less than `span` ago.
+    pub(crate) fn is_marked(&self, now: Time, span: Duration) -> bool {
+        self.marked
+            .is_some_and(|at| now.saturating_since(at) < span)
     }
 }
 

@@ -136,6 +136,9 @@ impl Enforcer {
             // met says little of the rest.
             let round = state.awaited.max(self.environment.bdp);
             let weight = (delivered.as_f64() / round.as_f64()).min(1.0);
+            if ack.congestion_notified {
+                state.note_mark(now);
+            }
             let reading = with(ack.telemetry, earlier);
             let next_to_send = state.delivered + round;
             let (delivered, config) = (state.delivered, &self.setting.config);
@@ -164,13 +167,13 @@ impl Enforcer {
         }
         let state = &mut self.pairs[pair as usize];
         if core::mem::take(&mut state.young) && state.payer != Payer::Credit {
-            self.take_over(at);
+            self.take_over(now, at);
         }
     }
 
     /// A pair that sends what nobody paid for goes on from what its tenant has learnt, if it hasn't
     /// learnt worse itself.
-    pub(super) fn take_over(&mut self, at: u32) {
+    pub(super) fn take_over(&mut self, now: Time, at: u32) {
         let Lane { pair, tenant, .. } = self.lanes.all[at as usize];
         if !self.setting.config.inheritance {
             return;
@@ -180,6 +183,11 @@ impl Enforcer {
         if self.allowed(aggregate) < self.allowed(own) {
             self.controllers.inherit(own, aggregate);
             self.controllers.hasten(own);
+        }
+        let restraint = self.restraint(pair, tenant as usize);
+        let begins_at = self.controllers.rate(aggregate).scale(restraint);
+        if restraint < 1.0 && begins_at < self.controllers.rate(own) {
+            self.controllers.approach(own, now, begins_at, 1.0);
         }
     }
 
@@ -232,6 +240,7 @@ impl Enforcer {
         if self.setting.scope == Scope::Tenant && self.pairs[pair as usize].heard < self.horizon() {
             self.controllers.catch_up(tenant as usize, now);
             self.controllers.on_cnp(tenant as usize, now);
+            self.tenants[tenant as usize].note_mark(now);
         }
         self.pairs[pair as usize].note_mark(now);
         self.count_limited(now, at);

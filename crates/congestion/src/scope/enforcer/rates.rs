@@ -29,6 +29,17 @@ impl Enforcer {
         }
     }
 
+    /// The part of the aggregate's rate that a pair begins with: beyond the budget less, the more so the faster the aggregate
+    /// is, where beginners are restrained.
+    pub(super) fn restraint(&self, pair: u32, tenant: usize) -> f64 {
+        let beyond = self.pairs[pair as usize].payer == Payer::Nobody;
+        if !self.restrained || !beyond {
+            return 1.0;
+        }
+        let part = self.controllers.rate(tenant).as_f64() / self.environment.line_rate.as_f64();
+        1.0 / (1.0 + self.setting.config.restraint * part)
+    }
+
     /// What a controller allows, be it by its rate or by its window.
     pub(super) fn allowed(&self, controller: usize) -> Rate {
         let rate = self.controllers.rate(controller);
@@ -63,7 +74,8 @@ impl Enforcer {
         let mut rate = own;
         if pair.young && config.inheritance {
             let aggregate = self.begins_with(lane.pair, tenant);
-            rate = rate.min(self.controllers.rate(aggregate));
+            let restraint = self.restraint(lane.pair, tenant);
+            rate = rate.min(self.controllers.rate(aggregate).scale(restraint));
         }
         let among = self.among(at);
         if among > 1 && self.pooled {

@@ -34,7 +34,7 @@ impl Enforcer {
         state.payer = state.payer.max(payer);
         self.count_limited(now, at);
         if begins && knows && self.setting.scope == Scope::Tenant {
-            self.take_over(at);
+            self.take_over(now, at);
         }
         let rate = self.rate(at);
         match paid {
@@ -59,13 +59,17 @@ impl Enforcer {
     }
 
     /// What allows a packet that the bucket doesn't pay for. A pair that has delivered a bandwidth-delay product needs no
-    /// budget: it has a rate of its own.
+    /// budget: it has a rate of its own. Nor does anyone where beginners meet no marks: whoever began slowly there would need
+    /// long to come back.
     fn budget(&mut self, now: Time, pair: u32, (tenant, size): (usize, Bytes)) -> Payer {
         let proven = u64::from(self.pairs[pair as usize].heard) >= self.environment.bdp.get();
-        if proven || !self.cautious || self.setting.scope != Scope::Tenant {
+        let config = &self.setting.config;
+        let marked = || self.tenants[tenant].is_marked(now, config.restrained_for);
+        let holds = self.cautious || self.restrained && marked();
+        if proven || !holds || self.setting.scope != Scope::Tenant {
             return Payer::Budget;
         }
-        let share = self.setting.config.beginnings_refill * self.tenants[tenant].share;
+        let share = config.beginnings_refill * self.tenants[tenant].share;
         let refill = self.environment.line_rate.scale(share);
         let budget = &mut self.tenants[tenant].beginnings;
         budget.fill(now, refill);
