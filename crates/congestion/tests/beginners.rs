@@ -172,7 +172,7 @@ fn what_begins_beyond_a_budget_goes_at_a_cautious_rate() {
     }
 }
 
-/// What one that begins gets at `at` after packets to 200 destinations, of which the tenth was marked if `marked`,
+/// What one that begins gets at `at` after packets to 200 destinations, of which one was marked if `marked`,
 /// and what an aggregate without restraint allows it.
 fn after_mark(at: Time, marked: bool) -> [Rate; 2] {
     let [budget, _] = budgets();

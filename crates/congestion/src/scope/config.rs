@@ -48,8 +48,8 @@ pub struct Config {
     /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
     /// what is free. Zero: there is none.
     pub caution: f64,
-    /// Beyond the budget a pair begins at r / (1 + `restraint` r / R), where the aggregate has rate r and the line R. Zero: at
-    /// r. Only under algorithms that count notifications.
+    /// Beyond the budget a pair begins at 1 / (1 + `restraint` r / R) of what aggregate and pool allow, where the aggregate has
+    /// rate r and the line R. Only under algorithms that count notifications.
     pub restraint: f64,
     /// That holds for so long after the aggregate has heard of a mark.
     pub restrained_for: Duration,

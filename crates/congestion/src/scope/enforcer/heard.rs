@@ -184,9 +184,8 @@ impl Enforcer {
             self.controllers.inherit(own, aggregate);
             self.controllers.hasten(own);
         }
-        let restraint = self.restraint(pair, tenant as usize);
-        let begins_at = self.controllers.rate(aggregate).scale(restraint);
-        if restraint < 1.0 && begins_at < self.controllers.rate(own) {
+        let begins_at = self.begins_at(pair, tenant as usize);
+        if self.restrained && begins_at < self.controllers.rate(own) {
             self.controllers.approach(own, now, begins_at, 1.0);
         }
     }

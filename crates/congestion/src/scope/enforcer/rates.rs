@@ -19,8 +19,8 @@ impl Enforcer {
         self.tenants.len() + tenant
     }
 
-    /// The aggregate that a pair begins with: beyond the budget the slower one, since only the first is told of what will never
-    /// be heard.
+    /// What a pair begins with: the aggregate, or beyond the budget the second controller if that is slower. It needn't be,
+    /// since only the aggregate is told of what will never be heard.
     pub(super) fn begins_with(&self, pair: u32, tenant: usize) -> usize {
         let second = self.second(tenant);
         match self.pairs[pair as usize].payer {
@@ -29,15 +29,16 @@ impl Enforcer {
         }
     }
 
-    /// The part of the aggregate's rate that a pair begins with: beyond the budget less, the more so the faster the aggregate
-    /// is, where beginners are restrained.
-    pub(super) fn restraint(&self, pair: u32, tenant: usize) -> f64 {
+    /// The rate that a pair begins at: where beginners are restrained less beyond the budget, the more so the faster the
+    /// aggregate is.
+    pub(super) fn begins_at(&self, pair: u32, tenant: usize) -> Rate {
+        let rate = self.controllers.rate(self.begins_with(pair, tenant));
         let beyond = self.pairs[pair as usize].payer == Payer::Nobody;
         if !self.restrained || !beyond {
-            return 1.0;
+            return rate;
         }
         let part = self.controllers.rate(tenant).as_f64() / self.environment.line_rate.as_f64();
-        1.0 / (1.0 + self.setting.config.restraint * part)
+        rate.scale(1.0 / (1.0 + self.setting.config.restraint * part))
     }
 
     /// What a controller allows, be it by its rate or by its window.
@@ -73,9 +74,7 @@ impl Enforcer {
         let tenant = lane.tenant as usize;
         let mut rate = own;
         if pair.young && config.inheritance {
-            let aggregate = self.begins_with(lane.pair, tenant);
-            let restraint = self.restraint(lane.pair, tenant);
-            rate = rate.min(self.controllers.rate(aggregate).scale(restraint));
+            rate = rate.min(self.begins_at(lane.pair, tenant));
         }
         let among = self.among(at);
         if among > 1 && self.pooled {
