@@ -224,3 +224,46 @@ fn closing_before_anything_is_heard_is_no_way_out_of_the_budget() {
         assert!(beyond < LINE / 20, "{packets}: {beyond}");
     }
 }
+
+/// What a pair goes on at that has delivered one and a half bandwidth-delay products after a mark that its tenant
+/// heard, once others have used up the budget; `beginning_length` is `length`.
+fn after_a_beginning(length: f64) -> Rate {
+    let [budget, _] = budgets();
+    let config = Config {
+        beginning_length: length,
+        ..budget
+    };
+    let mut card = Card::with(Algorithm::Dcqcn, config);
+    let end = |card: &mut Card, id| {
+        card.0.withdraw(us(150), id);
+        card.0.settle(id);
+        card.0.close(us(150), id);
+    };
+    let marked = card.begin(us(0), 1);
+    card.0.on_cnp(us(0), marked);
+    let id = card.begin(us(0), 2);
+    for sent in 1..=150 {
+        card.send(us(sent), id, sent * PACKET.get());
+        let ack = Ack {
+            acknowledged: PACKET * sent,
+            next_to_send: PACKET * (sent + 1),
+            ..Ack::default()
+        };
+        card.0.on_ack(us(sent), id, &ack, Grant::Unsaid);
+    }
+    end(&mut card, marked);
+    for to in 0..400 {
+        let other = card.begin(us(150), 1000 + to);
+        end(&mut card, other);
+    }
+    card.send(us(150), id, 151 * PACKET.get());
+    card.0.rate_of(id)
+}
+
+#[test]
+fn a_pair_begins_until_it_has_delivered_so_much() {
+    let [on, still_on, held, still_held] = [1.0, 1.45, 1.55, 4.0].map(after_a_beginning);
+    assert_eq!(on, still_on);
+    assert_eq!(held, still_held);
+    assert!(held < on.scale(0.8), "{held} instead of {on}");
+}

@@ -45,6 +45,9 @@ pub struct Config {
     pub beginnings: f64,
     /// Refill of that budget as a share of the line rate, divided by weight among the tenants of the host.
     pub beginnings_refill: f64,
+    /// What a pair sends counts as its beginning until it has delivered so many bandwidth-delay products since it
+    /// became young.
+    pub beginning_length: f64,
     /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
     /// what is free. Zero: there is none.
     pub caution: f64,
@@ -105,6 +108,7 @@ impl Default for Config {
             heard_with_telemetry: 16,
             beginnings: 8.0,
             beginnings_refill: 0.2,
+            beginning_length: 2.5,
             caution: 3.0,
             restraint: 1.0,
             // Ten rate-increase intervals of DCQCN: so long may it take until what a mark took is back.
@@ -147,6 +151,7 @@ impl Parameters for Config {
             ),
             Limit::within("beginnings", self.beginnings, 0.0, 1024.0),
             Limit::within("beginnings_refill", self.beginnings_refill, 0.0, 1.0),
+            Limit::within("beginning_length", self.beginning_length, 0.0, 1024.0),
             Limit::within("caution", self.caution, 0.0, 16.0),
             Limit::within("restraint", self.restraint, 0.0, 16.0),
             Limit::new("restrained_for", Rule::Span(self.restrained_for)),

@@ -2,7 +2,7 @@
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use super::{Enforcer, OF_TENANT};
+use super::{Enforcer, OF_TENANT, scale};
 use crate::scope::Scope;
 use crate::scope::lane::Limited;
 use crate::scope::pair::Payer;
@@ -192,8 +192,17 @@ impl Enforcer {
             true => u64::from(config.heard_with_telemetry),
             false => u64::from(config.heard),
         };
-        let horizon = u32::try_from(self.environment.bdp.get() * heard).unwrap_or(u32::MAX);
-        // Counters of what was heard stay above a quarter once they have wrapped.
-        horizon.min(u32::MAX / 4)
+        countable(self.environment.bdp.get() * heard)
     }
+
+    /// Bytes that are the beginning of a pair.
+    pub(super) fn beginning(&self) -> u32 {
+        let length = self.setting.config.beginning_length;
+        countable(scale(self.environment.bdp, length).get())
+    }
+}
+
+/// Bytes that a pair's count of what was heard, once it has passed them, never comes below again.
+fn countable(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX).min(u32::MAX / 4)
 }

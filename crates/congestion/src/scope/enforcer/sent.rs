@@ -58,15 +58,15 @@ impl Enforcer {
         bucket.take(size)
     }
 
-    /// What allows a packet that the bucket doesn't pay for. A pair that has delivered a bandwidth-delay product needs no
-    /// budget: it has a rate of its own. Nor does anyone where beginners meet no marks: whoever began slowly there would need
+    /// What allows a packet that the bucket doesn't pay for. A pair that has delivered enough needs no budget: it has a
+    /// rate of its own. Nor does anyone where beginners meet no marks: whoever began slowly there would need
     /// long to come back.
     fn budget(&mut self, now: Time, pair: u32, (tenant, size): (usize, Bytes)) -> Payer {
-        let proven = u64::from(self.pairs[pair as usize].heard) >= self.environment.bdp.get();
         let config = &self.setting.config;
+        let begun = self.pairs[pair as usize].heard >= self.beginning();
         let marked = || self.tenants[tenant].is_marked(now, config.restrained_for);
         let holds = self.cautious || self.restrained && marked();
-        if proven || !holds || self.setting.scope != Scope::Tenant {
+        if begun || !holds || self.setting.scope != Scope::Tenant {
             return Payer::Budget;
         }
         let share = config.beginnings_refill * self.tenants[tenant].share;
