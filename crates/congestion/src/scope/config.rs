@@ -46,7 +46,7 @@ pub struct Config {
     /// Refill of that budget as a share of the line rate, divided by weight among the tenants of the host.
     pub beginnings_refill: f64,
     /// What a pair sends counts as its beginning until it has delivered so many bandwidth-delay products since it
-    /// became young.
+    /// became young. Only under algorithms that count notifications; under others it is one.
     pub beginning_length: f64,
     /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
     /// what is free. Zero: there is none.

@@ -195,9 +195,12 @@ impl Enforcer {
         countable(self.environment.bdp.get() * heard)
     }
 
-    /// Bytes that are the beginning of a pair.
+    /// Bytes that are the beginning of a pair. Under HPCC more of them would use up what short messages need.
     pub(super) fn beginning(&self) -> u32 {
-        let length = self.setting.config.beginning_length;
+        let length = match self.restrained {
+            true => self.setting.config.beginning_length,
+            false => 1.0,
+        };
         countable(scale(self.environment.bdp, length).get())
     }
 }
