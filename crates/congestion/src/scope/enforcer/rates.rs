@@ -2,7 +2,7 @@
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use super::{Enforcer, OF_TENANT, scale};
+use super::{Enforcer, OF_TENANT};
 use crate::scope::Scope;
 use crate::scope::lane::Limited;
 use crate::scope::pair::Payer;
@@ -194,18 +194,9 @@ impl Enforcer {
         };
         countable(self.environment.bdp.get() * heard)
     }
-
-    /// Bytes that are the beginning of a pair. Under HPCC more of them would use up what short messages need.
-    pub(super) fn beginning(&self) -> u32 {
-        let length = match self.restrained {
-            true => self.setting.config.beginning_length,
-            false => 1.0,
-        };
-        countable(scale(self.environment.bdp, length).get())
-    }
 }
 
 /// Bytes that a pair's count of what was heard, once it has passed them, never comes below again.
-fn countable(bytes: u64) -> u32 {
+pub(super) fn countable(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX).min(u32::MAX / 4)
 }

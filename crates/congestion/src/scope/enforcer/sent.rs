@@ -63,7 +63,7 @@ impl Enforcer {
     /// long to come back.
     fn budget(&mut self, now: Time, pair: u32, (tenant, size): (usize, Bytes)) -> Payer {
         let config = &self.setting.config;
-        let begun = self.pairs[pair as usize].heard >= self.beginning();
+        let begun = self.pairs[pair as usize].heard >= self.beginning;
         let marked = || self.tenants[tenant].is_marked(now, config.restrained_for);
         let holds = self.cautious || self.restrained && marked();
         if begun || !holds || self.setting.scope != Scope::Tenant {
