@@ -142,6 +142,7 @@ fn budgets() -> [Config; 2] {
     let budget = Config {
         beginnings: 3.0,
         beginnings_refill: 0.05,
+        beginnings_reserve: 0.0,
         ..Config::default()
     };
     let none = Config {
@@ -226,13 +227,8 @@ fn closing_before_anything_is_heard_is_no_way_out_of_the_budget() {
 }
 
 /// What a pair goes on at that has delivered one and a half bandwidth-delay products after a mark that its tenant
-/// heard, once others have used up the budget; `beginning_length` is `length`.
-fn after_a_beginning(length: f64) -> Rate {
-    let [budget, _] = budgets();
-    let config = Config {
-        beginning_length: length,
-        ..budget
-    };
+/// heard, once so many others have begun with a packet each, and what a further one begins at.
+fn after_a_beginning(config: Config, others: u32) -> [Rate; 2] {
     let mut card = Card::with(Algorithm::Dcqcn, config);
     let end = |card: &mut Card, id| {
         card.0.withdraw(us(150), id);
@@ -252,18 +248,47 @@ fn after_a_beginning(length: f64) -> Rate {
         card.0.on_ack(us(sent), id, &ack, Grant::Unsaid);
     }
     end(&mut card, marked);
-    for to in 0..400 {
+    for to in 0..others {
         let other = card.begin(us(150), 1000 + to);
         end(&mut card, other);
     }
     card.send(us(150), id, 151 * PACKET.get());
-    card.0.rate_of(id)
+    let goes_on = card.0.rate_of(id);
+    end(&mut card, id);
+    let further = card.begin(us(150), 5000);
+    [goes_on, card.0.rate_of(further)]
 }
 
 #[test]
 fn a_pair_begins_until_it_has_delivered_so_much() {
-    let [on, still_on, held, still_held] = [1.0, 1.45, 1.55, 4.0].map(after_a_beginning);
+    let [budget, _] = budgets();
+    let [on, still_on, held, still_held] = [1.0, 1.45, 1.55, 4.0].map(|beginning_length| {
+        let config = Config {
+            beginning_length,
+            ..budget.clone()
+        };
+        after_a_beginning(config, 400)[0]
+    });
     assert_eq!(on, still_on);
     assert_eq!(held, still_held);
     assert!(held < on.scale(0.8), "{held} instead of {on}");
+}
+
+#[test]
+fn later_parts_of_a_beginning_leave_a_reserve_for_first_ones() {
+    let [budget, _] = budgets();
+    // Of the budget of 300 packets 240 are left after those of the pair, which took 150 us, and 40 after those of 200 others.
+    let [plenty, scarce] = [0, 200].map(|others| {
+        [0.0, 1.0].map(|beginnings_reserve| {
+            let config = Config {
+                beginnings_reserve,
+                ..budget.clone()
+            };
+            after_a_beginning(config, others)
+        })
+    });
+    assert_eq!(plenty[0], plenty[1]);
+    let [[without, first], [with, first_with]] = scarce;
+    assert!(with < without.scale(0.8), "{with} instead of {without}");
+    assert_eq!(first, first_with);
 }

@@ -52,6 +52,11 @@ impl Bucket {
         enough
     }
 
+    /// Takes `size` if `reserve` is left.
+    pub fn take_above(&mut self, reserve: Bytes, size: Bytes) -> bool {
+        self.level >= reserve + size && self.take(size)
+    }
+
     /// When there will be `size` bytes at `rate`; never if the bucket is smaller, or nothing fills it.
     pub fn ready(&self, size: Bytes, rate: Rate) -> Option<Time> {
         if size > self.depth {

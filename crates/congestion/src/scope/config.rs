@@ -46,8 +46,11 @@ pub struct Config {
     /// Refill of that budget as a share of the line rate, divided by weight among the tenants of the host.
     pub beginnings_refill: f64,
     /// What a pair sends counts as its beginning until it has delivered so many bandwidth-delay products since it
-    /// became young. Only under algorithms that count notifications; under others it is one.
+    /// became young.
     pub beginning_length: f64,
+    /// What the budget keeps for the first product of each pair: later parts of a beginning take none of it, or long
+    /// messages would use up what short ones need. In bandwidth-delay products.
+    pub beginnings_reserve: f64,
     /// As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as a part of the line rate, it takes nothing of
     /// what is free. Zero: there is none.
     pub caution: f64,
@@ -109,6 +112,7 @@ impl Default for Config {
             beginnings: 8.0,
             beginnings_refill: 0.2,
             beginning_length: 2.5,
+            beginnings_reserve: 6.0,
             caution: 3.0,
             restraint: 1.0,
             // Ten rate-increase intervals of DCQCN: so long may it take until what a mark took is back.
@@ -152,6 +156,7 @@ impl Parameters for Config {
             Limit::within("beginnings", self.beginnings, 0.0, 1024.0),
             Limit::within("beginnings_refill", self.beginnings_refill, 0.0, 1.0),
             Limit::within("beginning_length", self.beginning_length, 0.0, 1024.0),
+            Limit::within("beginnings_reserve", self.beginnings_reserve, 0.0, 1024.0),
             Limit::within("caution", self.caution, 0.0, 16.0),
             Limit::within("restraint", self.restraint, 0.0, 16.0),
             Limit::new("restrained_for", Rule::Span(self.restrained_for)),

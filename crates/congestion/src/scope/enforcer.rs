@@ -107,6 +107,8 @@ pub struct Enforcer {
     restrained: bool,
     /// Bytes that are the beginning of a pair.
     beginning: u32,
+    /// What its budget keeps for the first product of each.
+    reserve: Bytes,
     lanes: Slab<Lane>,
     members: Slab<Member>,
     /// What each tenant has seen of ports: what switches tell them may differ.
@@ -133,17 +135,12 @@ impl Enforcer {
         let own = OF_TENANT * tenants.len();
         let needs = setting.params.algorithm().needs();
         (0..own).for_each(|_| controllers.push(&environment));
-        let restrained = needs.hears_cnps && config.restraint > 0.0;
-        // Under HPCC longer ones would use up what short messages need.
-        let length = match restrained {
-            true => config.beginning_length,
-            false => 1.0,
-        };
         Self {
             pooled: needs.hears_cnps && config.pooling,
             cautious: needs.telemetry && config.caution > 0.0,
-            restrained,
-            beginning: rates::countable(scale(environment.bdp, length).get()),
+            restrained: needs.hears_cnps && config.restraint > 0.0,
+            beginning: rates::countable(scale(environment.bdp, config.beginning_length).get()),
+            reserve: scale(environment.bdp, config.beginnings_reserve),
             histories: alloc::vec![History::new(environment.base_rtt); tenants.len()],
             setting,
             environment,

@@ -63,7 +63,8 @@ impl Enforcer {
     /// long to come back.
     fn budget(&mut self, now: Time, pair: u32, (tenant, size): (usize, Bytes)) -> Payer {
         let config = &self.setting.config;
-        let begun = self.pairs[pair as usize].heard >= self.beginning;
+        let heard = self.pairs[pair as usize].heard;
+        let begun = heard >= self.beginning;
         let marked = || self.tenants[tenant].is_marked(now, config.restrained_for);
         let holds = self.cautious || self.restrained && marked();
         if begun || !holds || self.setting.scope != Scope::Tenant {
@@ -71,9 +72,13 @@ impl Enforcer {
         }
         let share = config.beginnings_refill * self.tenants[tenant].share;
         let refill = self.environment.line_rate.scale(share);
+        let reserve = match u64::from(heard) < self.environment.bdp.get() {
+            true => Bytes::ZERO,
+            false => self.reserve,
+        };
         let budget = &mut self.tenants[tenant].beginnings;
         budget.fill(now, refill);
-        match budget.take(size) {
+        match budget.take_above(reserve, size) {
             true => Payer::Budget,
             false => Payer::Nobody,
         }
