@@ -133,8 +133,31 @@ fn beginners_have_the_aggregate_for_themselves() {
 #[test]
 fn where_marks_are_counted_beginners_are_pairs_like_others() {
     let [beside, alone, of_two] = rates(Algorithm::Dcqcn);
-    assert_eq!(beside, alone / 2);
-    assert_eq!(of_two, alone / 3);
+    // Beginners count for four, the other one for one.
+    assert_eq!(beside, alone * 4 / 5);
+    assert_eq!(of_two, alone * 4 / 9);
+}
+
+/// What a long message gets that has met congestion, and a short one beside it.
+fn long_and_short(early_weight: u32) -> [Rate; 2] {
+    let config = Config {
+        early_weight,
+        ..Config::default()
+    };
+    let mut card = Card::with(Algorithm::Dcqcn, config);
+    let long = card.begin(us(0), 1);
+    card.meet_congestion(long);
+    let short = card.begin(us(200), 2);
+    [long, short].map(|id| card.0.rate_of(id))
+}
+
+#[test]
+fn short_messages_have_more_of_what_limited_pairs_divide_but_both_have_no_more() {
+    let [long, short] = long_and_short(1);
+    let [less, more] = long_and_short(4);
+    assert_eq!(less, long * 2 / 5);
+    assert_eq!(more, short * 8 / 5);
+    assert!(less + more <= long + short);
 }
 
 /// A budget of three bandwidth-delay products, which lasts for 800 packets of [`Card::rotate`], and no caution.

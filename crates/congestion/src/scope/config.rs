@@ -69,6 +69,8 @@ pub struct Config {
     /// Coupling: whether the k limited pairs of a tenant at a host each send at rate / k; young ones, under algorithms
     /// that don't count notifications, divide the aggregate's rate among themselves.
     pub coupling: bool,
+    /// For how many of those a pair counts that has a message of which less than a bandwidth-delay product has been sent.
+    pub early_weight: u32,
     /// Pooling: whether limited pairs also have a controller in common, which hears the marks of all; only
     /// under algorithms that count notifications (DCQCN, InfiniBand).
     pub pooling: bool,
@@ -121,6 +123,7 @@ impl Default for Config {
             increase: 4,
             aggregate_increase: 10,
             coupling: true,
+            early_weight: 4,
             pooling: true,
             // The rate-increase interval of DCQCN.
             limited_for: Duration::from_us(300),
@@ -168,6 +171,7 @@ impl Parameters for Config {
                 1,
                 1024,
             ),
+            Limit::count("early_weight", self.early_weight.into(), 1, 1024),
             Limit::new("limited_for", Rule::Span(self.limited_for)),
             Limit::new("share_interval", Rule::Period(self.share_interval)),
             Limit::new("share_above", Rule::Share(self.share_above)),

@@ -200,6 +200,7 @@ impl Enforcer {
             members: 0,
             in_express: false,
             limited: Limited::No,
+            weight: 0,
             awaited: Bytes::ZERO,
         });
         if shared {

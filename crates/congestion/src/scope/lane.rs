@@ -120,6 +120,8 @@ pub(crate) struct Lane {
     /// Whether it waits for the bucket.
     pub(crate) in_express: bool,
     pub(crate) limited: Limited,
+    /// What it counts for among them.
+    pub(crate) weight: u32,
     /// Bytes in flight that its tenant's aggregate waits for.
     pub(crate) awaited: Bytes,
 }

@@ -27,8 +27,9 @@ pub(crate) struct Tenant {
     pub(crate) hand: HostId,
     /// Pairs that it has at the card.
     pub(crate) pairs: u32,
-    /// Limited pairs with packets, and those of them that are young.
+    /// Limited pairs with packets, the weights of those, and of the young ones among them.
     pub(crate) limited: u32,
+    pub(crate) weights: u32,
     pub(crate) beginners: u32,
     /// When its turn comes, in virtual time.
     pub(crate) turn: u128,
@@ -54,6 +55,7 @@ impl Tenant {
             hand: HostId::new(0),
             pairs: 0,
             limited: 0,
+            weights: 0,
             beginners: 0,
             turn: 0,
             express: VecDeque::new(),

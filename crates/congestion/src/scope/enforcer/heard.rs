@@ -215,7 +215,8 @@ impl Enforcer {
     /// What the controller of a lane has to allow for the lane to send at `share`: of k limited pairs each sends at a
     /// k-th of that.
     fn aim(&self, at: u32, share: Rate) -> Rate {
-        (share * self.among(at)).min(self.environment.line_rate)
+        let (part, all) = self.part(at);
+        (share * all / part).min(self.environment.line_rate)
     }
 
     /// The packet sent last is charged at the rate of now.

@@ -76,26 +76,27 @@ impl Enforcer {
         if pair.young && config.inheritance {
             rate = rate.min(self.begins_at(lane.pair, tenant));
         }
-        let among = self.among(at);
-        if among > 1 && self.pooled {
+        let (part, all) = self.part(at);
+        if all > part && self.pooled {
             rate = rate.min(self.controllers.rate(self.second(tenant)));
         }
-        rate = rate / among;
+        rate = rate * part / all;
         let cap = pair.cap(self.environment.line_rate);
         let rate = cap.map_or(rate, |cap| rate.min(cap));
         rate.max(Rate::from_mbps(1))
     }
 
-    /// The number of limited pairs that a lane shares with.
-    pub(super) fn among(&self, at: u32) -> u64 {
+    /// The weight of a lane, and that of all limited ones that it shares with.
+    pub(super) fn part(&self, at: u32) -> (u64, u64) {
         let lane = &self.lanes.all[at as usize];
         let tenant = &self.tenants[lane.tenant as usize];
-        match lane.limited {
-            Limited::No => 1,
+        let all = match lane.limited {
+            Limited::No => return (1, 1),
             // The aggregate is theirs alone.
-            Limited::Beginner if !self.pooled => u64::from(tenant.beginners.max(1)),
-            Limited::Beginner | Limited::Yes => u64::from(tenant.limited.max(1)),
-        }
+            Limited::Beginner if !self.pooled => tenant.beginners,
+            Limited::Beginner | Limited::Yes => tenant.weights,
+        };
+        (lane.weight.into(), all.into())
     }
 
     /// Bytes that a lane may have in flight without express credit.
@@ -115,7 +116,8 @@ impl Enforcer {
             {
                 window = window.min(aggregate);
             }
-            window = Bytes::new(window.get() / self.among(at)).max(Bytes::new(1));
+            let (part, all) = self.part(at);
+            window = Bytes::new(window.get() * part / all).max(Bytes::new(1));
         }
         window.min(limit)
     }
@@ -139,13 +141,21 @@ impl Enforcer {
             true => Limited::Yes,
             false => Limited::No,
         };
+        let weight = match limited {
+            Limited::No => 0,
+            _ if lane.early.is_empty() => 1,
+            _ => config.early_weight,
+        };
+        let (was, weighed) = (lane.limited, lane.weight);
         let tenant = &mut self.tenants[lane.tenant as usize];
-        let was = lane.limited;
         tenant.limited += u32::from(limited != Limited::No);
         tenant.limited -= u32::from(was != Limited::No);
-        tenant.beginners += u32::from(limited == Limited::Beginner);
-        tenant.beginners -= u32::from(was == Limited::Beginner);
-        self.lanes.all[at as usize].limited = limited;
+        tenant.weights += weight;
+        tenant.weights -= weighed;
+        tenant.beginners += weight * u32::from(limited == Limited::Beginner);
+        tenant.beginners -= weighed * u32::from(was == Limited::Beginner);
+        let lane = &mut self.lanes.all[at as usize];
+        (lane.limited, lane.weight) = (limited, weight);
     }
 
     /// What express packets have pushed back is paid at the rate of now, not at that of then.
@@ -172,7 +182,8 @@ impl Enforcer {
     /// Whether express packets have pushed back a pacer so far that no more may.
     pub(super) fn is_in_debt(&self, now: Time, at: u32) -> bool {
         let bdp = self.environment.bdp.get();
-        let most = Bytes::new(bdp * u64::from(self.setting.config.debt) / self.among(at));
+        let (part, all) = self.part(at);
+        let most = Bytes::new(bdp * u64::from(self.setting.config.debt) * part / all);
         let behind = self.lanes.all[at as usize].available.saturating_since(now);
         !behind.is_zero() && behind > most.serialization(self.rate(at))
     }
