@@ -192,7 +192,7 @@ fn changed(name: &str, change: impl Fn(&str) -> String) -> Result<Imported, Stri
 
 /// The case with the line of `key` replaced by `line`, or added.
 fn with_line(key: &str, line: &str) -> Result<Imported, String> {
-    changed(&format!("line-{key}-{}", line.len()), |text| {
+    changed(key, |text| {
         let rest = text
             .lines()
             .filter(|old| old.split_whitespace().next() != Some(key));

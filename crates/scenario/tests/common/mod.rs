@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_scenario::{Error, Loaded, parse};
 
@@ -17,7 +18,11 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("fairlane-{name}-{}", std::process::id()));
+        // Tests of a file run at the same time, and two may choose the same name.
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let process = std::process::id();
+        let path = std::env::temp_dir().join(format!("fairlane-{name}-{process}-{made}"));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
