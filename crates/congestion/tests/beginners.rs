@@ -224,7 +224,7 @@ fn after_mark(at: Time, marked: bool) -> [Rate; 2] {
 #[test]
 fn after_a_mark_what_begins_beyond_a_budget_is_restrained() {
     let [beyond, free] = after_mark(us(200), true);
-    let restraint = 1.0 + free.as_f64() / LINE.as_f64();
+    let restraint = 1.0 + Config::default().restraint * free.as_f64() / LINE.as_f64();
     assert!(beyond < free, "{beyond}, without restraint {free}");
     let expected = free.scale(1.0 / restraint);
     let off = expected.max(beyond).saturating_sub(expected.min(beyond));

@@ -104,7 +104,7 @@ impl Default for Config {
             depth: 2.0,
             refill: 0.2,
             refill_least: 0.05,
-            debt: 2,
+            debt: 1,
             debt_span: Duration::from_us(300),
             inheritance: true,
             // Four round trips of a three-tier fabric with links of 1 us.
@@ -114,9 +114,9 @@ impl Default for Config {
             beginnings: 8.0,
             beginnings_refill: 0.2,
             beginning_length: 2.5,
-            beginnings_reserve: 6.0,
+            beginnings_reserve: 5.0,
             caution: 3.0,
-            restraint: 1.0,
+            restraint: 1.5,
             // Ten rate-increase intervals of DCQCN: so long may it take until what a mark took is back.
             restrained_for: Duration::from_ms(3),
             lean: 1.0,
