@@ -295,6 +295,38 @@ fn a_tenant_alone_has_what_it_has_per_queue_pair() {
 }
 
 #[test]
+fn congestion_of_long_ago_slows_nobody() {
+    // Twelve hosts fill host 12's link for 2 ms; 6 ms later one of them sends again, alone.
+    let incast: String = (0..12)
+        .map(|host| format!("{{ source = {host}, destination = 12, size = \"2MB\" }}, "))
+        .collect();
+    let text = format!(
+        "topology = {{ kind = \"star\", hosts = 13, host_link = {{ rate = \"100Gb/s\", delay = \"1us\" }} }}\n\
+         tenant = [{{ name = \"red\" }}]\n[[workload]]\nkind = \"flows\"\ntenant = \"red\"\n\
+         flow = [{incast}{{ source = 0, destination = 12, size = \"1MB\", start = \"8ms\" }}]\n"
+    );
+    for (algorithm, recovery, slowed) in [
+        ("hpcc", "300us", 1.0..1.15),
+        ("powertcp", "300us", 1.0..1.15),
+        ("hpcc", "0us", 1.3..2.0),
+    ] {
+        let algorithm = format!("congestion.algorithm={algorithm}");
+        let recovery = format!("congestion.tenant.idle_recovery={recovery}");
+        let last = |scope: &str| {
+            let results = run(&loaded(&text, &[&algorithm, &recovery, scope]));
+            let message = results
+                .messages
+                .iter()
+                .max_by_key(|message| message.start)
+                .unwrap();
+            (message.finish.expect("it ends") - message.start).as_ps() as f64
+        };
+        let price = last("congestion.scope=tenant") / last("congestion.scope=qp");
+        assert!(slowed.contains(&price), "{algorithm}, {recovery}: {price}");
+    }
+}
+
+#[test]
 fn a_link_is_used_again_when_others_have_gone() {
     let text = to_one_host(&[100_000_000, 12_000_000]);
     for algorithm in ["dcqcn", "hpcc", "swift"] {
