@@ -295,7 +295,7 @@ fn a_tenant_alone_has_what_it_has_per_queue_pair() {
 }
 
 #[test]
-fn congestion_of_long_ago_slows_nobody() {
+fn congestion_of_long_ago_is_mostly_forgotten() {
     // Twelve hosts fill host 12's link for 2 ms; 6 ms later one of them sends again, alone.
     let incast: String = (0..12)
         .map(|host| format!("{{ source = {host}, destination = 12, size = \"2MB\" }}, "))
