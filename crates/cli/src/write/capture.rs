@@ -42,126 +42,58 @@ impl Row<'_> {
 /// The columns; `docs/results.md` explains them.
 fn columns<'a>() -> [Column<Row<'a>>; 24] {
     [
-        Column {
-            name: "time_ps",
-            kind: Kind::Integer(64),
-            value: |r: &Row<'_>| r.record.time.as_ps().into(),
-        },
-        Column {
-            name: "port_id",
-            kind: Kind::Integer(32),
-            value: |r| r.record.port.get().into(),
-        },
-        Column {
-            name: "node",
-            kind: Kind::Integer(32),
-            value: |r| r.port.node.get().into(),
-        },
-        Column {
-            name: "port",
-            kind: Kind::Integer(32),
-            value: |r| r.port.number.into(),
-        },
-        Column {
-            name: "outbound",
-            kind: Kind::Flag,
-            value: |r| r.record.outbound.into(),
-        },
-        Column {
-            name: "packet",
-            kind: Kind::Word,
-            value: |r| packet(&r.record.packet).into(),
-        },
-        Column {
-            name: "class",
-            kind: Kind::Integer(8),
-            value: |r| r.record.class.into(),
-        },
-        Column {
-            name: "size_bytes",
-            kind: Kind::Integer(16),
-            value: |r| r.record.size.into(),
-        },
-        Column {
-            name: "message",
-            kind: Kind::OptionalInteger(32),
-            value: |r| r.transport(|t| t.message),
-        },
-        Column {
-            name: "source",
-            kind: Kind::OptionalInteger(32),
-            value: |r| r.ends().map(|[source, _]| source.get()).into(),
-        },
-        Column {
-            name: "destination",
-            kind: Kind::OptionalInteger(32),
-            value: |r| r.ends().map(|[_, destination]| destination.get()).into(),
-        },
-        Column {
-            name: "source_port",
-            kind: Kind::OptionalInteger(16),
-            value: |r| r.message.map(|message| message.source_port).into(),
-        },
-        Column {
-            name: "from_responder",
-            kind: Kind::Flag,
-            value: |r| r.flag(|t| t.from_responder),
-        },
-        Column {
-            name: "opcode",
-            kind: Kind::OptionalInteger(8),
-            value: |r| r.transport(|t| t.opcode.code()),
-        },
-        Column {
-            name: "psn",
-            kind: Kind::OptionalInteger(32),
-            value: |r| r.transport(|t| t.psn.get()),
-        },
-        Column {
-            name: "payload_bytes",
-            kind: Kind::OptionalInteger(16),
-            value: |r| r.transport(|t| t.payload),
-        },
-        Column {
-            name: "switches",
-            kind: Kind::OptionalInteger(8),
-            value: |r| r.transport(|t| t.switches),
-        },
-        Column {
-            name: "marked",
-            kind: Kind::Flag,
-            value: |r| r.flag(|t| t.marked),
-        },
-        Column {
-            name: "ack_request",
-            kind: Kind::Flag,
-            value: |r| r.flag(|t| t.ack_request),
-        },
-        Column {
-            name: "selective",
-            kind: Kind::Flag,
-            value: |r| r.flag(|t| t.selective),
-        },
-        Column {
-            name: "offset_bytes",
-            kind: Kind::OptionalInteger(64),
-            value: |r| r.transport(|t| t.access.map(|access| access.offset.get())),
-        },
-        Column {
-            name: "length_bytes",
-            kind: Kind::OptionalInteger(64),
-            value: |r| r.transport(|t| t.access.map(|access| access.length.get())),
-        },
-        Column {
-            name: "syndrome",
-            kind: Kind::OptionalInteger(8),
-            value: |r| r.transport(|t| t.aeth.map(|aeth| aeth.syndrome.byte())),
-        },
-        Column {
-            name: "msn",
-            kind: Kind::OptionalInteger(32),
-            value: |r| r.transport(|t| t.aeth.map(|aeth| aeth.msn)),
-        },
+        Column::new("time_ps", Kind::Integer(64), |r| {
+            r.record.time.as_ps().into()
+        }),
+        Column::new("port_id", Kind::Integer(32), |r| r.record.port.get().into()),
+        Column::new("node", Kind::Integer(32), |r| r.port.node.get().into()),
+        Column::new("port", Kind::Integer(32), |r| r.port.number.into()),
+        Column::new("outbound", Kind::Flag, |r| r.record.outbound.into()),
+        Column::new("packet", Kind::Word, |r| packet(&r.record.packet).into()),
+        Column::new("class", Kind::Integer(8), |r| r.record.class.into()),
+        Column::new("size_bytes", Kind::Integer(16), |r| r.record.size.into()),
+        Column::new("message", Kind::OptionalInteger(32), |r| {
+            r.transport(|t| t.message)
+        }),
+        Column::new("source", Kind::OptionalInteger(32), |r| {
+            r.ends().map(|[source, _]| source.get()).into()
+        }),
+        Column::new("destination", Kind::OptionalInteger(32), |r| {
+            r.ends().map(|[_, destination]| destination.get()).into()
+        }),
+        Column::new("source_port", Kind::OptionalInteger(16), |r| {
+            r.message.map(|message| message.source_port).into()
+        }),
+        Column::new("from_responder", Kind::Flag, |r| {
+            r.flag(|t| t.from_responder)
+        }),
+        Column::new("opcode", Kind::OptionalInteger(8), |r| {
+            r.transport(|t| t.opcode.code())
+        }),
+        Column::new("psn", Kind::OptionalInteger(32), |r| {
+            r.transport(|t| t.psn.get())
+        }),
+        Column::new("payload_bytes", Kind::OptionalInteger(16), |r| {
+            r.transport(|t| t.payload)
+        }),
+        Column::new("switches", Kind::OptionalInteger(8), |r| {
+            r.transport(|t| t.switches)
+        }),
+        Column::new("marked", Kind::Flag, |r| r.flag(|t| t.marked)),
+        Column::new("ack_request", Kind::Flag, |r| r.flag(|t| t.ack_request)),
+        Column::new("selective", Kind::Flag, |r| r.flag(|t| t.selective)),
+        Column::new("offset_bytes", Kind::OptionalInteger(64), |r| {
+            r.transport(|t| t.access.map(|access| access.offset.get()))
+        }),
+        Column::new("length_bytes", Kind::OptionalInteger(64), |r| {
+            r.transport(|t| t.access.map(|access| access.length.get()))
+        }),
+        Column::new("syndrome", Kind::OptionalInteger(8), |r| {
+            r.transport(|t| t.aeth.map(|aeth| aeth.syndrome.byte()))
+        }),
+        Column::new("msn", Kind::OptionalInteger(32), |r| {
+            r.transport(|t| t.aeth.map(|aeth| aeth.msn))
+        }),
     ]
 }
 

@@ -10,6 +10,13 @@ pub(crate) struct Column<R> {
     pub(crate) value: fn(&R) -> Value,
 }
 
+impl<R> Column<R> {
+    /// A column of this name and kind, with these values.
+    pub(crate) const fn new(name: &'static str, kind: Kind, value: fn(&R) -> Value) -> Self {
+        Self { name, kind, value }
+    }
+}
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

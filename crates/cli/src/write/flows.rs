@@ -10,100 +10,38 @@ use crate::write::{csv, parquet};
 
 /// The columns; `docs/results.md` explains them.
 pub(crate) const COLUMNS: &[Column<MessageRecord>] = &[
-    Column {
-        name: "id",
-        kind: Kind::Integer(32),
-        value: |m| m.id.into(),
-    },
-    Column {
-        name: "workload",
-        kind: Kind::Integer(32),
-        value: |m| m.workload.into(),
-    },
-    Column {
-        name: "source",
-        kind: Kind::Integer(32),
-        value: |m| m.source.get().into(),
-    },
-    Column {
-        name: "destination",
-        kind: Kind::Integer(32),
-        value: |m| m.destination.get().into(),
-    },
-    Column {
-        name: "source_port",
-        kind: Kind::Integer(16),
-        value: |m| m.source_port.into(),
-    },
-    Column {
-        name: "destination_port",
-        kind: Kind::Integer(16),
-        value: |m| m.destination_port.into(),
-    },
-    Column {
-        name: "class",
-        kind: Kind::Integer(8),
-        value: |m| m.class.into(),
-    },
-    Column {
-        name: "verb",
-        kind: Kind::Word,
-        value: |m| m.verb.name().into(),
-    },
-    Column {
-        name: "size_bytes",
-        kind: Kind::Integer(64),
-        value: |m| m.size.get().into(),
-    },
-    Column {
-        name: "start_ps",
-        kind: Kind::Integer(64),
-        value: |m| m.start.as_ps().into(),
-    },
-    Column {
-        name: "finish_ps",
-        kind: Kind::OptionalInteger(64),
-        value: |m| m.finish.map(|finish| finish.as_ps()).into(),
-    },
-    Column {
-        name: "completion_ps",
-        kind: Kind::OptionalInteger(64),
-        value: |m| {
-            m.finish
-                .map(|finish| finish.saturating_since(m.start).as_ps())
-                .into()
-        },
-    },
-    Column {
-        name: "ideal_ps",
-        kind: Kind::Integer(64),
-        value: |m| m.ideal.as_ps().into(),
-    },
-    Column {
-        name: "slowdown",
-        kind: Kind::OptionalReal,
-        value: |m| m.slowdown().into(),
-    },
-    Column {
-        name: "standalone_ns",
-        kind: Kind::Integer(64),
-        value: |m| m.standalone.as_ns().into(),
-    },
-    Column {
-        name: "retransmitted_packets",
-        kind: Kind::Integer(32),
-        value: |m| m.retransmitted.into(),
-    },
-    Column {
-        name: "outcome",
-        kind: Kind::Word,
-        value: |m| outcome(m.outcome).into(),
-    },
-    Column {
-        name: "tenant",
-        kind: Kind::Integer(32),
-        value: |m| m.tenant.get().into(),
-    },
+    Column::new("id", Kind::Integer(32), |m| m.id.into()),
+    Column::new("workload", Kind::Integer(32), |m| m.workload.into()),
+    Column::new("source", Kind::Integer(32), |m| m.source.get().into()),
+    Column::new("destination", Kind::Integer(32), |m| {
+        m.destination.get().into()
+    }),
+    Column::new("source_port", Kind::Integer(16), |m| m.source_port.into()),
+    Column::new("destination_port", Kind::Integer(16), |m| {
+        m.destination_port.into()
+    }),
+    Column::new("class", Kind::Integer(8), |m| m.class.into()),
+    Column::new("verb", Kind::Word, |m| m.verb.name().into()),
+    Column::new("size_bytes", Kind::Integer(64), |m| m.size.get().into()),
+    Column::new("start_ps", Kind::Integer(64), |m| m.start.as_ps().into()),
+    Column::new("finish_ps", Kind::OptionalInteger(64), |m| {
+        m.finish.map(|finish| finish.as_ps()).into()
+    }),
+    Column::new("completion_ps", Kind::OptionalInteger(64), |m| {
+        m.finish
+            .map(|finish| finish.saturating_since(m.start).as_ps())
+            .into()
+    }),
+    Column::new("ideal_ps", Kind::Integer(64), |m| m.ideal.as_ps().into()),
+    Column::new("slowdown", Kind::OptionalReal, |m| m.slowdown().into()),
+    Column::new("standalone_ns", Kind::Integer(64), |m| {
+        m.standalone.as_ns().into()
+    }),
+    Column::new("retransmitted_packets", Kind::Integer(32), |m| {
+        m.retransmitted.into()
+    }),
+    Column::new("outcome", Kind::Word, |m| outcome(m.outcome).into()),
+    Column::new("tenant", Kind::Integer(32), |m| m.tenant.get().into()),
 ];
 
 /// The word of an outcome in files.

@@ -32,76 +32,36 @@ impl Row<'_> {
 /// The columns; `docs/results.md` explains them.
 fn columns<'a>() -> [Column<Row<'a>>; 14] {
     [
-        Column {
-            name: "time_ps",
-            kind: Kind::Integer(64),
-            value: |r| r.time.as_ps().into(),
-        },
-        Column {
-            name: "port_id",
-            kind: Kind::Integer(32),
-            value: |r| (r.port as u64).into(),
-        },
-        Column {
-            name: "node",
-            kind: Kind::Integer(32),
-            value: |r| r.info().node.get().into(),
-        },
-        Column {
-            name: "on_switch",
-            kind: Kind::Flag,
-            value: |r| r.info().on_switch.into(),
-        },
-        Column {
-            name: "port",
-            kind: Kind::Integer(32),
-            value: |r| r.info().number.into(),
-        },
-        Column {
-            name: "peer_port_id",
-            kind: Kind::Integer(32),
-            value: |r| r.info().peer.get().into(),
-        },
-        Column {
-            name: "peer_node",
-            kind: Kind::Integer(32),
-            value: |r| r.info().peer_node.get().into(),
-        },
-        Column {
-            name: "rate_bps",
-            kind: Kind::Integer(64),
-            value: |r| r.info().rate.as_bps().into(),
-        },
-        Column {
-            name: "sent_bytes",
-            kind: Kind::Integer(32),
-            value: |r| r.results.series.sent[r.sample].into(),
-        },
-        Column {
-            name: "utilization",
-            kind: Kind::Real,
-            value: |r| r.utilization().into(),
-        },
-        Column {
-            name: "queue_bytes",
-            kind: Kind::Integer(32),
-            value: |r| r.results.series.queue[r.sample].into(),
-        },
-        Column {
-            name: "queue_max_bytes",
-            kind: Kind::Integer(32),
-            value: |r| r.results.series.queue_max[r.sample].into(),
-        },
-        Column {
-            name: "marked_packets",
-            kind: Kind::Integer(32),
-            value: |r| r.results.series.marked[r.sample].into(),
-        },
-        Column {
-            name: "paused_ns",
-            kind: Kind::Integer(32),
-            value: |r| r.results.series.paused_ns[r.sample].into(),
-        },
+        Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
+        Column::new("port_id", Kind::Integer(32), |r| (r.port as u64).into()),
+        Column::new("node", Kind::Integer(32), |r| r.info().node.get().into()),
+        Column::new("on_switch", Kind::Flag, |r| r.info().on_switch.into()),
+        Column::new("port", Kind::Integer(32), |r| r.info().number.into()),
+        Column::new("peer_port_id", Kind::Integer(32), |r| {
+            r.info().peer.get().into()
+        }),
+        Column::new("peer_node", Kind::Integer(32), |r| {
+            r.info().peer_node.get().into()
+        }),
+        Column::new("rate_bps", Kind::Integer(64), |r| {
+            r.info().rate.as_bps().into()
+        }),
+        Column::new("sent_bytes", Kind::Integer(32), |r| {
+            r.results.series.sent[r.sample].into()
+        }),
+        Column::new("utilization", Kind::Real, |r| r.utilization().into()),
+        Column::new("queue_bytes", Kind::Integer(32), |r| {
+            r.results.series.queue[r.sample].into()
+        }),
+        Column::new("queue_max_bytes", Kind::Integer(32), |r| {
+            r.results.series.queue_max[r.sample].into()
+        }),
+        Column::new("marked_packets", Kind::Integer(32), |r| {
+            r.results.series.marked[r.sample].into()
+        }),
+        Column::new("paused_ns", Kind::Integer(32), |r| {
+            r.results.series.paused_ns[r.sample].into()
+        }),
     ]
 }
 

@@ -9,81 +9,25 @@ use crate::write::column::{Column, Kind, Table};
 use crate::write::csv;
 
 const PACKETS: &[Column<TraceRecord>] = &[
-    Column {
-        name: "time_ps",
-        kind: Kind::Integer(64),
-        value: |r| r.time.as_ps().into(),
-    },
-    Column {
-        name: "node",
-        kind: Kind::Integer(32),
-        value: |r| r.node.get().into(),
-    },
-    Column {
-        name: "port",
-        kind: Kind::Integer(32),
-        value: |r| r.port.into(),
-    },
-    Column {
-        name: "class",
-        kind: Kind::Integer(8),
-        value: |r| r.class.into(),
-    },
-    Column {
-        name: "queue_bytes",
-        kind: Kind::Integer(64),
-        value: |r| r.queue.get().into(),
-    },
-    Column {
-        name: "event",
-        kind: Kind::Word,
-        value: |r| event(r.event).into(),
-    },
-    Column {
-        name: "packet",
-        kind: Kind::Word,
-        value: |r| packet(r.packet).into(),
-    },
-    Column {
-        name: "source",
-        kind: Kind::Integer(32),
-        value: |r| r.source.get().into(),
-    },
-    Column {
-        name: "destination",
-        kind: Kind::Integer(32),
-        value: |r| r.destination.get().into(),
-    },
-    Column {
-        name: "source_port",
-        kind: Kind::Integer(16),
-        value: |r| r.source_port.into(),
-    },
-    Column {
-        name: "destination_port",
-        kind: Kind::Integer(16),
-        value: |r| r.destination_port.into(),
-    },
-    Column {
-        name: "sequence_bytes",
-        kind: Kind::Integer(64),
-        value: |r| r.sequence.into(),
-    },
-    Column {
-        name: "size_bytes",
-        kind: Kind::Integer(32),
-        value: |r| r.bytes.into(),
-    },
-    Column {
-        name: "payload_bytes",
-        kind: Kind::Integer(32),
-        value: |r| r.payload.into(),
-    },
-    Column {
-        name: "marked",
-        kind: Kind::Flag,
-        value: |r| r.marked.into(),
-    },
+    Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
+    Column::new("node", Kind::Integer(32), |r| r.node.get().into()),
+    Column::new("port", Kind::Integer(32), |r| r.port.into()),
+    Column::new("class", Kind::Integer(8), |r| r.class.into()),
+    Column::new("queue_bytes", Kind::Integer(64), |r| r.queue.get().into()),
+    Column::new("event", Kind::Word, |r| event(r.event).into()),
+    Column::new("packet", Kind::Word, |r| packet(r.packet).into()),
+    Column::new("source", Kind::Integer(32), |r| r.source.get().into()),
+    Column::new("destination", Kind::Integer(32), |r| {
+        r.destination.get().into()
+    }),
+    Column::new("source_port", Kind::Integer(16), |r| r.source_port.into()),
+    Column::new("destination_port", Kind::Integer(16), |r| {
+        r.destination_port.into()
+    }),
+    Column::new("sequence_bytes", Kind::Integer(64), |r| r.sequence.into()),
+    Column::new("size_bytes", Kind::Integer(32), |r| r.bytes.into()),
+    Column::new("payload_bytes", Kind::Integer(32), |r| r.payload.into()),
+    Column::new("marked", Kind::Flag, |r| r.marked.into()),
 ];
 
 fn event(event: TraceEvent) -> &'static str {
@@ -139,41 +83,15 @@ pub(crate) fn pauses(path: &Path, results: &Results) -> Result<(), Failure> {
         }
     };
     let columns = [
-        Column {
-            name: "time_ps",
-            kind: Kind::Integer(64),
-            value: |r: &PauseRow<'_>| r.pause.time.as_ps().into(),
-        },
-        Column {
-            name: "port_id",
-            kind: Kind::Integer(32),
-            value: |r| r.pause.port.get().into(),
-        },
-        Column {
-            name: "node",
-            kind: Kind::Integer(32),
-            value: |r| r.port.node.get().into(),
-        },
-        Column {
-            name: "on_switch",
-            kind: Kind::Flag,
-            value: |r| r.port.on_switch.into(),
-        },
-        Column {
-            name: "port",
-            kind: Kind::Integer(32),
-            value: |r| r.port.number.into(),
-        },
-        Column {
-            name: "class",
-            kind: Kind::Integer(8),
-            value: |r| r.pause.class.into(),
-        },
-        Column {
-            name: "pause",
-            kind: Kind::Flag,
-            value: |r| r.pause.pause.into(),
-        },
+        Column::new("time_ps", Kind::Integer(64), |r: &PauseRow<'_>| {
+            r.pause.time.as_ps().into()
+        }),
+        Column::new("port_id", Kind::Integer(32), |r| r.pause.port.get().into()),
+        Column::new("node", Kind::Integer(32), |r| r.port.node.get().into()),
+        Column::new("on_switch", Kind::Flag, |r| r.port.on_switch.into()),
+        Column::new("port", Kind::Integer(32), |r| r.port.number.into()),
+        Column::new("class", Kind::Integer(8), |r| r.pause.class.into()),
+        Column::new("pause", Kind::Flag, |r| r.pause.pause.into()),
     ];
     csv::write(
         path,
