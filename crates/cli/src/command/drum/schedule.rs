@@ -84,19 +84,8 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
     let name = document.name.clone();
     let mut host = HostProblem::new(document.problem, &request)?;
     let own = host.clone();
-    if let (Some(epochs), Some(peak)) = (epochs, &host.peak) {
-        // Everyone with a weight gets at least an epoch of the frame.
-        for (index, peak) in peak.iter().enumerate().take(host.table.len()) {
-            if host
-                .table
-                .weight
-                .get(index)
-                .is_some_and(|weight| *weight > 0.0)
-            {
-                let least = host.table.minimum.get(index).copied().unwrap_or(0.0);
-                host.table.minimum[index] = least.max(peak / epochs as f64);
-            }
-        }
+    if let Some(epochs) = epochs {
+        give_an_epoch(&mut host, epochs);
     }
     let k = slots(host.k.unwrap_or(0.0));
     if let Some(epochs) = epochs.filter(|epochs| *epochs > MOST_EPOCHS) {
@@ -129,6 +118,27 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
     }
     let frame = Frame::new(&tau, k, epochs)
         .map_err(|error| Error::new(FLAG, error.to_string(), error.hint().unwrap_or_default()))?;
+    Ok(Plan {
+        name,
+        ..listed(&frame, &tau, (k, epochs))
+    })
+}
+
+/// Everyone with a weight gets at least an epoch of a frame of so many.
+fn give_an_epoch(host: &mut HostProblem, epochs: u64) {
+    let Some(peak) = &host.peak else { return };
+    let table = &mut host.table;
+    for (index, peak) in peak.iter().enumerate().take(table.len()) {
+        let counts = table.weight.get(index).is_some_and(|weight| *weight > 0.0);
+        if counts {
+            let least = table.minimum.get(index).copied().unwrap_or(0.0);
+            table.minimum[index] = least.max(peak / epochs as f64);
+        }
+    }
+}
+
+/// Who is active in the epochs of a frame.
+fn listed(frame: &Frame, tau: &[f64], (k, epochs): (usize, u64)) -> Plan {
     let active: Vec<Vec<usize>> = (0..epochs)
         .map(|epoch| {
             let mut active: Vec<_> = frame.active(epoch).collect();
@@ -145,8 +155,8 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
         })
         .collect();
     let errors = turns.iter().filter_map(|turn| turn.share_error);
-    Ok(Plan {
-        name,
+    Plan {
+        name: None,
         policy: "frame",
         k,
         epochs,
@@ -160,7 +170,7 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
         largest_share_error: errors.map(f64::abs).reduce(f64::max),
         applications: turns,
         active,
-    })
+    }
 }
 
 /// A frame in which not everyone can have an epoch.
