@@ -2,7 +2,7 @@
 
 use fairlane_drum::admm::{AdmmOptions, Iterates, admm};
 use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
-use fairlane_drum::paper::{Finding, PaperHost, Updates, run, solve_logarithmic};
+use fairlane_drum::paper::{Diagnostics, Finding, PaperHost, Updates, run, solve_logarithmic};
 use fairlane_drum::{
     Dependency, Fairness, Host, Load, Mode as Selection, Options, Solution, Supply,
 };
@@ -133,62 +133,72 @@ fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
         q: *q,
         c: *c,
     };
-    let diagnostics = own.diagnose();
-    let (x, value, iterations, finding) = if alpha >= 1.0 {
-        let (x, value) = solve_logarithmic(&own)?;
-        (
-            x,
-            value,
-            1,
-            "optimal for logarithmic constraints, by their convex form in log x",
-        )
-    } else {
-        let done = run(&own, Updates::Corrected, PENALTY, ITERATIONS)?;
-        let value = done
-            .trace
-            .objective
-            .last()
-            .copied()
-            .unwrap_or(f64::NEG_INFINITY);
-        let finding = match done.finding {
-            Finding::Stationary => "stationary point, no optimality claim",
-            Finding::NotConverged => "not converged",
-            Finding::Diverged => "diverged",
-        };
-        (done.x, value, ITERATIONS, finding)
-    };
+    let (solution, finding) = by_the_paper(&own)?;
     let solution = Solution {
-        scale: 0.0,
-        objective: value,
-        dual_bound: if alpha >= 1.0 { value } else { f64::INFINITY },
-        z: x.iter()
-            .zip(&table.completions)
-            .map(|(x, a)| a * x)
-            .collect(),
-        x,
         selected: (0..k).collect(),
-        iterations,
-        ..Solution::default()
+        ..solution
     };
     let mut answer = Answer::of(solution, problem.mode, Vec::new());
     answer.notes = vec![
         finding.into(),
         "constraints are the paper's: sum log x <= q = Q, sum log z <= c = C; the first k applications count".into(),
     ];
+    answer.notes.extend(warnings(&own.diagnose()));
+    Ok(answer)
+}
+
+/// Rates under the paper's constraints, and what can be said of them.
+fn by_the_paper(host: &PaperHost<'_>) -> Result<(Solution, &'static str), Error> {
+    let is_convex = host.alpha >= 1.0;
+    let (x, value, iterations, finding) = if is_convex {
+        let (x, value) = solve_logarithmic(host)?;
+        let finding = "optimal for logarithmic constraints, by their convex form in log x";
+        (x, value, 1, finding)
+    } else {
+        let done = run(host, Updates::Corrected, PENALTY, ITERATIONS)?;
+        let value = done.trace.objective.last().copied();
+        let finding = match done.finding {
+            Finding::Stationary => "stationary point, no optimality claim",
+            Finding::NotConverged => "not converged",
+            Finding::Diverged => "diverged",
+        };
+        (
+            done.x,
+            value.unwrap_or(f64::NEG_INFINITY),
+            ITERATIONS,
+            finding,
+        )
+    };
+    let polled = x.iter().zip(host.completions);
+    let solution = Solution {
+        scale: 0.0,
+        objective: value,
+        dual_bound: if is_convex { value } else { f64::INFINITY },
+        z: polled.map(|(x, a)| a * x).collect(),
+        x,
+        iterations,
+        ..Solution::default()
+    };
+    Ok((solution, finding))
+}
+
+/// What is peculiar about the paper's problem of a host.
+fn warnings(diagnostics: &Diagnostics) -> Vec<String> {
+    let mut warnings = Vec::new();
     if diagnostics.unbounded {
-        answer.notes.push(format!(
+        warnings.push(format!(
             "problem unbounded: alpha < 1 and more than 1 + 2 / (1 - alpha) = {} applications",
             diagnostics.bounded_up_to
         ));
     }
     if !diagnostics.q_can_bind {
         let implied = diagnostics.implied_q;
-        answer.notes.push(format!(
+        warnings.push(format!(
             "q never binds: c - sum log a = {implied} is below it"
         ));
     }
     if diagnostics.x_step_vacuous {
-        answer.notes.push("the constraint of the x-step is vacuous: rates of applications that don't count can go to 0".into());
+        warnings.push("the constraint of the x-step is vacuous: rates of applications that don't count can go to 0".into());
     }
-    Ok(answer)
+    warnings
 }

@@ -70,6 +70,15 @@ fn factor(bits: u64, from: u32) -> f64 {
     0.75 + 0.75 * Draws::unit(bits, from)
 }
 
+/// The lower half of random bits decides about host 0, the upper one which host it is.
+#[inline(always)]
+fn first_destination(bits: u64, hosts: u32) -> u32 {
+    match (bits & 0xffff_ffff) < INCAST {
+        true => 0,
+        false => Draws::below(bits, hosts),
+    }
+}
+
 impl Source for RandomNetwork {
     fn hosts(&self) -> usize {
         self.hosts
@@ -92,13 +101,14 @@ impl Source for RandomNetwork {
             clippy::cast_possible_truncation,
             reason = "more hosts than 2^30 don't fit memory"
         )]
-        let hosts = self.hosts as u32;
+        let (hosts, own) = (self.hosts as u32, host as u32);
         let m = self.applications;
         flows.resize_columns(7);
+        for column in &mut flows.columns {
+            column.coefficient.resize(m, 0.0);
+        }
         flows.weight.resize(m, 0.0);
         flows.kappa.resize(m, 0.0);
-        #[expect(clippy::cast_possible_truncation, reason = "as above")]
-        let own = host as u32;
         let [
             egress,
             poll,
@@ -113,24 +123,7 @@ impl Source for RandomNetwork {
         };
         egress.rows = crate::coupled::Rows::One(own);
         poll.rows = crate::coupled::Rows::One(2 * hosts + own);
-        for column in [
-            &mut *egress,
-            &mut *poll,
-            &mut *first_in,
-            &mut *second_in,
-            &mut *first_poll,
-            &mut *second_poll,
-            &mut *core,
-        ] {
-            column.coefficient.resize(m, 0.0);
-        }
-        let lists = [
-            &mut *first_in,
-            &mut *second_in,
-            &mut *first_poll,
-            &mut *second_poll,
-            &mut *core,
-        ];
+        let lists = [first_in, second_in, first_poll, second_poll, core];
         let [a_in, b_in, a_poll, b_poll, link] = lists.map(|column| {
             let rows = column.rows.each();
             rows.resize(m, 0);
@@ -155,13 +148,7 @@ impl Source for RandomNetwork {
             b_in.1[j] = bytes * (1.0 - part);
             a_poll.1[j] = arrival * part;
             b_poll.1[j] = arrival * (1.0 - part);
-            // The lower half of the bits decides about host 0, the upper one which host it is.
-            let incast = (places & 0xffff_ffff) < INCAST;
-            let first = if incast {
-                0
-            } else {
-                Draws::below(places, hosts)
-            };
+            let first = first_destination(places, hosts);
             let second = Draws::below(others << 20, hosts);
             a_in.0[j] = hosts + first;
             b_in.0[j] = hosts + second;

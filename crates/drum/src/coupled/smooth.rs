@@ -49,6 +49,33 @@ struct Smooth {
     matrix: Vec<f64>,
 }
 
+/// Sums over the ways of a flow, by the share that each has.
+#[derive(Default)]
+struct Moments {
+    rate: f64,
+    square: f64,
+    flexible: f64,
+    /// What counts, and its rate.
+    part: f64,
+    joint: f64,
+}
+
+impl Moments {
+    fn of<'a>(ways: impl Iterator<Item = (&'a Way, f64)>) -> Self {
+        let mut sums = Self::default();
+        for (way, share) in ways.filter(|(_, share)| *share > 0.0) {
+            sums.rate += share * way.rate;
+            sums.square += share * way.rate * way.rate;
+            sums.flexible += share * way.flexibility;
+            if way.counts {
+                sums.part += share;
+                sums.joint += share * way.rate;
+            }
+        }
+        sums
+    }
+}
+
 /// The dual function under decisions about flows.
 pub(crate) struct Search<'a> {
     pub(crate) held: &'a Held,
@@ -391,17 +418,13 @@ impl Search<'_> {
             if !all {
                 continue;
             }
-            let (mut rate, mut part, mut flexible) = (0.0, 0.0, 0.0);
-            let (mut square, mut joint) = (0.0, 0.0);
-            for (way, share) in ways.iter().zip(shares).filter(|(_, share)| *share > 0.0) {
-                rate += share * way.rate;
-                square += share * way.rate * way.rate;
-                flexible += share * way.flexibility;
-                if way.counts {
-                    part += share;
-                    joint += share * way.rate;
-                }
-            }
+            let Moments {
+                rate,
+                square,
+                flexible,
+                part,
+                joint,
+            } = Moments::of(ways.iter().zip(shares));
             let bend = flexible + (square - rate * rate).max(0.0) / tau;
             let uses = self.held.program.uses(f);
             for &(row, load) in uses {

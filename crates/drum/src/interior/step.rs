@@ -378,29 +378,10 @@ impl<'a> Iterate<'a> {
             let second = affine.map_or(0.0, |affine| affine.slack[r] * affine.prices[r]);
             mu - self.slack[r] * self.prices[r] - second
         };
-        let mut matrix = alloc::vec![0.0; rows * rows];
-        let mut right: Vec<f64> = (0..rows)
+        let right = (0..rows)
             .map(|r| self.slack[r] - left[r] + complement(r) / self.prices[r])
             .collect();
-        for r in 0..rows {
-            matrix[r * rows + r] = self.slack[r] / self.prices[r];
-        }
-        for j in (0..count).filter(|j| !self.variables[*j].is_fixed()) {
-            let segment = j
-                .checked_sub(rates)
-                .map(|at| [(self.segments[at].0 as u32, -1.0)]);
-            let uses: &[(u32, f64)] = match &segment {
-                Some(uses) => uses,
-                None => self.program.uses(j),
-            };
-            for &(row, load) in uses {
-                right[row as usize] += load * pull[j] / bend[j];
-                for &(other, factor) in uses {
-                    matrix[row as usize * rows + other as usize] += load * factor / bend[j];
-                }
-            }
-        }
-        let prices = definite(matrix, right)?;
+        let prices = self.prices_for(right, (&pull, &bend))?;
         let mut change = Change {
             values: alloc::vec![0.0; count],
             below: alloc::vec![0.0; count],
@@ -427,6 +408,33 @@ impl<'a> Iterate<'a> {
             }
         }
         Some(change)
+    }
+
+    /// Changes of prices for which rows meet `right`, where each variable changes by
+    /// (pull - price of the changes) / bend.
+    fn prices_for(&self, mut right: Vec<f64>, (pull, bend): (&[f64], &[f64])) -> Option<Vec<f64>> {
+        let rates = self.program.columns.len();
+        let rows = self.slack.len();
+        let mut matrix = alloc::vec![0.0; rows * rows];
+        for r in 0..rows {
+            matrix[r * rows + r] = self.slack[r] / self.prices[r];
+        }
+        for j in (0..self.variables.len()).filter(|j| !self.variables[*j].is_fixed()) {
+            let segment = j
+                .checked_sub(rates)
+                .map(|at| [(self.segments[at].0 as u32, -1.0)]);
+            let uses: &[(u32, f64)] = match &segment {
+                Some(uses) => uses,
+                None => self.program.uses(j),
+            };
+            for &(row, load) in uses {
+                right[row as usize] += load * pull[j] / bend[j];
+                for &(other, factor) in uses {
+                    matrix[row as usize * rows + other as usize] += load * factor / bend[j];
+                }
+            }
+        }
+        definite(matrix, right)
     }
 
     /// Slope and bend of a variable's utility, and its price.

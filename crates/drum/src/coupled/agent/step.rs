@@ -2,6 +2,7 @@
 
 use super::Host;
 use crate::coupled::flock::{Counts, LANES, bounds, lanes, max, scatter, store, total};
+use crate::coupled::problem::Flows;
 use crate::kernel::{Prox, Worth};
 use crate::math::{clamp, min};
 use crate::vector::widest;
@@ -41,9 +42,7 @@ impl<K: Prox> Host<'_, '_, K> {
                         start[lane] = kernel.variable(old[lane]);
                     }
                     if frozen {
-                        for (lane, c) in c.iter_mut().enumerate() {
-                            *c = curvature.get(from + lane).copied().map_or(1.0, f64::from);
-                        }
+                        c = held(curvature, from);
                     } else {
                         for lane in 0..LANES {
                             let bends = bend(kernel.worth(weight[lane], kappa[lane], start[lane]));
@@ -61,33 +60,18 @@ impl<K: Prox> Host<'_, '_, K> {
                         next[lane] = kernel.worth(weight[lane], kappa[lane], near[lane]).rate;
                     }
                     if bounded {
-                        for (lane, next) in next.iter_mut().enumerate() {
-                            let (least, most) = bounds(flows, from + lane);
-                            *next = clamp(*next, least, most);
-                        }
+                        confine(flows, from, &mut next);
                     }
                     let mut new = [0.0; LANES];
                     for lane in 0..LANES {
-                        let moved = next[lane] - old[lane];
-                        let force = c[lane] * moved;
-                        residual[lane] += if block.sends[lane] > 0.0 {
-                            force * force
-                        } else {
-                            0.0
-                        };
-                        let relaxed =
-                            max(old[lane] + OMEGA * moved, 0.1 * min(old[lane], next[lane]));
-                        new[lane] = if block.sends[lane] > 0.0 {
-                            relaxed
-                        } else {
-                            least[lane]
-                        };
+                        let sends = block.sends[lane] > 0.0;
+                        let force = c[lane] * (next[lane] - old[lane]);
+                        residual[lane] += if sends { force * force } else { 0.0 };
+                        let relaxed = relaxed(old[lane], next[lane]);
+                        new[lane] = if sends { relaxed } else { least[lane] };
                     }
                     if bounded {
-                        for (lane, new) in new.iter_mut().enumerate() {
-                            let (least, most) = bounds(flows, from + lane);
-                            *new = clamp(*new, least, most);
-                        }
+                        confine(flows, from, &mut new);
                     }
                     store(rates, from, &new);
                 }
@@ -150,6 +134,31 @@ impl<K: Prox> Host<'_, '_, K> {
             }
         }
     }
+}
+
+/// Curvatures of a block of flows.
+#[inline(always)]
+fn held(curvature: &[f32], from: usize) -> [f64; LANES] {
+    let mut block = [1.0; LANES];
+    for (lane, value) in block.iter_mut().enumerate() {
+        *value = curvature.get(from + lane).copied().map_or(1.0, f64::from);
+    }
+    block
+}
+
+/// Keeps the rates of a block within their bounds.
+#[inline(always)]
+fn confine(flows: &Flows, from: usize, rates: &mut [f64; LANES]) {
+    for (lane, rate) in rates.iter_mut().enumerate() {
+        let (least, most) = bounds(flows, from + lane);
+        *rate = clamp(*rate, least, most);
+    }
+}
+
+/// Beyond the answer, but not close to zero at once.
+#[inline(always)]
+fn relaxed(old: f64, next: f64) -> f64 {
+    max(old + OMEGA * (next - old), 0.1 * min(old, next))
 }
 
 /// Curvature of a proximal step.
