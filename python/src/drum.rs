@@ -101,6 +101,12 @@ impl<'py> Column<'py> {
         Ok(Self::Array(array))
     }
 
+    fn optional(name: &str, given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Self>> {
+        given
+            .map(|given| Self::new(name, Some(given), (0.0, 0)))
+            .transpose()
+    }
+
     fn slice(&self) -> &[f64] {
         match self {
             // Whether it is contiguous was asked when it came in.
@@ -119,6 +125,38 @@ fn refused(error: &fairlane_drum::Error) -> PyErr {
 
 fn wrong(place: &str, expected: &str) -> PyErr {
     ProblemError::new_err(format!("{place}: expected {expected}"))
+}
+
+/// The columns of the applications.
+struct Columns<'py> {
+    weight: Column<'py>,
+    latency_weight: Column<'py>,
+    completions: Column<'py>,
+    bytes: Column<'py>,
+    poll_cost: Column<'py>,
+    minimum: Column<'py>,
+    maximum: Column<'py>,
+}
+
+impl Columns<'_> {
+    fn applications(&self) -> Applications<'_> {
+        Applications {
+            weight: self.weight.slice(),
+            latency_weight: self.latency_weight.slice(),
+            completions: self.completions.slice(),
+            bytes: self.bytes.slice(),
+            poll_cost: self.poll_cost.slice(),
+            minimum: self.minimum.slice(),
+            maximum: self.maximum.slice(),
+        }
+    }
+}
+
+fn utility(alpha: &Bound<'_, PyAny>, beta: f64) -> PyResult<Utility> {
+    Ok(Utility {
+        fairness: fairness(alpha)?,
+        latency: beta,
+    })
 }
 
 fn fairness(alpha: &Bound<'_, PyAny>) -> PyResult<Fairness> {
@@ -264,70 +302,26 @@ pub(crate) fn solve<'py>(
     let weight = Column::new("weight", Some(weight), (1.0, 0))?;
     let m = weight.slice().len();
     let column = |name, given, default| Column::new(name, given, (default, m));
-    let a = column("a", a, 1.0)?;
-    let bytes = column("bytes_per_wqe", bytes_per_wqe, 1.0)?;
-    let poll_cost = column("poll_cost", poll_cost, 1.0)?;
-    let latency_weight = column("latency_weight", latency_weight, 1.0)?;
-    let minimum = column("x_min", x_min, 0.0)?;
-    let maximum = column("x_max", x_max, f64::INFINITY)?;
-    let outage = outage
-        .map(|given| column("outage", Some(given), 0.0))
-        .transpose()?;
-    let peak = peak_rate
-        .map(|given| column("peak_rate", Some(given), 0.0))
-        .transpose()?;
-    let extra = rows
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, loads, capacity)| {
-            let loads = Column::new(&name, Some(&loads), (0.0, m))?;
-            Ok((loads, name, capacity))
-        })
-        .collect::<PyResult<Vec<_>>>()?;
-    let utility = Utility {
-        fairness: fairness(alpha)?,
-        latency: beta,
+    let columns = Columns {
+        latency_weight: column("latency_weight", latency_weight, 1.0)?,
+        completions: column("a", a, 1.0)?,
+        bytes: column("bytes_per_wqe", bytes_per_wqe, 1.0)?,
+        poll_cost: column("poll_cost", poll_cost, 1.0)?,
+        minimum: column("x_min", x_min, 0.0)?,
+        maximum: column("x_max", x_max, f64::INFINITY)?,
+        weight,
     };
-    let row = |name, load, supply| Row { name, load, supply };
-    let segments: Option<Vec<(f64, f64)>> = segments.map(|pairs| {
-        pairs
-            .into_iter()
-            .map(|[start, slope]| (start, slope))
-            .collect()
-    });
-    if segments.is_some() && Q.is_some() {
-        return Err(wrong(
-            "Q",
-            "to be left out beside segments, which are the price of egress",
-        ));
-    }
-    let egress = match &segments {
-        Some(segments) => Some(Supply::Price(segments)),
-        None => Q.map(Supply::Capacity),
-    };
-    let mut shared = Vec::new();
-    shared.extend(egress.map(|supply| row(RowName::Egress, Load::Bytes, supply)));
-    shared.extend(C.map(|budget| row(RowName::Poll, Load::Polls, Supply::Capacity(budget))));
-    shared.extend(extra.iter().map(|(loads, name, capacity)| {
-        row(
-            RowName::Other(name),
-            Load::Requests(loads.slice()),
-            Supply::Capacity(*capacity),
-        )
-    }));
+    let outage = Column::optional("outage", outage)?;
+    let peak = Column::optional("peak_rate", peak_rate)?;
+    let extra = extra_rows(rows.unwrap_or_default(), m)?;
+    let segments: Option<Vec<(f64, f64)>> =
+        segments.map(|pairs| pairs.into_iter().map(Into::into).collect());
+    let egress = egress(Q, segments.as_deref())?;
     let host = Host {
-        applications: Applications {
-            weight: weight.slice(),
-            latency_weight: latency_weight.slice(),
-            completions: a.slice(),
-            bytes: bytes.slice(),
-            poll_cost: poll_cost.slice(),
-            minimum: minimum.slice(),
-            maximum: maximum.slice(),
-        },
-        utility,
+        applications: columns.applications(),
+        utility: utility(alpha, beta)?,
         dependency: self::dependency(dependency)?,
-        rows: shared,
+        rows: shared_rows(egress, C, &extra),
     };
     let choice = Choice {
         name: mode,
@@ -343,8 +337,50 @@ pub(crate) fn solve<'py>(
     };
     let (mode, start) = (choice.mode()?, start.unwrap_or_default());
     let solution = py.detach(|| fairlane_drum::resolve(&host, &mode, &options, &start));
-    Ok(Solution::new(
-        py,
-        solution.map_err(|error| refused(&error))?,
-    ))
+    solution.map_or_else(
+        |error| Err(refused(&error)),
+        |solution| Ok(Solution::new(py, solution)),
+    )
+}
+
+/// What supplies egress: a capacity or a price, if either is given.
+fn egress(capacity: Option<f64>, price: Option<&[(f64, f64)]>) -> PyResult<Option<Supply<'_>>> {
+    match (capacity, price) {
+        (Some(_), Some(_)) => Err(wrong(
+            "Q",
+            "to be left out beside segments, which are the price of egress",
+        )),
+        (capacity, None) => Ok(capacity.map(Supply::Capacity)),
+        (None, Some(segments)) => Ok(Some(Supply::Price(segments))),
+    }
+}
+
+/// A further row as it was handed in: use by application, name, capacity.
+type Extra<'py> = (Column<'py>, String, f64);
+
+fn extra_rows(rows: Vec<ExtraRow<'_>>, applications: usize) -> PyResult<Vec<Extra<'_>>> {
+    let checked = rows.into_iter().map(|(name, loads, capacity)| {
+        let loads = Column::new(&name, Some(&loads), (0.0, applications))?;
+        Ok((loads, name, capacity))
+    });
+    checked.collect()
+}
+
+/// Egress, polling and further rows, as far as there are any.
+fn shared_rows<'a>(
+    egress: Option<Supply<'a>>,
+    budget: Option<f64>,
+    extra: &'a [Extra<'_>],
+) -> Vec<Row<'a>> {
+    let row = |name, load, supply| Row { name, load, supply };
+    let egress = egress.map(|supply| row(RowName::Egress, Load::Bytes, supply));
+    let poll = budget.map(|budget| row(RowName::Poll, Load::Polls, Supply::Capacity(budget)));
+    let extra = extra.iter().map(|(loads, name, capacity)| {
+        row(
+            RowName::Other(name),
+            Load::Requests(loads.slice()),
+            Supply::Capacity(*capacity),
+        )
+    });
+    egress.into_iter().chain(poll).chain(extra).collect()
 }
