@@ -222,39 +222,14 @@ pub struct Subject {
 
 /// The verdict on an attack, from one trial for each seed.
 pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
-    let over = |figure: &dyn Fn(&Trial<'_>) -> Option<f64>| Estimate::of(trials.iter().map(figure));
-    // Once for all runs: short messages of one and all messages of another say nothing about each other.
-    let mut runs = trials.iter().flat_map(Trial::compared);
-    let of_victims: fn(&Measurement) -> Option<&Tail> =
-        match runs.all(|run| run.short_victims.is_some()) {
-            true => |run| run.short_victims.as_ref(),
-            false => |run| run.victims.as_ref(),
-        };
-    let victims =
-        |pick: Pick| over(&|trial| ratio(of_victims(trial.attack), of_victims(trial.honest), pick));
-    let paced =
-        |pick: Pick| over(&|trial| ratio(of_victims(trial.attack), of_victims(trial.paced?), pick));
-    let penalty = |pick: Pick| {
-        over(&|trial| {
-            ratio(
-                trial.plain.short.as_ref(),
-                trial.plain_qp.short.as_ref(),
-                pick,
-            )
-        })
-    };
-    let gbps = |pick: &dyn Fn(&Trial<'_>) -> Option<Rate>| {
-        over(&|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
-    };
-    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
-    let number = |pick: &dyn Fn(&Trial<'_>) -> u64| over(&|trial| Some(pick(trial) as f64)).mean;
-    let count = |pick: &dyn Fn(&Trial<'_>) -> usize| trials.iter().map(pick).sum::<usize>();
-    let gain = over(&|trial| trial.gain());
+    let figures = Figures::new(trials);
+    let of_victims = figures.of_victims;
+    let gain = figures.over(|trial| trial.gain());
     let victim_messages =
-        count(&|trial| of_victims(trial.attack).map_or(0, |victims| victims.messages));
-    let (p99, p999) = (victims(Tail::p99), victims(Tail::p999));
-    let (paced_p99, paced_p999) = (paced(Tail::p99), paced(Tail::p999));
-    let penalty_p999 = penalty(Tail::p999);
+        figures.count(|trial| of_victims(trial.attack).map_or(0, |victims| victims.messages));
+    let (p99, p999) = (figures.victims(Tail::p99), figures.victims(Tail::p999));
+    let (paced_p99, paced_p999) = (figures.paced(Tail::p99), figures.paced(Tail::p999));
+    let penalty_p999 = figures.penalty(Tail::p999);
     let (decided_by, harm) = match subject.rotates {
         true => ("paced", paced_p99),
         false => ("honest", p99),
@@ -277,35 +252,90 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         victim_messages,
         gain_ci: gain.half_width,
         gain_n: gain.count,
-        jobs: count(&|trial| trial.cut.len()),
-        jobs_unfinished: count(&|trial| trial.unfinished_jobs()),
-        victims_p50_ratio: victims(Tail::p50).mean,
+        jobs: figures.count(|trial| trial.cut.len()),
+        jobs_unfinished: figures.count(|trial| trial.unfinished_jobs()),
+        victims_p50_ratio: figures.victims(Tail::p50).mean,
         victims_p99_ratio_ci: p99.half_width,
         victims_p99_ratio_n: p99.count,
         victims_p999_ratio_ci: p999.half_width,
         victims_p999_ratio_n: p999.count,
         short_flow_penalty_ci: penalty_p999.half_width,
         short_flow_penalty_n: penalty_p999.count,
-        short_flow_penalty_p99: penalty(Tail::p99).mean,
-        honest_goodput_ratio: over(&|trial| trial.honest_goodput_ratio()).mean,
-        victims_p50_vs_paced: paced(Tail::p50).mean,
+        short_flow_penalty_p99: figures.penalty(Tail::p99).mean,
+        honest_goodput_ratio: figures.over(|trial| trial.honest_goodput_ratio()).mean,
+        victims_p50_vs_paced: figures.paced(Tail::p50).mean,
         victims_p99_vs_paced: paced_p99.mean,
         victims_p99_vs_paced_ci: paced_p99.half_width,
         victims_p99_vs_paced_n: paced_p99.count,
         victims_p999_vs_paced: paced_p999.mean,
         victims_p999_vs_paced_n: paced_p999.count,
-        victims_p99: over(&|trial| of_victims(trial.attack)?.p99()).mean,
-        goodput_gbps: gbps(&|trial| Some(trial.attack.goodput)),
-        honest_gbps: gbps(&|trial| Some(trial.honest.goodput)),
-        paced_gbps: gbps(&|trial| Some(trial.paced?.goodput)),
-        victims_gbps: gbps(&|trial| Some(trial.attack.victims_goodput)),
-        victims_honest_gbps: gbps(&|trial| Some(trial.honest.victims_goodput)),
-        weight_share: over(&|trial| trial.attack.weight_share).mean,
-        pauses: number(&|trial| trial.attack.pauses),
-        drops: number(&|trial| trial.attack.drops),
-        plain_pauses: number(&|trial| trial.plain.pauses),
-        plain_drops: number(&|trial| trial.plain.drops),
+        victims_p99: figures.over(|trial| of_victims(trial.attack)?.p99()).mean,
+        goodput_gbps: figures.gbps(|trial| Some(trial.attack.goodput)),
+        honest_gbps: figures.gbps(|trial| Some(trial.honest.goodput)),
+        paced_gbps: figures.gbps(|trial| Some(trial.paced?.goodput)),
+        victims_gbps: figures.gbps(|trial| Some(trial.attack.victims_goodput)),
+        victims_honest_gbps: figures.gbps(|trial| Some(trial.honest.victims_goodput)),
+        weight_share: figures.over(|trial| trial.attack.weight_share).mean,
+        pauses: figures.number(|trial| trial.attack.pauses),
+        drops: figures.number(|trial| trial.attack.drops),
+        plain_pauses: figures.number(|trial| trial.plain.pauses),
+        plain_drops: figures.number(|trial| trial.plain.drops),
         notes: notes(trials, victim_messages, (gain, harm, p999)),
+    }
+}
+
+/// Figures of trials, each over all of them.
+struct Figures<'a> {
+    trials: &'a [Trial<'a>],
+    /// Those of the victims' messages that are compared.
+    of_victims: fn(&Measurement) -> Option<&Tail>,
+}
+
+impl<'a> Figures<'a> {
+    fn new(trials: &'a [Trial<'a>]) -> Self {
+        // Once for all runs: short messages of one and all messages of another say nothing about each other.
+        let mut runs = trials.iter().flat_map(Trial::compared);
+        let of_victims: fn(&Measurement) -> Option<&Tail> =
+            match runs.all(|run| run.short_victims.is_some()) {
+                true => |run| run.short_victims.as_ref(),
+                false => |run| run.victims.as_ref(),
+            };
+        Self { trials, of_victims }
+    }
+
+    fn over(&self, figure: impl Fn(&Trial<'_>) -> Option<f64>) -> Estimate {
+        Estimate::of(self.trials.iter().map(figure))
+    }
+
+    /// Slowdown of victims under attack over that in the honest run.
+    fn victims(&self, pick: Pick) -> Estimate {
+        let of = self.of_victims;
+        self.over(|trial| ratio(of(trial.attack), of(trial.honest), pick))
+    }
+
+    /// The same over that in the paced run.
+    fn paced(&self, pick: Pick) -> Estimate {
+        let of = self.of_victims;
+        self.over(|trial| ratio(of(trial.attack), of(trial.paced?), pick))
+    }
+
+    /// Slowdown of short messages without attack over that under scope `qp`.
+    fn penalty(&self, pick: Pick) -> Estimate {
+        let short: fn(&Measurement) -> Option<&Tail> = |run| run.short.as_ref();
+        self.over(|trial| ratio(short(trial.plain), short(trial.plain_qp), pick))
+    }
+
+    fn gbps(&self, pick: impl Fn(&Trial<'_>) -> Option<Rate>) -> Option<f64> {
+        self.over(|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
+    fn number(&self, pick: impl Fn(&Trial<'_>) -> u64) -> Option<f64> {
+        self.over(|trial| Some(pick(trial) as f64)).mean
+    }
+
+    fn count(&self, pick: impl Fn(&Trial<'_>) -> usize) -> usize {
+        self.trials.iter().map(pick).sum()
     }
 }
 

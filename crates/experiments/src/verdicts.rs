@@ -282,6 +282,13 @@ mod tests {
 
     use super::*;
 
+    const SUBJECT: Subject = Subject {
+        attack: "churn",
+        scope: "qp",
+        controller: "dcqcn",
+        rotates: true,
+    };
+
     #[test]
     fn a_figure_that_a_seed_lacks_is_left_out() {
         let of = |gbps: u64, messages: usize| Measurement {
@@ -301,14 +308,8 @@ mod tests {
             plain: &fine,
             plain_qp: &fine,
         };
-        let subject = Subject {
-            attack: "churn",
-            scope: "qp",
-            controller: "dcqcn",
-            rotates: true,
-        };
         let missing = |other: Trial<'_>| -> Vec<&str> {
-            let row = verdict(subject, &[full, other]);
+            let row = verdict(SUBJECT, &[full, other]);
             let cells = COLUMNS
                 .iter()
                 .filter(|(name, pick)| !name.ends_with("_ci") && pick(&row) == Cell::None);

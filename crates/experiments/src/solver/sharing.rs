@@ -49,20 +49,7 @@ pub(crate) fn run(settings: Settings, watch: &dyn Watch) -> Result<Outcome, Erro
             peak: &peaks,
         };
         let best = solve(&instance.host(alpha, 0.0), &mode, &Options::default())?;
-        let mut ways = vec![
-            Shared {
-                name: "timeshare",
-                rates: best.x.clone(),
-                wait: None,
-            },
-            framed(&best.x, &peaks)?,
-            equal(&peaks),
-        ];
-        if alpha < 1.0 {
-            ways.push(fixed(&instance, alpha)?);
-            ways.push(reserve(&instance, alpha)?);
-        }
-        for way in ways {
+        for way in ways(&instance, alpha, (&best.x, &peaks))? {
             let value = utility(&instance.table.weight, &way.rates, alpha);
             rows.push(
                 format!("{}-{name}", way.name),
@@ -92,6 +79,28 @@ pub(crate) fn run(settings: Settings, watch: &dyn Watch) -> Result<Outcome, Erro
         notes,
         ..Outcome::default()
     })
+}
+
+/// The ways of sharing; `best` are the rates that are optimal in the long run.
+fn ways(
+    instance: &Instance,
+    alpha: f64,
+    (best, peaks): (&[f64], &[f64]),
+) -> Result<Vec<Shared>, Error> {
+    let mut ways = vec![
+        Shared {
+            name: "timeshare",
+            rates: best.to_vec(),
+            wait: None,
+        },
+        framed(best, peaks)?,
+        equal(peaks),
+    ];
+    if alpha < 1.0 {
+        ways.push(fixed(instance, alpha)?);
+        ways.push(reserve(instance, alpha)?);
+    }
+    Ok(ways)
 }
 
 fn cells(way: &Shared, value: f64, bound: f64) -> Vec<Cell> {
