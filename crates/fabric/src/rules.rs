@@ -1,6 +1,6 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
-use fairlane_congestion::{PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
+use fairlane_congestion::{Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
 use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
@@ -60,27 +60,12 @@ impl Rules {
         };
         let congestion = &scenario.congestion;
         // Without control there is nothing to measure for.
-        let controlled = congestion.scope != Scope::None;
-        let params = match controlled {
-            true => congestion.params(),
-            false => Params::uncontrolled(),
-        };
-        let window = match controlled {
-            true => congestion.window_mode(),
-            false => WindowMode::None,
+        let (params, window) = match congestion.scope {
+            Scope::None => (Params::uncontrolled(), WindowMode::None),
+            _ => (congestion.params(), congestion.window_mode()),
         };
         let needs = params.algorithm().needs();
-        let telemetry = if needs.telemetry {
-            size(packet.telemetry)
-        } else {
-            0
-        };
-        let stamp = if needs.round_trip {
-            size(packet.time_stamp)
-        } else {
-            0
-        };
-        let measurement = telemetry + stamp;
+        let measurement = measurement(packet, needs);
         let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
@@ -118,21 +103,7 @@ impl Rules {
             paced: congestion.paced,
             window,
             params,
-            transport: fairlane_transport::Config {
-                service: service(scenario.transport.service),
-                mtu: packet.mtu,
-                ack_timeout: scenario.transport.ack_timeout,
-                retry_limit: scenario.transport.retry_limit,
-                nak_interval: scenario.transport.nak_interval,
-                ack_duplicates: scenario.transport.ack_duplicates,
-                ack_interval: scenario.transport.ack_interval,
-                selective_window: match scenario.transport.recovery {
-                    Recovery::GoBackN => 0,
-                    Recovery::SelectiveRepeat => scenario.transport.reorder_window,
-                },
-                direct_placement: scenario.transport.direct_placement,
-                ..fairlane_transport::Config::default()
-            },
+            transport: transport(scenario),
             response_feedback: needs.telemetry
                 || needs.round_trip
                 || (needs.marks && congestion.notification == Notification::Ack)
@@ -179,6 +150,40 @@ impl Rules {
     pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
+    }
+}
+
+/// Bytes that data packets and acknowledgements carry for the congestion control.
+fn measurement(packet: &Packet, needs: Needs) -> u16 {
+    let telemetry = if needs.telemetry {
+        packet.telemetry
+    } else {
+        Bytes::ZERO
+    };
+    let stamp = if needs.round_trip {
+        packet.time_stamp
+    } else {
+        Bytes::ZERO
+    };
+    (telemetry + stamp).get() as u16
+}
+
+fn transport(scenario: &Scenario) -> fairlane_transport::Config {
+    let transport = &scenario.transport;
+    fairlane_transport::Config {
+        service: service(transport.service),
+        mtu: scenario.packet.mtu,
+        ack_timeout: transport.ack_timeout,
+        retry_limit: transport.retry_limit,
+        nak_interval: transport.nak_interval,
+        ack_duplicates: transport.ack_duplicates,
+        ack_interval: transport.ack_interval,
+        selective_window: match transport.recovery {
+            Recovery::GoBackN => 0,
+            Recovery::SelectiveRepeat => transport.reorder_window,
+        },
+        direct_placement: transport.direct_placement,
+        ..fairlane_transport::Config::default()
     }
 }
 

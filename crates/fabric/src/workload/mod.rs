@@ -77,57 +77,8 @@ pub(crate) fn number_of(
 
 fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> Result<(), Error> {
     match workload {
-        Workload::Poisson {
-            load,
-            start,
-            duration,
-            sources,
-            destinations,
-            class,
-            ..
-        } => {
-            let sizes = context.sizes()?;
-            let (start, duration, class) = (*start, *duration, context.class(*class)?);
-            let sources = context.members(sources, "sources")?;
-            let destinations = context.members(destinations, "destinations")?;
-            let poisson = Poisson {
-                sizes,
-                load: *load,
-                start,
-                duration,
-                sources,
-                destinations,
-                class,
-            };
-            poisson.generate(context, messages)
-        }
-        Workload::Incast {
-            degree,
-            size,
-            receiver,
-            start,
-            period,
-            rounds,
-            jitter,
-            hosts,
-            class,
-            ..
-        } => {
-            let incast = Incast {
-                degree: *degree,
-                size: context.size(*size)?,
-                receiver: receiver
-                    .map(|node| context.host(node, "receiver"))
-                    .transpose()?,
-                start: *start,
-                period: *period,
-                rounds: *rounds,
-                jitter: *jitter,
-                hosts: context.members(hosts, "hosts")?,
-                class: context.class(*class)?,
-            };
-            incast.generate(context, messages)
-        }
+        Workload::Poisson { .. } => add_poisson(context, workload, messages),
+        Workload::Incast { .. } => add_incast(context, workload, messages),
         Workload::Permutation {
             size,
             start,
@@ -181,4 +132,69 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
             flows::flows(context, context.flows().unwrap_or(flow), messages)
         }
     }
+}
+
+fn add_poisson(
+    context: &Context<'_>,
+    workload: &Workload,
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let Workload::Poisson {
+        load,
+        start,
+        duration,
+        sources,
+        destinations,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let poisson = Poisson {
+        sizes: context.sizes()?,
+        load: *load,
+        start: *start,
+        duration: *duration,
+        class: context.class(*class)?,
+        sources: context.members(sources, "sources")?,
+        destinations: context.members(destinations, "destinations")?,
+    };
+    poisson.generate(context, messages)
+}
+
+fn add_incast(
+    context: &Context<'_>,
+    workload: &Workload,
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let Workload::Incast {
+        degree,
+        size,
+        receiver,
+        start,
+        period,
+        rounds,
+        jitter,
+        hosts,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let incast = Incast {
+        degree: *degree,
+        size: context.size(*size)?,
+        receiver: receiver
+            .map(|node| context.host(node, "receiver"))
+            .transpose()?,
+        start: *start,
+        period: *period,
+        rounds: *rounds,
+        jitter: *jitter,
+        hosts: context.members(hosts, "hosts")?,
+        class: context.class(*class)?,
+    };
+    incast.generate(context, messages)
 }
