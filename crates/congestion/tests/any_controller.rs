@@ -54,9 +54,8 @@ fn environment() -> impl Strategy<Value = Environment> {
     })
 }
 
-/// Every algorithm with parameters that a scenario may state.
-fn params() -> impl Strategy<Value = Params> {
-    let dcqcn = (
+fn dcqcn_params() -> impl Strategy<Value = dcqcn::Config> {
+    (
         0.0..=1.0,
         1u64..200,
         1u64..200,
@@ -76,7 +75,11 @@ fn params() -> impl Strategy<Value = Params> {
                     ..dcqcn::Config::default()
                 }
             },
-        );
+        )
+}
+
+/// Every algorithm with parameters that a scenario may state.
+fn params() -> impl Strategy<Value = Params> {
     let hpcc = (0.01..=1.0, 0u32..6, any::<bool>()).prop_map(|(eta, max_stage, fast_react)| {
         hpcc::Config {
             target_utilization: eta,
@@ -119,7 +122,7 @@ fn params() -> impl Strategy<Value = Params> {
     });
     prop_oneof![
         prop::sample::select(Algorithm::ALL.to_vec()).prop_map(Params::new),
-        dcqcn.prop_map(Params::from),
+        dcqcn_params().prop_map(Params::from),
         hpcc.prop_map(Params::from),
         timely.prop_map(Params::from),
         dctcp.prop_map(Params::from),

@@ -198,7 +198,7 @@ fn refused(nodes: u32, switches: &[u32], pairs: &[(u32, u32)]) -> TopologyError 
 fn unsound_links_are_refused_by_name() {
     use TopologyError as E;
     let n = NodeId::new;
-    let cases = [
+    refused_as(&[
         (
             refused(3, &[2], &[(0, 2), (1, 3)]),
             E::UnknownNode {
@@ -236,6 +236,14 @@ fn unsound_links_are_refused_by_name() {
                 links: 2,
             },
         ),
+    ]);
+}
+
+#[test]
+fn unsound_nodes_are_refused_by_name() {
+    use TopologyError as E;
+    let n = NodeId::new;
+    refused_as(&[
         (refused(2, &[0, 1], &[(0, 1)]), E::NoHosts),
         (refused(0, &[], &[]), E::NoHosts),
         (
@@ -267,7 +275,10 @@ fn unsound_links_are_refused_by_name() {
                 to: n(2),
             },
         ),
-    ];
+    ]);
+}
+
+fn refused_as(cases: &[(TopologyError, TopologyError)]) {
     for (refused, expected) in cases {
         assert_eq!(refused, expected);
         assert!(refused.to_string().contains("\nhint: "), "{refused}");

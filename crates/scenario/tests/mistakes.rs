@@ -232,6 +232,14 @@ fn values_out_of_range() {
         &["`transport.ack_timeout`", "is 0"],
     );
     refused(
+        "[faults]\nloss_rate = 1.0",
+        &["`faults.loss_rate`", "below 1"],
+    );
+}
+
+#[test]
+fn parameters_of_algorithms_out_of_range() {
+    refused(
         "[congestion.dcqcn]\ngain = -0.1",
         &["`congestion.dcqcn.gain`", "-0.1"],
     );
@@ -285,10 +293,6 @@ fn values_out_of_range() {
     refused(
         "[congestion.fixed]\nrate = \"0bps\"",
         &["`congestion.fixed.rate`", "is 0bps"],
-    );
-    refused(
-        "[faults]\nloss_rate = 1.0",
-        &["`faults.loss_rate`", "below 1"],
     );
     refused(
         "[congestion]\nalgorithm = \"hpcc\"\nwindow = \"none\"",
@@ -535,7 +539,7 @@ fn profile_hpcc_ns3_has_limits_of_its_own() {
 }
 
 #[test]
-fn workloads_of_senseless_numbers() {
+fn arrivals_of_senseless_numbers() {
     let poisson = |load: &str, more: &str| {
         format!(
             "[[workload]]\nkind = \"poisson\"\nsizes = \"rpc\"\nload = {load}\nduration = \"1ms\"\n{more}"
@@ -575,6 +579,10 @@ fn workloads_of_senseless_numbers() {
         &poisson("0.5", "").replace("\"rpc\"", "\"hadop\""),
         &["did you mean \"hadoop\"?"],
     );
+}
+
+#[test]
+fn incasts_and_collectives_of_senseless_numbers() {
     let incast = |more: &str| format!("[[workload]]\nkind = \"incast\"\n{more}");
     refused_star(
         &incast("degree = 0\nsize = 1"),

@@ -172,8 +172,8 @@ fn services_have_only_some_verbs() {
 }
 
 #[test]
-fn mistakes_in_clients() {
-    for (from, to, parts) in [
+fn mistakes_in_ends_and_sizes() {
+    refuses_each(&[
         (
             "servers = \"1-3\"",
             "servers = \"0-3\"",
@@ -204,6 +204,12 @@ fn mistakes_in_clients() {
             "sizes = \"nothing\"",
             ["`workload[0].sizes`", "storage, rpc"],
         ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_counts() {
+    refuses_each(&[
         (
             "count = 5",
             "count = 0",
@@ -239,8 +245,13 @@ fn mistakes_in_clients() {
             "count = 5\nverb = \"fetch-add\"",
             ["`workload[0].size`", "8 B"],
         ),
-    ] {
-        refused(&clients_with(from, to), &parts);
+    ]);
+}
+
+/// What is written in place of what, and parts of the message that this gives.
+fn refuses_each(cases: &[(&str, &str, [&str; 2])]) {
+    for (from, to, parts) in cases {
+        refused(&clients_with(from, to), parts);
     }
 }
 
