@@ -302,9 +302,13 @@ macro_rules! define {
                 }
             }
 
-            /// Fires the deadlines that have come up.
+            /// Fires the deadlines of a controller until `now`, in order and each at its own time, as
+            /// timers would have done.
+            ///
+            /// Nothing fires them in between: timers are evaluated lazily, so that whoever sends under a
+            /// controller or hears something for it advances it first.
             #[inline]
-            pub(crate) fn catch_up(&mut self, at: usize, now: Time) {
+            pub(crate) fn advance(&mut self, at: usize, now: Time) {
                 match self {
                     $(Self::$variant(all, _) => {
                         let one = &mut all[at];

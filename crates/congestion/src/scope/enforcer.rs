@@ -88,7 +88,8 @@ pub struct Sent {
 ///
 /// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
 /// one, asks [whose turn it is](Self::next) when the transmitter is free, and passes on what comes back.
-/// There are no timers: those of controllers are caught up with when a pair is looked at.
+/// There are no timers: those of controllers are evaluated lazily, when a packet goes or
+/// feedback comes.
 #[derive(Clone, Debug)]
 pub struct Enforcer {
     setting: Arc<Setting>,

@@ -20,7 +20,7 @@ impl Enforcer {
         lane.delivered += delivered;
         let (pair, tenant_of) = (lane.pair, lane.tenant);
         let own = self.controller(pair);
-        self.controllers.catch_up(own, now);
+        self.controllers.advance(own, now);
         let earlier = ack
             .telemetry
             .and_then(|reading| self.histories[tenant_of as usize].follow(reading));
@@ -113,7 +113,7 @@ impl Enforcer {
             return;
         }
         let pool = self.second(lane.tenant as usize);
-        self.controllers.catch_up(pool, now);
+        self.controllers.advance(pool, now);
         self.controllers.on_cnp(pool, now);
     }
 
@@ -127,7 +127,7 @@ impl Enforcer {
     ) {
         let Lane { pair, tenant, .. } = self.lanes.all[at as usize];
         let tenant = tenant as usize;
-        self.controllers.catch_up(tenant, now);
+        self.controllers.advance(tenant, now);
         if self.pairs[pair as usize].heard < self.horizon() {
             let surplus = self.surplus(pair, tenant);
             let state = &mut self.tenants[tenant];
@@ -235,10 +235,10 @@ impl Enforcer {
         let at = self.members.all[id.0 as usize].lane;
         let Lane { pair, tenant, .. } = self.lanes.all[at as usize];
         let own = self.controller(pair);
-        self.controllers.catch_up(own, now);
+        self.controllers.advance(own, now);
         self.controllers.on_cnp(own, now);
         if self.setting.scope == Scope::Tenant && self.pairs[pair as usize].heard < self.horizon() {
-            self.controllers.catch_up(tenant as usize, now);
+            self.controllers.advance(tenant as usize, now);
             self.controllers.on_cnp(tenant as usize, now);
             self.tenants[tenant as usize].note_mark(now);
         }
@@ -252,7 +252,7 @@ impl Enforcer {
     pub fn on_loss(&mut self, now: Time, id: SenderId, loss: Loss) {
         let at = self.members.all[id.0 as usize].lane;
         let own = self.controller(self.lanes.all[at as usize].pair);
-        self.controllers.catch_up(own, now);
+        self.controllers.advance(own, now);
         self.controllers.on_loss(own, now, loss);
         self.schedule(now, at);
     }

@@ -17,10 +17,10 @@ impl Enforcer {
         let Lane { tenant, pair, .. } = self.lanes.all[at as usize];
         let index = tenant as usize;
         let controller = self.controller(pair);
-        self.controllers.catch_up(controller, now);
-        self.controllers.catch_up(index, now);
+        self.controllers.advance(controller, now);
+        self.controllers.advance(index, now);
         let second = self.second(index);
-        self.controllers.catch_up(second, now);
+        self.controllers.advance(second, now);
         self.rescale(now, at);
         let owes = self.is_in_debt(now, at);
         let paid = place == Place::Early && !owes && self.pay(now, index, size);

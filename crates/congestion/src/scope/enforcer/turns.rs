@@ -104,7 +104,7 @@ impl Enforcer {
                 return lane.first().map(SenderId);
             }
             let own = self.controller(lane.pair);
-            self.controllers.catch_up(own, now);
+            self.controllers.advance(own, now);
             self.schedule(now, at);
         }
         None
