@@ -208,6 +208,54 @@ fn a_controller_is_one_file_and_one_line() {
     assert_none(&complaints);
 }
 
+/// What an algorithm may say: the items of the contract's trait.
+fn contract() -> Vec<String> {
+    let text = read("crates/congestion/src/contract.rs");
+    let body = text.split("pub trait CongestionControl").nth(1);
+    let body = body.and_then(|rest| rest.split("\n}\n").next());
+    let item = |line: &str| {
+        let rest = line.strip_prefix("    ")?;
+        let mut kinds = ["fn ", "const ", "type "].into_iter();
+        let rest = kinds.find_map(|kind| rest.strip_prefix(kind))?;
+        let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        name.into_iter().next().map(str::to_owned)
+    };
+    let found: Vec<_> = body.unwrap_or_default().lines().filter_map(item).collect();
+    assert!(found.len() >= 19, "found only {found:?}");
+    found
+}
+
+#[test]
+fn the_tutorial_of_controllers_tells_the_whole_contract() {
+    let page = read("docs/adding-a-controller.md");
+    let section = page
+        .split("\n## ")
+        .find(|it| it.starts_with("The contract"));
+    let section = section.expect("the page has a section \"The contract\"");
+    let missing = contract()
+        .into_iter()
+        .filter(|name| !section.contains(&format!("`{name}`")));
+    let mut complaints: Vec<String> = missing
+        .map(|name| format!("docs/adding-a-controller.md: the contract has `{name}`, too"))
+        .collect();
+    let list = read("crates/congestion/src/algorithm.rs");
+    let size = list.split("size_of::<Controller>() <= ").nth(1);
+    let size = size.and_then(|rest| rest.split(')').next());
+    let size = size.expect("algorithm.rs asserts the size of a controller");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let sizes = words
+        .windows(2)
+        .filter(|pair| pair[1].trim_end_matches([',', '.']) == "bytes")
+        .filter(|pair| pair[0].parse::<u64>().is_ok());
+    let sizes: Vec<&str> = sizes.map(|pair| pair[0]).collect();
+    if sizes != [size] {
+        complaints.push(format!(
+            "docs/adding-a-controller.md: a controller has {size} bytes, not {sizes:?}"
+        ));
+    }
+    assert_none(&complaints);
+}
+
 #[test]
 fn pages_that_readers_expect_exist() {
     assert!(read("CHANGELOG.md").contains("\n## Unreleased\n"));
