@@ -7,10 +7,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{assert_none, output, read, root};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 
 /// Most lines of a file without its trailing tests.
 const MOST_LINES: usize = 800;
+
+/// Most lines of a function, from `fn` to its last brace.
+const MOST_LINES_OF_A_FUNCTION: usize = 70;
+
+/// Functions that are longer: by file and name. None is to be added.
+const LONGER: [(&str, &str); 1] = [("crates/fabric/src/simulation.rs", "build_world")];
 
 /// Code that has the limit.
 const CODE: [&str; 6] = ["rs", "js", "css", "html", "py", "toml"];
@@ -96,6 +103,128 @@ fn files_are_short() {
     );
     let tested = "code\n\n#[cfg(test)]\nmod tests {\n}\n";
     assert_eq!((lines("a.rs", tested), lines("a.js", tested)), (1, 5));
+}
+
+/// A function in Rust code.
+#[derive(Debug, PartialEq)]
+struct Function {
+    name: String,
+    /// The line of `fn`, counted from 1.
+    line: usize,
+    /// Lines from there to the last brace.
+    lines: usize,
+}
+
+/// Functions with a body, in order; those in functions, macros and their calls too.
+fn functions(code: TokenStream) -> Vec<Function> {
+    let tokens: Vec<TokenTree> = code.into_iter().collect();
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => found.extend(functions(group.stream())),
+            TokenTree::Ident(word) if word == "fn" => found.extend(function(&tokens[at..])),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The function that tokens begin with, unless it is a type or has no body.
+fn function(tokens: &[TokenTree]) -> Option<Function> {
+    // A macro may have `$name`.
+    let is_sigil =
+        |token: &&TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '$');
+    let mut words = tokens.iter().filter(|token| !is_sigil(token));
+    let (TokenTree::Ident(start), TokenTree::Ident(name)) = (words.next()?, words.next()?) else {
+        return None;
+    };
+    let line = start.span().start().line;
+    let body = body(tokens)?;
+    Some(Function {
+        name: name.to_string(),
+        line,
+        lines: body.span_close().end().line + 1 - line,
+    })
+}
+
+/// The first braces of a function that aren't an argument of a type, as in `Array<{ N + 1 }>`.
+fn body(tokens: &[TokenTree]) -> Option<&Group> {
+    let is = |token: Option<&TokenTree>, marks: &[char]| matches!(token, Some(TokenTree::Punct(mark)) if marks.contains(&mark.as_char()));
+    let header = tokens.iter().take_while(|token| !is(Some(token), &[';']));
+    header.enumerate().find_map(|(at, token)| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+            (!is(tokens.get(at + 1), &['>', ','])).then_some(group)
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn functions_are_short() {
+    let mut complaints = Vec::new();
+    let mut longer = Vec::new();
+    let is_rust = |name: &str| extension(name) == "rs" && !is_foreign(name);
+    let mut count = 0;
+    for (file, text) in files().iter().filter(|(name, _)| is_rust(name)) {
+        let code = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        for Function { name, line, lines } in functions(code) {
+            count += 1;
+            if lines <= MOST_LINES_OF_A_FUNCTION {
+                continue;
+            }
+            if LONGER.contains(&(file.as_str(), name.as_str())) {
+                longer.push((file.clone(), name));
+                continue;
+            }
+            complaints.push(format!(
+                "{file}:{line}: `{name}` has {lines} lines, at most {MOST_LINES_OF_A_FUNCTION}: \
+                 give its parts names"
+            ));
+        }
+    }
+    assert!(count > 3000, "found only {count} functions");
+    for (file, name) in LONGER {
+        if !longer.contains(&(file.to_owned(), name.to_owned())) {
+            complaints.push(format!(
+                "{file}: `{name}` is short now: strike it from LONGER"
+            ));
+        }
+    }
+    assert_none(&complaints);
+}
+
+#[test]
+fn functions_are_found_wherever_they_are() {
+    let code = r##"
+        /// fn in_a_comment() {}
+        const TEXT: &str = "fn in_text() { \n }";
+        const RAW: &str = r#" fn "in_raw_text"() {} "#;
+        trait Short { fn without_body(&self) -> fn(u32); fn with_body(&self) {} }
+        macro_rules! define { ($name:ident) => { fn $name() {
+        } } }
+        pub(crate) const fn outer<const N: usize>(
+            array: Array<{ N + 1 }>, callback: fn(u32) -> bool,
+        ) -> Array<{ N }>
+        where
+            Array<{ N }>: Sized,
+        {
+            fn inner() {}
+        }
+    "##;
+    let found = functions(code.parse().expect("tokens"));
+    let found: Vec<_> = found
+        .iter()
+        .map(|it| (it.name.as_str(), it.line, it.lines))
+        .collect();
+    let expected = [
+        ("with_body", 5, 1),
+        ("name", 6, 2),
+        ("outer", 8, 8),
+        ("inner", 14, 1),
+    ];
+    assert_eq!(found, expected);
 }
 
 /// Each line of the repository that contains one of `words`.
