@@ -7,6 +7,8 @@
     reason = "each test file uses a part of it"
 )]
 
+pub mod random;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;

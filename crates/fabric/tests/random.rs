@@ -1,0 +1,99 @@
+//! Random scenarios: whatever is combined is accepted, ends, keeps the books and runs the same twice.
+
+mod common;
+
+use common::random::scenario;
+use common::{loaded, run_for};
+use fairlane_congestion::{Algorithm, Scope};
+use fairlane_fabric::Results;
+use fairlane_fabric::metrics::check;
+use fairlane_scenario::{AckPause, Loaded, Scenario};
+
+/// Scenarios that are run.
+const SCENARIOS: u64 = 60;
+
+/// The longest have a tenth of it; a run that needs more doesn't end.
+const MOST_EVENTS: u64 = 5_000_000;
+
+/// Whether nobody ignores pauses: neither watchdogs nor acknowledgements that share a class with data.
+fn is_lossless(scenario: &Scenario) -> bool {
+    let pfc = &scenario.switch.pfc;
+    let obeyed =
+        scenario.nic.ack_pause == AckPause::OwnClass || scenario.transport.ack_control_class;
+    pfc.enabled && pfc.watchdog.is_none() && obeyed
+}
+
+/// Runs a scenario and checks what must hold of its results.
+fn judged(case: &Loaded, seed: u64) -> Results {
+    let results = run_for(case, MOST_EVENTS);
+    let faults = check(&results, is_lossless(&case.scenario));
+    assert!(faults.is_empty(), "seed {seed}: {faults:?}");
+    let events = results.totals.events;
+    assert!(events < MOST_EVENTS, "seed {seed} doesn't end");
+    results
+}
+
+#[test]
+fn random_scenarios_keep_the_books_and_run_the_same_twice() {
+    let mut events = 0;
+    for seed in 0..SCENARIOS {
+        let case = loaded(&scenario(seed), &[]);
+        let (first, second) = (judged(&case, seed), judged(&case, seed));
+        assert!(
+            format!("{first:?}") == format!("{second:?}"),
+            "seed {seed}: two runs differ"
+        );
+        events += first.totals.events;
+    }
+    assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_leave_nothing_out() {
+    let texts: Vec<String> = (0..300).map(scenario).collect();
+    for (seed, text) in texts.iter().enumerate() {
+        assert_eq!(*text, scenario(seed as u64));
+        loaded(text, &[]);
+    }
+    let lists = [
+        "kind = dumbbell star leaf-spine mesh fat-tree",
+        "kind = poisson incast permutation all-to-all ring-all-reduce key-value flows",
+        "verb = write send read fetch-add compare-swap",
+        "policy = raw share drum justitia",
+        "service = rc uc ud",
+        "notification = cnp",
+        "window = none fixed scaled",
+        "recovery = selective-repeat",
+        "arbitration = fifo ingress",
+        "ack_pause = own-class class3 never",
+    ];
+    let named = lists.iter().flat_map(|list| {
+        let (key, values) = list.split_once(" = ").unwrap_or_default();
+        values
+            .split(' ')
+            .map(move |value| format!("{key} = \"{value}\""))
+    });
+    let algorithms = Algorithm::ALL.map(|algorithm| format!("algorithm = \"{algorithm}\""));
+    let scopes = Scope::ALL.map(|scope| format!("scope = \"{scope}\""));
+    let others = [
+        "\nstop = ",
+        "capture = [\"host:",
+        "[[tenant]]",
+        "guarantee",
+        "[[faults.link]]",
+        "[[faults.pause]]",
+        "\nup = ",
+        "\nperiod = ",
+        "\nwatchdog = ",
+        "[nic.costs]",
+        "subflows = 3",
+        "direct_placement = true",
+        "loss_rate = 0.02",
+        "tenant_feedback = true",
+        "enabled = false",
+    ];
+    let words = named.chain(algorithms).chain(scopes);
+    for word in words.chain(others.map(str::to_owned)) {
+        assert!(texts.iter().any(|text| text.contains(&word)), "{word}");
+    }
+}
