@@ -12,6 +12,8 @@
 //! +-+-------------+-----------------------------------------------+
 //! S solicited event  M migration  F FECN  B BECN  A acknowledgement requested
 //! K Fairlane: the sender keeps packets that arrive out of order
+//!
+//! An opcode for manufacturers says that a header of traffic management follows the extension headers.
 //! ```
 
 use core::fmt;
@@ -19,8 +21,8 @@ use core::fmt;
 use fairlane_units::{Psn, QpNumber, TenantId};
 
 use crate::bytes::{fits, read_u16, read_u24, room, take, write_u16, write_u24};
-use crate::error::{Error, Field};
-use crate::opcode::Opcode;
+use crate::error::{Error, Field, Reason};
+use crate::opcode::{Opcode, TrafficKind};
 
 mod field {
     use core::ops::Range;
@@ -48,6 +50,9 @@ const ACK_REQUEST: u8 = 0x80;
 pub struct Bth {
     /// What the packet does, and which headers follow.
     pub opcode: Opcode,
+    /// Whether a header of traffic management follows the extension headers, which makes the code that of a
+    /// manufacturer. RC alone has it, and READ feedback always.
+    pub traffic: bool,
     /// Whether the receiver of the message is to be woken.
     pub solicited: bool,
     /// State of automatic path migration; `true` means migrated.
@@ -81,10 +86,12 @@ impl Bth {
     /// The partition that every port is a full member of (IBTA 10.9).
     pub const DEFAULT_PARTITION: TenantId = TenantId::new(0xffff);
 
-    /// A header in the default partition with no flag set and no pad bytes.
+    /// A header in the default partition with no flag set and no pad bytes, and with a header of traffic
+    /// management only if the opcode must have one.
     pub const fn new(opcode: Opcode, destination: QpNumber, psn: Psn) -> Self {
         Self {
             opcode,
+            traffic: matches!(opcode, Opcode::RcReadFeedback),
             solicited: false,
             migration: false,
             pad_count: 0,
@@ -106,10 +113,12 @@ impl Bth {
     #[inline]
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         let (bytes, rest) = take::<{ Self::LENGTH }>(bytes, Field::Bth)?;
+        let (opcode, traffic) = of_code(bytes[field::OPCODE])?;
         let flags = bytes[field::FLAGS];
         let congestion = bytes[field::CONGESTION];
         let header = Self {
-            opcode: Opcode::try_from(bytes[field::OPCODE])?,
+            opcode,
+            traffic,
             solicited: flags & SOLICITED != 0,
             migration: flags & MIGRATION != 0,
             pad_count: flags >> PAD_SHIFT & 0b11,
@@ -128,16 +137,18 @@ impl Bth {
     /// Writes the header to the front of `buffer` and returns the room behind it.
     ///
     /// # Errors
-    /// If the buffer is too small or a value has more bits than its field.
+    /// If the buffer is too small, a value has more bits than its field, or the opcode can't have a header of
+    /// traffic management or must have one.
     #[inline]
     pub fn emit<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a mut [u8], Error> {
         let (bytes, rest) = room::<{ Self::LENGTH }>(buffer, Field::Bth)?;
+        let code = self.code()?;
         fits(Field::PadCount, self.pad_count.into(), 2)?;
         fits(Field::Version, self.version.into(), 4)?;
         fits(Field::PartitionKey, self.partition_key.get(), 16)?;
         fits(Field::Destination, self.destination.get(), 24)?;
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-        bytes[field::OPCODE] = self.opcode.code();
+        bytes[field::OPCODE] = code;
         bytes[field::FLAGS] = flag(self.solicited, SOLICITED)
             | flag(self.migration, MIGRATION)
             | self.pad_count << PAD_SHIFT
@@ -149,6 +160,39 @@ impl Bth {
         bytes[field::ACK_REQUEST] = flag(self.ack_request, ACK_REQUEST);
         write_u24(bytes, field::PSN, self.psn.get());
         Ok(rest)
+    }
+
+    /// Which header of traffic management follows the extension headers.
+    #[inline]
+    pub(crate) const fn traffic_kind(&self) -> TrafficKind {
+        if self.traffic {
+            self.opcode.traffic()
+        } else {
+            TrafficKind::None
+        }
+    }
+
+    /// The first byte.
+    #[inline]
+    fn code(&self) -> Result<u8, Error> {
+        let code = match self.opcode {
+            Opcode::RcReadFeedback if !self.traffic => None,
+            opcode if self.traffic => opcode.code_with_traffic(),
+            opcode => Some(opcode.code()),
+        };
+        code.ok_or_else(|| {
+            let found = self.opcode.code().into();
+            Error::new(Field::Traffic, Reason::Inconsistent, found)
+        })
+    }
+}
+
+/// The opcode with this code, and whether a header of traffic management follows.
+#[inline]
+fn of_code(code: u8) -> Result<(Opcode, bool), Error> {
+    match Opcode::from_code_with_traffic(code) {
+        Some(opcode) => Ok((opcode, true)),
+        None => Opcode::try_from(code).map(|opcode| (opcode, false)),
     }
 }
 
@@ -163,6 +207,7 @@ impl fmt::Display for Bth {
             self.partition_key.get()
         )?;
         let flags = [
+            (self.traffic, " traffic"),
             (self.solicited, " solicited"),
             (self.migration, " migrated"),
             (self.fecn, " fecn"),
@@ -183,8 +228,6 @@ impl fmt::Display for Bth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Reason;
-
     const BYTES: [u8; Bth::LENGTH] = [
         0x0a, 0xf0, 0x12, 0x34, 0xc1, 0xab, 0xcd, 0xef, 0x80, 0x01, 0x02, 0x03,
     ];
@@ -192,6 +235,7 @@ mod tests {
     fn header() -> Bth {
         Bth {
             opcode: Opcode::RcWriteOnly,
+            traffic: false,
             solicited: true,
             migration: true,
             pad_count: 3,
@@ -220,6 +264,43 @@ mod tests {
         bytes[4] |= 0x3e;
         bytes[8] |= 0x7f;
         assert_eq!(Bth::parse(&bytes), Ok((header(), &[][..])));
+    }
+
+    #[test]
+    fn a_traffic_header_makes_the_code_that_of_a_manufacturer() {
+        let mut bytes = BYTES;
+        bytes[0] = 0xca;
+        let header = Bth {
+            traffic: true,
+            ..header()
+        };
+        assert_eq!(Bth::parse(&bytes), Ok((header, &[][..])));
+        let mut buffer = [0; Bth::LENGTH];
+        assert!(header.emit(&mut buffer).is_ok());
+        assert_eq!(buffer, bytes);
+        for code in [0xcc, 0xd8, 0xe0, 0xff] {
+            bytes[0] = code;
+            let error = Bth::parse(&bytes).expect_err("nobody's");
+            assert_eq!((error.field, error.found), (Field::Opcode, code.into()));
+        }
+    }
+
+    #[test]
+    fn opcodes_that_contradict_the_traffic_header_are_refused() {
+        for (opcode, traffic) in [
+            (Opcode::RcReadRequest, true),
+            (Opcode::UcSendOnly, true),
+            (Opcode::Cnp, true),
+            (Opcode::RcReadFeedback, false),
+        ] {
+            let base = Bth::new(opcode, QpNumber::new(1), Psn::new(1));
+            let error = Bth { traffic, ..base }.emit(&mut [0; 12]).map(|_| ());
+            let error = error.expect_err("it contradicts");
+            assert_eq!(
+                (error.field, error.reason),
+                (Field::Traffic, Reason::Inconsistent)
+            );
+        }
     }
 
     #[test]

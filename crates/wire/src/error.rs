@@ -181,6 +181,24 @@ countable! {
         SourceQp: "DETH source QP",
         /// The reserved bytes of a CNP.
         Cnp: "CNP",
+        /// The header of traffic management as a whole.
+        Traffic: "traffic header",
+        /// The traffic extended transport header.
+        Teth: "TETH",
+        /// The feedback extended transport header.
+        Feth: "FETH",
+        /// A time stamp in one of them.
+        TimeStamp: "time stamp",
+        /// The telemetry in one of them.
+        Telemetry: "telemetry",
+        /// The room that it states.
+        TelemetryRoom: "telemetry room",
+        /// A record of telemetry.
+        Hop: "telemetry record",
+        /// The bytes that its port has sent.
+        HopSent: "telemetry bytes sent",
+        /// The rate of its port.
+        HopRate: "telemetry rate",
         /// The payload, pad bytes included.
         Payload: "payload",
         /// The invariant CRC.
@@ -216,9 +234,16 @@ impl Field {
             Self::Destination | Self::SourceQp | Self::Msn => "24 bits",
             Self::Extension => "those of the opcode",
             Self::Reth | Self::Cnp => "16 bytes",
-            Self::Aeth | Self::ImmDt | Self::Ieth => "4 bytes",
+            Self::Aeth | Self::ImmDt | Self::Ieth | Self::TimeStamp => "4 bytes",
             Self::Syndrome => "ACK, RNR NAK, or NAK with a code of 0 to 4",
             Self::AtomicEth => "28 bytes",
+            Self::Traffic => "a TETH with data of RC, a FETH with its replies and READ feedback",
+            Self::Teth | Self::Feth => "4 bytes, and what their flags ask for",
+            Self::Telemetry => "4 bytes, and 20 for each hop",
+            Self::TelemetryRoom => "0 to 9 hops",
+            Self::Hop => "20 bytes",
+            Self::HopSent => "40 bits",
+            Self::HopRate => "24 bits, in Mb/s",
             Self::Payload => "whole words, and none if the opcode has none",
             Self::Icrc => "4 bytes, the CRC of A17",
         }

@@ -19,6 +19,7 @@ use crate::icrc::{Icrc, IcrcDigest};
 use crate::ipv4::Ipv4;
 use crate::ipv6::{Ipv6, NextHeader};
 use crate::packet::Packet;
+use crate::traffic::Traffic;
 use crate::udp::Udp;
 
 /// The IP header of a packet, of either version.
@@ -199,14 +200,26 @@ impl<'a> Datagram<'a> {
     /// If a value doesn't fit its field, or fields contradict each other.
     #[inline]
     pub fn icrc(&self) -> Result<Icrc, Error> {
+        const USUAL: usize = Datagram::MAX_HEADER_LENGTH;
+        const LONGEST: usize = USUAL + Traffic::MAX_LENGTH;
         self.packet.check()?;
-        let mut headers = [0; Self::MAX_HEADER_LENGTH];
-        let rest = self.packet.headers.emit(self.emit_lower(&mut headers)?)?;
-        let length = Self::MAX_HEADER_LENGTH - rest.len();
-        let mut digest = IcrcDigest::new(&headers[..length])?;
+        let mut digest = match self.packet.traffic {
+            Traffic::None => self.digest::<USUAL>()?,
+            _ => self.digest::<LONGEST>()?,
+        };
         digest.update(self.packet.payload);
         digest.update(self.packet.pad());
         Ok(digest.finish())
+    }
+
+    /// The ICRC of all headers in the making, which fit in so many bytes.
+    #[inline]
+    fn digest<const ROOM: usize>(&self) -> Result<IcrcDigest, Error> {
+        let mut headers = [0; ROOM];
+        let rest = self.packet.headers.emit(self.emit_lower(&mut headers)?)?;
+        let rest = self.packet.traffic.emit(rest)?;
+        let length = ROOM - rest.len();
+        IcrcDigest::new(&headers[..length])
     }
 
     /// Writes the IP and UDP header and returns the room behind them.

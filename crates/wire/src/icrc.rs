@@ -9,14 +9,17 @@
 //!
 //! The CRC is Ethernet's, its least significant byte sent first. Ones stand for: type of service, time
 //! to live and header checksum of IPv4; traffic class, flow label and hop limit of IPv6; the UDP checksum;
-//! FECN, BECN and the six reserved bits of the BTH.
+//! FECN, BECN and the six reserved bits of the BTH; and what switches add to a TETH.
 
 use core::fmt;
+use core::ops::Range;
 
 use crate::bth::Bth;
 use crate::error::{Error, Field, Reason};
 use crate::ipv4::Ipv4;
 use crate::ipv6::{Ipv6, NextHeader};
+use crate::telemetry::Telemetry;
+use crate::traffic;
 use crate::udp::Udp;
 
 /// Bytes that change on the way, by their place in their header.
@@ -175,10 +178,11 @@ pub struct IcrcDigest {
 }
 
 impl IcrcDigest {
-    /// Begins with the IP header, everything up to the end of the BTH, and what follows it in `bytes`.
+    /// Begins with the IP header, everything up to the end of the BTH, and what follows it in `bytes`: of a
+    /// packet that has a TETH at least that.
     ///
     /// # Errors
-    /// If the bytes end before the BTH does, or don't begin with an IP header that RoCEv2 has. Beside UDP,
+    /// If the bytes end before the BTH or the TETH does, or don't begin with an IP header that RoCEv2 has. Beside UDP,
     /// a BTH may follow an IPv6 header at once: that is the ICRC of the first RoCE.
     #[inline]
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
@@ -187,8 +191,21 @@ impl IcrcDigest {
             remainder: AFTER_LRH,
         };
         digest.update(&masked[..end]);
-        digest.update(&bytes[end..]);
+        let bth = end - Bth::LENGTH;
+        match traffic::collected(&bytes[bth..])? {
+            None => digest.update(&bytes[end..]),
+            Some(place) => digest.update_around(bytes, end, bth + place.start..bth + place.end),
+        }
         Ok(digest)
+    }
+
+    /// Takes the bytes from `from` on, with ones for what switches write to `telemetry`.
+    #[cold]
+    fn update_around(&mut self, bytes: &[u8], from: usize, telemetry: Range<usize>) {
+        let masked = Telemetry::masked(&bytes[telemetry.clone()]);
+        self.update(&bytes[from..telemetry.start]);
+        self.update(&masked[..telemetry.len()]);
+        self.update(&bytes[telemetry.end..]);
     }
 
     /// Takes the next bytes of the packet.

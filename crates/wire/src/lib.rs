@@ -3,7 +3,8 @@
 //! Each header has a file of its own and a plain struct with `parse`, which takes the header off the
 //! front of some bytes and returns what follows, and `emit`, which writes it to the front of a buffer and
 //! returns the room behind it. [`Opcode`] says which headers a packet has, [`Headers`] are those of the
-//! transport. Whole packets are three:
+//! transport; [`Traffic`] is what hosts and switches tell each other of rates and of packets' ways, in headers that
+//! are Fairlane's own. Whole packets are three:
 //!
 //! - [`Packet`]: headers and payload, what a UDP socket carries. Its ICRC is read, and can't be checked.
 //! - [`Datagram`]: with IP and UDP; the ICRC is written and checked.
@@ -13,7 +14,8 @@
 //! given, and to know what a packet means: sequence numbers, keys and queue pairs are numbers here.
 //!
 //! Sources: InfiniBand Architecture Specification vol. 1, release 1.3 (IBTA), chapter 9 for headers and
-//! 7.8 for the ICRC, and its annex A17 (RoCEv2); RFC 791, 768, 8200 and 3168; IEEE 802.1Q.
+//! 7.8 for the ICRC, and its annex A17 (RoCEv2); RFC 791, 768, 8200 and 3168; IEEE 802.1Q. What is
+//! Fairlane's own is in `docs/wire.md`.
 //!
 //! ```
 //! use core::net::Ipv4Addr;
@@ -48,8 +50,10 @@ mod cnp;
 mod deth;
 mod error;
 mod ethernet;
+mod feth;
 mod frame;
 mod headers;
+mod hop;
 mod icrc;
 mod ieth;
 mod immdt;
@@ -58,7 +62,11 @@ mod ipv6;
 mod opcode;
 mod packet;
 mod reth;
+mod telemetry;
+mod teth;
+mod time_stamp;
 mod timer;
+mod traffic;
 mod traffic_class;
 mod udp;
 
@@ -70,16 +78,22 @@ pub use cnp::Cnp;
 pub use deth::Deth;
 pub use error::{Error, Field, Reason};
 pub use ethernet::{EtherType, Ethernet, MacAddress, VlanTag};
+pub use feth::Feth;
 pub use frame::{Datagram, Frame, Network};
 pub use headers::{Extension, Headers};
+pub use hop::Hop;
 pub use icrc::{Icrc, IcrcDigest};
 pub use ieth::Ieth;
 pub use immdt::ImmDt;
 pub use ipv4::Ipv4;
 pub use ipv6::{Ipv6, NextHeader};
-pub use opcode::{ExtensionKind, Opcode, Operation, Position, Service};
+pub use opcode::{ExtensionKind, Opcode, Operation, Position, Service, TrafficKind};
 pub use packet::Packet;
 pub use reth::Reth;
+pub use telemetry::Telemetry;
+pub use teth::Teth;
+pub use time_stamp::TimeStamp;
 pub use timer::{AckTimeout, RnrTimer};
+pub use traffic::Traffic;
 pub use traffic_class::{Ecn, TrafficClass};
 pub use udp::Udp;

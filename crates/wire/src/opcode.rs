@@ -2,6 +2,10 @@
 //!
 //! The upper three bits name the service (RC 000, UC 001, UD 011), the lower five the operation and
 //! the packet's position in its message. CNP has a code of its own, outside the services.
+//!
+//! Codes that begin with 11 are for manufacturers. Fairlane uses those that begin with 110: the lower five
+//! bits are those of RC, and a header of traffic management follows the extension headers (`docs/wire.md`). One of
+//! them has no counterpart in RC: READ feedback, which always has that header.
 
 use core::fmt;
 
@@ -41,6 +45,8 @@ pub enum Operation {
     FetchAdd,
     /// Congestion notification.
     CongestionNotification,
+    /// What a requester says of the data that answers its READ; Fairlane's own.
+    ReadFeedback,
 }
 
 /// Where in its message a packet stands.
@@ -108,6 +114,17 @@ impl ExtensionKind {
             Self::Atomic => 28,
         }
     }
+}
+
+/// Which header of traffic management may stand between extension headers and payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrafficKind {
+    /// None.
+    None,
+    /// TETH.
+    Data,
+    /// FETH.
+    Feedback,
 }
 
 /// Defines the opcodes from one table: name, code, service, operation, position, extension headers.
@@ -236,7 +253,13 @@ opcodes! {
     UdSendOnlyWithImmediate = 0x65, Ud Send Only DatagramImmediate;
     /// Congestion notification packet of RoCEv2.
     Cnp = 0x81, Cnp CongestionNotification Only Cnp;
+    /// Feedback for a packet of an RC RDMA READ response; Fairlane's own.
+    RcReadFeedback = 0xd5, Rc ReadFeedback Only None;
 }
+
+/// The upper three bits of an RC packet with a header of traffic management.
+const WITH_TRAFFIC: u8 = 0b110;
+const OPERATION_BITS: u32 = 5;
 
 impl Opcode {
     /// The code, as the first byte of the BTH.
@@ -254,10 +277,51 @@ impl Opcode {
         )
     }
 
-    /// Whether a requester sends the packet. A CNP is neither request nor response.
+    /// Whether a requester asks something with the packet. A CNP and READ feedback are neither request nor
+    /// response.
     #[inline]
     pub const fn is_request(self) -> bool {
-        !self.is_response() && !matches!(self, Self::Cnp)
+        !self.is_response() && !matches!(self, Self::Cnp | Self::RcReadFeedback)
+    }
+
+    /// Which header of traffic management the packet may have; READ feedback must have it.
+    #[inline]
+    pub const fn traffic(self) -> TrafficKind {
+        match (self.service(), self.operation()) {
+            (
+                Service::Rc,
+                Operation::Acknowledge | Operation::AtomicAcknowledge | Operation::ReadFeedback,
+            ) => TrafficKind::Feedback,
+            (Service::Rc, Operation::ReadRequest) => TrafficKind::None,
+            (Service::Rc, _) => TrafficKind::Data,
+            _ => TrafficKind::None,
+        }
+    }
+
+    /// The code of the packet with a header of traffic management, `None` if it can't have one.
+    #[inline]
+    pub const fn code_with_traffic(self) -> Option<u8> {
+        match self.traffic() {
+            TrafficKind::None => None,
+            // READ feedback has these bits already.
+            _ => Some(WITH_TRAFFIC << OPERATION_BITS | self.code()),
+        }
+    }
+
+    /// The opcode whose code with a header of traffic management this is, `None` if there is none.
+    #[inline]
+    pub const fn from_code_with_traffic(code: u8) -> Option<Self> {
+        if code >> OPERATION_BITS != WITH_TRAFFIC {
+            return None;
+        }
+        let usual = match Self::from_code(code) {
+            None => Self::from_code(code & !(WITH_TRAFFIC << OPERATION_BITS)),
+            own => own,
+        };
+        match usual {
+            Some(opcode) if !matches!(opcode.traffic(), TrafficKind::None) => Some(opcode),
+            _ => None,
+        }
     }
 
     /// Whether the packet may carry payload.
@@ -371,6 +435,7 @@ mod tests {
                 0b000 => Service::Rc,
                 0b001 => Service::Uc,
                 0b011 => Service::Ud,
+                WITH_TRAFFIC => Service::Rc,
                 _ => Service::Cnp,
             };
             assert_eq!(opcode.service(), service, "{opcode}");
@@ -413,7 +478,48 @@ mod tests {
     fn requests_responses_and_notifications_are_told_apart() {
         let count = |test: fn(Opcode) -> bool| Opcode::ALL.iter().filter(|o| test(**o)).count();
         assert_eq!(count(Opcode::is_response), 6);
-        assert_eq!(count(Opcode::is_request), Opcode::ALL.len() - 7);
-        assert_eq!(count(Opcode::has_payload), Opcode::ALL.len() - 6);
+        assert_eq!(count(Opcode::is_request), Opcode::ALL.len() - 8);
+        assert_eq!(count(Opcode::has_payload), Opcode::ALL.len() - 7);
+    }
+
+    /// IBTA table 38: codes from 0xc0 on are for manufacturers.
+    #[test]
+    fn codes_with_a_traffic_header_are_those_of_manufacturers() {
+        assert_eq!(Opcode::RcWriteMiddle.code_with_traffic(), Some(0xc7));
+        assert_eq!(Opcode::RcAcknowledge.code_with_traffic(), Some(0xd1));
+        assert_eq!(Opcode::RcReadFeedback.code_with_traffic(), Some(0xd5));
+        for code in 0..=u8::MAX {
+            let opcode = Opcode::from_code_with_traffic(code);
+            assert!(
+                opcode.is_none() || (0xc0..0xe0).contains(&code),
+                "{code:#x}"
+            );
+            assert!(opcode.is_none_or(|it| it.code_with_traffic() == Some(code)));
+        }
+        for opcode in Opcode::ALL {
+            let code = opcode.code_with_traffic();
+            assert_eq!(code.is_some(), opcode.traffic() != TrafficKind::None);
+            assert!(code.is_none_or(|code| Opcode::from_code_with_traffic(code) == Some(*opcode)));
+        }
+    }
+
+    #[test]
+    fn data_of_reliable_connections_and_replies_may_have_a_traffic_header() {
+        let kinds = [
+            (Opcode::RcSendLastWithInvalidate, TrafficKind::Data),
+            (Opcode::RcWriteOnly, TrafficKind::Data),
+            (Opcode::RcFetchAdd, TrafficKind::Data),
+            (Opcode::RcReadResponseMiddle, TrafficKind::Data),
+            (Opcode::RcReadRequest, TrafficKind::None),
+            (Opcode::RcAcknowledge, TrafficKind::Feedback),
+            (Opcode::RcAtomicAcknowledge, TrafficKind::Feedback),
+            (Opcode::RcReadFeedback, TrafficKind::Feedback),
+            (Opcode::UcWriteOnly, TrafficKind::None),
+            (Opcode::UdSendOnly, TrafficKind::None),
+            (Opcode::Cnp, TrafficKind::None),
+        ];
+        for (opcode, kind) in kinds {
+            assert_eq!(opcode.traffic(), kind, "{opcode}");
+        }
     }
 }

@@ -4,8 +4,9 @@ mod common;
 
 use common::{Whole, whole};
 use fairlane_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Bth, Datagram, Deth, Ethernet, Field, Frame, Headers, Icrc,
-    IcrcDigest, Ieth, ImmDt, Ipv4, Ipv6, Network, Opcode, Packet, Reason, Reth, Udp,
+    Aeth, AtomicAckEth, AtomicEth, Bth, Datagram, Deth, Ethernet, Feth, Field, Frame, Headers, Hop,
+    Icrc, IcrcDigest, Ieth, ImmDt, Ipv4, Ipv6, Network, Opcode, Packet, Reason, Reth, Telemetry,
+    Teth, TimeStamp, Traffic, Udp,
 };
 use proptest::prelude::*;
 
@@ -56,12 +57,52 @@ reads_what_it_writes! {
     immdt: ImmDt from common::immdt, length |_| ImmDt::LENGTH;
     ieth: Ieth from common::ieth, length |_| Ieth::LENGTH;
     deth: Deth from common::deth, length |_| Deth::LENGTH;
+    hop: Hop from common::hop, length |_| Hop::LENGTH;
+    time_stamp: TimeStamp from common::time_stamp, length |_| TimeStamp::LENGTH;
     headers: Headers from common::headers, length Headers::length;
     ethernet: Ethernet from common::ethernet, length Ethernet::length;
 }
 
 proptest! {
     #![proptest_config(cases(256))]
+
+    #[test]
+    fn traffic(whole in common::any_traffic()) {
+        let header = whole.header();
+        let length = header.length();
+        prop_assert!(length <= Traffic::MAX_LENGTH);
+        let mut buffer = vec![0xa5; length + 3];
+        let room = header.emit(&mut buffer).map(|rest| rest.len());
+        prop_assert_eq!(room, Ok(3));
+        let read = Traffic::parse(header.kind(), &buffer);
+        prop_assert_eq!(read, Ok((header, &[0xa5; 3][..])));
+        for short in 0..length {
+            let read = Traffic::parse(header.kind(), &buffer[..short]).map(|_| ());
+            prop_assert_eq!(read.expect_err("it is cut off").reason, Reason::Truncated);
+            let written = header.emit(&mut vec![0; short]).map(|_| ());
+            prop_assert_eq!(written.expect_err("no room").reason, Reason::NoRoom);
+        }
+        prop_assert_eq!(header.to_string().is_empty(), length == 0);
+    }
+
+    #[test]
+    fn an_echo_has_all_records_that_arrived(whole in common::any_traffic(), ttl in any::<u8>()) {
+        let Traffic::Data(data) = whole.header() else {
+            return Ok(());
+        };
+        let echo = Feth::echo(&data, ttl);
+        let mut buffer = vec![0xff; echo.length()];
+        prop_assert_eq!(echo.emit(&mut buffer).map(|rest| rest.len()), Ok(0));
+        let (read, _) = Feth::parse(&buffer).expect("it was written");
+        prop_assert_eq!(read, echo);
+        prop_assert!(echo.length() <= data.length());
+        prop_assert_eq!((echo.time, echo.share), (data.time, None));
+        prop_assert_eq!(u16::from(echo.switches), u16::from(data.ttl).saturating_sub(ttl.into()));
+        let hops = |telemetry: Option<Telemetry<'_>>| {
+            telemetry.map(|all| (all.passed(), all.is_complete(), all.hops().collect::<Vec<_>>()))
+        };
+        prop_assert_eq!(hops(echo.telemetry), hops(data.telemetry));
+    }
 
     #[test]
     fn ipv4(header in common::ipv4(), payload in 0_usize..64) {
@@ -145,12 +186,17 @@ proptest! {
     #[test]
     fn what_packets_are_read_from_is_what_they_are_written_as(
         opcode in common::opcode(),
+        traffic in any::<bool>(),
         mut bytes in proptest::collection::vec(any::<u8>(), 0..120),
     ) {
+        let with_traffic = opcode.code_with_traffic().filter(|_| traffic);
         if let Some(code) = bytes.first_mut() {
-            *code = opcode.code();
+            *code = with_traffic.unwrap_or_else(|| opcode.code());
         }
         clear_reserved(opcode, &mut bytes);
+        if with_traffic.is_some() || opcode == Opcode::RcReadFeedback {
+            clear_traffic(&mut bytes, opcode.header_length());
+        }
         if let Ok((packet, icrc)) = Packet::parse(&bytes) {
             let mut again = vec![0; packet.length()];
             let room = packet.emit(&mut again).map(|rest| rest.len());
@@ -185,6 +231,29 @@ fn clear_reserved(opcode: Opcode, bytes: &mut [u8]) {
     }
 }
 
+/// The same for a header of traffic management that begins at `at`; most room becomes little.
+fn clear_traffic(bytes: &mut [u8], at: usize) {
+    let Some(header) = bytes.get_mut(at..).filter(|header| header.len() >= 4) else {
+        return;
+    };
+    header[0] &= 0xe0;
+    if header[0] & 0x80 == 0 {
+        header[2..4].fill(0);
+    }
+    let behind = if header[0] & 0x40 != 0 { 8 } else { 4 };
+    if header[0] & 0x20 == 0 || header.len() < behind + 4 {
+        return;
+    }
+    let telemetry = &mut header[behind..];
+    telemetry[0] %= 4;
+    telemetry[2..4].fill(0);
+    let free = telemetry[0].saturating_sub(telemetry[1]);
+    let end = 4 + usize::from(telemetry[0]) * Hop::LENGTH;
+    if let Some(records) = telemetry.get_mut(..end) {
+        records[end - usize::from(free) * Hop::LENGTH..].fill(0);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(4096))]
 
@@ -195,6 +264,10 @@ proptest! {
         let _ = Network::parse(&bytes);
         let _ = Udp::parse(&bytes);
         let _ = Packet::parse(&bytes);
+        let _ = Teth::parse(&bytes);
+        let _ = Feth::parse(&bytes);
+        let _ = Telemetry::parse(&bytes);
+        let _ = Packet::stamp(&mut bytes.clone(), &Hop::default());
         let _ = Icrc::verify(&bytes);
         for length in 0..bytes.len() + 5 {
             let _ = Icrc::append(&mut bytes.clone(), length);
@@ -217,19 +290,45 @@ proptest! {
         }
         let behind = whole.frame().ethernet.length();
         let _ = Packet::parse(&bytes[behind..]);
+        let udp = behind + whole.frame().datagram.network.length() + Udp::LENGTH;
+        let _ = Packet::stamp(&mut bytes.clone()[udp..], &Hop::default());
         let _ = Icrc::verify(&bytes[behind..]);
     }
 }
 
+/// Where switches may write telemetry, counted from the BTH: how many there were, and records.
+fn telemetry(packet: &Packet<'_>) -> [std::ops::Range<usize>; 2] {
+    let Traffic::Data(Teth {
+        telemetry: Some(telemetry),
+        ..
+    }) = packet.traffic
+    else {
+        return [0..0, 0..0];
+    };
+    let end = packet.headers.length() + packet.traffic.length();
+    let start = end - telemetry.length();
+    [start + 1..start + 2, start + 4..end]
+}
+
 /// Whether routers may change a bit of a datagram, which the ICRC therefore doesn't cover.
-fn may_change(network: &Network, byte: usize, bit: u32) -> bool {
+fn may_change(
+    Datagram {
+        network, packet, ..
+    }: &Datagram<'_>,
+    byte: usize,
+    bit: u32,
+) -> bool {
     let in_network = match network {
         Network::Ipv4(_) => matches!(byte, 1 | 8 | 10 | 11),
         Network::Ipv6(_) => byte == 0 && bit < 4 || matches!(byte, 1..=3 | 7),
     };
     let in_udp = matches!(byte.wrapping_sub(network.length()), 6 | 7);
     let in_bth = byte == network.length() + Udp::LENGTH + 4;
-    in_network || in_udp || in_bth
+    let in_packet = byte.wrapping_sub(network.length() + Udp::LENGTH);
+    let stamped = telemetry(packet)
+        .iter()
+        .any(|place| place.contains(&in_packet));
+    in_network || in_udp || in_bth || stamped
 }
 
 proptest! {
@@ -243,7 +342,7 @@ proptest! {
             for bit in 0..8 {
                 bytes[byte] ^= 1 << bit;
                 let verified = Icrc::verify(&bytes).is_ok();
-                let expected = may_change(&frame.datagram.network, byte, bit);
+                let expected = may_change(&frame.datagram, byte, bit);
                 prop_assert_eq!(verified, expected, "byte {} bit {}", byte, bit);
                 let read = Datagram::parse(&bytes);
                 prop_assert!(expected || read.is_err(), "byte {} bit {}", byte, bit);
@@ -254,10 +353,40 @@ proptest! {
     }
 
     #[test]
+    fn stamps_are_read_and_leave_the_icrc_right(whole in whole(), hops in prop::collection::vec(common::hop(), 1..12)) {
+        let (mut bytes, frame) = (whole.bytes(), whole.frame());
+        let before = bytes.clone();
+        let start = bytes.len() - frame.datagram.packet.length();
+        let places = telemetry(&frame.datagram.packet);
+        let collects = !places[0].is_empty();
+        for hop in &hops {
+            prop_assert_eq!(Packet::stamp(&mut bytes[start..], hop), Ok(collects));
+        }
+        for (at, (before, after)) in before.iter().zip(&bytes).enumerate() {
+            let stamped = places.iter().any(|place| place.contains(&at.wrapping_sub(start)));
+            prop_assert!(stamped || before == after, "byte {}", at);
+        }
+        let after = Frame::parse(&bytes).expect("the ICRC is right");
+        let (Traffic::Data(was), Traffic::Data(is)) =
+            (frame.datagram.packet.traffic, after.datagram.packet.traffic)
+        else {
+            return Ok(());
+        };
+        if let (Some(was), Some(is)) = (was.telemetry, is.telemetry) {
+            let all = was.hops().chain(hops.iter().copied()).take(was.room().into());
+            prop_assert!(is.hops().eq(all));
+            prop_assert_eq!(is.passed(), was.passed().saturating_add(hops.len() as u8));
+            prop_assert_eq!(is.room(), was.room());
+        }
+    }
+
+    #[test]
     fn payload_that_was_changed_is_refused(whole in whole(), at in any::<prop::sample::Index>()) {
         let mut bytes = whole.bytes();
         let length = whole.frame().datagram.packet.length();
-        let behind = bytes.len() - length + whole.frame().datagram.packet.headers.length();
+        let packet = whole.frame().datagram.packet;
+        let headers = packet.headers.length() + packet.traffic.length();
+        let behind = bytes.len() - length + headers;
         *at.get_mut(&mut bytes[behind..]) ^= 0x10;
         let error = Frame::parse(&bytes).expect_err("the ICRC is wrong");
         prop_assert_eq!((error.field, error.reason), (Field::Icrc, Reason::Corrupt));
@@ -267,7 +396,12 @@ proptest! {
     fn an_icrc_is_the_same_from_pieces(whole in whole(), cuts in any::<[prop::sample::Index; 2]>()) {
         let bytes = whole.bytes().split_off(whole.frame().ethernet.length());
         let (packet, icrc) = bytes.split_at(bytes.len() - Icrc::LENGTH);
-        let headers = whole.frame().datagram.network.length() + Udp::LENGTH + Bth::LENGTH;
+        let below = whole.frame().datagram.network.length() + Udp::LENGTH;
+        let transport = whole.frame().datagram.packet;
+        let headers = below + match transport.traffic {
+            Traffic::Data(teth) => transport.headers.length() + teth.length(),
+            _ => Bth::LENGTH,
+        };
         let (first, mut rest) = packet.split_at(headers);
         let mut digest = IcrcDigest::new(first).expect("headers");
         for cut in cuts {

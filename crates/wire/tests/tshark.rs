@@ -10,8 +10,9 @@ use std::process::Command;
 use fairlane_units::{Psn, QpNumber, TenantId};
 use fairlane_wire::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Cnp, Datagram, Deth, Ethernet, Extension, ExtensionKind,
-    Frame, Ieth, ImmDt, Ipv4, Ipv6, MacAddress, NakCode, Network, Opcode, Packet, Reth, RnrTimer,
-    Syndrome, TrafficClass, Udp, VlanTag,
+    Feth, Frame, Ieth, ImmDt, Ipv4, Ipv6, MacAddress, NakCode, Network, Opcode, Packet, Reth,
+    RnrTimer, Syndrome, Telemetry, Teth, TimeStamp, Traffic, TrafficClass, TrafficKind, Udp,
+    VlanTag,
 };
 
 /// A column of numbers: Wireshark's name of the field, and what a frame has there.
@@ -41,7 +42,9 @@ const NUMBERS: [Number; 28] = [
     }),
     ("udp.srcport", |f| Some(f.datagram.udp.source_port.into())),
     ("infiniband.bth.opcode", |f| {
-        Some(bth(f).opcode.code().into())
+        let code = bth(f).opcode.code_with_traffic();
+        let code = code.filter(|_| bth(f).traffic);
+        Some(code.unwrap_or_else(|| bth(f).opcode.code()).into())
     }),
     ("infiniband.bth.se", |f| Some(bth(f).solicited.into())),
     ("infiniband.bth.m", |f| Some(bth(f).migration.into())),
@@ -109,6 +112,7 @@ const BYTES: [Bytes; 3] = [
 /// What would be an error of the packet.
 const NOTHING: [&str; 2] = ["_ws.malformed", "_ws.expert.severity"];
 
+const SKIPPED: &str = "skipped: tshark isn't installed";
 const SEPARATOR: char = '|';
 const PAYLOAD: [u8; 5] = [0xde, 0xad, 0xbe, 0xef, 0x01];
 
@@ -116,22 +120,64 @@ const PAYLOAD: [u8; 5] = [0xde, 0xad, 0xbe, 0xef, 0x01];
 fn wireshark_reads_what_we_write() {
     let frames: Vec<Frame<'_>> = [false, true]
         .into_iter()
-        .flat_map(|over_ipv6| {
-            Opcode::ALL
-                .iter()
-                .map(move |opcode| frame(*opcode, over_ipv6))
+        .flat_map(|over_ipv6| ordinary().map(move |opcode| frame(opcode, over_ipv6)))
+        .collect();
+    if !assert_rows("opcodes", &frames, assert_row) {
+        println!("{SKIPPED}");
+    }
+}
+
+/// It can't know what we make of a manufacturer's opcodes; all that it has to do is to stop there.
+#[test]
+fn wireshark_reads_the_bth_of_our_own_packets_and_no_further() {
+    let frames: Vec<Frame<'_>> = Opcode::ALL
+        .iter()
+        .filter(|opcode| opcode.code_with_traffic().is_some())
+        .map(|opcode| {
+            let mut frame = frame(*opcode, false);
+            let packet = &mut frame.datagram.packet;
+            *packet = packet.with_traffic(traffic(opcode.traffic()));
+            frame
         })
         .collect();
-    let folder = Folder::new();
-    let path = folder.0.join("opcodes.pcap");
-    std::fs::write(&path, pcap(&frames)).expect("the capture can be written");
+    if !assert_rows("traffic", &frames, assert_row_of_bth) {
+        println!("{SKIPPED}");
+    }
+}
+
+/// Opcodes of the specification.
+fn ordinary() -> impl Iterator<Item = Opcode> {
+    let all = Opcode::ALL.iter().copied();
+    all.filter(|opcode| *opcode != Opcode::RcReadFeedback)
+}
+
+/// That a check holds for what tshark reads of each frame; `false` where there is none.
+#[track_caller]
+fn assert_rows(name: &str, frames: &[Frame<'_>], check: fn(&str, &Frame<'_>)) -> bool {
+    let folder = Folder::new(name);
+    let path = folder.0.join("frames.pcap");
+    std::fs::write(&path, pcap(frames)).expect("the capture can be written");
     let Some(table) = tshark(&path) else {
-        println!("skipped: tshark isn't installed");
-        return;
+        return false;
     };
     assert_eq!(table.lines().count(), frames.len(), "{table}");
-    for (line, frame) in table.lines().zip(&frames) {
-        assert_row(line, frame);
+    for (line, frame) in table.lines().zip(frames) {
+        check(line, frame);
+    }
+    true
+}
+
+fn assert_row_of_bth(line: &str, frame: &Frame<'_>) {
+    let mut cells = line.split(SEPARATOR);
+    let mut cell = || cells.next().expect("a column for every field");
+    assert!(cell().contains(":udp:infiniband"), "{line}");
+    for name in NOTHING {
+        assert_eq!(cell(), "", "{name} of {frame}: {line}");
+    }
+    for (name, value) in NUMBERS {
+        let is_below = !name.starts_with("infiniband") || name.starts_with("infiniband.bth");
+        let expected = value(frame).filter(|_| is_below);
+        assert_eq!(number(cell()), expected, "{name} of {frame}");
     }
 }
 
@@ -290,6 +336,26 @@ fn frame(opcode: Opcode, over_ipv6: bool) -> Frame<'static> {
     }
 }
 
+/// A header of traffic management with everything that fits.
+fn traffic(kind: TrafficKind) -> Traffic<'static> {
+    let time = Some(TimeStamp::new(0x1020_3040));
+    match kind {
+        TrafficKind::None => Traffic::None,
+        TrafficKind::Data => Traffic::Data(Teth {
+            demand: Some(0x7fff),
+            ttl: 64,
+            time,
+            telemetry: Telemetry::collecting(9),
+        }),
+        TrafficKind::Feedback => Traffic::Feedback(Feth {
+            share: Some(0x1234),
+            switches: 5,
+            time,
+            telemetry: Telemetry::of(2, &[0xa7; 40]),
+        }),
+    }
+}
+
 /// Its extension headers.
 fn extension_of(opcode: Opcode) -> Extension {
     let code = u32::from(opcode.code());
@@ -370,8 +436,9 @@ fn pcap(frames: &[Frame<'_>]) -> Vec<u8> {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("fairlane-wire-{}", std::process::id()));
+    fn new(name: &str) -> Self {
+        let name = format!("fairlane-wire-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).expect("a temporary folder");
         Self(path)
     }

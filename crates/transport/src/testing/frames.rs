@@ -42,7 +42,11 @@ pub(super) fn encode(
         datagram: wire::Datagram {
             network: wire::Network::Ipv4(wire::Ipv4::new(address(side), address(side.other()))),
             udp: wire::Udp::new(0xc000 + connection as u16),
-            packet: wire::Packet { headers, payload },
+            packet: wire::Packet {
+                headers,
+                traffic: wire::Traffic::None,
+                payload,
+            },
         },
     };
     let mut bytes = vec![0; frame.length()];
@@ -53,7 +57,9 @@ pub(super) fn encode(
 
 /// Reads a frame that must be a packet to the queue pair `to`.
 pub(super) fn decode(to: (Side, usize), frame: &wire::Frame<'_>) -> Result<Packet, Violation> {
-    let wire::Packet { headers, payload } = frame.datagram.packet;
+    let wire::Packet {
+        headers, payload, ..
+    } = frame.datagram.packet;
     let destination = headers.bth.destination.get();
     ensure!(
         destination == number(to.1, to.0),

@@ -5,10 +5,27 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use fairlane_units::{Psn, QpNumber, TenantId};
 use fairlane_wire::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Cnp, Datagram, Deth, Ethernet, Extension, ExtensionKind,
-    Frame, Headers, Ieth, ImmDt, Ipv4, Ipv6, MacAddress, NakCode, Network, NextHeader, Opcode,
-    Packet, Reth, RnrTimer, Syndrome, TrafficClass, Udp, VlanTag,
+    Frame, Headers, Hop, Ieth, ImmDt, Ipv4, Ipv6, MacAddress, NakCode, Network, NextHeader, Opcode,
+    Packet, Reth, RnrTimer, Syndrome, Telemetry, TimeStamp, Traffic, TrafficClass, TrafficKind,
+    Udp, VlanTag,
 };
 use proptest::prelude::*;
+
+/// A header of traffic management that owns its bytes: as others may have written it.
+#[derive(Clone, Debug)]
+pub(crate) struct WholeTraffic {
+    kind: TrafficKind,
+    bytes: Vec<u8>,
+}
+
+impl WholeTraffic {
+    /// The header.
+    pub(crate) fn header(&self) -> Traffic<'_> {
+        let (header, rest) = Traffic::parse(self.kind, &self.bytes).expect("it is a header");
+        assert!(rest.is_empty());
+        header
+    }
+}
 
 /// A frame that owns its payload.
 #[derive(Clone, Debug)]
@@ -18,13 +35,15 @@ pub(crate) struct Whole {
     udp: Udp,
     bth: Bth,
     extension: Extension,
+    traffic: WholeTraffic,
     payload: Vec<u8>,
 }
 
 impl Whole {
     /// The frame.
     pub(crate) fn frame(&self) -> Frame<'_> {
-        let mut packet = Packet::new(self.bth, self.extension, &self.payload);
+        let packet = Packet::new(self.bth, self.extension, &self.payload);
+        let mut packet = packet.with_traffic(self.traffic.header());
         if !self.bth.opcode.has_payload() {
             // Without payload, any pad count means nothing.
             packet.headers.bth.pad_count = self.bth.pad_count;
@@ -54,9 +73,10 @@ pub(crate) fn whole() -> impl Strategy<Value = Whole> {
     opcode().prop_flat_map(|opcode| {
         let most = if opcode.has_payload() { 80 } else { 0 };
         let payload = proptest::collection::vec(any::<u8>(), 0..=most);
-        let transport = (bth_of(opcode), extension(opcode.extension()), payload);
+        let extension = (extension(opcode.extension()), traffic_of(opcode));
+        let transport = (bth_of(opcode), extension, payload);
         (ethernet(), network(), udp(), transport).prop_map(
-            |(mut ethernet, network, udp, (bth, extension, payload))| {
+            |(mut ethernet, network, udp, (bth, (extension, traffic), payload))| {
                 ethernet.ethertype = network.ethertype();
                 Whole {
                     ethernet,
@@ -64,6 +84,7 @@ pub(crate) fn whole() -> impl Strategy<Value = Whole> {
                     udp,
                     bth,
                     extension,
+                    traffic,
                     payload,
                 }
             },
@@ -81,10 +102,20 @@ pub(crate) fn bth() -> impl Strategy<Value = Bth> {
 
 fn bth_of(opcode: Opcode) -> impl Strategy<Value = Bth> {
     let numbers = (0_u8..4, any::<u16>(), number24(), number24());
-    (any::<[bool; 6]>(), numbers).prop_map(move |(flags, numbers)| {
-        let [solicited, migration, fecn, becn, selective, ack_request] = flags;
+    (any::<[bool; 7]>(), numbers).prop_map(move |(flags, numbers)| {
+        let [
+            solicited,
+            migration,
+            fecn,
+            becn,
+            selective,
+            ack_request,
+            traffic,
+        ] = flags;
+        let may_have = opcode.traffic() != TrafficKind::None;
         let (pad_count, partition_key, destination, psn) = numbers;
         Bth {
+            traffic: opcode == Opcode::RcReadFeedback || may_have && traffic,
             solicited,
             migration,
             pad_count,
@@ -125,6 +156,69 @@ fn extension(kind: ExtensionKind) -> BoxedStrategy<Extension> {
             .boxed(),
         ExtensionKind::Cnp => Just(Extension::Cnp(Cnp)).boxed(),
     }
+}
+
+/// Any header of traffic management that the opcode may have.
+fn traffic_of(opcode: Opcode) -> BoxedStrategy<WholeTraffic> {
+    let none = Just(WholeTraffic {
+        kind: TrafficKind::None,
+        bytes: Vec::new(),
+    });
+    match opcode.traffic() {
+        TrafficKind::None => none.boxed(),
+        kind if opcode == Opcode::RcReadFeedback => traffic(kind).boxed(),
+        kind => prop_oneof![none, traffic(kind)].boxed(),
+    }
+}
+
+pub(crate) fn any_traffic() -> impl Strategy<Value = WholeTraffic> {
+    let kinds = vec![TrafficKind::None, TrafficKind::Data, TrafficKind::Feedback];
+    proptest::sample::select(kinds).prop_flat_map(traffic)
+}
+
+fn traffic(kind: TrafficKind) -> impl Strategy<Value = WholeTraffic> {
+    let telemetry =
+        (0..=Telemetry::MAX_HOPS, any::<[u8; 2]>()).prop_flat_map(|(room, reserved)| {
+            let passed = prop_oneof![0..12_u8, any::<u8>()];
+            let records = proptest::collection::vec(any::<u8>(), usize::from(room) * Hop::LENGTH);
+            (passed, records).prop_map(move |(passed, records)| {
+                let [first, second] = reserved;
+                [&[room, passed, first, second], &records[..]].concat()
+            })
+        });
+    (any::<([u8; 4], [u8; 4])>(), telemetry).prop_map(move |((head, time), telemetry)| {
+        let mut bytes = Vec::from(head);
+        if head[0] & 0x40 != 0 {
+            bytes.extend(time);
+        }
+        if head[0] & 0x20 != 0 {
+            bytes.extend(telemetry);
+        }
+        if kind == TrafficKind::None {
+            bytes.clear();
+        }
+        WholeTraffic { kind, bytes }
+    })
+}
+
+pub(crate) fn time_stamp() -> impl Strategy<Value = TimeStamp> {
+    any::<u32>().prop_map(TimeStamp::new)
+}
+
+pub(crate) fn hop() -> impl Strategy<Value = Hop> {
+    let numbers = (
+        any::<u32>(),
+        0..Hop::SENT_WRAP,
+        0..=Hop::MAX_RATE,
+        any::<u32>(),
+    );
+    (time_stamp(), numbers).prop_map(|(time, (port, sent, rate, queue))| Hop {
+        port,
+        time,
+        sent,
+        rate,
+        queue,
+    })
 }
 
 fn number24() -> impl Strategy<Value = u32> {
