@@ -1,7 +1,7 @@
 //! Bytes from the network: what is accepted is written and read again.
 #![no_main]
 
-use fairlane_wire::{Frame, Icrc, Network, Packet, Udp};
+use fairlane_wire::{Feth, Frame, Hop, Icrc, Network, Packet, Traffic, Udp};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -36,6 +36,28 @@ fn packet(bytes: &[u8]) {
     let room = packet.emit(&mut again).expect("what is read can be written");
     assert_eq!(room.len(), Icrc::LENGTH);
     assert_eq!(Packet::parse(&again).map(|(packet, _)| packet), Ok(packet));
+    stamped(&packet, &mut again);
+}
+
+/// A switch adds its record to packets that collect telemetry, and the receiver echoes all of them.
+fn stamped(packet: &Packet, bytes: &mut [u8]) {
+    let hop = Hop {
+        port: 0xa5a5,
+        ..Hop::default()
+    };
+    let collects = Packet::stamp(bytes, &hop).expect("a whole packet");
+    let (after, _) = Packet::parse(bytes).expect("it still is a packet");
+    assert_eq!((after.headers, after.payload), (packet.headers, packet.payload));
+    let (Traffic::Data(before), Traffic::Data(after)) = (packet.traffic, after.traffic) else {
+        return assert!(!collects && after == *packet);
+    };
+    let passed = before.telemetry.map(|all| all.passed().saturating_add(1));
+    assert_eq!(after.telemetry.map(|all| all.passed()), passed);
+    assert_eq!(collects, passed.is_some());
+    let echo = Feth::echo(&after, 7);
+    let mut again = vec![0; echo.length()];
+    assert!(echo.emit(&mut again).is_ok_and(|rest| rest.is_empty()));
+    assert_eq!(Feth::parse(&again), Ok((echo, &[][..])));
 }
 
 /// Corrects the ICRC of a frame whose headers are right.
