@@ -8,17 +8,18 @@ use common::{assert_none, list, metadata, read, root, text};
 use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &["units"],
     &["wire", "congestion", "multipath", "drum", "engine"],
     &["transport", "scenario", "threads", "drum-file"],
+    &["host"],
     &["fabric", "softnic"],
     &["attacks", "verbs", "mpverbs", "agent"],
     &["experiments"],
     &["cli", "python"],
 ];
 
-/// Simulated and real world meet only in the tests and in layer 6.
+/// Simulated and real world meet only in the tests and in the highest layer.
 const SIMULATED: [&str; 3] = ["engine", "fabric", "attacks"];
 const REAL: [&str; 4] = ["softnic", "verbs", "mpverbs", "agent"];
 
@@ -27,7 +28,7 @@ const MAY_BE_UNSAFE: [&str; 5] = ["softnic", "verbs", "mpverbs", "agent", "pytho
 
 /// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
 /// the platform.
-const NO_STD: [&str; 7] = [
+const NO_STD: [&str; 8] = [
     "units",
     "wire",
     "congestion",
@@ -35,6 +36,7 @@ const NO_STD: [&str; 7] = [
     "drum",
     "engine",
     "transport",
+    "host",
 ];
 
 /// Members beside the product.

@@ -144,7 +144,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn remember(self, previous: &mut Option<Box<Telemetry>>) {
         match previous {
             _ if self.earlier.is_some() => {}
-            Some(previous) => **previous = *self.record,
+            Some(previous) => previous.copy_from(self.record),
             None => *previous = Some(Box::new(*self.record)),
         }
     }
@@ -171,16 +171,26 @@ impl Hop {
 }
 
 /// The hops that one packet passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Telemetry {
     hops: [Hop; Self::MAX_HOPS],
     ports: [u32; Self::MAX_HOPS],
+    /// What lies behind is left from earlier packets.
     count: u8,
 }
 
+impl PartialEq for Telemetry {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_path(other) && self.hops() == other.hops()
+    }
+}
+
+impl Eq for Telemetry {}
+
 impl Telemetry {
-    /// How many hops fit: those of a three-tier fat-tree, as in HPCC's 42-byte header.
-    pub const MAX_HOPS: usize = 5;
+    /// How many hops fit: those of a four-tier fat-tree (7), or of a three-tier one (5) in which two failures
+    /// have a packet go down and up again.
+    pub const MAX_HOPS: usize = 9;
 
     /// Nothing collected.
     pub const EMPTY: Self = Self {
@@ -193,6 +203,21 @@ impl Telemetry {
         ports: [0; Self::MAX_HOPS],
         count: 0,
     };
+
+    /// Forgets what was collected.
+    #[inline]
+    pub const fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Becomes what `other` is; room that neither needs isn't touched.
+    #[inline]
+    fn copy_from(&mut self, other: &Self) {
+        let count = usize::from(other.count);
+        self.hops[..count].copy_from_slice(other.hops());
+        self.ports[..count].copy_from_slice(other.ports());
+        self.count = other.count;
+    }
 
     /// Adds the hop at port number `port`; one that doesn't fit is dropped.
     #[inline]
@@ -258,6 +283,9 @@ impl TelemetryFormat {
         byte_mask: u64::MAX,
         queue_mask: u32::MAX,
     };
+
+    /// How many hops fit into HPCC's 42-byte header.
+    pub const HEADER_HOPS: usize = 5;
 
     /// HPCC's header: 24-bit nanoseconds, 20-bit counter of 128 B x `multiplier`, 17-bit queue of
     /// 80 B x `multiplier`.

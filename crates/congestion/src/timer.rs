@@ -51,6 +51,15 @@ impl Timers {
         core::mem::take(&mut self.changed)
     }
 
+    /// The timer that is due first, of those that fall together the one with the lowest index:
+    /// `(timer, deadline)`.
+    #[inline]
+    pub fn first(&self) -> Option<(usize, Time)> {
+        let numbered = self.deadline.iter().copied().enumerate();
+        let first = numbered.min_by_key(|&(_, at)| at)?;
+        (first.1 != Time::MAX).then_some(first)
+    }
+
     /// The timer that is due first: `(timer, deadline)`.
     pub fn next(&self) -> Option<(usize, Time)> {
         let timers = self.order.iter().map(|&timer| usize::from(timer));

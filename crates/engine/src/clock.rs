@@ -47,6 +47,30 @@ impl Engine {
         self.current.time
     }
 
+    /// The event being handled.
+    #[inline]
+    pub const fn current(&self) -> Event {
+        self.current
+    }
+
+    /// The next event.
+    #[inline]
+    pub fn peek(&mut self) -> Option<Event> {
+        if !self.calendar.turn(|_| ()) {
+            return None;
+        }
+        self.calendar.near().last().copied()
+    }
+
+    /// Moves the clock on to the time of an event that comes before all that wait, or of the last one handled.
+    ///
+    /// # Panics
+    /// In debug builds, if that time has passed.
+    pub fn advance(&mut self, event: Event) {
+        debug_assert!(event >= self.current, "time went back");
+        self.current = event;
+    }
+
     /// Events handled so far.
     pub const fn handled(&self) -> u64 {
         self.handled
@@ -107,6 +131,16 @@ impl Engine {
     #[inline]
     pub fn turn(&mut self, show: impl FnMut(Event)) -> bool {
         self.calendar.turn(show)
+    }
+
+    /// Moves the clock to the next event if it is [`near`](Self::near) and comes before `bound`.
+    #[inline]
+    pub fn next_event_before(&mut self, bound: Event) -> Option<Event> {
+        let next = self.calendar.near().last()?;
+        if *next >= bound {
+            return None;
+        }
+        self.next_event()
     }
 
     /// Moves the clock to the next event.

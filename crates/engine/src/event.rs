@@ -52,6 +52,12 @@ impl Key {
         Self(order << COMPONENT_BITS | component.0 as u64)
     }
 
+    /// The key of an event that a rank decides on; see [`Ties::Rank`](crate::Ties::Rank).
+    #[inline]
+    pub const fn ranked(rank: u64, component: Component) -> Self {
+        Self::new(rank, component)
+    }
+
     /// The component.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "masked to 26 bits")]

@@ -119,6 +119,8 @@ pub struct Outgoing {
     pub source: Source,
     /// Whether it was sent before.
     pub retransmitted: bool,
+    /// Whether it is the last one of its work request, or of the response to a READ.
+    pub ends: bool,
 }
 
 /// Where the payload of a packet that has arrived goes.

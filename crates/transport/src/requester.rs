@@ -9,7 +9,7 @@ use crate::messages::{Message, Messages};
 use crate::packet::{Outgoing, Packet, Source};
 use crate::segment;
 use crate::selective::Scoreboard;
-use crate::work::{Completion, Status, WorkRequest};
+use crate::work::{Completion, Operation, Status, WorkRequest};
 
 /// Why nothing may be sent, as a set of bits.
 mod hold {
@@ -186,6 +186,38 @@ impl Requester {
         Bytes::new(self.next_at)
     }
 
+    /// Bytes of its message before the next packet to send.
+    pub fn message_position(&self, config: &Config) -> Bytes {
+        let message = self.messages.get(self.sending);
+        let offset = message.map(|message| message.offset(self.next, config.mtu.get()));
+        Bytes::new(offset.unwrap_or(0))
+    }
+
+    /// Whether the next packet to send is a READ request.
+    #[inline]
+    pub fn asks_for_data(&self) -> bool {
+        let message = self.messages.get(self.sending);
+        message.is_some_and(|message| matches!(message.request.operation, Operation::Read(_)))
+    }
+
+    /// Whether the oldest work request that hasn't ended is a READ.
+    pub fn awaits_data(&self) -> bool {
+        let message = self.messages.get(self.completed);
+        message.is_some_and(|message| matches!(message.request.operation, Operation::Read(_)))
+    }
+
+    /// Whether every packet of what is posted has been sent.
+    #[inline]
+    pub const fn has_sent_all(&self) -> bool {
+        self.sent >= self.posted
+    }
+
+    /// Packets posted and not acknowledged; of a READ, those of its response.
+    #[inline]
+    pub const fn unacknowledged_packets(&self) -> u64 {
+        self.posted - self.unacked
+    }
+
     /// Packets sent more than once.
     pub const fn retransmitted(&self) -> u64 {
         self.retransmitted
@@ -313,6 +345,7 @@ impl Requester {
             packet,
             source,
             retransmitted,
+            ends: last,
         })
     }
 

@@ -193,6 +193,7 @@ impl Responses {
                     packet,
                     source: Source::Memory(*remote),
                     retransmitted: Self::leaves(&mut self.reached, *psn),
+                    ends: last,
                 };
                 self.sent += payload.get();
                 *rest -= payload;
@@ -226,5 +227,6 @@ const fn plain(packet: Packet) -> Outgoing {
         packet,
         source: Source::Nothing,
         retransmitted: false,
+        ends: true,
     }
 }

@@ -1,0 +1,354 @@
+//! Packets that arrive.
+
+use alloc::boxed::Box;
+
+use fairlane_congestion::Loss;
+use fairlane_transport::{Extension, Memory, Packet, Received, Receives, Reply};
+use fairlane_units::Time;
+use fairlane_wire::{Aeth, Opcode, Syndrome};
+
+use crate::nic::Host;
+use crate::packet::{Arrival, Event, Heard, NO_ECHO, PairId, Role};
+use crate::pair::Reading;
+use crate::replies::{Answer, Said};
+
+impl Host {
+    /// A packet for a queue pair has arrived. `memory` and `receives` are what it may act on.
+    #[inline]
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        id: PairId,
+        arrival: &Arrival<'_>,
+        memory: &mut impl Memory,
+        receives: &mut impl Receives,
+    ) -> Heard {
+        match arrival.role {
+            Role::Request => self.on_request(now, id, arrival, (memory, receives)),
+            Role::Response => match arrival.packet.opcode {
+                Opcode::RcAcknowledge | Opcode::RcAtomicAcknowledge => {
+                    self.on_reply(now, id, arrival)
+                }
+                _ => self.on_data(now, id, arrival),
+            },
+            Role::Feedback => self.on_feedback(now, id, arrival),
+            Role::Cnp => {
+                self.ledger.on_reply(arrival.tenant, true);
+                self.hear_cnp(now, id);
+                Heard::default()
+            }
+        }
+    }
+
+    /// A packet for a queue pair that has gone has arrived.
+    pub fn on_stray(&mut self, arrival: &Arrival<'_>) {
+        if arrival.role == Role::Cnp {
+            self.ledger.on_reply(arrival.tenant, true);
+        }
+    }
+
+    #[inline]
+    fn on_request(
+        &mut self,
+        now: Time,
+        id: PairId,
+        arrival: &Arrival<'_>,
+        (memory, receives): (&mut impl Memory, &mut impl Receives),
+    ) -> Heard {
+        let packet = arrival.packet;
+        let pair = &mut self.pairs[id.index()];
+        let asks = packet.opcode == Opcode::RcReadRequest;
+        if let Some(scoped) = self.scoped.as_deref_mut()
+            && !asks
+        {
+            scoped.on_data(now, pair, arrival);
+        }
+        if !arrival.again {
+            let ahead = packet.psn.distance(pair.latest);
+            self.ledger.all.reordered += u64::from(ahead < 0);
+            pair.latest = if ahead > 0 { packet.psn } else { pair.latest };
+        }
+        let fresh = packet.psn == pair.responder.expected();
+        let config = &self.settings.transport;
+        let responder = &mut pair.responder;
+        let received = responder.on_packet(config, now, packet, memory, receives);
+        pair.placed += received.placed;
+        self.ledger.on_placed(arrival.tenant, received.placed);
+        if asks || matches!(packet.extension, Extension::Atomic(_)) {
+            return self.on_inquiry(now, id, arrival, (fresh && asks, &received));
+        }
+        self.note_received(id, arrival.flow, &received);
+        Heard {
+            placement: received.placement,
+            ..self.answer_data(now, id, arrival, received.reply)
+        }
+    }
+
+    /// Answers a request with data, or doesn't; tells of its mark in any case, at once or later.
+    #[inline]
+    fn answer_data(
+        &mut self,
+        now: Time,
+        id: PairId,
+        arrival: &Arrival<'_>,
+        reply: Option<Reply>,
+    ) -> Heard {
+        let notified = self.notify(now, id, arrival);
+        let marked = arrival.marked && !notified;
+        let pair = &mut self.pairs[id.index()];
+        let Some(reply) = reply else {
+            pair.owes_mark |= marked;
+            return Heard::default();
+        };
+        let marked = core::mem::take(&mut pair.owes_mark) || marked;
+        self.answer(id, arrival, Said::Reply(reply), marked);
+        Heard {
+            echoed: true,
+            ..Heard::default()
+        }
+    }
+
+    /// Lets a CNP tell of the mark of a packet, if CNPs do; whether the mark is told of by that.
+    #[inline]
+    fn notify(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> bool {
+        let Some(interval) = self.settings.cnp_interval else {
+            return false;
+        };
+        let point = &mut self.pairs[id.index()].notification_point;
+        if arrival.marked && point.on_mark(now, interval) {
+            self.ledger.all.cnps_sent += 1;
+            self.replies.push_cnp(Answer {
+                pair: id,
+                flow: arrival.flow,
+                said: Said::Congestion,
+                role: Role::Cnp,
+                from_responder: arrival.role == Role::Request,
+                tenant: arrival.tenant,
+                class: 0,
+                marked: false,
+                share: 0,
+                echo: NO_ECHO,
+            });
+        }
+        true
+    }
+
+    /// Queues the answer to a packet, which takes its echo along.
+    #[inline]
+    fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, said: Said, marked: bool) {
+        self.ledger.all.cnps_sent += u64::from(marked);
+        let responds = arrival.role == Role::Request;
+        let share = match &self.scoped {
+            None => 0,
+            Some(scoped) if acknowledges(&said) => {
+                let peer = self.pairs[id.index()].opening.peer_rate;
+                scoped.share(arrival.tenant, peer)
+            }
+            Some(_) => 0,
+        };
+        self.replies.push(Answer {
+            pair: id,
+            flow: arrival.flow,
+            said,
+            role: if responds {
+                Role::Response
+            } else {
+                Role::Feedback
+            },
+            from_responder: responds,
+            tenant: arrival.tenant,
+            class: match self.settings.ack_control_class {
+                true => 0,
+                false => arrival.class,
+            },
+            marked,
+            share,
+            echo: arrival.echo,
+        });
+    }
+
+    /// Tells the application of messages that have arrived.
+    #[inline]
+    fn note_received(&mut self, id: PairId, flow: u32, received: &Received) {
+        if received.messages > 0 {
+            self.events.push_back(Event::Received {
+                pair: id,
+                flow,
+                messages: received.messages,
+                placed: self.pairs[id.index()].placed,
+            });
+        }
+    }
+
+    /// A READ request has come, a new one or not, or an atomic.
+    #[cold]
+    fn on_inquiry(
+        &mut self,
+        now: Time,
+        id: PairId,
+        arrival: &Arrival<'_>,
+        (fresh, received): (bool, &Received),
+    ) -> Heard {
+        let settings = self.settings.clone();
+        let mtu = settings.transport.mtu.get();
+        let psn = arrival.packet.psn;
+        let mut echoed = false;
+        if let Some(reply) = received.reply {
+            self.answer(id, arrival, Said::Reply(reply), false);
+            echoed = true;
+        }
+        let pair = &mut self.pairs[id.index()];
+        if let (true, Extension::Remote { length, .. }) = (fresh, arrival.packet.extension)
+            && received.messages > 0
+        {
+            pair.reading
+                .get_or_insert_with(Box::<Reading>::default)
+                .ask(psn, length);
+        }
+        let Some((next, repeated)) = pair.responder.next_response() else {
+            echoed |= self.answer_at_once(id, arrival);
+            // What was to be sent may have been asked for again, and refused.
+            self.refresh(now, id);
+            return Heard {
+                echoed,
+                ..Heard::default()
+            };
+        };
+        if let Some(reading) = &mut pair.reading {
+            reading.go_to(next, mtu);
+            if repeated {
+                reading.confirm_before(psn, mtu);
+            }
+        }
+        self.enforce(now, id);
+        self.join(id);
+        if repeated {
+            self.hear_loss(now, id, Loss::Nak);
+        }
+        self.refresh(now, id);
+        Heard {
+            echoed,
+            ..Heard::default()
+        }
+    }
+
+    /// Answers that no READ response is before: results of atomics; whether there were any.
+    fn answer_at_once(&mut self, id: PairId, arrival: &Arrival<'_>) -> bool {
+        let mut arrival = *arrival;
+        let mut answered = false;
+        while let Some(outgoing) = self.pairs[id.index()]
+            .responder
+            .poll_transmit(&self.settings.transport)
+        {
+            let marked = arrival.marked && !answered && self.settings.cnp_interval.is_none();
+            self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
+            (answered, arrival.echo) = (true, NO_ECHO);
+        }
+        answered
+    }
+
+    /// An acknowledgement, a NAK or the result of an atomic has arrived.
+    #[inline]
+    fn on_reply(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+        let packet = arrival.packet;
+        let config = &self.settings.transport;
+        let requester = &mut self.pairs[id.index()].requester;
+        let (progress, placement) = requester.on_packet(config, now, packet);
+        let next = requester.next_position();
+        self.ledger.all.naks += u64::from(is_nak(packet));
+        self.ledger.on_reply(arrival.tenant, arrival.marked);
+        let positions = (progress.acknowledged, next);
+        let shifted = self.hear(now, id, arrival, positions, progress.went_back);
+        self.complete(id);
+        self.refresh(now, id);
+        Heard {
+            placement,
+            echoed: false,
+            shifted,
+        }
+    }
+
+    /// Data that a READ asked for has arrived.
+    fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+        let packet = arrival.packet;
+        let pair = &mut self.pairs[id.index()];
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            scoped.on_data(now, pair, arrival);
+        }
+        let config = &self.settings.transport;
+        let (_, placement) = pair.requester.on_packet(config, now, packet);
+        if placement.is_some() {
+            pair.placed += packet.payload;
+            self.ledger.on_placed(arrival.tenant, packet.payload);
+        }
+        self.complete(id);
+        self.refresh(now, id);
+        let told = self.notify(now, id, arrival);
+        let feeds_back = self.settings.read_feedback;
+        if feeds_back {
+            let aeth = Aeth {
+                syndrome: Syndrome::ACK,
+                msn: 0,
+            };
+            let reply = Reply {
+                psn: packet.psn,
+                aeth,
+                selective: false,
+            };
+            self.answer(id, arrival, Said::Reply(reply), arrival.marked && !told);
+        }
+        Heard {
+            placement,
+            echoed: feeds_back,
+            shifted: false,
+        }
+    }
+
+    /// A response packet of a READ has arrived at the requester, which says so.
+    fn on_feedback(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
+        let mtu = self.settings.transport.mtu.get();
+        self.ledger.on_reply(arrival.tenant, arrival.marked);
+        let Some(reading) = &mut self.pairs[id.index()].reading else {
+            return Heard::default();
+        };
+        let positions = reading.confirm(arrival.packet.psn, mtu);
+        let shifted = self.hear(now, id, arrival, positions, false);
+        self.refresh(now, id);
+        Heard {
+            shifted,
+            ..Heard::default()
+        }
+    }
+
+    /// Tells the application of work requests that have ended.
+    #[inline]
+    pub(crate) fn complete(&mut self, id: PairId) {
+        let pair = &mut self.pairs[id.index()];
+        while let Some(completion) = pair.requester.poll_completion() {
+            self.events.push_back(Event::Completed {
+                pair: id,
+                flow: pair.opening.flow,
+                id: completion.id,
+                status: completion.status,
+            });
+        }
+    }
+}
+
+/// Whether an answer acknowledges, as those do that say of the receiver's share.
+const fn acknowledges(said: &Said) -> bool {
+    match said {
+        Said::Reply(reply) | Said::Result(reply, _) => {
+            matches!(reply.aeth.syndrome, Syndrome::Ack { .. })
+        }
+        Said::Congestion => false,
+    }
+}
+
+#[inline]
+const fn is_nak(packet: &Packet) -> bool {
+    match packet.extension {
+        Extension::Acknowledge(aeth) => !matches!(aeth.syndrome, Syndrome::Ack { .. }),
+        _ => false,
+    }
+}

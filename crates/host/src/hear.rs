@@ -1,0 +1,160 @@
+//! What controllers hear, or the enforcer in their place.
+
+use fairlane_congestion::scope::{Grant, Share};
+use fairlane_congestion::{Ack, Loss};
+use fairlane_units::{Bytes, Rate, Time};
+use fairlane_wire::Syndrome;
+
+use crate::nic::Host;
+use crate::packet::{Arrival, PairId, Role};
+use crate::settings::Timers;
+
+impl Host {
+    /// Fires the timers of a controller that have come up before `now`, or by then if they are `due`: what
+    /// happens at an instant comes before the timers of that instant.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time, id: PairId, due: bool) {
+        if self.settings.timers == Timers::Driven {
+            return;
+        }
+        let sending = &mut self.pairs[id.index()].sending;
+        let controller = &mut sending.controller;
+        let mut fired = false;
+        while let Some((timer, at)) = controller.timers().first() {
+            if at > now || (at == now && !due) {
+                break;
+            }
+            controller.on_timer(at, timer);
+            fired = true;
+        }
+        if fired && sending.is_window_limited() {
+            sending.update_window();
+        }
+    }
+
+    /// Fires a timer of a controller, for a driver that [does so](Timers::Driven).
+    pub fn on_timer(&mut self, now: Time, id: PairId, timer: usize) {
+        self.pairs[id.index()]
+            .sending
+            .controller
+            .on_timer(now, timer);
+        self.on_rate(id, Rate::ZERO, false);
+        if self.pairs[id.index()].sending.is_window_limited() {
+            self.refresh(now, id);
+        }
+    }
+
+    /// Passes on what a reply says; it confirms data up to the first of `positions`, the second is that of the
+    /// next byte to send. `lost` says that it reports a loss. Returns whether a packet that is paced has moved.
+    #[inline]
+    pub(crate) fn hear(
+        &mut self,
+        now: Time,
+        id: PairId,
+        arrival: &Arrival<'_>,
+        (acknowledged, next_to_send): (Bytes, Bytes),
+        lost: bool,
+    ) -> bool {
+        let ack = Ack {
+            acknowledged,
+            next_to_send,
+            congestion_notified: arrival.marked,
+            round_trip: arrival.measured.round_trip,
+            endpoint_delay: None,
+            hops: arrival.measured.hops,
+            telemetry: arrival.measured.telemetry,
+        };
+        if self.pairs[id.index()].sending.is_enforced() {
+            self.pass_on(now, id, arrival, &ack, lost);
+            return false;
+        }
+        self.advance(now, id, false);
+        let controller = &mut self.pairs[id.index()].sending.controller;
+        let before = controller.rate();
+        if lost {
+            controller.on_loss(now, Loss::Nak);
+        }
+        let shifts = controller.on_ack(now, &ack);
+        self.on_rate(id, before, shifts)
+    }
+
+    fn pass_on(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>, ack: &Ack<'_>, lost: bool) {
+        let Some(scoped) = self.scoped.as_deref_mut() else {
+            return;
+        };
+        let sender = self.pairs[id.index()].sending.id();
+        let grant = match acknowledges(arrival) {
+            true => Share::new(arrival.share).map_or(Grant::Free, Grant::Share),
+            false => Grant::Unsaid,
+        };
+        if lost {
+            scoped.enforcer.on_loss(now, sender, Loss::Nak);
+        }
+        scoped.enforcer.on_ack(now, sender, ack, grant);
+    }
+
+    /// Follows a change of rate from `before`; `shifts` says that a packet already paced moves too.
+    #[inline]
+    fn on_rate(&mut self, id: PairId, before: Rate, shifts: bool) -> bool {
+        let sending = &mut self.pairs[id.index()].sending;
+        if sending.is_window_limited() {
+            sending.update_window();
+        }
+        if shifts {
+            let (rate, rounding) = (sending.controller.rate(), self.settings.rounding);
+            sending.pacer.on_rate_change(before, rate, rounding);
+        }
+        shifts
+    }
+
+    /// Passes on that packets were lost.
+    pub(crate) fn hear_loss(&mut self, now: Time, id: PairId, loss: Loss) {
+        let sending = &self.pairs[id.index()].sending;
+        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
+            scoped.enforcer.on_loss(now, sending.id(), loss);
+            return;
+        }
+        self.advance(now, id, false);
+        self.pairs[id.index()].sending.controller.on_loss(now, loss);
+        self.on_rate(id, Rate::ZERO, false);
+    }
+
+    /// Passes on a CNP.
+    pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
+        let sending = &self.pairs[id.index()].sending;
+        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
+            scoped.enforcer.on_cnp(now, sending.id());
+        } else {
+            self.advance(now, id, false);
+            self.pairs[id.index()].sending.controller.on_cnp(now);
+            self.on_rate(id, Rate::ZERO, false);
+        }
+        self.refresh(now, id);
+    }
+
+    /// Nothing has been acknowledged for too long.
+    #[cold]
+    pub(crate) fn on_ack_timeout(&mut self, now: Time, id: PairId) {
+        let settings = self.settings.clone();
+        let pair = &mut self.pairs[id.index()];
+        // Of a READ, the responder's host hears when it is asked again.
+        let asked = pair.requester.awaits_data();
+        pair.requester.on_timeout(&settings.transport, now);
+        self.ledger.all.timeouts += 1;
+        if !asked {
+            self.hear_loss(now, id, Loss::Timeout);
+        }
+        self.complete(id);
+    }
+}
+
+/// Whether a reply says up to where data has arrived, and nothing else.
+fn acknowledges(arrival: &Arrival<'_>) -> bool {
+    use fairlane_transport::Extension;
+    match arrival.packet.extension {
+        Extension::Acknowledge(aeth) => {
+            arrival.role == Role::Feedback || matches!(aeth.syndrome, Syndrome::Ack { .. })
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,88 @@
+//! One host's NIC as a value, without IO.
+//!
+//! A [`Host`] owns what lies between the verbs and the wire: queue pairs (both roles of
+//! `fairlane-transport`), controllers with their scope, pacers and windows, whose turn it is, CNPs owed, the
+//! data of READs, the receiver's shares, posted work and completions.
+//!
+//! In go work requests ([`Host::post`]), packets with what the network says of them ([`Arrival`]), pauses of
+//! a class, the state of the link, and `now`. Out come the next packet when asked ([`Host::poll_transmit`]),
+//! [`Event`]s and one deadline. It never schedules: it is asked for a packet when a transmitter is free.
+//! Nothing in it depends on who drives it, a simulator in virtual time or a thread with sockets, and it
+//! knows nothing that no packet carried but what both ends of a connection agree on before the first one
+//! ([`Opening`]).
+//!
+//! What this crate refuses: IO, clocks, to know paths, queues or drivers, dynamic dispatch.
+//!
+//! Sources: InfiniBand Architecture Specification vol. 1, chapters 9 and 10; RoCEv2 (annex A17); DCQCN
+//! (SIGCOMM 2015) for what receivers notify.
+//!
+//! # Driving it
+//! Two hosts and a wire that takes no time:
+//! ```
+//! use std::sync::Arc;
+//! use fairlane_congestion::{Algorithm, Environment};
+//! use fairlane_host::{Arrival, Event, Host, Measured, Opening, Settings, Tenants};
+//! use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
+//! use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+//!
+//! let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
+//! let settings = Arc::new(Settings::new(algorithm));
+//! let environment = Environment {
+//!     line_rate: Rate::from_gbps(100),
+//!     base_rtt: Duration::from_us(8),
+//!     bdp: Bytes::new(100_000),
+//!     mtu: settings.transport.mtu,
+//! };
+//! let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &environment, &Tenants::default()));
+//! let opening = |peer| Opening {
+//!     flow: 7,
+//!     class: 3,
+//!     tenant: TenantId::new(0),
+//!     peer: HostId::new(peer),
+//!     peer_rate: environment.line_rate,
+//!     environment,
+//!     whole: None,
+//! };
+//! let mut now = Time::ZERO;
+//! let pairs = [hosts[0].open(now, &opening(1)), hosts[1].open(now, &opening(0))];
+//! let write = Operation::Write(Remote::default());
+//! hosts[0].post(now, pairs[0], WorkRequest::new(1, write, Bytes::new(5000)));
+//! let completed = loop {
+//!     for sender in [0, 1] {
+//!         while let Some(departure) = hosts[sender].poll_transmit(now) {
+//!             let receiver = 1 - sender;
+//!             let arrival = Arrival::from_departure(&departure, Measured::default());
+//!             let (memory, receives) = (&mut Unchecked, &mut Unchecked);
+//!             hosts[receiver].on_packet(now, pairs[receiver], &arrival, memory, receives);
+//!         }
+//!     }
+//!     if let Some(event) = hosts[0].poll_event() {
+//!         break event;
+//!     }
+//!     now = hosts[0].sends_at(now).expect("its pacer says when");
+//! };
+//! assert!(matches!(completed, Event::Completed { flow: 7, id: 1, .. }));
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod arrive;
+mod counters;
+mod deadlines;
+mod hear;
+mod nic;
+mod packet;
+mod pair;
+mod replies;
+mod scoped;
+mod settings;
+mod transmit;
+mod turns;
+
+pub use counters::{Counters, Tally};
+pub use nic::Host;
+pub use packet::{Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role};
+pub use scoped::Tenants;
+pub use settings::{AckPause, Leaving, Settings, Sizes, Timers};

@@ -1,0 +1,191 @@
+//! What goes in and comes out of a NIC.
+
+use fairlane_congestion::Reading;
+use fairlane_transport::{Packet, Status};
+use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId};
+
+use fairlane_congestion::Environment;
+
+/// A queue pair of one NIC; numbers of closed ones are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PairId(pub(crate) u32);
+
+impl PairId {
+    /// Its number.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The queue pair with this [`index`](Self::index).
+    #[inline]
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+/// What a queue pair is opened with: what both ends agree on before the first packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// The driver's number for the connection, which packets and events come with.
+    pub flow: u32,
+    /// The traffic class of its packets.
+    pub class: u8,
+    /// The tenant that it belongs to.
+    pub tenant: TenantId,
+    /// The host at the other end.
+    pub peer: HostId,
+    /// The rate of that host's link, of which shares are parts.
+    pub peer_rate: Rate,
+    /// What a controller of data sent from here knows.
+    pub environment: Environment,
+    /// A number that queue pairs have in common if they carry parts of one message.
+    pub whole: Option<u32>,
+}
+
+/// What a packet is to a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Of a requester, for the responder.
+    Request,
+    /// Of a responder, for the requester: acknowledgements, NAKs, responses.
+    Response,
+    /// Of a requester that tells of a READ response which has arrived: it confirms the response with its
+    /// PSN, and says what an acknowledgement says.
+    Feedback,
+    /// A congestion notification.
+    Cnp,
+}
+
+/// No [echo](Arrival::echo).
+pub const NO_ECHO: u32 = u32::MAX;
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Its transport headers.
+    pub packet: &'a Packet,
+    /// What it is.
+    pub role: Role,
+    /// The [flow](Opening::flow) that it belongs to.
+    pub flow: u32,
+    /// The tenant that it belongs to (its partition key).
+    pub tenant: TenantId,
+    /// The traffic class that it came in.
+    pub class: u8,
+    /// Its size on the wire.
+    pub wire: u16,
+    /// Congestion experienced; in a reply the echo of that.
+    pub marked: bool,
+    /// Whether it was sent before. Real packets don't say so; it only keeps [reordering] from being counted.
+    ///
+    /// [reordering]: crate::Counters::reordered
+    pub again: bool,
+    /// What a reply says of the receiver's share, in units of [`Share`](fairlane_congestion::scope::Share); 0
+    /// for none.
+    pub share: u16,
+    /// What the driver has of a packet that the answer to it brings back to its sender: telemetry, time
+    /// stamp. [`NO_ECHO`] for nothing.
+    pub echo: u32,
+    /// In a reply, what the packet that it answers brought back.
+    pub measured: Measured<'a>,
+}
+
+/// What the network said of a packet, as the answer to it brings it back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured<'a> {
+    /// From the sending of the packet to the arrival of the answer.
+    pub round_trip: Option<Duration>,
+    /// Switches that the packet passed.
+    pub hops: u8,
+    /// In-band telemetry.
+    pub telemetry: Option<Reading<'a>>,
+}
+
+/// What a packet that arrived led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Where its payload goes; `None` if it isn't to be placed.
+    pub placement: Option<fairlane_transport::Placement>,
+    /// Whether its [echo](Arrival::echo) is under way back; else the driver may forget it.
+    pub echoed: bool,
+    /// Whether the time of a packet that is already paced has moved.
+    pub shifted: bool,
+}
+
+/// A packet to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The queue pair that sends it; perhaps closed by now if it is a reply.
+    pub pair: PairId,
+    /// Its [flow](Opening::flow).
+    pub flow: u32,
+    /// Its transport headers.
+    pub packet: Packet,
+    /// What it is.
+    pub role: Role,
+    /// Whether it goes from the responder of its connection to the requester.
+    pub from_responder: bool,
+    /// The tenant that it belongs to.
+    pub tenant: TenantId,
+    /// The traffic class to send it in.
+    pub class: u8,
+    /// Its size on the wire.
+    pub wire: u16,
+    /// In a reply, the echo of a mark.
+    pub marked: bool,
+    /// Whether it was sent before.
+    pub again: bool,
+    /// Whether it is the first transmission of the last packet of a work request.
+    pub ends: bool,
+    /// As [`Arrival::share`].
+    pub share: u16,
+    /// In a reply, the [echo](Arrival::echo) of the packet that it answers.
+    pub echo: u32,
+}
+
+/// Something that an application hears of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A work request has ended.
+    Completed {
+        /// Its queue pair.
+        pair: PairId,
+        /// Its flow.
+        flow: u32,
+        /// Its number.
+        id: u64,
+        /// How it ended.
+        status: Status,
+    },
+    /// Messages have arrived completely.
+    Received {
+        /// The queue pair that they came in.
+        pair: PairId,
+        /// Its flow.
+        flow: u32,
+        /// How many.
+        messages: u32,
+        /// Bytes placed so far of everything that came in.
+        placed: Bytes,
+    },
+}
+
+impl<'a> Arrival<'a> {
+    /// A packet that has come to the other end as it was sent.
+    pub const fn from_departure(departure: &'a Departure, measured: Measured<'a>) -> Self {
+        Self {
+            packet: &departure.packet,
+            role: departure.role,
+            flow: departure.flow,
+            tenant: departure.tenant,
+            class: departure.class,
+            wire: departure.wire,
+            marked: departure.marked,
+            again: departure.again,
+            share: departure.share,
+            echo: departure.echo,
+            measured,
+        }
+    }
+}

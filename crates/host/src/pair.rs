@@ -1,0 +1,278 @@
+//! A queue pair of a NIC: both roles of the transport, and what sending its data takes.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use fairlane_congestion::scope::SenderId;
+use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
+use fairlane_transport::{Requester, Responder};
+use fairlane_units::{Bytes, Duration, Psn, Time};
+
+use crate::packet::Opening;
+use crate::settings::Settings;
+
+/// No number.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A queue pair. What the arrival of data touches lies together.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Pair {
+    pub(crate) responder: Responder,
+    pub(crate) notification_point: NotificationPoint,
+    /// The latest request that has come, of those sent for the first time.
+    pub(crate) latest: Psn,
+    /// Whether a marked packet has arrived that no acknowledgement told of.
+    pub(crate) owes_mark: bool,
+    pub(crate) live: bool,
+    pub(crate) class: u8,
+    /// Bytes placed of what came in.
+    pub(crate) placed: Bytes,
+    /// Place in the round robin, or [`NONE`] before it has ever had something to send.
+    pub(crate) position: u32,
+    pub(crate) requester: Requester,
+    pub(crate) sending: Sending,
+    /// What READs ask for, once one has.
+    pub(crate) reading: Option<Box<Reading>>,
+    /// When the NIC looks at its deadline, [`Time::MAX`] if it doesn't.
+    pub(crate) queued: Time,
+    pub(crate) opening: Opening,
+}
+
+impl Pair {
+    pub(crate) fn new(settings: &Settings, now: Time, opening: &Opening) -> Self {
+        let config = &settings.transport;
+        let first = Psn::new(0);
+        Self {
+            responder: Responder::new(config, first),
+            notification_point: NotificationPoint::new(),
+            latest: first,
+            owes_mark: false,
+            live: true,
+            class: opening.class,
+            placed: Bytes::ZERO,
+            position: NONE,
+            requester: Requester::new(config, first),
+            sending: Sending::new(settings, now, opening),
+            reading: None,
+            queued: Time::MAX,
+            opening: *opening,
+        }
+    }
+
+    /// Whether READ responses or results of atomics wait, which go before requests.
+    #[inline]
+    pub(crate) fn responds(&self) -> bool {
+        self.responder.has_packet()
+    }
+
+    /// Bytes of data under way that nobody has confirmed.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> Bytes {
+        let read = self.reading.as_ref().map(|reading| reading.in_flight());
+        self.requester.bytes_in_flight() + read.unwrap_or_default()
+    }
+
+    /// Bytes sent of the message that the next packet belongs to.
+    pub(crate) fn message_sent(&self, settings: &Settings) -> Bytes {
+        match &self.reading {
+            Some(reading) if self.responds() => reading.message_sent(),
+            _ => self.requester.message_position(&settings.transport),
+        }
+    }
+
+    /// When its next packet may be sent, if it has one and nothing stops it. Requests for data aren't paced:
+    /// the rate is that of the data.
+    #[inline]
+    pub(crate) fn available(&self, paused: bool) -> Option<Time> {
+        let limit = self.sending.window_limit;
+        if self.reading.is_some() && self.responds() {
+            let within = self.in_flight() < limit;
+            return (within && !paused).then(|| self.sending.pacer.available());
+        }
+        let requester = &self.requester;
+        // A window that shrinks may close with nothing asked: one packet more asks.
+        let within = requester.bytes_in_flight() < limit || !requester.awaits_acknowledgement();
+        let open = requester.has_packet() && !paused && within;
+        open.then(|| match requester.asks_for_data() {
+            true => Time::ZERO,
+            false => self.sending.pacer.available(),
+        })
+    }
+
+    /// When READ responses that have all been sent count as arrived.
+    pub(crate) fn settles_at(&self, timeout: Option<Duration>) -> Option<Time> {
+        let reading = self.reading.as_ref().filter(|_| !self.responds())?;
+        reading.settles_at(timeout)
+    }
+
+    /// Whether only the window keeps it from sending.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sending.is_window_limited() && self.in_flight() >= self.sending.window_limit
+    }
+}
+
+/// What sending the data of a queue pair takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Sending {
+    pub(crate) pacer: Pacer,
+    /// The window at the current rate.
+    pub(crate) window_limit: Bytes,
+    /// Its number at the enforcer, or [`NONE`].
+    pub(crate) sender: u32,
+    pub(crate) window: Window,
+    pub(crate) controller: Controller,
+}
+
+impl Sending {
+    fn new(settings: &Settings, now: Time, opening: &Opening) -> Self {
+        let environment = &opening.environment;
+        let mut sending = Self {
+            pacer: Pacer::new(now),
+            window_limit: Bytes::ZERO,
+            sender: NONE,
+            window: Window::new(settings.window, environment.bdp, environment.line_rate),
+            controller: Controller::new(&settings.params, environment),
+        };
+        sending.update_window();
+        sending
+    }
+
+    /// Whether an enforcer has it.
+    #[inline]
+    pub(crate) const fn is_enforced(&self) -> bool {
+        self.sender != NONE
+    }
+
+    pub(crate) const fn id(&self) -> SenderId {
+        SenderId::from_index(self.sender)
+    }
+
+    /// Whether a change of the rate can change what the window permits.
+    #[inline]
+    pub(crate) const fn is_window_limited(&self) -> bool {
+        self.window_limit.get() != u64::MAX
+    }
+
+    /// Brings the window up to date with the controller.
+    #[inline]
+    pub(crate) fn update_window(&mut self) {
+        if self.is_enforced() {
+            return;
+        }
+        let limit = self.window.limit(self.controller.rate());
+        let own = self.controller.window();
+        self.window_limit = own.map_or(limit, |own| own.min(limit));
+    }
+}
+
+/// One READ that has been asked for.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    /// The PSN of the first packet of the response.
+    first: Psn,
+    /// Its place in the stream of all responses.
+    start: u64,
+    length: u64,
+}
+
+/// What READs of a queue pair ask for, and how far the data has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// READs whose data isn't confirmed, oldest first.
+    reads: VecDeque<Read>,
+    /// Where the next READ starts.
+    end: u64,
+    /// Place of the next byte to send.
+    next: u64,
+    /// Place up to which the data has arrived, as far as this host has heard.
+    heard: u64,
+    /// When the last packet was sent.
+    sent: Time,
+}
+
+impl Reading {
+    /// A READ of `length` bytes is asked for, whose response begins with packet `psn`.
+    pub(crate) fn ask(&mut self, psn: Psn, length: Bytes) {
+        self.reads.push_back(Read {
+            first: psn,
+            start: self.end,
+            length: length.get(),
+        });
+        self.end += length.get();
+    }
+
+    /// The place of the byte that the response packet `psn` begins with.
+    pub(crate) fn position(&self, psn: Psn, mtu: u64) -> u64 {
+        let behind = self
+            .reads
+            .partition_point(|read| psn.distance(read.first) >= 0);
+        let Some(read) = behind.checked_sub(1).and_then(|at| self.reads.get(at)) else {
+            return self.heard;
+        };
+        let packets = u64::from(psn.distance(read.first).unsigned_abs());
+        read.start + (packets * mtu).min(read.length)
+    }
+
+    /// Sending goes on with packet `psn`.
+    pub(crate) fn go_to(&mut self, psn: Psn, mtu: u64) {
+        self.next = self.position(psn, mtu);
+    }
+
+    /// Who asks again from packet `psn` on has everything before it.
+    pub(crate) fn confirm_before(&mut self, psn: Psn, mtu: u64) {
+        self.heard = self.position(psn, mtu).min(self.next);
+    }
+
+    /// The response packet `psn` has arrived; returns the place that this confirms, and that of the next byte
+    /// to send.
+    pub(crate) fn confirm(&mut self, psn: Psn, mtu: u64) -> (Bytes, Bytes) {
+        let behind = self
+            .reads
+            .partition_point(|read| psn.distance(read.first) >= 0);
+        let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
+        let confirmed = read.map_or(self.heard, |read| {
+            let packets = u64::from(psn.distance(read.first).unsigned_abs()) + 1;
+            read.start + (packets * mtu).min(read.length)
+        });
+        // Feedback from before a repeat confirms no more than the repeat has sent.
+        self.heard = self.heard.max(confirmed.min(self.next));
+        while self.reads.len() > 1 && self.reads[1].start <= self.heard {
+            self.reads.pop_front();
+        }
+        (Bytes::new(confirmed), Bytes::new(self.next))
+    }
+
+    /// A packet of a response leaves.
+    #[inline]
+    pub(crate) const fn on_sent(&mut self, now: Time, payload: Bytes) {
+        self.next += payload.get();
+        self.sent = now;
+    }
+
+    /// When the data under way counts as arrived if nothing is heard of it: feedback may be lost, and nobody
+    /// sends it again.
+    pub(crate) fn settles_at(&self, timeout: Option<Duration>) -> Option<Time> {
+        let open = !self.in_flight().is_zero();
+        timeout
+            .filter(|_| open)
+            .map(|timeout| self.sent.saturating_add(timeout))
+    }
+
+    /// Everything that was sent has arrived.
+    pub(crate) const fn settle(&mut self) {
+        self.heard = self.next;
+    }
+
+    /// Bytes sent that nobody has confirmed.
+    pub(crate) const fn in_flight(&self) -> Bytes {
+        Bytes::new(self.next.saturating_sub(self.heard))
+    }
+
+    /// Bytes sent of the READ that the next byte belongs to.
+    fn message_sent(&self) -> Bytes {
+        let behind = self.reads.partition_point(|read| read.start <= self.next);
+        let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
+        Bytes::new(read.map_or(0, |read| self.next - read.start))
+    }
+}

@@ -1,0 +1,164 @@
+//! What all NICs of a fabric have in common.
+
+use fairlane_congestion::scope::{self, Scope};
+use fairlane_congestion::{Algorithm, PacingRounding, Params, WindowMode};
+use fairlane_transport::Config;
+use fairlane_units::{Bytes, Duration};
+use fairlane_wire::Opcode;
+
+/// Which pauses hold acknowledgements back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckPause {
+    /// None.
+    #[default]
+    Never,
+    /// Those of the class that they travel in.
+    OwnClass,
+    /// Those of class 3, whatever class they travel in; CNPs wait for nobody.
+    Class3,
+}
+
+/// Who fires the timers of controllers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timers {
+    /// The NIC, lazily: a timer that only changes a rate is fired when the rate is looked at.
+    #[default]
+    Lazy,
+    /// The driver, by [`Host::on_timer`](crate::Host::on_timer): one whose order of simultaneous events is
+    /// not to be changed.
+    Driven,
+}
+
+/// When finished queue pairs leave the round robin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leaving {
+    /// At once.
+    #[default]
+    AtOnce,
+    /// When the search for the next one comes across them, as in HPCC's simulator.
+    WhenPassed,
+}
+
+/// Bytes of packets on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Headers that every data packet has, measurements for the congestion control included.
+    pub header: u16,
+    /// Extension headers by opcode.
+    pub extension: [u16; 256],
+    /// One less than what payload is padded to a multiple of; a power of two less one.
+    pub padding: u16,
+    /// An acknowledgement.
+    pub ack: u16,
+    /// A CNP.
+    pub cnp: u16,
+}
+
+impl Sizes {
+    /// Of RoCEv2 over IPv4 and Ethernet, without measurements: BTH 12 B, UDP 8 B, IPv4 20 B, Ethernet 14 B,
+    /// ICRC 4 B, FCS 4 B.
+    pub fn rocev2() -> Self {
+        let mut extension = [0; 256];
+        for opcode in Opcode::ALL {
+            extension[usize::from(opcode.code())] = opcode.extension().length() as u16;
+        }
+        Self {
+            header: 62,
+            extension,
+            padding: 3,
+            ack: 66,
+            cnp: 78,
+        }
+    }
+
+    /// A packet with payload, or a request without.
+    #[inline]
+    pub const fn data(&self, opcode: Opcode, payload: u16) -> u16 {
+        let padded = (payload + self.padding) & !self.padding;
+        self.header + self.extension[opcode.code() as usize] + padded
+    }
+
+    /// A reply.
+    #[inline]
+    pub const fn reply(&self, opcode: Opcode) -> u16 {
+        match opcode {
+            Opcode::RcAtomicAcknowledge => self.ack + 8,
+            _ => self.ack,
+        }
+    }
+}
+
+/// What all NICs of a fabric have in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Of all queue pairs.
+    pub transport: Config,
+    /// The congestion control.
+    pub params: Params,
+    /// Which traffic shares a controller.
+    pub scope: Scope,
+    /// Parameters of scope `tenant`.
+    pub tenant: scope::Config,
+    /// The limit on bytes in flight beside the controller's own.
+    pub window: WindowMode,
+    /// How times of packets are rounded.
+    pub rounding: PacingRounding,
+    /// Whether the rate paces packets; without, only the window limits.
+    pub paced: bool,
+    /// Shortest time between two CNPs of a queue pair, if marks come back as CNPs; else acknowledgements
+    /// carry them.
+    pub cnp_interval: Option<Duration>,
+    /// Whether packets of READ responses are answered with feedback.
+    pub read_feedback: bool,
+    /// Bytes of packets.
+    pub sizes: Sizes,
+    /// Size of a full packet on the wire.
+    pub full: Bytes,
+    /// Which pauses hold acknowledgements back.
+    pub ack_pause: AckPause,
+    /// Whether acknowledgements travel in class 0, control.
+    pub ack_control_class: bool,
+    /// Who fires the timers of controllers.
+    pub timers: Timers,
+    /// When finished queue pairs leave the round robin.
+    pub leaving: Leaving,
+}
+
+impl Settings {
+    /// An algorithm as published, per queue pair, over RoCEv2 packets with IPv4 headers.
+    pub fn new(algorithm: Algorithm) -> Self {
+        let needs = algorithm.needs();
+        let transport = Config::default();
+        let sizes = Sizes::rocev2();
+        let full = sizes.data(Opcode::RcWriteOnly, transport.mtu.get() as u16);
+        Self {
+            transport,
+            params: Params::new(algorithm),
+            scope: Scope::Qp,
+            tenant: scope::Config::default(),
+            window: algorithm.window(),
+            rounding: PacingRounding::Picosecond,
+            paced: true,
+            cnp_interval: needs.hears_cnps.then_some(Duration::from_us(50)),
+            read_feedback: true,
+            sizes,
+            full: Bytes::new(u64::from(full)),
+            ack_pause: AckPause::Never,
+            ack_control_class: false,
+            timers: Timers::Lazy,
+            leaving: Leaving::AtOnce,
+        }
+    }
+
+    /// What enforcers have in common; of a scope that shares controllers.
+    pub(crate) fn enforced(&self) -> scope::Setting {
+        scope::Setting {
+            scope: self.scope,
+            config: self.tenant.clone(),
+            params: self.params.clone(),
+            window: self.window,
+            rounding: self.rounding,
+            paced: self.paced,
+        }
+    }
+}

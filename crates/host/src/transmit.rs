@@ -1,0 +1,169 @@
+//! The next packet to send.
+
+use fairlane_transport::Outgoing;
+use fairlane_units::{Bytes, Time};
+use fairlane_wire::Opcode;
+
+use crate::nic::Host;
+use crate::packet::{Departure, NO_ECHO, PairId, Role};
+
+impl Host {
+    /// The next packet, now that the transmitter is free: answers first, then queue pairs in turn.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
+        if let Some(answer) = self.poll_answer() {
+            return Some(answer);
+        }
+        let id = self.turn(now)?;
+        Some(self.transmit(now, id))
+    }
+
+    /// The next answer, if one may be sent.
+    #[inline]
+    pub fn poll_answer(&mut self) -> Option<Departure> {
+        if !self.replies.may_leave(&self.settings, self.paused) {
+            return None;
+        }
+        self.replies.pop(&self.settings)
+    }
+
+    /// Whether there is anything that may be sent, now or ever, without something else happening before.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.replies.is_empty() && self.turns.is_empty()
+    }
+
+    /// How many answers wait: CNPs, and others.
+    pub fn answers(&self) -> [usize; 2] {
+        self.replies.waiting()
+    }
+
+    /// The answers that wait behind so many of each kind, for a driver that wants to see them come.
+    pub fn answers_behind(&self, known: [usize; 2]) -> impl Iterator<Item = Departure> + '_ {
+        self.replies.behind(&self.settings, known)
+    }
+
+    /// Whether answers wait.
+    #[inline]
+    pub fn has_answers(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// The queue pair whose turn it is, if one may send.
+    #[inline]
+    pub fn turn(&mut self, now: Time) -> Option<PairId> {
+        let pairs = &mut self.pairs;
+        let moved = |pair: u32, position| pairs[pair as usize].position = position;
+        let chosen = self.turns.choose(now, moved);
+        if let Some(position) = chosen {
+            return Some(PairId(self.turns.at(position)));
+        }
+        let scoped = self.scoped.as_deref_mut()?;
+        scoped.turn(now).map(PairId)
+    }
+
+    /// Whether a queue pair may send now.
+    pub fn may_send(&self, now: Time, id: PairId) -> bool {
+        let pair = &self.pairs[id.index()];
+        pair.live && self.turns.is_available(pair.position, now)
+    }
+
+    /// The next packet of a queue pair whose [turn](Self::turn) it is.
+    ///
+    /// # Panics
+    /// If it may not send.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, id: PairId) -> Departure {
+        let pair = &mut self.pairs[id.index()];
+        self.turns.serve(pair.position);
+        let config = &self.settings.transport;
+        let responds = pair.reading.is_some() && pair.responds();
+        let outgoing = if responds {
+            pair.responder.poll_transmit(config)
+        } else {
+            pair.requester.poll_transmit(config, now)
+        };
+        let mut outgoing = outgoing.expect("a queue pair in turn has a packet");
+        if responds {
+            if let Some(reading) = &mut pair.reading {
+                reading.on_sent(now, outgoing.packet.payload);
+            }
+        } else {
+            self.ask_if_closed(id, &mut outgoing);
+        }
+        let departure = self.depart(id, &outgoing, responds);
+        self.charge(now, id, &departure);
+        if !self.settings.transport.service.is_reliable() {
+            self.complete(id);
+        }
+        self.refresh(now, id);
+        departure
+    }
+
+    /// Has a packet ask for an acknowledgement if the window closes behind it: one that is shared may
+    /// close with a packet of another queue pair.
+    #[inline]
+    fn ask_if_closed(&mut self, id: PairId, outgoing: &mut Outgoing) {
+        let pair = &mut self.pairs[id.index()];
+        let closes = pair.requester.bytes_in_flight() >= pair.sending.window_limit;
+        if closes {
+            pair.requester.ask();
+        }
+        outgoing.packet.ack_request |= closes || pair.sending.is_enforced();
+    }
+
+    #[inline]
+    fn depart(&mut self, id: PairId, outgoing: &Outgoing, responds: bool) -> Departure {
+        let pair = &self.pairs[id.index()];
+        let tenant = pair.opening.tenant;
+        let again = outgoing.retransmitted;
+        self.ledger.on_packet(tenant, again);
+        let packet = outgoing.packet;
+        Departure {
+            wire: self
+                .settings
+                .sizes
+                .data(packet.opcode, packet.payload.get() as u16),
+            pair: id,
+            flow: pair.opening.flow,
+            packet,
+            role: match responds {
+                true => Role::Response,
+                false => Role::Request,
+            },
+            from_responder: responds,
+            tenant,
+            class: pair.class,
+            marked: false,
+            again,
+            ends: outgoing.ends && !again && !responds,
+            share: 0,
+            echo: NO_ECHO,
+        }
+    }
+
+    /// Charges a packet to the pacer of its queue pair, or to the enforcer. Requests for data are free: the
+    /// rate is that of the data.
+    #[inline]
+    fn charge(&mut self, now: Time, id: PairId, departure: &Departure) {
+        if departure.packet.opcode == Opcode::RcReadRequest {
+            return;
+        }
+        let size = Bytes::new(u64::from(departure.wire));
+        if self.pairs[id.index()].sending.is_enforced() {
+            let pair = &self.pairs[id.index()];
+            if let Some(scoped) = self.scoped.as_deref_mut() {
+                scoped.charge(now, pair, size);
+            }
+            return;
+        }
+        self.advance(now, id, false);
+        let sending = &mut self.pairs[id.index()].sending;
+        let rate = match self.settings.paced {
+            true => sending.controller.rate(),
+            false => self.rate,
+        };
+        let rounding = self.settings.rounding;
+        sending.pacer.on_sent(now, size, rate, rounding);
+    }
+}

@@ -1,0 +1,340 @@
+//! Two NICs and a pipe with delay, loss and reordering: no fabric, no engine. What drives them here could as well
+//! be a thread with a socket.
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+use fairlane_congestion::scope::{Scope, Weight};
+use fairlane_congestion::{Algorithm, Environment};
+use fairlane_host::{
+    Arrival, Departure, Event, Host, Measured, Opening, PairId, Settings, Tenants,
+};
+use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
+use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+use proptest::prelude::*;
+
+const RATE: Rate = Rate::from_gbps(100);
+const DELAY: Duration = Duration::from_us(1);
+
+/// How a pipe treats packets; chances are of 256.
+#[derive(Clone, Copy, Debug)]
+struct Pipe {
+    loss: u8,
+    /// Marked with congestion experienced.
+    marks: u8,
+    /// Some packets take up to this much longer, so that others pass them.
+    jitter: Duration,
+}
+
+const CLEAN: Pipe = Pipe {
+    loss: 0,
+    marks: 0,
+    jitter: Duration::ZERO,
+};
+
+/// What one of the two hosts posts: WRITE, SEND, READ, FETCH-ADD.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    from: usize,
+    verb: u8,
+    size: u64,
+}
+
+const fn write(size: u64) -> Job {
+    Job {
+        from: 0,
+        verb: 0,
+        size,
+    }
+}
+
+struct World {
+    pipe: Pipe,
+    now: Time,
+    random: u64,
+    hosts: [Host; 2],
+    pairs: [Vec<PairId>; 2],
+    free: [Time; 2],
+    /// Arrival, number and receiver of what is on the way.
+    flying: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    packets: BTreeMap<u64, Departure>,
+    sent: u64,
+    completed: BTreeMap<(usize, u64), u32>,
+    /// When the last work request ended; deadlines that have lost their meaning come later.
+    ended: Time,
+}
+
+impl World {
+    fn new(settings: Settings, pipe: Pipe, pairs: u32, seed: u64) -> Self {
+        let settings = Arc::new(settings);
+        let environment = Environment {
+            line_rate: RATE,
+            base_rtt: DELAY * 2,
+            bdp: RATE.bytes_in(DELAY * 2),
+            mtu: settings.transport.mtu,
+        };
+        let all: Vec<Weight> = (0..2)
+            .map(|number| Weight {
+                tenant: TenantId::new(number),
+                weight: 1.0,
+                guarantee: None,
+            })
+            .collect();
+        let here = all.clone();
+        let tenants = Tenants { all, here };
+        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &environment, &tenants));
+        let open = |host: &mut Host, peer| {
+            let opening = |flow| Opening {
+                flow,
+                class: 3,
+                tenant: TenantId::new(flow % 2),
+                peer: HostId::new(peer),
+                peer_rate: RATE,
+                environment,
+                whole: None,
+            };
+            let flows = 0..pairs;
+            flows
+                .map(|flow| host.open(Time::ZERO, &opening(flow)))
+                .collect()
+        };
+        let [first, second] = &mut hosts;
+        let pairs = [open(first, 1), open(second, 0)];
+        Self {
+            pipe,
+            now: Time::ZERO,
+            random: seed | 1,
+            hosts,
+            pairs,
+            free: [Time::ZERO; 2],
+            flying: BinaryHeap::new(),
+            packets: BTreeMap::new(),
+            sent: 0,
+            completed: BTreeMap::new(),
+            ended: Time::ZERO,
+        }
+    }
+
+    /// Xorshift (Marsaglia, 2003).
+    fn chance(&mut self) -> u8 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 32) as u8
+    }
+
+    fn post(&mut self, id: u64, job: Job) {
+        let remote = Remote::default();
+        let (operation, length) = match job.verb {
+            0 => (Operation::Write(remote), job.size),
+            1 => (Operation::Send, job.size),
+            2 => (Operation::Read(remote), job.size),
+            _ => (Operation::FetchAdd { remote, add: 1 }, 8),
+        };
+        let pairs = &self.pairs[job.from];
+        let pair = pairs[id as usize % pairs.len()];
+        let request = WorkRequest::new(id, operation, Bytes::new(length));
+        self.hosts[job.from].post(self.now, pair, request);
+    }
+
+    /// Sends what a host has, as fast as its link is.
+    fn transmit(&mut self, from: usize) {
+        while self.free[from] <= self.now {
+            let Some(mut departure) = self.hosts[from].poll_transmit(self.now) else {
+                return;
+            };
+            let size = Bytes::new(u64::from(departure.wire));
+            self.free[from] = self.now + size.serialization(RATE);
+            if self.chance() < self.pipe.loss {
+                continue;
+            }
+            let marks = self.chance() < self.pipe.marks;
+            departure.marked |= marks && departure.packet.opcode.has_payload();
+            let late = match self.chance() < 32 {
+                true => self.pipe.jitter * u64::from(self.chance()) / 256,
+                false => Duration::ZERO,
+            };
+            self.sent += 1;
+            let arrival = self.free[from] + DELAY + late;
+            self.flying.push(Reverse((arrival, self.sent, 1 - from)));
+            self.packets.insert(self.sent, departure);
+        }
+    }
+
+    fn arrive(&mut self, number: u64, to: usize) {
+        let departure = self.packets.remove(&number).unwrap();
+        let measured = Measured {
+            round_trip: Some(DELAY * 2),
+            ..Measured::default()
+        };
+        let arrival = Arrival::from_departure(&departure, measured);
+        let pair = self.pairs[to][departure.flow as usize];
+        let (memory, receives) = (&mut Unchecked, &mut Unchecked);
+        self.hosts[to].on_packet(self.now, pair, &arrival, memory, receives);
+    }
+
+    fn take_events(&mut self) {
+        for from in [0, 1] {
+            while let Some(event) = self.hosts[from].poll_event() {
+                if let Event::Completed { id, status, .. } = event {
+                    assert_eq!(status, Status::Success, "work request {id}");
+                    *self.completed.entry((from, id)).or_default() += 1;
+                    self.ended = self.now;
+                }
+            }
+        }
+    }
+
+    /// When something happens next.
+    fn next(&mut self) -> Option<Time> {
+        let now = self.now;
+        let mut next = self.flying.peek().map(|next| next.0.0);
+        for (host, free) in self.hosts.iter_mut().zip(self.free) {
+            let sends = host.sends_at(now).map(|at| at.max(free));
+            next = next.into_iter().chain(sends).chain(host.deadline()).min();
+        }
+        next
+    }
+
+    /// Drives both hosts until nothing is left to be done.
+    fn run(&mut self) {
+        for _ in 0..400_000 {
+            for host in [0, 1] {
+                self.transmit(host);
+            }
+            self.take_events();
+            let Some(next) = self.next() else {
+                return;
+            };
+            self.now = next.max(self.now);
+            while let Some(&Reverse((at, number, to))) = self.flying.peek()
+                && at <= self.now
+            {
+                self.flying.pop();
+                self.arrive(number, to);
+            }
+            for host in &mut self.hosts {
+                host.on_deadline(self.now);
+            }
+        }
+        panic!("no end is in sight at {}", self.now);
+    }
+}
+
+fn settings(algorithm: Algorithm, scope: Scope, selective: bool) -> Settings {
+    let mut settings = Settings::new(algorithm);
+    settings.scope = scope;
+    settings.transport.ack_timeout = Some(Duration::from_ms(4));
+    settings.transport.retry_limit = u32::MAX;
+    settings.transport.nak_interval = Duration::from_us(5);
+    settings.transport.selective_window = if selective { 256 } else { 0 };
+    settings
+}
+
+/// Runs jobs over a pipe; every one ends once and successfully, and all its data is placed once.
+fn judge(settings: Settings, pipe: Pipe, jobs: &[Job], seed: u64) -> World {
+    let mut world = World::new(settings, pipe, 3, seed);
+    for (id, &job) in (0..).zip(jobs) {
+        world.post(id, job);
+    }
+    world.run();
+    let once = (0..).zip(jobs).map(|(id, job)| ((job.from, id), 1));
+    assert_eq!(world.completed, once.collect());
+    let data = jobs.iter().filter(|job| job.verb < 3);
+    let wanted: u64 = data.map(|job| job.size).sum();
+    let placed: u64 = world.hosts.iter().map(|host| host.counters().placed).sum();
+    assert_eq!(placed, wanted);
+    world
+}
+
+fn jobs() -> impl Strategy<Value = Vec<Job>> {
+    let job = (0usize..2, 0u8..4, 1u64..40_000);
+    let job = job.prop_map(|(from, verb, size)| Job { from, verb, size });
+    prop::collection::vec(job, 1..20)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn everything_ends_once_whatever_the_pipe_does(
+        jobs in jobs(),
+        (loss, marks) in (0u8..20, 0u8..60),
+        jitter in 0u64..5,
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
+        selective in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
+        judge(settings(algorithm, Scope::Qp, selective), pipe, &jobs, seed);
+    }
+
+    /// Queue pairs that share controllers send data of one kind.
+    #[test]
+    fn everything_ends_once_under_scopes_that_share_controllers(
+        sizes in prop::collection::vec(1u64..40_000, 1..20),
+        verb in 0u8..4,
+        (loss, marks) in (0u8..20, 0u8..60),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
+        scope in prop::sample::select(vec![Scope::Pair, Scope::Tenant]),
+        selective in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let pipe = Pipe { loss, marks, jitter: Duration::from_us(1) };
+        let job = |size| Job { from: 0, verb, size };
+        let jobs: Vec<Job> = sizes.into_iter().map(job).collect();
+        judge(settings(algorithm, scope, selective), pipe, &jobs, seed);
+    }
+}
+
+#[test]
+fn a_clean_pipe_needs_no_packet_twice_and_is_full() {
+    let settings = settings(Algorithm::Dcqcn, Scope::Qp, false);
+    let world = judge(settings, CLEAN, &[write(1_000_000)], 1);
+    let counters = world.hosts[0].counters();
+    assert_eq!((counters.retransmissions, counters.reordered), (0, 0));
+    // 977 packets of at most 1,102 bytes, and a round trip.
+    let least = Bytes::new(977 * 1102).serialization(RATE);
+    let ended = world.ended;
+    assert!(ended < Time::ZERO + least + DELAY * 3, "{ended}");
+}
+
+#[test]
+fn packets_that_pass_others_are_counted() {
+    let pipe = Pipe {
+        jitter: Duration::from_us(3),
+        ..CLEAN
+    };
+    let settings = settings(Algorithm::Fixed, Scope::Qp, true);
+    let world = judge(settings, pipe, &[write(300_000)], 7);
+    assert!(world.hosts[1].counters().reordered > 0);
+}
+
+#[test]
+fn marks_reach_the_controller_by_cnps_and_slow_it() {
+    let marking = Pipe { marks: 40, ..CLEAN };
+    let settings = || settings(Algorithm::Dcqcn, Scope::Qp, false);
+    let fast = judge(settings(), CLEAN, &[write(2_000_000)], 3).ended;
+    let slow = judge(settings(), marking, &[write(2_000_000)], 3);
+    let [sender, receiver] = slow.hosts.each_ref().map(Host::counters);
+    assert!(receiver.cnps_sent > 0);
+    assert_eq!(sender.cnps, receiver.cnps_sent);
+    let late = fast + Duration::from_us(20);
+    assert!(slow.ended > late, "{} {fast}", slow.ended);
+}
+
+#[test]
+fn a_pause_holds_data_back_until_it_ends() {
+    let settings = settings(Algorithm::Fixed, Scope::Qp, false);
+    let mut world = World::new(settings, CLEAN, 1, 1);
+    world.hosts[0].on_pause(Time::ZERO, 3, true);
+    world.post(0, write(5000));
+    assert!(world.hosts[0].poll_transmit(Time::ZERO).is_none());
+    assert!(world.hosts[0].sends_at(Time::ZERO).is_none());
+    world.now = Time::from_ns(500);
+    world.hosts[0].on_pause(world.now, 3, false);
+    world.run();
+    assert_eq!(world.completed.len(), 1);
+}
