@@ -187,6 +187,16 @@ fn link_failure_loses_packets_and_no_message() {
 }
 
 #[test]
+fn spray_leaf_spine_gives_every_message_its_rate() {
+    let results = run("spray-leaf-spine.toml");
+    // Hardly anything that is late counts as lost.
+    assert!(results.signals.retransmissions.count * 100 < results.totals.data_packets);
+    let slowest = (0..16).map(|host| slowdown_of(&results, host));
+    let slowest = slowest.fold(0.0, f64::max);
+    assert!(slowest < 1.5, "{slowest}");
+}
+
+#[test]
 fn lossy_completes_every_message() {
     let results = run("lossy.toml");
     assert!(drops(&results, "link-error") > 0);

@@ -99,6 +99,18 @@ pub(crate) struct Run {
     /// No progress on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Threads that share the run, which change no result; left out, as many as there are cores if the run is
+    /// large enough to gain
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+}
+
+/// The value of `--threads`.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.trim().parse::<usize>() {
+        Ok(0) | Err(_) => Err("expected a number of threads, at least 1".to_owned()),
+        Ok(count) => Ok(count),
+    }
 }
 
 /// Formats that can be read.

@@ -14,7 +14,7 @@ pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_fabric::metrics::{
     LinkShare, SlowdownBin, Spread, Summary, Tenancy, TenantSummary,
 };
-pub(crate) use fairlane_fabric::{Control, PathPreview, Progress};
+pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading};
 pub(crate) use fairlane_scenario::{Attack, AttackKind, Loaded, schema};
 
 use crate::args;
@@ -142,6 +142,11 @@ pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
     metrics::check(results, loaded.scenario.switch.pfc.enabled)
 }
 
+/// What a reader of the results should know beforehand.
+pub(crate) fn notes(loaded: &Loaded) -> Vec<String> {
+    fairlane_fabric::forwarding::notes(&loaded.scenario)
+}
+
 /// Use of every port in an interval of the time series, 0 to 1.
 pub(crate) fn utilization(results: &Results, interval: usize) -> Vec<f64> {
     metrics::interval_utilisation(results, interval)
@@ -196,7 +201,7 @@ fn idle(loaded: &Loaded) -> Result<Results, Failure> {
     idle.scenario.attack = None;
     idle.scenario.faults.link.clear();
     idle.scenario.faults.pause.clear();
-    simulate(&idle, &mut |_| Control::Interrupt)
+    Ok(simulate(&idle, Some(1), &mut |_| Control::Interrupt)?.0)
 }
 
 /// The algorithm of a name.
@@ -214,18 +219,23 @@ pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     })
 }
 
-/// Runs a scenario, and its attack if it has one; `watch` hears of progress and may interrupt.
+/// Runs a scenario, and its attack if it has one, on so many threads, or as many as pay; `watch` hears of
+/// progress and may interrupt.
 ///
 /// # Errors
 /// If topology, workloads or buffers don't fit together.
 pub(crate) fn simulate(
     loaded: &Loaded,
+    threads: Option<usize>,
     watch: &mut dyn FnMut(&Progress) -> Control,
-) -> Result<Results, Failure> {
-    Ok(Plan::new(loaded)?.simulation()?.run(watch))
+) -> Result<(Results, Threading), Failure> {
+    let simulation = Plan::new(loaded)?.simulation()?;
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or_else(|| simulation.threads_that_pay(cores()));
+    Ok(simulation.run_on(threads, watch))
 }
 
-/// The paths that source ports take between two hosts, for messages with a destination port.
+/// The paths between two hosts, by source port if that decides, for messages with a destination port.
 ///
 /// # Errors
 /// If a node isn't a host, or the fabric can't be built.
@@ -234,7 +244,7 @@ pub(crate) fn paths(
     ends: (NodeId, NodeId),
     source_ports: RangeInclusive<u16>,
     destination_port: u16,
-) -> Result<Vec<PathPreview>, Failure> {
+) -> Result<Paths, Failure> {
     Ok(fairlane_fabric::paths(
         loaded,
         ends,

@@ -48,6 +48,7 @@ fn usage_errors_exit_with_2() {
         "run s.toml",
         "run s.toml --out d --seed x",
         "run s.toml --out d --format csv",
+        "run s.toml --out d --threads 0",
         "compare one",
         "paths s.toml 0 1 --ports 5-4",
         "paths s.toml 0 1 --ports 1-70000",

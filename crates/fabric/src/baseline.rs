@@ -4,7 +4,8 @@ use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::routing::{FiveTuple, Graph, PathSums, Routes, Search};
+use crate::flow::FiveTuple;
+use crate::routing::{Graph, PathSums, Search};
 use crate::rules::Rules;
 
 const PS_PER_NS: u64 = 1000;
@@ -49,7 +50,7 @@ impl Baseline {
         } else {
             [
                 rules.data_wire(Opcode::RcWriteOnly, rules.mtu as u16),
-                rules.ack,
+                rules.sizes.ack,
             ]
         };
         let mut baseline = Self {
@@ -192,7 +193,7 @@ pub(crate) fn ideal(
     let finished = match verb {
         Verb::Write | Verb::Send => stream([forward, back], (0, size), rules, |position| {
             let opcode = data_opcode(rules, verb, position);
-            (opcode, Some(rules.ack))
+            (opcode, Some(rules.sizes.ack))
         }),
         Verb::Read => {
             let at = ask(Opcode::RcReadRequest, &mut asked);
@@ -220,7 +221,7 @@ pub(crate) fn sent(forward: &[Link], verb: Verb, size: Bytes, rules: &Rules) -> 
 }
 
 /// The opcode of a packet of a WRITE or SEND.
-fn data_opcode(rules: &Rules, verb: Verb, position: Position) -> Opcode {
+pub(crate) fn data_opcode(rules: &Rules, verb: Verb, position: Position) -> Opcode {
     match (verb, position) {
         (Verb::Write, _) if rules.transport.direct_placement => Opcode::RcWriteOnly,
         (Verb::Write, Position::First | Position::Only) => Opcode::RcWriteFirst,
@@ -229,7 +230,7 @@ fn data_opcode(rules: &Rules, verb: Verb, position: Position) -> Opcode {
     }
 }
 
-const fn response_opcode(position: Position) -> Opcode {
+pub(crate) const fn response_opcode(position: Position) -> Opcode {
     match position {
         Position::First => Opcode::RcReadResponseFirst,
         Position::Middle => Opcode::RcReadResponseMiddle,
@@ -306,35 +307,14 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    fn pass(&self, wire: u16, rules: &Rules) -> u64 {
+    /// From the first bit of a packet at one end to its last at the other.
+    pub(crate) fn pass(&self, wire: u16, rules: &Rules) -> u64 {
         rules.serialization(u32::from(wire), self.rate).as_ps() + self.delay
     }
 }
 
 /// The hops from `tuple`'s source, given the egress ports at switches.
-pub(crate) fn hops(graph: &Graph, tuple: &FiveTuple, way: &[u32]) -> Vec<Link> {
-    let ports = std::iter::once(graph.host_edge(tuple.source).port).chain(way.iter().copied());
-    ports
-        .map(|port| port as usize / 2)
-        .map(|link| Link {
-            rate: graph.rates[link],
-            delay: graph.delays[link],
-        })
-        .collect()
-}
-
-/// A way there and a way back, for `fairlane paths` and for messages.
-pub(crate) fn both_ways(
-    graph: &Graph,
-    routes: &Routes,
-    tuple: &FiveTuple,
-    rules: &Rules,
-) -> Option<[Vec<u32>; 2]> {
-    let trace = |tuple: &FiveTuple| {
-        let mut way = vec![0; routes.longest];
-        let length = routes.trace(graph, tuple, rules.seeds, &mut way)?;
-        way.truncate(length);
-        Some(way)
-    };
-    Some([trace(tuple)?, trace(&tuple.answering(rules.hpcc_ns3))?])
+pub(crate) fn hops(graph: &Graph, tuple: &FiveTuple, path: &[u32]) -> Vec<Link> {
+    let ports = std::iter::once(graph.host_edge(tuple.source).port).chain(path.iter().copied());
+    ports.map(|port| graph.link(port as usize / 2)).collect()
 }

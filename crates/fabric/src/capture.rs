@@ -1,10 +1,10 @@
 //! Packets that pass chosen ports, as a network analyser there would see them.
 
-use fairlane_scenario::{CapturePoint, Verb};
+use fairlane_scenario::CapturePoint;
 use fairlane_units::{Bytes, PortId, Psn, Time};
-use fairlane_wire::{Aeth, NakCode, Opcode, Syndrome};
+use fairlane_wire::{Aeth, Opcode};
 
-use crate::host;
+use crate::log::Log;
 use crate::packet::{Kind, Packet};
 use crate::routing::Graph;
 use crate::world::World;
@@ -25,6 +25,9 @@ pub struct CaptureRecord {
     /// What it was.
     pub packet: CapturedPacket,
 }
+
+/// Bytes that an atomic works on.
+const ATOMIC: Bytes = Bytes::new(8);
 
 // As `docs/scenario.md` says.
 const _: () = assert!(size_of::<CaptureRecord>() == 64);
@@ -102,7 +105,7 @@ pub struct CapturedAccess {
 pub(crate) struct Capture {
     /// By port, whether it is captured; empty if none is.
     ports: Vec<bool>,
-    pub(crate) records: Vec<CaptureRecord>,
+    pub(crate) records: Log<CaptureRecord>,
 }
 
 impl Capture {
@@ -125,7 +128,7 @@ impl Capture {
         }
         Self {
             ports,
-            records: Vec::new(),
+            records: Log::default(),
         }
     }
 
@@ -153,18 +156,17 @@ impl World {
                 Kind::Pause => CapturedPacket::Pause,
                 Kind::Resume => CapturedPacket::Resume,
                 Kind::Data | Kind::Ack | Kind::Nak | Kind::Cnp => {
-                    CapturedPacket::Transport(self.headers_of(packet))
+                    CapturedPacket::Transport(Self::headers_of(packet))
                 }
             },
         };
-        self.capture.records.push(record);
+        self.capture.records.push(self.engine.current(), record);
     }
 
-    fn headers_of(&self, packet: &Packet) -> CapturedTransport {
+    fn headers_of(packet: &Packet) -> CapturedTransport {
         let opcode = packet.opcode;
-        let repeats = opcode.is_request() || opcode == Opcode::RcAcknowledge;
         CapturedTransport {
-            message: self.connections.get(packet.connection).message,
+            message: packet.flow,
             opcode,
             from_responder: packet.has(Packet::BACK),
             psn: Psn::new(packet.psn),
@@ -175,73 +177,24 @@ impl World {
             switches: packet.hop,
             marked: packet.has(Packet::MARKED),
             ack_request: packet.has(Packet::ACK_REQUEST),
-            selective: self.rules.transport.is_selective() && repeats,
-            access: self.access(packet),
-            aeth: opcode.has_aeth().then(|| self.aeth(packet)),
+            selective: packet.has(Packet::SELECTIVE),
+            access: access(packet),
+            aeth: opcode.has_aeth().then(|| packet.aeth()),
         }
     }
+}
 
-    /// What a request is about, as its RETH or AtomicETH says.
-    fn access(&self, packet: &Packet) -> Option<CapturedAccess> {
-        let opcode = packet.opcode;
-        if packet.kind != Kind::Data || !(opcode.has_reth() || opcode.has_atomic_eth()) {
-            return None;
-        }
-        if self.stays_open(packet.connection) {
-            return self.access_of_pair(packet);
-        }
-        let message = self.connections.get(packet.connection).message;
-        let size = self.specs[message as usize].size;
-        let mtu = self.rules.transport.mtu.get();
-        Some(CapturedAccess {
-            offset: Bytes::new(u64::from(packet.psn) * mtu),
-            length: host::request_length(packet, &self.rules.transport, size),
-        })
+/// What a request is about, as its RETH or AtomicETH says.
+fn access(packet: &Packet) -> Option<CapturedAccess> {
+    let opcode = packet.opcode;
+    if packet.kind == Kind::Data && opcode.has_reth() {
+        return Some(CapturedAccess {
+            offset: packet.address(),
+            length: packet.length(),
+        });
     }
-
-    /// The same of a request on a queue pair that stays open.
-    fn access_of_pair(&self, packet: &Packet) -> Option<CapturedAccess> {
-        let psn = Psn::new(packet.psn);
-        let (wqe, offset) = self.work_request_of(packet.connection, psn)?;
-        let length = match packet.opcode {
-            Opcode::RcReadRequest => wqe.size.saturating_sub(offset),
-            _ if self.rules.transport.direct_placement => Bytes::new(u64::from(packet.payload)),
-            _ => wqe.size,
-        };
-        Some(CapturedAccess { offset, length })
-    }
-
-    /// What an acknowledgement or response says. Each connection carries one message.
-    fn aeth(&self, packet: &Packet) -> Aeth {
-        let syndrome = match packet.kind {
-            Kind::Nak => Syndrome::Nak(NakCode::SequenceError),
-            _ => Syndrome::ACK,
-        };
-        Aeth {
-            syndrome,
-            msn: self.messages_completed(packet),
-        }
-    }
-
-    /// How many messages the sender of a reply or response has completed as a responder.
-    fn messages_completed(&self, packet: &Packet) -> u32 {
-        if !packet.has(Packet::BACK) {
-            return 0;
-        }
-        let connection = self.connections.get(packet.connection);
-        if connection.verb.awaits_response() {
-            return 1;
-        }
-        let config = &self.rules.transport;
-        let psn = Psn::new(packet.psn);
-        if packet.kind == Kind::Nak && config.is_selective() {
-            return psn.advance(u32::from(packet.payload)).get();
-        }
-        let taken = psn.advance(u32::from(packet.kind == Kind::Ack));
-        if config.direct_placement && connection.verb == Verb::Write {
-            // Each packet is a message of its own for the responder.
-            return taken.get();
-        }
-        u32::from(taken == connection.requester.posted_psn())
-    }
+    opcode.has_atomic_eth().then_some(CapturedAccess {
+        offset: Bytes::ZERO,
+        length: ATOMIC,
+    })
 }

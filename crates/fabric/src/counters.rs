@@ -1,7 +1,8 @@
-//! Totals over the whole fabric, kept as the run goes.
+//! Totals over the whole fabric, kept as the run goes; those of hosts are their NICs'.
 
 use crate::Flux;
 use crate::ledger::Ledger;
+use crate::world::World;
 
 /// Why a packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +37,13 @@ pub(crate) struct Counters {
     /// Packets whose transmission began, pause frames included.
     pub(crate) transmissions: u64,
     pub(crate) pause_transmissions: u64,
-    pub(crate) data_packets: u64,
     pub(crate) injected: Flux,
     pub(crate) delivered: Flux,
     pub(crate) dropped: Flux,
     /// Lost packets by reason.
     pub(crate) drops: [u64; Drop::ALL.len()],
     pub(crate) marks: u64,
-    /// Notifications that receivers sent, and those that senders got.
-    pub(crate) cnps_sent: u64,
-    pub(crate) cnps: u64,
     pub(crate) pauses: u64,
-    pub(crate) naks: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) retransmissions: u64,
-    /// Bytes placed at receivers.
-    pub(crate) placed: u64,
     pub(crate) failed: u32,
     /// By tenant, if there are several.
     pub(crate) ledger: Option<Box<Ledger>>,
@@ -62,5 +54,49 @@ impl Flux {
     pub(crate) fn add(&mut self, wire: u16) {
         self.packets += 1;
         self.bytes += u64::from(wire);
+    }
+
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+impl Counters {
+    /// Takes in what another part of the fabric has counted.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.transmissions += other.transmissions;
+        self.pause_transmissions += other.pause_transmissions;
+        self.injected.absorb(other.injected);
+        self.delivered.absorb(other.delivered);
+        self.dropped.absorb(other.dropped);
+        for (all, drops) in self.drops.iter_mut().zip(other.drops) {
+            *all += drops;
+        }
+        self.marks += other.marks;
+        self.pauses += other.pauses;
+        self.failed += other.failed;
+        if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {
+            all.absorb(part);
+        }
+    }
+}
+
+impl World {
+    /// What all NICs have counted.
+    pub(crate) fn heard(&self) -> fairlane_host::Counters {
+        let mut all = fairlane_host::Counters::default();
+        self.nics.iter().for_each(|nic| all += *nic.host.counters());
+        all
+    }
+
+    /// The same of a tenant, if there are several.
+    pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_host::Tally {
+        let mut all = fairlane_host::Tally::default();
+        let tallies = self.nics.iter().map(|nic| nic.host.tallies());
+        tallies
+            .filter_map(|tallies| tallies.get(tenant))
+            .for_each(|&tally| all += tally);
+        all
     }
 }

@@ -18,9 +18,9 @@ mod report;
 
 use std::collections::VecDeque;
 
-use fairlane_engine::{Stream, Wake};
+use fairlane_engine::{Event, Stream, Wake};
 use fairlane_scenario::{Policy, SizeDistribution, SizeRange, Verb};
-use fairlane_units::{Bytes, Duration, NodeId, Psn, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use crate::nic::card::{Card, Lock, Wqe};
 use crate::nic::costs::Costs;
@@ -29,7 +29,7 @@ pub(crate) use build::build;
 pub(crate) use pacer::Pacer;
 
 /// Everything behind long-lived queue pairs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     pub(crate) costs: Costs,
     pub(crate) policy: Policy,
@@ -50,8 +50,12 @@ pub(crate) struct Endpoints {
     pub(crate) free_operations: Vec<u32>,
     /// The number of the next operation in the results.
     pub(crate) next_id: u32,
+    /// By operation, the event in which it began.
+    pub(crate) births: Vec<Event>,
     /// Applications that end by themselves and haven't.
     pub(crate) ending: usize,
+    /// Whether there are such applications in other parts of the fabric.
+    pub(crate) others_go_on: bool,
     /// Whether there is none, so that all go on until the run stops.
     pub(crate) endless: bool,
 }
@@ -61,13 +65,11 @@ pub(crate) struct Endpoints {
 pub(crate) struct Pair {
     /// Its message number: the place of its ends among the specifications.
     pub(crate) message: u32,
-    /// Its connection, once it is open.
-    pub(crate) slot: u32,
     /// The host of the requester.
     pub(crate) host: u32,
     pub(crate) verb: Verb,
     /// Work requests that the requester has and that haven't ended.
-    pub(crate) posted: VecDeque<Posted>,
+    pub(crate) posted: VecDeque<Wqe>,
     /// Work requests that wait for a READ to end.
     pub(crate) parked: VecDeque<Wqe>,
     /// Whether one of them is on its way back to the card's queue.
@@ -78,19 +80,11 @@ pub(crate) struct Pair {
     pub(crate) busy: u32,
     pub(crate) shared: bool,
     pub(crate) lock: Lock,
-    /// The ways that it had, for ideal times.
-    pub(crate) ways: Vec<Vec<crate::baseline::Link>>,
+    /// The paths that it had, for ideal times.
+    pub(crate) paths: Vec<crate::ideal::Paths>,
     /// The last ideal time.
     pub(crate) ideal: Option<(Bytes, Duration)>,
     pub(crate) failed: bool,
-}
-
-/// A work request that a requester has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Posted {
-    /// Its first packet.
-    pub(crate) first: Psn,
-    pub(crate) wqe: Wqe,
 }
 
 /// What a thread is at.
@@ -183,6 +177,50 @@ impl Endpoints {
         self.ending + usize::from(self.endless)
     }
 
+    /// When the first application starts.
+    pub(crate) fn first_start(&self) -> Option<Time> {
+        self.applications.iter().map(|one| one.start).min()
+    }
+
+    /// Leaves the ending of applications elsewhere to others.
+    pub(crate) fn keep(&mut self, here: impl Fn(NodeId) -> bool) {
+        let counted = |one: &&Application| !one.background && here(one.node);
+        self.ending = self.applications.iter().filter(counted).count();
+    }
+
+    /// Takes in what another part of the fabric has, whose hosts are those on nodes of that part.
+    pub(crate) fn absorb(&mut self, mut other: Self, here: impl Fn(u32) -> bool) {
+        let first = self.operations.len() as u32;
+        self.operations.append(&mut other.operations);
+        for (at, channel) in other.channels.into_iter().enumerate() {
+            let application = &other.applications[channel.application as usize];
+            if here(application.host) {
+                self.channels[at] = channel;
+                let batch = self.channels[at].batch.iter_mut();
+                batch.for_each(|operation| *operation += first);
+            }
+        }
+        let own = |host: u32| here(host);
+        let hosts = 0..self.cards.len() as u32;
+        for host in hosts.filter(|&host| own(host)) {
+            let at = host as usize;
+            std::mem::swap(&mut self.cards[at], &mut other.cards[at]);
+            std::mem::swap(&mut self.agents[at], &mut other.agents[at]);
+            std::mem::swap(&mut self.pacers[at], &mut other.pacers[at]);
+        }
+        for (at, pair) in other.pairs.into_iter().enumerate() {
+            if own(pair.host) {
+                self.pairs[at] = pair;
+            }
+        }
+        for (at, application) in other.applications.into_iter().enumerate() {
+            if own(application.host) {
+                self.applications[at] = application;
+            }
+        }
+        self.ending += other.ending;
+    }
+
     /// Takes a place for an operation.
     pub(crate) fn insert(&mut self, operation: Operation) -> u32 {
         if let Some(at) = self.free_operations.pop() {
@@ -196,7 +234,8 @@ impl Endpoints {
     /// Whether an application begins another batch at `now`.
     pub(crate) fn goes_on(&self, application: u32, now: Time) -> bool {
         let application = &self.applications[application as usize];
-        now < application.end && (!application.background || self.ending > 0 || self.endless)
+        let others = self.ending > 0 || self.endless || self.others_go_on;
+        now < application.end && (!application.background || others)
     }
 }
 

@@ -3,7 +3,6 @@
 use fairlane_units::Time;
 
 use crate::counters::Drop;
-use crate::packet::PacketList;
 use crate::port::{CLASSES, Queue};
 use crate::routing::Routes;
 use crate::world::{World, control};
@@ -28,6 +27,11 @@ impl Faults {
         Self { changes }
     }
 
+    /// When links change.
+    pub(crate) fn times(&self) -> impl Iterator<Item = Time> + '_ {
+        self.changes.iter().map(|change| change.at)
+    }
+
     pub(crate) fn is_pending(&self) -> bool {
         !self.changes.is_empty()
     }
@@ -45,6 +49,8 @@ impl World {
         let Some(change) = self.faults.changes.pop() else {
             return;
         };
+        let live: Vec<u32> = self.flows_under_way();
+        let before: Vec<_> = live.iter().map(|&flow| self.known_paths(flow)).collect();
         self.graph.link_up[change.link as usize] = change.up;
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {
@@ -52,13 +58,14 @@ impl World {
             if !change.up {
                 self.empty_port(port);
             }
+            self.tell_host(port, change.up);
         }
         self.routes = Routes::new(&self.graph);
-        self.connections.widen(self.routes.longest);
         self.epoch = self.epoch.wrapping_add(1);
-        let live: Vec<u32> = self.connections.live().collect();
-        for slot in live {
-            self.find_way(slot);
+        self.shapes.clear();
+        self.foresee_flows();
+        for (flow, before) in live.into_iter().zip(before) {
+            self.note_ideal(flow, before);
         }
         for port in ends {
             self.send_from(port);
@@ -66,13 +73,23 @@ impl World {
         self.start_faults();
     }
 
+    /// Messages that have been posted and haven't ended, and queue pairs that stay open.
+    fn flows_under_way(&self) -> Vec<u32> {
+        let messages = self.connections.posted.keys().copied();
+        let pairs = self.messages as u32..self.specs.len() as u32;
+        messages.chain(pairs).collect()
+    }
+
     /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
+        // What is on the link and what waits for it may belong to different parts of the fabric.
+        self.tracer.records.order = 2 * number;
         let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
         while let Some(at) = flight.pop(&self.packets) {
             self.drop_packet(at, number, Drop::LinkDown);
         }
+        self.tracer.records.order = 2 * number + 1;
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
@@ -83,20 +100,27 @@ impl World {
             self.ports[number as usize].queues[usize::from(class)] = Queue::default();
             self.ports[number as usize].set_paused(now, class, false);
         }
+        self.tracer.records.order = 0;
         let port = &mut self.ports[number as usize];
         port.pausing = 0;
         if !port.on_switch {
             let host = port.owner;
-            let replies = std::mem::take(&mut self.nics[host as usize].replies);
-            self.forget_all(replies);
-            self.on_host_pause(host);
+            let mut frames = std::mem::take(&mut self.nics[host as usize].frames);
+            while let Some(at) = frames.pop(&self.packets) {
+                self.discard(at);
+            }
         }
     }
 
-    /// Acknowledgements that never left their host were never injected, so they aren't lost.
-    fn forget_all(&mut self, mut list: PacketList) {
-        while let Some(at) = list.pop(&self.packets) {
-            self.discard(at);
+    /// The link of a host has come up or gone down. Acknowledgements that never left were never injected, so
+    /// they aren't lost.
+    fn tell_host(&mut self, number: u32, up: bool) {
+        let port = &self.ports[number as usize];
+        if port.on_switch {
+            return;
         }
+        let (now, packets) = (self.engine.now(), &mut self.packets);
+        let host = &mut self.nics[port.owner as usize].host;
+        host.on_link(now, up, |record| packets.release_record(record));
     }
 }

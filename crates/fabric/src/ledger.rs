@@ -40,13 +40,10 @@ struct Busy {
 /// What happened to the packets of a tenant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    /// Bytes placed in this interval, and before it.
-    placed: u64,
+    /// Bytes placed before this interval.
     placed_before: u64,
     pub(crate) marks: u64,
-    pub(crate) cnps: u64,
     pub(crate) drops: u64,
-    pub(crate) retransmissions: u64,
     /// Data packets put on links.
     pub(crate) transmissions: u64,
 }
@@ -94,10 +91,34 @@ impl Ledger {
                 self.contended[at] += if contended { sent } else { 0 };
             }
         }
-        for tally in &mut self.tallies {
-            let placed = std::mem::take(&mut tally.placed);
-            tally.placed_before += placed;
-            self.placed.push(placed);
+    }
+
+    /// The same for receivers, which have placed so many bytes by tenant since the run began.
+    fn end_placing(&mut self, placed: impl Iterator<Item = u64>) {
+        for (tally, placed) in self.tallies.iter_mut().zip(placed) {
+            let before = std::mem::replace(&mut tally.placed_before, placed);
+            self.placed.push(placed - before);
+        }
+    }
+
+    /// Takes in the counters of another part of the fabric.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let add = |all: &mut Vec<u64>, part: &[u64]| {
+            all.iter_mut()
+                .zip(part)
+                .for_each(|(all, part)| *all += part);
+        };
+        add(&mut self.window, &other.window);
+        add(&mut self.sent, &other.sent);
+        add(&mut self.contended, &other.contended);
+        add(&mut self.placed, &other.placed);
+        for (all, part) in self.ports.iter_mut().zip(&other.ports) {
+            all.contended_for = all.contended_for.max(part.contended_for);
+        }
+        for (all, part) in self.tallies.iter_mut().zip(&other.tallies) {
+            all.marks += part.marks;
+            all.drops += part.drops;
+            all.transmissions += part.transmissions;
         }
     }
 
@@ -148,39 +169,12 @@ impl Counters {
         ledger.tallies.get_mut(usize::from(tenant))
     }
 
-    /// Payload has been placed at a receiver.
-    #[inline]
-    pub(crate) fn on_placed(&mut self, tenant: u16, placed: Bytes) {
-        self.placed += placed.get();
-        if let Some(tally) = self.tally(tenant) {
-            tally.placed += placed.get();
-        }
-    }
-
     /// A switch has marked a packet.
     #[inline]
     pub(crate) fn on_mark(&mut self, tenant: u16) {
         self.marks += 1;
         if let Some(tally) = self.tally(tenant) {
             tally.marks += 1;
-        }
-    }
-
-    /// A reply has reached the sender of data; `notifies` says that it tells of congestion.
-    #[inline]
-    pub(crate) fn on_reply(&mut self, tenant: u16, notifies: bool) {
-        self.cnps += u64::from(notifies);
-        if let Some(tally) = self.tally(tenant) {
-            tally.cnps += u64::from(notifies);
-        }
-    }
-
-    /// A packet has been made; `again` says that it isn't the first of its kind.
-    #[inline]
-    pub(crate) fn on_packet(&mut self, tenant: u16, again: bool) {
-        self.retransmissions += u64::from(again);
-        if let Some(tally) = self.tally(tenant) {
-            tally.retransmissions += u64::from(again);
         }
     }
 
@@ -210,8 +204,15 @@ impl World {
     pub(crate) fn end_interval(&mut self, begin: Time) {
         let span = self.engine.now() - begin;
         let (gap, largest) = (self.rules.gap, self.rules.largest());
+        if self.counters.ledger.is_none() {
+            return;
+        }
+        let placed: Vec<u64> = (0..self.tenants.len())
+            .map(|tenant| self.heard_by(tenant).placed)
+            .collect();
         if let Some(ledger) = &mut self.counters.ledger {
             ledger.end_interval(&self.ports, span, gap.into(), largest.into());
+            ledger.end_placing(placed.into_iter());
         }
     }
 
@@ -225,13 +226,13 @@ impl World {
     pub(crate) fn tenant_records(&self) -> Vec<TenantRecord> {
         let record = |(number, tenant): (usize, &Tenant)| {
             let ledger = self.counters.ledger.as_deref();
-            let tally = ledger.map(|ledger| &ledger.tallies[number]);
             TenantRecord {
                 name: tenant.name.clone(),
                 weight: tenant.weight,
-                placed: Bytes::new(tally.map_or(self.counters.placed, |tally| {
-                    tally.placed_before + tally.placed
-                })),
+                placed: Bytes::new(match ledger {
+                    Some(_) => self.heard_by(number).placed,
+                    None => self.heard().placed,
+                }),
                 placed_series: ledger.map_or_else(Vec::new, |ledger| ledger.placed_by(number)),
             }
         };

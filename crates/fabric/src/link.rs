@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 
 use crate::counters::Drop;
-use crate::packet::{Kind, Packet};
+use crate::packet::Kind;
 use crate::world::{Waking, World};
 use crate::{PauseRecord, TraceEvent};
 
@@ -25,6 +25,7 @@ impl World {
             self.observe(number, at);
         }
         let now = self.engine.now();
+        let egress = self.foresee(number, at);
         let port = &mut self.ports[number as usize];
         let packet = self.packets.get_mut(at);
         let wire = u32::from(packet.wire);
@@ -47,11 +48,12 @@ impl World {
         );
         let time = now + busy + port.delay;
         packet.sender = number;
-        let back = packet.has(Packet::BACK);
-        packet.egress = self.connections.egress(packet.connection, back, packet.hop);
+        packet.egress = egress;
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
-        if port.flight.push(&mut self.packets, at, Event { time, key }) {
+        if port.crosses {
+            self.send_across(number, at, Event { time, key });
+        } else if port.flight.push(&mut self.packets, at, Event { time, key }) {
             self.engine.schedule(time, key);
         }
     }
@@ -124,12 +126,13 @@ impl World {
         self.packets.release(at);
         self.counters.pauses += u64::from(pause);
         let port = fairlane_units::PortId::new(receiver);
-        self.pauses.push(PauseRecord {
+        let record = PauseRecord {
             time: now,
             port,
             class,
             pause,
-        });
+        };
+        self.pauses.push(self.engine.current(), record);
         if self.watchdog.is_on() && self.watchdog_hears(receiver, class, pause) {
             return;
         }
@@ -159,13 +162,6 @@ impl World {
     /// Ends the existence of a packet.
     #[inline]
     pub(crate) fn discard(&mut self, at: u32) {
-        let packet = self.packets.get(at);
-        if !packet.kind.is_pause_frame() {
-            let slot = packet.connection;
-            if self.connections.on_packet_gone(slot) && self.connections.get(slot).is_enforced() {
-                self.stop_enforcing(slot);
-            }
-        }
         self.packets.release(at);
     }
 }

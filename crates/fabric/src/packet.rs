@@ -10,6 +10,8 @@ use crate::rules::Rules;
 
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
+/// The port is chosen once the packet is there.
+pub(crate) const UNDECIDED: u32 = NONE - 1;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +44,24 @@ pub(crate) struct Packet {
     follower: Event,
     /// The packet behind it in a queue or on a link.
     pub(crate) next: u32,
-    /// Connection that it belongs to.
-    pub(crate) connection: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
+    /// Of a RETH the address, counted from the beginning of its message.
+    pub(crate) address: u32,
+    /// Of a RETH the length, or an AETH.
+    pub(crate) word: u32,
     /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
     /// Port that sent it last.
     pub(crate) sender: u32,
-    /// Port that the switch it is on its way to will send it from, in the routes of `epoch`; without
-    /// meaning if it is on its way to a host.
+    /// Port that the switch it is on its way to will send it from, in the routes of `epoch`: a port,
+    /// [`NONE`] if there is none, or [`UNDECIDED`]; without meaning if it is on its way to a host.
     pub(crate) egress: u32,
+    /// Number of its flow: its message, or the queue pair that stays open; [`NONE`] for pause frames.
+    pub(crate) flow: u32,
     /// Bytes on the wire without gap.
     pub(crate) wire: u16,
-    /// Payload; in a selective NAK, how far the packet that came too early is ahead of the PSN.
+    /// Payload.
     pub(crate) payload: u16,
     /// Routing epoch in which its path was chosen.
     pub(crate) epoch: u16,
@@ -63,8 +69,10 @@ pub(crate) struct Packet {
     pub(crate) hop: u8,
     /// Traffic class, 0 for control.
     pub(crate) class: u8,
-    /// Tenant of its connection; without meaning for pause frames.
+    /// Its tenant; without meaning for pause frames.
     pub(crate) tenant: u16,
+    /// The receiver's share in an acknowledgement, 0 for none.
+    pub(crate) share: u16,
     pub(crate) kind: Kind,
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
@@ -80,17 +88,24 @@ impl Packet {
     pub(crate) const BACK: u8 = 2;
     /// Congestion experienced, or its echo in a reply.
     pub(crate) const MARKED: u8 = 4;
+    /// Its sender keeps packets that arrive out of order.
+    pub(crate) const SELECTIVE: u8 = 8;
+    /// It was sent before, which only the simulation knows.
+    pub(crate) const AGAIN: u8 = 16;
 
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
         Self {
             follower: Event::NEVER,
             next: NONE,
-            connection: 0,
             psn: 0,
+            address: 0,
+            word: 0,
+            share: 0,
             telemetry: NONE,
             sender: 0,
             egress: NONE,
+            flow: NONE,
             wire,
             payload: 0,
             epoch: 0,
@@ -118,7 +133,7 @@ pub(crate) struct Stamp {
 }
 
 /// All packets of a run, by index.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PacketPool {
     packets: Vec<Packet>,
     free: u32,
@@ -158,6 +173,39 @@ impl PacketPool {
         }
     }
 
+    /// A record with what a packet has brought along from another part of the fabric.
+    pub(crate) fn restore_record(
+        &mut self,
+        telemetry: Option<Telemetry>,
+        stamp: Option<Stamp>,
+    ) -> u32 {
+        let at = match self.free_records.pop() {
+            Some(at) => at,
+            None => {
+                let records = self.telemetry.len().max(self.stamps.len());
+                if telemetry.is_some() {
+                    self.telemetry.push(Telemetry::EMPTY);
+                }
+                if stamp.is_some() {
+                    self.stamps.push(Stamp::default());
+                }
+                u32::try_from(records).expect("fewer than 2^32 packets")
+            }
+        };
+        if let Some(telemetry) = telemetry {
+            self.telemetry[at as usize] = telemetry;
+        }
+        if let Some(stamp) = stamp {
+            self.stamps[at as usize] = stamp;
+        }
+        at
+    }
+
+    /// Forgets what a packet that is gone had collected.
+    pub(crate) fn release_record(&mut self, record: u32) {
+        self.free_records.push(record);
+    }
+
     #[inline]
     pub(crate) fn get(&self, at: u32) -> &Packet {
         &self.packets[at as usize]
@@ -190,7 +238,7 @@ impl PacketPool {
         let stamp = Stamp { sent: now, hops: 0 };
         if let Some(at) = self.free_records.pop() {
             if telemetry {
-                self.telemetry[at as usize] = Telemetry::EMPTY;
+                self.telemetry[at as usize].clear();
             }
             if rules.stamps {
                 self.stamps[at as usize] = stamp;

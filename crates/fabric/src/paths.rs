@@ -1,14 +1,29 @@
-//! Which source port takes which path, without running anything.
+//! Which paths packets between two hosts take, without running anything.
 
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::NodeId;
 
-use crate::baseline::both_ways;
-use crate::routing::{FiveTuple, Graph, Routes};
+use crate::flow::FiveTuple;
+use crate::forwarding::Plan;
+use crate::ideal::fixed_path;
+use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::simulation::build_topology;
+use crate::topology::Topology;
 
-/// The way of one source port.
+/// The most paths that are listed one by one.
+const MOST: usize = 4096;
+
+/// The paths between two hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// The source port decides: one path there and back for each.
+    ByPort(Vec<PathPreview>),
+    /// Every packet may take any of these.
+    Any(AnyPath),
+}
+
+/// The paths of one source port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPreview {
     /// UDP source port of the data.
@@ -19,8 +34,20 @@ pub struct PathPreview {
     pub reverse: Vec<NodeId>,
 }
 
-/// The ways that data from `source` to `destination` and its acknowledgements take, for each source
-/// port. `destination_port` is the label of the message, which profile `hpcc-ns3` hashes.
+/// Paths of equal length, among which switches choose packet by packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnyPath {
+    /// Nodes that data may pass, both ends included.
+    pub forward: Vec<Vec<NodeId>>,
+    /// Nodes that acknowledgements may pass, both ends included.
+    pub reverse: Vec<Vec<NodeId>>,
+    /// Whether there are more in either direction than are listed.
+    pub more: bool,
+}
+
+/// The paths that data from `source` to `destination` and its acknowledgements take: for each source port,
+/// or all of them if switches choose otherwise. `destination_port` is the label of the message, which profile
+/// `hpcc-ns3` hashes.
 ///
 /// # Errors
 /// If a node isn't a host, both are the same, or the fabric is unsound.
@@ -29,8 +56,59 @@ pub fn paths(
     (source, destination): (NodeId, NodeId),
     source_ports: impl IntoIterator<Item = u16>,
     destination_port: u16,
-) -> Result<Vec<PathPreview>, Error> {
+) -> Result<Paths, Error> {
     let topology = build_topology(loaded)?;
+    check_ends(&topology, source, destination)?;
+    let rules = Rules::new(&loaded.scenario);
+    let graph = Graph::new(&topology);
+    let routes = Routes::new(&graph);
+    let forwarding = loaded.scenario.switch.forwarding;
+    let plan = Plan::new(forwarding, &graph, rules.seeds, rules.seed);
+    let tuple = |source_port| FiveTuple {
+        source,
+        destination,
+        source_port,
+        destination_port: rules.destination_port(destination_port),
+    };
+    let cut_off = || {
+        let message = format!("there is no path from {source} to {destination}");
+        let hint = "links that are down at the start cut them off";
+        Error::new("DST", message, hint)
+    };
+    if !plan.fixed {
+        let [forward, reverse] = [tuple(0), tuple(0).answering(rules.hpcc_ns3)]
+            .map(|tuple| all_paths(&graph, &routes, &tuple));
+        if forward.is_empty() || reverse.is_empty() {
+            return Err(cut_off());
+        }
+        let more = forward.len().max(reverse.len()) > MOST;
+        let listed = |mut paths: Vec<Vec<NodeId>>| {
+            paths.truncate(MOST);
+            paths
+        };
+        return Ok(Paths::Any(AnyPath {
+            forward: listed(forward),
+            reverse: listed(reverse),
+            more,
+        }));
+    }
+    let nodes = |tuple: FiveTuple| {
+        let path = fixed_path(&graph, &routes, &plan, &tuple).ok_or_else(cut_off)?;
+        let visited = path.iter().map(|&port| graph.peer(port));
+        Ok(both_ends(&graph, tuple.source, visited))
+    };
+    let preview = |source_port| {
+        Ok(PathPreview {
+            source_port,
+            forward: nodes(tuple(source_port))?,
+            reverse: nodes(tuple(source_port).answering(rules.hpcc_ns3))?,
+        })
+    };
+    let previews = source_ports.into_iter().map(preview);
+    previews.collect::<Result<_, _>>().map(Paths::ByPort)
+}
+
+fn check_ends(topology: &Topology, source: NodeId, destination: NodeId) -> Result<(), Error> {
     for (name, node) in [("SRC", source), ("DST", destination)] {
         if !topology.is_host(node) {
             let message = format!("node {node} is not a host");
@@ -45,39 +123,36 @@ pub fn paths(
         let message = format!("{destination} is the source itself");
         return Err(Error::new("DST", message, "name two different hosts"));
     }
-    let rules = Rules::new(&loaded.scenario);
-    let graph = Graph::new(&topology);
-    let routes = Routes::new(&graph);
-    let preview = |source_port| {
-        let destination_port = rules.destination_port(destination_port);
-        let tuple = FiveTuple {
-            source,
-            destination,
-            source_port,
-            destination_port,
-        };
-        let ways = both_ways(&graph, &routes, &tuple, &rules).ok_or_else(|| {
-            let message = format!("there is no way from {source} to {destination}");
-            Error::new(
-                "DST",
-                message,
-                "links that are down at the start cut them off",
-            )
-        })?;
-        let nodes = |start: NodeId, way: &[u32]| {
-            let first = graph.host_edge(start);
-            let visited = way.iter().map(|&port| graph.peer(port));
-            [start.get(), first.to]
-                .into_iter()
-                .chain(visited)
-                .map(NodeId::new)
-                .collect()
-        };
-        Ok(PathPreview {
-            source_port,
-            forward: nodes(source, &ways[0]),
-            reverse: nodes(destination, &ways[1]),
-        })
-    };
-    source_ports.into_iter().map(preview).collect()
+    Ok(())
+}
+
+/// The nodes of a path that begins at a host.
+fn both_ends(graph: &Graph, host: NodeId, visited: impl Iterator<Item = u32>) -> Vec<NodeId> {
+    let first = [host.get(), graph.host_edge(host).to];
+    first.into_iter().chain(visited).map(NodeId::new).collect()
+}
+
+/// All shortest paths, in the order of ports at the first switch where they differ; one more than
+/// [`MOST`] if there are more.
+fn all_paths(graph: &Graph, routes: &Routes, tuple: &FiveTuple) -> Vec<Vec<NodeId>> {
+    let start = both_ends(graph, tuple.source, std::iter::empty());
+    let (mut open, mut found) = (vec![start], Vec::new());
+    while let Some(path) = open.pop() {
+        let last = path[path.len() - 1];
+        if last == tuple.destination {
+            found.push(path);
+            if found.len() > MOST {
+                break;
+            }
+            continue;
+        }
+        let ports = routes.towards(routes.number(last.get()), tuple.destination, true);
+        // The last one that is put down is looked at next.
+        for &port in ports.iter().rev() {
+            let mut longer = path.clone();
+            longer.push(NodeId::new(graph.peer(port)));
+            open.push(longer);
+        }
+    }
+    found
 }

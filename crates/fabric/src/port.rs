@@ -71,6 +71,8 @@ pub(crate) struct Port {
     pub(crate) up: bool,
     /// Whether the link loses packets.
     pub(crate) loses: bool,
+    /// Whether the other end is in another part of the fabric.
+    pub(crate) crosses: bool,
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
@@ -157,6 +159,7 @@ impl Port {
             marks,
             losses,
             loses: spec.loss_rate > 0.0,
+            crosses: false,
             loss_rate: spec.loss_rate,
             sent_bytes: 0,
             marked: 0,

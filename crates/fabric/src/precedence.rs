@@ -1,7 +1,5 @@
 //! Which messages wait for which.
 
-use std::ops::Range;
-
 use crate::MessageSpec;
 
 /// Who waits for whom, and what is still to arrive.
@@ -12,7 +10,7 @@ pub(crate) struct Precedence {
     /// For each message, those that wait for it: `successors[first[m]..first[m + 1]]`.
     first: Vec<u32>,
     successors: Vec<u32>,
-    /// For each message, how many of it and those that join it haven't arrived.
+    /// For each message, how many it waits for.
     missing: Vec<u32>,
 }
 
@@ -20,13 +18,13 @@ impl Precedence {
     pub(crate) fn new(specs: &[MessageSpec]) -> Self {
         let numbered = || (0u32..).zip(specs);
         let mut first = vec![0u32; specs.len() + 2];
-        let mut missing = vec![1; specs.len()];
+        let mut joined = vec![1; specs.len()];
         for spec in specs {
             if let Some(before) = spec.after {
                 first[before as usize + 2] += 1;
             }
             if let Some(other) = spec.joins {
-                missing[other as usize] += 1;
+                joined[other as usize] += 1;
             }
         }
         for at in 1..first.len() {
@@ -40,37 +38,38 @@ impl Precedence {
                 *slot += 1;
             }
         }
+        let missing = |spec: &MessageSpec| spec.after.map_or(0, |before| joined[before as usize]);
         Self {
             first,
             successors,
-            missing,
+            missing: specs.iter().map(missing).collect(),
         }
     }
 
-    /// Message number `message` has arrived. Gives the ranges of those that have nothing left to wait for, for
-    /// [`successor`](Self::successor).
-    pub(crate) fn arrived(&mut self, specs: &[MessageSpec], message: u32) -> [Range<usize>; 2] {
+    /// Those that wait for a message, or for the one that it joins.
+    pub(crate) fn successors(
+        &self,
+        specs: &[MessageSpec],
+        message: u32,
+    ) -> impl Iterator<Item = u32> + '_ {
         let joined = specs[message as usize].joins;
-        [Some(message), joined].map(|one| one.map_or(0..0, |one| self.count(one)))
+        let of = |one: u32| {
+            let at = one as usize;
+            self.successors[self.first[at] as usize..self.first[at + 1] as usize].iter()
+        };
+        of(message).chain(joined.into_iter().flat_map(of)).copied()
     }
 
-    /// One fewer is missing of a message; if that was the last, those that wait for it.
-    fn count(&mut self, message: u32) -> Range<usize> {
-        let at = message as usize;
-        self.missing[at] = self.missing[at].saturating_sub(1);
-        match self.missing[at] {
-            0 => self.first[at] as usize..self.first[at + 1] as usize,
-            _ => 0..0,
-        }
+    /// One fewer is missing of those that `message` waits for; whether that was the last.
+    pub(crate) fn arrived(&mut self, message: u32) -> bool {
+        let missing = &mut self.missing[message as usize];
+        let waited = *missing > 0;
+        *missing = missing.saturating_sub(1);
+        waited && *missing == 0
     }
 
-    /// The message at a place of a range.
-    pub(crate) fn successor(&self, at: usize) -> u32 {
-        self.successors[at]
-    }
-
-    /// Whether a message, or one that joins it, is still to arrive.
-    pub(crate) fn is_missing(&self, message: u32) -> bool {
+    /// Whether a message waits for another.
+    pub(crate) fn waits(&self, message: u32) -> bool {
         self.missing[message as usize] > 0
     }
 }

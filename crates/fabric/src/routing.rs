@@ -1,9 +1,11 @@
-//! Shortest paths, and the choice among equal ones by a hash of the five-tuple.
+//! Shortest paths.
 
 use std::collections::VecDeque;
 
 use fairlane_units::{NodeId, Rate};
 
+use crate::baseline::Link;
+use crate::flow::FiveTuple;
 use crate::topology::{NodeKind, Topology};
 
 /// No distance, no next hop.
@@ -78,6 +80,14 @@ impl Graph {
             .iter()
             .find(|edge| edge.to == to)
             .map(|edge| edge.port)
+    }
+
+    /// Rate and delay of a link.
+    pub(crate) fn link(&self, link: usize) -> Link {
+        Link {
+            rate: self.rates[link],
+            delay: self.delays[link],
+        }
     }
 
     /// The only link of a host.
@@ -155,29 +165,40 @@ impl Search {
     }
 }
 
-/// Next hops of every switch towards every switch that has hosts.
+/// Next hops of every switch towards every switch that has hosts. Switches are numbered among themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
-    /// Row of each switch that has hosts, by node; [`FAR`] for other nodes.
-    target_of: Vec<u32>,
-    /// For each (target, node): where its next hops begin in `hops`, and how many there are.
+    /// Where hosts hang, by node; of switches without meaning.
+    hosts: Vec<Attachment>,
+    /// For each (target, switch): where its next hops begin in `hops`, and how many there are.
     spans: Vec<(u32, u16)>,
     /// Egress ports.
     hops: Vec<u32>,
-    nodes: usize,
+    /// Number of each switch, by node.
+    number: Vec<u32>,
+    switches: usize,
     pub(crate) longest: usize,
+}
+
+/// The link of a host.
+#[derive(Clone, Copy, Debug)]
+struct Attachment {
+    /// The switch, and its row among targets.
+    switch: u32,
+    row: u32,
+    /// The port of the switch.
+    port: u32,
+    up: bool,
 }
 
 impl Routes {
     pub(crate) fn new(graph: &Graph) -> Self {
         let nodes = graph.edges.len();
-        let mut routes = Self {
-            target_of: vec![FAR; nodes],
-            spans: Vec::new(),
-            hops: Vec::new(),
-            nodes,
-            longest: 0,
-        };
+        let (mut number, mut switches) = (vec![FAR; nodes], 0);
+        for (node, _) in graph.is_switch.iter().enumerate().filter(|(_, is)| **is) {
+            number[node] = switches;
+            switches += 1;
+        }
         let has_hosts = |node: usize| {
             graph.is_switch[node]
                 && graph.edges[node]
@@ -188,8 +209,15 @@ impl Routes {
             .filter(|&n| has_hosts(n))
             .map(|n| n as u32)
             .collect();
-        for (row, &target) in (0u32..).zip(&targets) {
-            routes.target_of[target as usize] = row;
+        let mut routes = Self {
+            hosts: attachments(graph, &targets, &number),
+            spans: Vec::new(),
+            hops: Vec::new(),
+            number,
+            switches: switches as usize,
+            longest: 0,
+        };
+        for &target in &targets {
             routes.add_target(graph, &Search::from(graph, target, |_| 0), &targets);
         }
         routes
@@ -197,16 +225,17 @@ impl Routes {
 
     fn add_target(&mut self, graph: &Graph, search: &Search, targets: &[u32]) {
         let rank = {
-            let mut rank = vec![FAR; self.nodes];
+            let mut rank = vec![FAR; graph.edges.len()];
             (0..)
                 .zip(&search.order)
                 .for_each(|(at, &node)| rank[node as usize] = at);
             rank
         };
-        for (node, edges) in graph.edges.iter().enumerate() {
+        let switches = graph.edges.iter().enumerate();
+        for (node, edges) in switches.filter(|(node, _)| graph.is_switch[*node]) {
             let start = self.hops.len();
             let here = search.distance[node];
-            if graph.is_switch[node] && here != FAR && here > 0 {
+            if here != FAR && here > 0 {
                 let nearer = |edge: &&Edge| {
                     graph.up(edge)
                         && graph.is_switch[edge.to as usize]
@@ -226,56 +255,69 @@ impl Routes {
         self.longest = self.longest.max(reached.max().unwrap_or(0) as usize + 1);
     }
 
-    /// Equal-cost egress ports at switch `node` towards the switch `target`.
-    fn towards(&self, node: u32, target: u32) -> &[u32] {
-        let (start, count) =
-            self.spans[self.target_of[target as usize] as usize * self.nodes + node as usize];
+    /// Equal-cost egress ports at switch number `switch` towards `host`. A packet that set out when its
+    /// host was already cut off (`aware`) goes nowhere; others come as far as the last switch.
+    #[inline]
+    pub(crate) fn towards(&self, switch: u32, host: NodeId, aware: bool) -> &[u32] {
+        let last = &self.hosts[host.index()];
+        let here = last.switch == switch;
+        if !last.up && (aware || here) {
+            return &[];
+        }
+        if here {
+            return std::slice::from_ref(&last.port);
+        }
+        let (start, count) = self.spans[last.row as usize * self.switches + switch as usize];
         &self.hops[start as usize..start as usize + usize::from(count)]
     }
 
-    /// The egress port at switch `node` for packets with this hash input, if there is a way.
-    pub(crate) fn egress(
-        &self,
-        graph: &Graph,
-        node: u32,
-        tuple: &FiveTuple,
-        seeds: Seeds,
-    ) -> Option<u32> {
-        let last = graph.host_edge(tuple.destination);
-        if last.to == node {
-            return graph.up(&last).then_some(last.port ^ 1);
-        }
-        let hops = self.towards(node, last.to);
-        match hops.len() {
-            0 => None,
-            1 => Some(hops[0]),
-            count => Some(hops[tuple.hash(seeds.of(node)) as usize % count]),
-        }
+    /// The number of a node among switches.
+    pub(crate) fn number(&self, node: u32) -> u32 {
+        self.number[node as usize]
     }
 
-    /// Writes the egress ports of switches from `tuple`'s source to its destination into `way`;
-    /// returns how many, or `None` if there is no way.
+    /// The egress ports of switches from `tuple`'s source to its destination where `choose` says which
+    /// of several a switch takes; `None` if there is no path.
     pub(crate) fn trace(
         &self,
         graph: &Graph,
         tuple: &FiveTuple,
-        seeds: Seeds,
-        way: &mut [u32],
-    ) -> Option<usize> {
+        choose: impl Fn(u32, u32) -> u32,
+    ) -> Option<Vec<u32>> {
         let first = graph.host_edge(tuple.source);
         if !graph.up(&first) {
             return None;
         }
         let mut node = first.to;
-        let mut hops = 0;
+        let mut path = Vec::with_capacity(self.longest);
         while graph.is_switch[node as usize] {
-            let port = self.egress(graph, node, tuple, seeds)?;
-            *way.get_mut(hops)? = port;
-            hops += 1;
+            let switch = self.number(node);
+            let port = match self.towards(switch, tuple.destination, true) {
+                [] => return None,
+                [only] => *only,
+                several => several[choose(switch, several.len() as u32) as usize],
+            };
+            path.push(port);
             node = graph.peer(port);
         }
-        Some(hops)
+        Some(path)
     }
+}
+
+/// Where hosts hang, by node.
+fn attachments(graph: &Graph, targets: &[u32], number: &[u32]) -> Vec<Attachment> {
+    let attach = |(node, edges): (usize, &Vec<Edge>)| {
+        let link = edges.first().filter(|_| !graph.is_switch[node]);
+        Attachment {
+            switch: link.map_or(FAR, |link| number[link.to as usize]),
+            row: link
+                .and_then(|link| targets.binary_search(&link.to).ok())
+                .map_or(FAR, |row| row as u32),
+            port: link.map_or(FAR, |link| link.port ^ 1),
+            up: link.is_some_and(|link| graph.up(link)),
+        }
+    };
+    graph.edges.iter().enumerate().map(attach).collect()
 }
 
 /// How the hash of each switch is seeded.
@@ -288,7 +330,8 @@ pub(crate) enum Seeds {
 }
 
 impl Seeds {
-    fn of(self, node: u32) -> u32 {
+    /// What the hash of switch `node` begins with.
+    pub(crate) fn of(self, node: u32) -> u32 {
         match self {
             Self::Node => node,
             Self::Run(seed) => {
@@ -296,64 +339,4 @@ impl Seeds {
             }
         }
     }
-}
-
-/// What ECMP hashes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FiveTuple {
-    /// Sender of the packet.
-    pub(crate) source: NodeId,
-    /// Receiver of the packet.
-    pub(crate) destination: NodeId,
-    /// UDP source port.
-    pub(crate) source_port: u16,
-    /// UDP destination port.
-    pub(crate) destination_port: u16,
-}
-
-impl FiveTuple {
-    /// The tuple of packets that go the other way. RoCEv2 packets all go to port 4791, so they have
-    /// the same source port; HPCC's simulator swaps the ports (`swaps`).
-    #[must_use]
-    pub(crate) const fn answering(self, swaps: bool) -> Self {
-        let (source_port, destination_port) = if swaps {
-            (self.destination_port, self.source_port)
-        } else {
-            (self.source_port, self.destination_port)
-        };
-        Self {
-            source: self.destination,
-            destination: self.source,
-            source_port,
-            destination_port,
-        }
-    }
-
-    /// MurmurHash3 (32 bits) of source address, destination address and the two ports.
-    fn hash(&self, seed: u32) -> u32 {
-        let ports = u32::from(self.source_port) | u32::from(self.destination_port) << 16;
-        let words = [address(self.source), address(self.destination), ports];
-        let mut hash = words.into_iter().fold(seed, |hash, word| {
-            let word = word
-                .wrapping_mul(0xcc9e_2d51)
-                .rotate_left(15)
-                .wrapping_mul(0x1b87_3593);
-            (hash ^ word)
-                .rotate_left(13)
-                .wrapping_mul(5)
-                .wrapping_add(0xe654_6b64)
-        });
-        hash ^= 12;
-        hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-        hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-        hash ^ hash >> 16
-    }
-}
-
-/// The IPv4 address of a host: 11.a.b.1 for node number a * 256 + b.
-pub(crate) const fn address(node: NodeId) -> u32 {
-    let number = node.get();
-    0x0b00_0001_u32
-        .wrapping_add((number / 256) << 16)
-        .wrapping_add((number % 256) << 8)
 }

@@ -2,32 +2,25 @@
 
 use fairlane_congestion::{Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
+use fairlane_host::{Leaving, Settings, Sizes, Timers};
 use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration};
 use fairlane_wire::{Opcode, Reth, Service};
 
+use crate::baseline::RoundTrip;
 use crate::routing::Seeds;
 
 /// Constants of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) mtu: u32,
-    pub(crate) header: u16,
-    /// Extension headers by opcode.
-    extension: [u16; 256],
-    /// One less than what payload is padded to a multiple of.
-    padding: u16,
-    pub(crate) ack: u16,
-    /// What data packets and acknowledgements carry for the congestion control.
-    pub(crate) measurement: u16,
-    pub(crate) cnp: u16,
+    /// Bytes of packets that belong to messages.
+    pub(crate) sizes: Sizes,
     pub(crate) pause: u16,
     pub(crate) gap: u16,
     pub(crate) rounding: PacingRounding,
     pub(crate) ties: Ties,
     pub(crate) seeds: Seeds,
-    /// Whether network cards wake and forget queue pairs exactly as HPCC's simulator does.
-    pub(crate) nic_quirks: bool,
     pub(crate) telemetry_format: Option<TelemetryFormat>,
     /// Whether packets carry the time at which they were sent.
     pub(crate) stamps: bool,
@@ -35,8 +28,6 @@ pub(crate) struct Rules {
     pub(crate) cnp_interval: Option<Duration>,
     pub(crate) pfc: bool,
     pub(crate) ecn: bool,
-    pub(crate) ack_pause: AckPause,
-    pub(crate) ack_control_class: bool,
     pub(crate) paced: bool,
     pub(crate) window: WindowMode,
     pub(crate) params: Params,
@@ -69,12 +60,14 @@ impl Rules {
         let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
-            header: size(packet.header),
-            extension: extensions(packet, hpcc_ns3),
-            padding: size(packet.padding).max(1) - 1,
-            ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
-            measurement,
-            cnp: size(packet.cnp),
+            sizes: Sizes {
+                // Data packets and acknowledgements carry what the congestion control measures.
+                header: size(packet.header) + measurement,
+                extension: extensions(packet, hpcc_ns3),
+                padding: size(packet.padding).max(1) - 1,
+                ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
+                cnp: size(packet.cnp),
+            },
             pause: size(packet.pause),
             gap: size(packet.gap),
             rounding: if hpcc_ns3 {
@@ -92,14 +85,11 @@ impl Rules {
             } else {
                 Seeds::Run(scenario.seed)
             },
-            nic_quirks: hpcc_ns3,
             telemetry_format: needs.telemetry.then_some(format),
             stamps: needs.round_trip,
             cnp_interval: by_cnp.then_some(congestion.cnp_interval),
             pfc: scenario.switch.pfc.enabled,
             ecn: scenario.switch.ecn.enabled,
-            ack_pause: scenario.nic.ack_pause,
-            ack_control_class: scenario.transport.ack_control_class,
             paced: congestion.paced,
             window,
             params,
@@ -114,19 +104,68 @@ impl Rules {
         }
     }
 
+    /// Decides by how many packets one may overtake another before the one behind counts as lost. Left to
+    /// us, it is a round trip of packets where those of a flow take different paths: a packet that is late by
+    /// less isn't lost, as RFC 8985, section 6.2, limits the reordering window of RACK to a smoothed
+    /// round trip. Ours is the longest without queues, `trip`, with a queue as long as it may be without marks.
+    pub(crate) fn tolerate(&mut self, scenario: &Scenario, in_order: bool, trip: RoundTrip) {
+        let transport = &scenario.transport;
+        if transport.recovery == Recovery::GoBackN {
+            return;
+        }
+        let unmarked =
+            scenario.marking().kmin_per_gbps.get() * (trip.rate.as_bps() / 1_000_000_000);
+        let packets = (trip.bdp.get() + unmarked).div_ceil(u64::from(self.mtu));
+        // The receiver must have room to see a gap from behind.
+        let most = u64::from(transport.reorder_window.saturating_sub(1));
+        let derived = if in_order {
+            0
+        } else {
+            packets.min(most) as u32
+        };
+        self.transport.reorder_tolerance = transport.reorder_tolerance.unwrap_or(derived);
+    }
+
     /// Wire size of a packet with payload, or of a request without.
     #[inline]
     pub(crate) const fn data_wire(&self, opcode: Opcode, payload: u16) -> u16 {
-        let padded = (payload + self.padding) & !self.padding;
-        self.header + self.measurement + self.extension[opcode.code() as usize] + padded
+        self.sizes.data(opcode, payload)
     }
 
     /// Wire size of a reply.
     #[inline]
     pub(crate) const fn reply_wire(&self, opcode: Opcode) -> u16 {
-        match opcode {
-            Opcode::RcAtomicAcknowledge => self.ack + 8,
-            _ => self.ack,
+        self.sizes.reply(opcode)
+    }
+
+    /// What all NICs have in common.
+    pub(crate) fn nic(&self, scenario: &Scenario) -> Settings {
+        Settings {
+            transport: self.transport.clone(),
+            params: self.params.clone(),
+            scope: scenario.congestion.scope,
+            tenant: scenario.congestion.tenant.clone(),
+            window: self.window,
+            rounding: self.rounding,
+            paced: self.paced,
+            cnp_interval: self.cnp_interval,
+            read_feedback: self.response_feedback,
+            sizes: self.sizes.clone(),
+            full: Bytes::new(u64::from(self.largest()) - u64::from(self.gap)),
+            ack_pause: match scenario.nic.ack_pause {
+                AckPause::Never => fairlane_host::AckPause::Never,
+                AckPause::OwnClass => fairlane_host::AckPause::OwnClass,
+                AckPause::Class3 => fairlane_host::AckPause::Class3,
+            },
+            ack_control_class: scenario.transport.ack_control_class,
+            timers: match self.hpcc_ns3 {
+                true => Timers::Driven,
+                false => Timers::Lazy,
+            },
+            leaving: match self.hpcc_ns3 {
+                true => Leaving::WhenPassed,
+                false => Leaving::AtOnce,
+            },
         }
     }
 
@@ -143,7 +182,7 @@ impl Rules {
             .filter(|opcode| !opcode.has_immediate())
             .map(|&opcode| self.data_wire(opcode, self.mtu as u16));
         let data = full.max().unwrap_or(0);
-        u32::from(data.max(self.cnp)) + u32::from(self.gap)
+        u32::from(data.max(self.sizes.cnp)) + u32::from(self.gap)
     }
 
     /// The time of `bytes` at `rate`.

@@ -17,6 +17,8 @@ pub(crate) struct Sampler {
     before: Vec<Before>,
     rows: usize,
     next: Time,
+    /// The ports that are sampled, if not all.
+    own: Option<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,13 +41,53 @@ impl Sampler {
             before: vec![Before::default(); ports],
             rows: 0,
             next: start + interval,
+            own: None,
         }
+    }
+
+    /// Samples only these ports.
+    pub(crate) fn keep(&mut self, own: Vec<u32>) {
+        self.series.ports = own.len();
+        self.before.truncate(own.len());
+        self.own = Some(own);
+    }
+
+    /// Takes the series out.
+    pub(crate) fn take(&mut self) -> PortSeries {
+        std::mem::take(&mut self.series)
+    }
+
+    /// Keeps the series of a run that has ended.
+    pub(crate) fn set(&mut self, series: PortSeries) {
+        self.series = series;
+    }
+
+    /// Takes in the series of other ports of the same run.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let (Some(own), Some(others)) = (&self.own, &other.own) else {
+            return;
+        };
+        let merged = |values: &mut Vec<u32>, more: &[u32]| {
+            *values = interleave((own, values.as_slice()), (others, more));
+        };
+        let series = &mut self.series;
+        merged(&mut series.sent, &other.series.sent);
+        merged(&mut series.queue, &other.series.queue);
+        merged(&mut series.queue_max, &other.series.queue_max);
+        merged(&mut series.marked, &other.series.marked);
+        merged(&mut series.paused_ns, &other.series.paused_ns);
+        series.ports += other.series.ports;
+        let mut all = [own.as_slice(), others].concat();
+        all.sort_unstable();
+        self.own = Some(all);
     }
 
     /// Returns whether two rows have become one.
     fn add_row(&mut self, ports: &mut [Port], now: Time) -> bool {
         let series = &mut self.series;
-        for (port, before) in ports.iter_mut().zip(&mut self.before) {
+        let own = self.own.as_deref();
+        for (at, before) in self.before.iter_mut().enumerate() {
+            let port = &mut ports[own.map_or(at, |own| own[at] as usize)];
             let paused = port.paused_until(now);
             series.sent.push(narrow(port.sent_bytes - before.sent));
             series.queue.push(narrow(port.waiting));
@@ -83,6 +125,25 @@ impl Sampler {
     }
 }
 
+/// Rows of values of two sets of ports, in the order of all ports.
+fn interleave((own, values): (&[u32], &[u32]), (others, more): (&[u32], &[u32])) -> Vec<u32> {
+    let rows = values.len() / own.len().max(1);
+    let mut all = Vec::with_capacity(values.len() + more.len());
+    for row in 0..rows.max(more.len() / others.len().max(1)) {
+        let (mut a, mut b) = (0, 0);
+        while a < own.len() || b < others.len() {
+            if b == others.len() || (a < own.len() && own[a] < others[b]) {
+                all.push(values[row * own.len() + a]);
+                a += 1;
+            } else {
+                all.push(more[row * others.len() + b]);
+                b += 1;
+            }
+        }
+    }
+    all
+}
+
 /// Replaces rows `2i` and `2i + 1` of `row` values each by one.
 pub(crate) fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn(T, T) -> T) {
     let rows = values.len() / row / 2;
@@ -107,9 +168,7 @@ impl World {
         let now = self.now();
         self.add_row(self.sampler.next - self.sampler.series.interval);
         self.sampler.next = now + self.sampler.series.interval;
-        if !self.is_done() {
-            self.start_sampler();
-        }
+        self.start_sampler();
     }
 
     /// Adds a row for the interval that began at `begin` and ends now.

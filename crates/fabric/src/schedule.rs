@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairlane_congestion::{Controller, Environment, NotificationPoint, Pacer, Window};
 use fairlane_engine::Stream;
+use fairlane_host::PairId;
 use fairlane_scenario::Verb;
-use fairlane_transport::{Operation, Remote, Requester, Responder, WorkRequest};
-use fairlane_units::{Bytes, Psn, Time};
+use fairlane_transport::{Operation, Remote, WorkRequest};
+use fairlane_units::{Bytes, Time};
 
 use crate::baseline;
-use crate::connection::{Connection, Response};
-use crate::nic::Turn;
-use crate::packet::NONE;
+use crate::connections::{Posted, Side};
+use crate::flow::{FiveTuple, Flow};
 use crate::precedence::Precedence;
 use crate::rules::Rules;
 use crate::world::{World, control};
@@ -46,6 +45,11 @@ impl Schedule {
         }
     }
 
+    /// Leaves only messages that are posted `here`.
+    pub(crate) fn keep(&mut self, here: impl Fn(u32) -> bool) {
+        self.due.retain(|&message| here(message));
+    }
+
     /// When the next message without predecessor is due.
     pub(crate) fn next_start(&self, specs: &[MessageSpec]) -> Option<Time> {
         self.due
@@ -59,25 +63,28 @@ impl Schedule {
     }
 }
 
-/// Source ports of messages, the entropy that ECMP hashes: counted from 10000 for each pair of hosts
-/// as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network cards draw them.
-pub(crate) fn source_ports(specs: &[MessageSpec], rules: &Rules) -> Vec<u16> {
-    if !rules.hpcc_ns3 {
-        let draw =
-            |message: u64| Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14) as u16;
-        return (0..)
-            .zip(specs)
-            .map(|(message, _)| 0xc000 | draw(message))
-            .collect();
-    }
+/// What the headers of messages say. Source ports are the entropy that ECMP hashes: counted from 10000 for
+/// each pair of hosts as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network
+/// cards draw them.
+pub(crate) fn flows(specs: &[MessageSpec], rules: &Rules) -> Vec<Flow> {
     let mut counts = BTreeMap::new();
-    let mut next = |spec: &MessageSpec| {
-        let count: &mut u16 = counts
-            .entry((spec.source, spec.destination))
-            .or_insert(10_000);
+    let mut source_port = |message: u64, spec: &MessageSpec| {
+        if !rules.hpcc_ns3 {
+            let drawn = Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14);
+            return 0xc000 | drawn as u16;
+        }
+        let pair = (spec.source, spec.destination);
+        let count: &mut u16 = counts.entry(pair).or_insert(10_000);
         std::mem::replace(count, count.wrapping_add(1))
     };
-    specs.iter().map(&mut next).collect()
+    let tuple = |(message, spec): (u64, &MessageSpec)| FiveTuple {
+        source: spec.source,
+        destination: spec.destination,
+        source_port: source_port(message, spec),
+        destination_port: rules.destination_port(spec.destination_port),
+    };
+    let tuples = (0..).zip(specs).map(tuple);
+    tuples.map(Flow::new).collect()
 }
 
 /// Keeps the streams of source ports apart from those of ports and workloads.
@@ -112,24 +119,26 @@ impl World {
         }
     }
 
-    /// A message has arrived completely: those that waited for nothing else are posted.
-    pub(crate) fn on_message_received(&mut self, message: u32) {
+    /// The messages that wait for one.
+    pub(crate) fn waiting_for(&self, message: u32) -> Vec<u32> {
+        let precedence = &self.schedule.precedence;
+        precedence.successors(&self.specs, message).collect()
+    }
+
+    /// The host of a message has heard of one that it waits for. If it was the last, the message is posted, or
+    /// will be in time.
+    pub(crate) fn on_predecessor(&mut self, message: u32) {
+        if !self.schedule.precedence.arrived(message) {
+            return;
+        }
         let now = self.now();
-        let precedence = &mut self.schedule.precedence;
-        for at in precedence
-            .arrived(&self.specs, message)
-            .into_iter()
-            .flatten()
-        {
-            let next = self.schedule.precedence.successor(at);
-            let MessageSpec { start, delay, .. } = self.specs[next as usize];
-            let due = start.max(now).saturating_add(delay);
-            if due <= now {
-                self.post(next);
-            } else {
-                self.schedule.delayed.insert((due, next));
-                self.schedule_control(due, control::DELAYED);
-            }
+        let MessageSpec { start, delay, .. } = self.specs[message as usize];
+        let due = start.max(now).saturating_add(delay);
+        if due <= now {
+            self.post(message);
+        } else {
+            self.schedule.delayed.insert((due, message));
+            self.schedule_control(due, control::DELAYED);
         }
     }
 
@@ -146,188 +155,77 @@ impl World {
     /// Posts a message on a connection of its own.
     fn post(&mut self, message: u32) {
         let spec = self.specs[message as usize];
-        let slot = self.open(message, NONE);
-        let config = &self.rules.transport;
-        let connection = self.connections.get_mut(slot);
-        connection
-            .requester
-            .post(config, work_request(message, &spec));
-        self.refresh(slot);
-        let source = self.connections.get(slot).source;
+        let (now, source) = (self.now(), self.host(spec.source));
+        let pair = self.connect(message);
+        let posted = Posted {
+            start: now,
+            ideal: None,
+        };
+        self.connections.posted.insert(message, posted);
+        self.note_ideal(message, Default::default());
+        let request = work_request(message, &spec);
+        self.nics[source as usize].host.post(now, pair, request);
         self.send_from_host(source);
     }
 
-    /// Opens a connection for a message, or for a queue pair that stays open.
-    pub(crate) fn open(&mut self, message: u32, pair: u32) -> u32 {
-        let spec = self.specs[message as usize];
-        let now = self.now();
-        let source = self.host(spec.source);
-        let ends = (spec.source, spec.destination);
-        let trip = self
-            .baseline
-            .for_controller(&self.graph, self.base_rtt, ends);
-        let destination = self.host(spec.destination);
-        let sender = if spec.verb == Verb::Read {
-            destination
-        } else {
-            source
+    /// Records the end of a message.
+    pub(crate) fn finish(&mut self, message: u32, pair: PairId, succeeded: bool) {
+        let outcome = match succeeded {
+            true => Outcome::Completed,
+            false => Outcome::RetryExceeded,
         };
-        let line_rate = self.ports[self.nics[sender as usize].port as usize].rate;
-        let environment = Environment {
-            line_rate,
-            base_rtt: trip.rtt,
-            bdp: trip.bdp,
-            mtu: Bytes::new(u64::from(self.rules.mtu)),
-        };
-        let controller = Controller::new(&self.rules.params, &environment);
-        let window = Window::new(self.rules.window, trip.bdp, line_rate);
-        let config = &self.rules.transport;
-        let requester = Requester::new(config, Psn::new(0));
-        let slot = self.connections.insert(Connection {
-            requester,
-            window_limit: Bytes::ZERO,
-            controller,
-            notification_point: NotificationPoint::new(),
-            pacer: Pacer::new(now),
-            window,
-            responder: Responder::new(config, Psn::new(0)),
-            verb: spec.verb,
-            owes_mark: false,
-            stays_open: pair != NONE,
-            tenant: spec.tenant.get() as u16,
-            response: Response::new(destination),
-            position: 0,
-            whole: spec.part_of.unwrap_or(NONE),
-            message,
-            packets: 0,
-            source,
-            class: spec.class,
-            live: true,
-            timeout_armed: false,
-            start: now,
-            ideal: None,
-            pair,
-            sender: NONE,
-        });
-        self.connections.get_mut(slot).update_window();
-        self.enforce(slot, &environment);
-        self.find_way(slot);
-        let position = self.nics[source as usize].turns.push(Turn::request(slot));
-        self.connections.get_mut(slot).position = position;
-        slot
+        self.counters.failed += u32::from(!succeeded);
+        let finish = succeeded.then_some(self.now());
+        let record = self.record((message, pair), finish, outcome);
+        self.records.push(self.engine.current(), record);
+        self.connections.posted.remove(&message);
     }
 
-    /// Looks up the way of a connection there and back under the present routes.
-    ///
-    /// Data and acknowledgements may be on old and new ways at once, so the ideal time is the least
-    /// over the combinations.
-    pub(crate) fn find_way(&mut self, slot: u32) {
-        let message = self.connections.get(slot).message;
-        let tuple = self.tuple_of_message(message);
-        let mut there = self.known_hops(slot, false);
-        let mut back = self.known_hops(slot, true);
-        for (is_back, tuple) in [(false, tuple), (true, tuple.answering(self.rules.hpcc_ns3))] {
-            let way = self.connections.way_mut(slot, is_back);
-            way.fill(NONE);
-            let found = self
-                .routes
-                .trace(&self.graph, &tuple, self.rules.seeds, way);
-            if found.is_none() {
-                // The first switch without a way drops the packet.
-                way.fill(NONE);
-            }
-        }
-        there.extend(self.known_hops(slot, false));
-        back.extend(self.known_hops(slot, true));
-        if self.stays_open(slot) {
-            self.note_ways(slot, &there, &back);
-            return;
-        }
-        let MessageSpec { verb, size, .. } = self.specs[message as usize];
-        for forward in &there {
-            for reverse in &back {
-                let ideal = baseline::ideal([forward, reverse], verb, size, &self.rules);
-                let least = &mut self.connections.get_mut(slot).ideal;
-                *least = Some(least.map_or(ideal, |so_far| so_far.min(ideal)));
-            }
-        }
-    }
-
-    /// The hops of the way that a connection has, if it has one.
-    fn known_hops(&mut self, slot: u32, back: bool) -> Vec<Vec<baseline::Link>> {
-        let tuple = self.tuple_of_message(self.connections.get(slot).message);
-        let tuple = if back {
-            tuple.answering(self.rules.hpcc_ns3)
-        } else {
-            tuple
-        };
-        let way = self.connections.way_mut(slot, back);
-        let length = way.iter().position(|&port| port == NONE);
-        let way = &way[..length.unwrap_or(way.len())];
-        let end = match way.last() {
-            Some(&port) => self.graph.peer(port),
-            None => self.graph.host_edge(tuple.source).to,
-        };
-        let arrives = end == tuple.destination.get();
-        arrives
-            .then(|| baseline::hops(&self.graph, &tuple, way))
-            .into_iter()
-            .collect()
-    }
-
-    /// What is known of a connection's message.
-    pub(crate) fn record(
+    /// What is known of a message under way.
+    fn record(
         &self,
-        slot: u32,
+        (message, pair): (u32, PairId),
         finish: Option<Time>,
         outcome: Outcome,
     ) -> MessageRecord {
-        let connection = self.connections.get(slot);
-        let spec = &self.specs[connection.message as usize];
-        let pair = self
-            .baseline
-            .pair(&self.graph, spec.source, spec.destination);
-        let standalone = baseline::standalone(pair, spec.size, self.rules.mtu);
-        let requester = &connection.requester;
+        let spec = &self.specs[message as usize];
+        let host = &self.nics[self.host(spec.source) as usize].host;
+        let requester = host.requester(pair);
         let acknowledged = requester.next_position() - requester.bytes_in_flight();
+        let posted = self.connections.posted.get(&message);
+        let never = self.never_posted(message, spec);
         MessageRecord {
-            id: connection.message,
-            workload: spec.workload,
-            source: spec.source,
-            destination: spec.destination,
-            source_port: self.source_ports[connection.message as usize],
-            destination_port: spec.destination_port,
-            class: spec.class,
-            size: spec.size,
             acknowledged: match finish {
                 Some(_) => spec.size,
                 None => acknowledged.min(spec.size),
             },
             posted: true,
-            start: connection.start,
+            start: posted.map_or(spec.start, |posted| posted.start),
             finish,
-            // A message that never had a way has no ideal time of its own.
-            ideal: connection.ideal.unwrap_or(standalone),
-            standalone,
-            retransmitted: u32::try_from(connection.requester.retransmitted())
-                .unwrap_or(u32::MAX)
-                .saturating_add(connection.response.repeated),
-            verb: spec.verb,
+            // A message that never had a path has no ideal time of its own.
+            ideal: posted
+                .and_then(|posted| posted.ideal)
+                .unwrap_or(never.standalone),
+            retransmitted: u32::try_from(requester.retransmitted()).unwrap_or(u32::MAX),
             outcome,
-            tenant: spec.tenant,
+            ..never
         }
     }
 
     /// Records of messages that have not ended, in order of start.
     pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
-        let mut open: BTreeMap<u32, MessageRecord> = self
-            .connections
-            .live()
-            .filter(|&slot| !self.stays_open(slot))
-            .map(|slot| self.record(slot, None, Outcome::Unfinished))
-            .map(|record| (record.id, record))
+        let posted = self.connections.posted.keys().filter_map(|&message| {
+            let pair = self.connections.pair(message, Side::Requester)?;
+            let record = self.record((message, pair), None, Outcome::Unfinished);
+            Some((message, record))
+        });
+        let mut open: BTreeMap<u32, MessageRecord> = posted.collect();
+        let ended: BTreeSet<u32> = self
+            .records
+            .entries
+            .iter()
+            .map(|record| record.id)
             .collect();
-        let ended: BTreeSet<u32> = self.records.iter().map(|record| record.id).collect();
         for (id, spec) in (0u32..).zip(&self.specs[..self.messages]) {
             if !ended.contains(&id) && !open.contains_key(&id) {
                 open.insert(id, self.never_posted(id, spec));
@@ -346,7 +244,7 @@ impl World {
             workload: spec.workload,
             source: spec.source,
             destination: spec.destination,
-            source_port: self.source_ports[id as usize],
+            source_port: self.flows[id as usize].tuple.source_port,
             destination_port: spec.destination_port,
             class: spec.class,
             size: spec.size,

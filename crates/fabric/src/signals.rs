@@ -11,7 +11,7 @@ use crate::{Signal, Signals, SignalsByTenant, TenantSignals};
 impl World {
     /// Every signal with its count, and the reason of each that never came.
     pub(crate) fn signals(&self) -> Signals {
-        let counters = &self.counters;
+        let (counters, heard) = (&self.counters, self.heard());
         let now = self.now();
         let paused_ns = self
             .ports
@@ -24,8 +24,8 @@ impl World {
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
-            cnps_sent: signal(counters.cnps_sent, || self.why_none_sent()),
-            cnps: signal(counters.cnps, || self.why_no_cnps()),
+            cnps_sent: signal(heard.cnps_sent, || self.why_none_sent()),
+            cnps: signal(heard.cnps, || self.why_no_cnps()),
             pauses: signal(counters.pauses, || self.why_no_pauses()),
             paused_ns: signal(paused_ns, || self.why_no_pauses()),
             watchdogs: self
@@ -33,9 +33,9 @@ impl World {
                 .is_on()
                 .then(|| signal(self.watchdog.bites, || self.why_no_bites())),
             drops: drops.into_iter().collect(),
-            retransmissions: signal(counters.retransmissions, || self.why_no_retransmissions()),
-            naks: signal(counters.naks, || self.why_no_retransmissions()),
-            timeouts: signal(counters.timeouts, || self.why_no_timeouts()),
+            retransmissions: signal(heard.retransmissions, || self.why_no_retransmissions()),
+            naks: signal(heard.naks, || self.why_no_retransmissions()),
+            timeouts: signal(heard.timeouts, || self.why_no_timeouts()),
             cache_misses: self.endpoints.as_ref().map(|_| self.cache_misses()),
             lock_waits: self.endpoints.as_ref().map(|_| self.lock_waits()),
             equal_plans: self.equal_plans(),
@@ -56,34 +56,35 @@ impl World {
     fn signals_by_tenant(&self) -> Option<SignalsByTenant> {
         let ledger = self.counters.ledger.as_deref()?;
         let named = self.tenants.iter().zip(&ledger.tallies);
-        let signals = |(tenant, tally): (&Tenant, &Tally)| {
-            (tenant.name.clone(), self.signals_of_tenant(tally))
+        let signals = |(number, (tenant, tally)): (usize, (&Tenant, &Tally))| {
+            let signals = self.signals_of_tenant(number, tally);
+            (tenant.name.clone(), signals)
         };
-        Some(named.map(signals).collect())
+        Some(named.enumerate().map(signals).collect())
     }
 
-    fn signals_of_tenant(&self, tally: &Tally) -> TenantSignals {
+    fn signals_of_tenant(&self, number: usize, tally: &Tally) -> TenantSignals {
         let silent = tally.transmissions == 0;
         let why = |others: u64, all: &dyn Fn() -> String, own: &str| match (silent, others) {
             (true, _) => "it sent nothing".into(),
             (false, 0) => all(),
             (false, _) => own.to_owned(),
         };
-        let counters = &self.counters;
+        let (counters, heard) = (&self.counters, self.heard_by(number));
         TenantSignals {
             ecn_marks: signal(tally.marks, || {
                 let own = "only packets of others met queues that were long enough";
                 why(counters.marks, &|| self.why_no_marks(), own)
             }),
-            cnps: signal(tally.cnps, || match tally.marks {
+            cnps: signal(heard.cnps, || match tally.marks {
                 0 => "none of its packets was marked".into(),
                 _ => why(
-                    counters.cnps,
+                    self.heard().cnps,
                     &|| self.why_no_cnps(),
                     "none that told of its marks had come back",
                 ),
             }),
-            retransmissions: signal(tally.retransmissions, || match tally.drops {
+            retransmissions: signal(heard.retransmissions, || match tally.drops {
                 0 if !silent => "none of its packets was lost".into(),
                 _ => why(0, &|| self.why_no_retransmissions(), ""),
             }),
@@ -137,7 +138,7 @@ impl World {
     }
 
     fn why_no_cnps(&self) -> String {
-        if self.counters.cnps_sent == 0 {
+        if self.heard().cnps_sent == 0 {
             return self.why_none_sent();
         }
         match self.rules.cnp_interval {

@@ -1,72 +1,48 @@
 //! A run, from scenario to results.
 
-use fairlane_congestion::{Environment, Telemetry};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fairlane_congestion::scope::Weight;
+use fairlane_congestion::{Environment, Telemetry, TelemetryFormat};
 use fairlane_engine::{Engine, Stream};
-use fairlane_scenario::{Arbitration, Error, Loaded, Scenario};
+use fairlane_host::{Host, Tenants};
+use fairlane_scenario::{Arbitration, Error, Loaded, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, PortId, TenantId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
-use crate::connection::Connections;
+use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::endpoint;
-use crate::enforcement::{self, Enforcement};
 use crate::faults::{Change, Faults};
+use crate::forwarding::Plan;
 use crate::ledger::Ledger;
+use crate::log::Log;
 use crate::nic::Nic;
-use crate::ns3_random::Ns3Random;
-use crate::packet::PacketPool;
+use crate::notices::Notices;
+use crate::ns3::Ns3;
+use crate::packet::{NONE, PacketPool};
+use crate::parts::place::Place;
 use crate::port::{CLASSES, FairQueues, Marking, Port, PortSpec, TenantUse};
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
-use crate::schedule::{Schedule, source_ports, total_bytes};
+use crate::schedule::{Schedule, flows};
+use crate::spread::Shapes;
 use crate::storm::Storms;
 use crate::topology::Topology;
 use crate::trace::Tracer;
-use crate::watch::Watch;
+use crate::watch::{Watch, pause_cycle};
 use crate::watchdog::Watchdog;
-use crate::world::{World, control};
-use crate::{Ending, Flux, MessageSpec, PortInfo, Results, Totals, workload};
-
-/// Events between two reports of progress.
-const REPORT_EVENTS: u64 = 1 << 17;
+use crate::world::World;
+use crate::{Ending, Flux, MessageRecord, MessageSpec, PortInfo, Results, Totals, workload};
 
 /// A simulation that is ready to run.
 pub struct Simulation {
-    world: World,
-    stop: Option<Time>,
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Packets put on links so far.
-    pub transmissions: u64,
-    /// Events handled so far.
-    pub events: u64,
-    /// Messages that have ended.
-    pub messages_done: u32,
-    /// Messages of the whole run.
-    pub messages: u32,
-    /// Payload placed at receivers so far.
-    pub placed: Bytes,
-    /// Payload of the whole run.
-    pub total: Bytes,
-    /// When the last message starts.
-    pub last_start: Time,
-}
-
-/// What the caller wants after a report of progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// Go on.
-    Continue,
-    /// End now.
-    Interrupt,
+    pub(crate) world: World,
+    pub(crate) stop: Option<Time>,
 }
 
 impl Simulation {
@@ -103,37 +79,6 @@ impl Simulation {
         let world = build_world(loaded, topology, specs)?;
         Ok(Self { world, stop })
     }
-
-    /// Runs to the end, reporting progress from time to time.
-    pub fn run(mut self, report: &mut dyn FnMut(&Progress) -> Control) -> Results {
-        let world = &mut self.world;
-        world.start_schedule();
-        world.start_faults();
-        world.start_storms();
-        let applications = world.start_applications();
-        let messages = world.schedule.next_start(&world.specs);
-        if let Some(first) = messages.into_iter().chain(applications).min() {
-            world.start_sampler();
-            world.start_watch(first);
-        }
-        if let Some(stop) = self.stop {
-            world.schedule_control(stop, control::STOP);
-        }
-        let last_start = world.specs.last().map_or(Time::ZERO, |spec| spec.start);
-        let total = total_bytes(&world.specs);
-        let mut until_report = REPORT_EVENTS;
-        while !world.is_done() && world.ending.is_none() && world.step() {
-            until_report -= 1;
-            if until_report == 0 {
-                until_report = REPORT_EVENTS;
-                if report(&world.progress(last_start, total)) == Control::Interrupt {
-                    world.ending = Some(Ending::Stopped);
-                }
-            }
-        }
-        report(&world.progress(last_start, total));
-        self.world.into_results()
-    }
 }
 
 /// The messages that the workloads of a scenario generate, in order of start; those of `key-value`
@@ -164,7 +109,7 @@ fn build_world(
     mut specs: Vec<MessageSpec>,
 ) -> Result<World, Error> {
     let scenario = &loaded.scenario;
-    let rules = Rules::new(scenario);
+    let mut rules = Rules::new(scenario);
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let switches: Vec<NodeId> = topology.switches().collect();
@@ -187,8 +132,10 @@ fn build_world(
     set_marking(scenario, &mut ports)?;
     set_fairness(scenario, &mut ports);
     let routes = Routes::new(&graph);
-    check_telemetry(&rules, &routes)?;
+    let plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
+    check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
+    rules.tolerate(scenario, plan.fixed, baseline.largest);
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
     let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);
@@ -202,65 +149,108 @@ fn build_world(
     let lines = hosts
         .iter()
         .map(|&host| graph.rates[graph.host_edge(host).port as usize / 2]);
-    let enforcement = Enforcement::new(
-        scenario,
-        &rules,
-        lines.collect(),
-        |line_rate| Environment {
+    let senders = senders(&specs, members, |node| owner_of[node.index()]);
+    let settings = Arc::new(rules.nic(scenario));
+    let nics = lines.enumerate().map(|(host, line_rate)| {
+        let environment = Environment {
             line_rate,
             base_rtt: baseline.largest.rtt,
             bdp: baseline.largest.bdp,
             mtu: Bytes::new(u64::from(rules.mtu)),
-        },
-        &enforcement::senders(&specs, members, |node| owner_of[node.index()]),
-    );
+        };
+        let node = hosts[host];
+        let tenants = tenants_at(scenario, host as u32, &senders);
+        let host = Host::new(settings.clone(), &environment, &tenants);
+        Nic::new((graph.host_edge(node).port, node), host)
+    });
+    let nics: Vec<Nic> = nics.collect();
     let tenants = scenario.tenants();
     let ledger = Ledger::new(tenants.len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    Ok(World {
+    let flows_of_run = specs.len();
+    let mut world = World {
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
         sampler: Sampler::new(ports.len(), first, interval),
-        nics: hosts
-            .iter()
-            .map(|&host| Nic::new(graph.host_edge(host).port))
-            .collect(),
+        nics,
         ports,
         buffers,
         packets: PacketPool::new(),
-        connections: Connections::new(routes.longest),
-        routes,
+        connections: Connections::new(specs.len()),
         epoch: 0,
         watch: Watch::new(baseline.largest.rtt),
         baseline,
         base_rtt: scenario.congestion.base_rtt,
         host_of: owner_of,
-        source_ports: source_ports(&specs, &rules),
-        specs,
+        flows: flows(&specs, &rules).into(),
+        routes,
+        shapes: Shapes::default(),
+        forwarders: plan.forwarders(&scenario.switch),
+        plan,
+        specs: specs.into(),
         messages,
         owed: messages + ending,
         endpoints,
-        enforcement,
         observed: capture.is_on() || ledger.is_some(),
         tenants,
         capture,
         schedule,
-        records: Vec::new(),
+        records: Log::default(),
         counters: Counters {
             ledger,
             ..Counters::default()
         },
         tracer: Tracer::new(&scenario.output.trace_nodes),
-        pauses: Vec::new(),
+        pauses: Log::default(),
         faults: Faults::new(changes(scenario, &graph)?),
         storms: Storms::new(&scenario.faults.pause),
         watchdog: Watchdog::new(&scenario.switch.pfc),
         ending: None,
-        ns3_random: rules
+        stuck: false,
+        controls: 0,
+        handled: 0,
+        left: None,
+        witness: NONE,
+        place: Place::whole(topology.nodes.len()),
+        ns3: rules
             .hpcc_ns3
-            .then(|| Ns3Random::after_setup(topology.nodes.len())),
+            .then(|| Box::new(Ns3::new(topology.nodes.len(), flows_of_run))),
+        notices: Notices::default(),
         graph,
         rules,
-    })
+    };
+    world.foresee_flows();
+    Ok(world)
+}
+
+/// The hosts and tenants that data is sent by.
+fn senders(
+    specs: &[MessageSpec],
+    tenants: impl Iterator<Item = (u32, TenantId)>,
+    host: impl Fn(NodeId) -> u32,
+) -> BTreeSet<(u32, TenantId)> {
+    let sending = specs.iter().map(|spec| {
+        let node = match spec.verb {
+            Verb::Read => spec.destination,
+            _ => spec.source,
+        };
+        (host(node), spec.tenant)
+    });
+    sending.chain(tenants).collect()
+}
+
+/// What the NIC of a host knows of tenants.
+fn tenants_at(scenario: &Scenario, host: u32, senders: &BTreeSet<(u32, TenantId)>) -> Tenants {
+    let weight = |(number, tenant): (u32, fairlane_scenario::Tenant)| Weight {
+        tenant: TenantId::new(number),
+        weight: tenant.weight,
+        guarantee: tenant.guarantee,
+    };
+    let all: Vec<Weight> = (0..).zip(scenario.tenants()).map(weight).collect();
+    let sends = |one: &&Weight| senders.contains(&(host, one.tenant));
+    Tenants {
+        here: all.iter().filter(sends).copied().collect(),
+        all,
+    }
 }
 
 /// The hosts of every tenant.
@@ -279,17 +269,38 @@ fn tenant_hosts<'a>(
     })
 }
 
-/// Refuses ways with more hops than telemetry can hold.
-fn check_telemetry(rules: &Rules, routes: &Routes) -> Result<(), Error> {
-    let (hops, limit) = (routes.longest, Telemetry::MAX_HOPS);
-    if rules.telemetry_format.is_none() || hops <= limit {
+/// Refuses paths with more hops than telemetry can hold. Up to five fit into HPCC's header whatever size it is
+/// given; for more it must have the size.
+fn check_telemetry(rules: &Rules, routes: &Routes, size: Bytes) -> Result<(), Error> {
+    let hops = routes.longest;
+    let limit = if rules.hpcc_ns3 {
+        TelemetryFormat::HEADER_HOPS
+    } else {
+        Telemetry::MAX_HOPS
+    };
+    if rules.telemetry_format.is_none() || hops <= TelemetryFormat::HEADER_HOPS {
         return Ok(());
     }
-    let message =
-        format!("needs telemetry of {hops} switches on the longest way, expected at most {limit}");
-    let hint = "use another congestion control, or a fabric of at most three tiers";
-    Err(Error::new("congestion.algorithm", message, hint))
+    if hops > limit {
+        let message = format!(
+            "needs telemetry of {hops} switches on the longest path, expected at most {limit}"
+        );
+        let hint = "use another congestion control, or a fabric of fewer tiers";
+        return Err(Error::new("congestion.algorithm", message, hint));
+    }
+    let needed = Bytes::new(HOP_BYTES * hops as u64 + 2);
+    if size >= needed {
+        return Ok(());
+    }
+    let message = format!(
+        "is {size}, expected at least {needed} for telemetry of {hops} switches on the longest path"
+    );
+    let hint = format!("set it to \"{needed}\", {HOP_BYTES} bytes for each switch and 2");
+    Err(Error::new("packet.telemetry", message, hint))
 }
+
+/// HPCC, section 4.1: what a switch adds to a packet.
+const HOP_BYTES: u64 = 8;
 
 fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u32]) -> Vec<Port> {
     let mut ports = Vec::with_capacity(topology.links.len() * 2);
@@ -496,27 +507,18 @@ fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
 }
 
 impl World {
-    fn progress(&self, last_start: Time, total: Bytes) -> Progress {
-        Progress {
-            now: self.now(),
-            transmissions: self.counters.transmissions,
-            events: self.engine.handled(),
-            messages_done: self.records.len() as u32,
-            messages: self.owed as u32,
-            placed: Bytes::new(self.counters.placed),
-            total,
-            last_start,
-        }
-    }
-
-    fn into_results(mut self) -> Results {
+    pub(crate) fn into_results(mut self) -> Results {
         let ending = self.ending();
         let signals = self.signals();
         let totals = self.totals(ending);
-        let series = self.take_series();
-        let mut messages = std::mem::take(&mut self.records);
-        self.records.clone_from(&messages);
+        let series = match self.left {
+            // Parts have taken theirs before they became one.
+            Some(_) => self.sampler.take(),
+            None => self.take_series(),
+        };
+        let mut messages = self.records.entries.clone();
         messages.extend(self.unfinished());
+        self.add_repeats(&mut messages);
         messages.extend(self.unfinished_operations());
         Results {
             applications: self.application_records(),
@@ -530,9 +532,20 @@ impl World {
             contended: self.contended_ports(),
             signals,
             totals,
-            trace: self.tracer.records,
-            pauses: self.pauses,
-            capture: self.capture.records,
+            trace: self.tracer.records.entries,
+            pauses: self.pauses.entries,
+            capture: self.capture.records.entries,
+        }
+    }
+
+    /// Counts what responders sent more than once with the messages that asked for it.
+    fn add_repeats(&self, messages: &mut [MessageRecord]) {
+        if self.connections.repeats.is_empty() {
+            return;
+        }
+        for record in messages {
+            let repeats = self.connections.repeats.get(&record.id).copied();
+            record.retransmitted += repeats.unwrap_or(0);
         }
     }
 
@@ -541,7 +554,7 @@ impl World {
             return ending;
         }
         if !self.is_done() {
-            let cycle = self.pause_cycle();
+            let cycle = pause_cycle(&[self]);
             return Ending::Stalled(self.stall(cycle));
         }
         if self.counters.failed > 0 {
@@ -571,8 +584,8 @@ impl World {
             first_start: self.specs.first().map_or(Time::ZERO, |spec| spec.start),
             transmissions: counters.transmissions,
             message_transmissions: counters.transmissions - counters.pause_transmissions,
-            events: self.engine.handled(),
-            data_packets: counters.data_packets,
+            events: self.handled + self.engine.handled() - self.controls,
+            data_packets: self.heard().data_packets,
             injected: counters.injected,
             delivered: counters.delivered,
             dropped: counters.dropped,
@@ -584,7 +597,10 @@ impl World {
     }
 
     /// Data and acknowledgements on links and in switches, counted one by one.
-    fn in_flight(&self) -> Flux {
+    pub(crate) fn in_flight(&self) -> Flux {
+        if let Some(left) = self.left {
+            return left;
+        }
         let mut flux = self.held();
         for port in &self.ports {
             let queued = (0..CLASSES).flat_map(|class| port.queued(&self.packets, class));

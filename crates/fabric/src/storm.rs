@@ -52,6 +52,11 @@ impl Storms {
         }
     }
 
+    /// Leaves only hosts that are `here`.
+    pub(crate) fn keep(&mut self, here: impl Fn(NodeId) -> bool) {
+        self.storms.retain(|storm| here(storm.host));
+    }
+
     /// Whether a host was pausing at `now` or up to `before` earlier.
     pub(crate) fn were_on(&self, now: Time, before: Duration) -> bool {
         self.latest_end
@@ -108,14 +113,20 @@ impl World {
         let (end, class) = (storm.begin + storm.duration, storm.class);
         let pauses = storm.advance(now, repeat);
         self.storms.latest_end = self.storms.latest_end.max(Some(end));
-        let kind = if pauses { Kind::Pause } else { Kind::Resume };
+        self.send_frame(host, class, pauses);
+    }
+
+    /// Has the NIC of a host pause a class of what its switch sends, or end that.
+    pub(crate) fn send_frame(&mut self, host: u32, class: u8, pause: bool) {
+        let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.
         let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
         packet.epoch = self.epoch;
         let at = self.packets.alloc(packet);
         self.counters.pause_transmissions += 1;
-        let replies = &mut self.nics[host as usize].replies;
-        replies.push_behind(&mut self.packets, at, |packet| packet.kind.is_pause_frame());
+        let nic = &mut self.nics[host as usize];
+        nic.frames.push(&mut self.packets, at);
+        let port = nic.port;
         if self.tracer.is_on() {
             self.trace(port, at, TraceEvent::Enqueued);
         }

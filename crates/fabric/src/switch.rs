@@ -5,8 +5,9 @@ use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
 use crate::counters::Drop;
-use crate::packet::{Kind, NONE, Packet};
-use crate::routing::FiveTuple;
+use crate::flow::FiveTuple;
+use crate::forwarding::{EgressPorts, Label};
+use crate::packet::{Kind, NONE, Packet, UNDECIDED};
 use crate::world::World;
 
 impl World {
@@ -113,40 +114,66 @@ impl World {
         true
     }
 
-    /// The egress port of a packet: the one on its connection's way if routes are as they were when
-    /// it left, else looked up.
+    /// The egress port of a packet: the one that was foreseen if routes are as they were when it set
+    /// out, else what the switch chooses now.
     #[inline]
-    fn next_hop(&self, ingress: u32, at: u32) -> Option<u32> {
+    fn next_hop(&mut self, ingress: u32, at: u32) -> Option<u32> {
         let packet = self.packets.get(at);
-        if packet.epoch == self.epoch {
+        if packet.epoch == self.epoch && packet.egress != UNDECIDED {
             return (packet.egress != NONE).then_some(packet.egress);
         }
-        let tuple = self.tuple_of(packet);
-        let node = self.ports[ingress as usize].node;
-        self.routes
-            .egress(&self.graph, node, &tuple, self.rules.seeds)
+        self.choose(self.ports[ingress as usize].owner, at)
     }
 
-    /// What ECMP hashes of a packet.
+    /// The egress port that a switch chooses for a packet that is there, if it leads anywhere.
+    fn choose(&mut self, switch: u32, at: u32) -> Option<u32> {
+        let packet = self.packets.get(at);
+        let label = Label {
+            tuple: self.tuple_of(packet),
+        };
+        let aware = packet.epoch == self.epoch;
+        let numbers = self.routes.towards(switch, label.tuple.destination, aware);
+        if numbers.len() < 2 {
+            return numbers.first().copied();
+        }
+        let candidates = EgressPorts {
+            numbers,
+            ports: &self.ports,
+            class: packet.class,
+        };
+        let forwarder = &mut self.forwarders[switch as usize];
+        let chosen = forwarder.choose(self.engine.now(), &label, &candidates);
+        Some(numbers[chosen as usize])
+    }
+
+    /// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
+    /// anything if it leaves for a host.
+    #[inline]
+    pub(crate) fn foresee(&self, port: u32, at: u32) -> u32 {
+        let packet = self.packets.get(at);
+        let Some(flow) = self.flows.get(packet.flow as usize) else {
+            return NONE;
+        };
+        if self.plan.fixed {
+            return flow.egress(packet);
+        }
+        let port = &self.ports[port as usize];
+        if !port.peer_on_switch {
+            return NONE;
+        }
+        let destination = self.tuple_of(packet).destination;
+        match self.routes.towards(port.peer_owner, destination, true) {
+            [] => NONE,
+            [only] => *only,
+            _ => UNDECIDED,
+        }
+    }
+
+    /// Addresses and ports of a packet that belongs to a message.
+    #[inline]
     pub(crate) fn tuple_of(&self, packet: &Packet) -> FiveTuple {
-        let message = self.connections.get(packet.connection).message;
-        let tuple = self.tuple_of_message(message);
-        if packet.has(Packet::BACK) {
-            tuple.answering(self.rules.hpcc_ns3)
-        } else {
-            tuple
-        }
-    }
-
-    /// What ECMP hashes of the data of a message.
-    pub(crate) fn tuple_of_message(&self, message: u32) -> FiveTuple {
-        let spec = &self.specs[message as usize];
-        FiveTuple {
-            source: spec.source,
-            destination: spec.destination,
-            source_port: self.source_ports[message as usize],
-            destination_port: self.rules.destination_port(spec.destination_port),
-        }
+        let flow = &self.flows[packet.flow as usize];
+        flow.label(packet.has(Packet::BACK), self.rules.hpcc_ns3)
     }
 
     /// Sends the next packet of a switch port if its transmitter is free.
@@ -225,9 +252,9 @@ impl World {
         if probability == 0.0 || !self.rules.ecn {
             return;
         }
-        let draw = match &mut self.ns3_random {
+        let draw = match &mut self.ns3 {
             _ if self.ports[egress as usize].is_over_kmax(class, told) => 0.0,
-            Some(random) => random.next_f64(),
+            Some(ns3) => ns3.random.next_f64(),
             None => self.ports[egress as usize].marks.next_f64(),
         };
         let packet = self.packets.get_mut(at);
@@ -280,15 +307,14 @@ impl World {
 
     /// The tenant of a packet that belongs to a message.
     fn tenant_of(&self, at: u32) -> TenantId {
-        let connection = self.packets.get(at).connection;
-        self.specs[self.connections.get(connection).message as usize].tenant
+        TenantId::new(u32::from(self.packets.get(at).tenant))
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
     fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
-        if let Some(random) = &mut self.ns3_random {
+        if let Some(ns3) = &mut self.ns3 {
             // The identification field of the frame.
-            random.skip();
+            ns3.random.skip();
         }
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fairlane_units::{Bytes, NodeId, Psn};
 
+use crate::log::Log;
 use crate::packet::{Kind, Packet};
 use crate::world::World;
 use crate::{TraceEvent, TraceRecord, TracedPacket};
@@ -12,14 +13,14 @@ use crate::{TraceEvent, TraceRecord, TracedPacket};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracer {
     nodes: BTreeSet<u32>,
-    pub(crate) records: Vec<TraceRecord>,
+    pub(crate) records: Log<TraceRecord>,
 }
 
 impl Tracer {
     pub(crate) fn new(nodes: &[u32]) -> Self {
         Self {
             nodes: nodes.iter().copied().collect(),
-            records: Vec::new(),
+            records: Log::default(),
         }
     }
 
@@ -79,7 +80,7 @@ impl World {
             },
             marked: packet.has(Packet::MARKED),
         };
-        self.tracer.records.push(record);
+        self.tracer.records.push(self.engine.current(), record);
     }
 
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
@@ -90,11 +91,10 @@ impl World {
         if packet.kind.is_pause_frame() {
             return at;
         }
-        if self.stays_open(packet.connection) {
+        if self.stays_open(packet.flow) {
             return at;
         }
-        let message = self.connections.get(packet.connection).message;
-        at.min(self.specs[message as usize].size.get())
+        at.min(self.specs[packet.flow as usize].size.get())
     }
 
     /// Number of a port at its node, from 1.

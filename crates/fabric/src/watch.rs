@@ -4,12 +4,12 @@ use fairlane_units::{Duration, PortId, Time};
 
 use crate::port::CLASSES;
 use crate::world::{World, control};
-use crate::{Ending, Stall};
+use crate::{Ending, MessageSpec, Stall};
 
 /// Looks from time to time whether anything has progressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    interval: Duration,
+    pub(crate) interval: Duration,
     /// Bytes placed at receivers when it last looked.
     placed: u64,
 }
@@ -31,10 +31,10 @@ impl World {
     }
 
     pub(crate) fn on_watch(&mut self) {
-        let placed = self.counters.placed;
+        let placed = self.heard().placed;
         let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
         if !progressed && !self.is_done() {
-            let cycle = self.pause_cycle();
+            let cycle = pause_cycle(&[self]);
             if !cycle.is_empty() || !self.may_recover() {
                 self.ending = Some(Ending::Stalled(self.stall(cycle)));
                 return;
@@ -46,30 +46,25 @@ impl World {
     }
 
     /// Whether something other than an acknowledgement can still move an unfinished message.
-    fn may_recover(&self) -> bool {
-        let sends_later = |nic: &crate::nic::Nic| {
-            self.ports[nic.port as usize].up && nic.turns.earliest().is_some()
-        };
-        let retries = |slot| self.connections.get(slot).requester.deadline().is_some();
+    pub(crate) fn may_recover(&self) -> bool {
         self.schedule.is_pending()
+            || self.notices.are_pending()
             || self.faults.is_pending()
             || self.storms.were_on(self.now(), self.watch.interval)
-            || self.nics.iter().any(sends_later)
-            || self.connections.live().any(retries)
+            || self.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints_go_on()
     }
 
     /// Describes a run that can't end; `cycle` is what [`World::pause_cycle`] found.
     pub(crate) fn stall(&self, cycle: Vec<PortId>) -> Stall {
         let unfinished = (self.owed - self.records.len()) as u32;
-        let first = self.connections.live().next().map(|slot| {
-            let spec = &self.specs[self.connections.get(slot).message as usize];
-            format!(
-                "message {} from host {} to host {}",
-                self.connections.get(slot).message,
-                spec.source,
-                spec.destination
-            )
+        let first = self.connections.posted.keys().next().map(|&message| {
+            let MessageSpec {
+                source,
+                destination,
+                ..
+            } = self.specs[message as usize];
+            format!("message {message} from host {source} to host {destination}")
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = if cycle.is_empty() {
@@ -95,30 +90,6 @@ impl World {
         }
     }
 
-    /// Ports that wait for each other: each is paused by a switch whose buffer is held by packets
-    /// that wait at the next one. Empty if there is no such circle.
-    pub(crate) fn pause_cycle(&self) -> Vec<PortId> {
-        let count = self.ports.len();
-        let blocked = |port: usize| self.ports[port].paused & self.ports[port].nonempty & !1 != 0;
-        let mut waits_for = vec![Vec::new(); count];
-        for port in (0..count).filter(|&port| blocked(port)) {
-            // The pause comes from the switch at the other end, for packets that this port sent.
-            let node = self.graph.peer(port as u32) as usize;
-            for edge in self.graph.edges[node]
-                .iter()
-                .filter(|edge| blocked(edge.port as usize))
-            {
-                if self.holds_from(edge.port, port as u32) {
-                    waits_for[port].push(edge.port);
-                }
-            }
-        }
-        find_cycle(&waits_for)
-            .into_iter()
-            .map(PortId::new)
-            .collect()
-    }
-
     /// Whether a queue of `egress` has packets that `sender` sent.
     fn holds_from(&self, egress: u32, sender: u32) -> bool {
         let port = &self.ports[egress as usize];
@@ -127,6 +98,36 @@ impl World {
             waiting.any(|packet| packet.sender == sender)
         })
     }
+}
+
+/// Ports that wait for each other: each is paused by a switch whose buffer is held by packets that wait at the
+/// next one. Empty if there is no such circle. `parts` are those of one fabric.
+pub(crate) fn pause_cycle(parts: &[&World]) -> Vec<PortId> {
+    let any = parts[0];
+    let count = any.ports.len();
+    let owner = |port: usize| {
+        let node = any.ports[port].node as usize;
+        parts[usize::from(any.place.part_of[node])]
+    };
+    let blocked = |port: usize| {
+        let state = &owner(port).ports[port];
+        state.paused & state.nonempty & !1 != 0
+    };
+    let mut waits_for = vec![Vec::new(); count];
+    for port in (0..count).filter(|&port| blocked(port)) {
+        // The pause comes from the switch at the other end, for packets that this port sent.
+        let node = any.graph.peer(port as u32) as usize;
+        let edges = any.graph.edges[node].iter();
+        for edge in edges.filter(|edge| blocked(edge.port as usize)) {
+            if owner(edge.port as usize).holds_from(edge.port, port as u32) {
+                waits_for[port].push(edge.port);
+            }
+        }
+    }
+    find_cycle(&waits_for)
+        .into_iter()
+        .map(PortId::new)
+        .collect()
 }
 
 /// Any cycle of a directed graph, in order; empty if there is none.

@@ -131,7 +131,7 @@ fn links_of_a_second() {
 
 #[test]
 fn telemetry_over_more_switches_than_its_header_holds_is_refused() {
-    let chain = |switches: u32| {
+    let chain = |switches: u32, sets: &[&str]| {
         let inner = (2..switches + 1).map(|id| (id, id + 1, "100Gbps", "1us"));
         let ends = [
             (0, 2, "100Gbps", "1us"),
@@ -139,13 +139,19 @@ fn telemetry_over_more_switches_than_its_header_holds_is_refused() {
         ];
         let list: Vec<_> = inner.chain(ends).collect();
         let traffic = flows(&[(0, 1, 5_000, "0ns")]);
-        let sets = ["congestion.algorithm=\"hpcc\""];
+        let sets: Vec<_> = [&["congestion.algorithm=\"hpcc\""], sets].concat();
         Simulation::new(&loaded_with("telemetry", &links(2, &list), &traffic, &sets))
     };
-    assert!(chain(5).is_ok());
-    let error = chain(6).err().expect("six switches").to_string();
-    assert!(
-        error.contains("congestion.algorithm") && error.contains("hint:"),
-        "{error}"
-    );
+    assert!(chain(5, &[]).is_ok());
+    let refused = |switches, sets: &[&str], place: &str, part: &str| {
+        let error = chain(switches, sets).err().expect("refused").to_string();
+        for part in [place, part, "hint:"] {
+            assert!(error.contains(part), "{error}");
+        }
+    };
+    refused(6, &[], "packet.telemetry", "at least 50B");
+    assert!(chain(6, &["packet.telemetry=50"]).is_ok());
+    assert!(chain(9, &["packet.telemetry=74"]).is_ok());
+    let room = "packet.telemetry=200";
+    refused(10, &[room], "congestion.algorithm", "at most 9");
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{plain_or_gzipped, reference, run, scratch};
-use fairlane_fabric::{Results, TraceEvent, TraceRecord, TracedPacket, paths};
+use fairlane_fabric::{Paths, Results, TraceEvent, TraceRecord, TracedPacket, paths};
 use fairlane_scenario::hpcc::import;
 use fairlane_scenario::{Loaded, load};
 use fairlane_units::NodeId;
@@ -232,9 +232,11 @@ fn every_path_through_a_fat_tree_is_equal() {
         );
         let ports = (number(fields[2]) as u16, number(fields[3]) as u16);
         let preview = |ends, source_port, label| {
-            paths(&loaded, ends, [source_port], label)
-                .unwrap()
-                .remove(0)
+            let Paths::ByPort(mut found) = paths(&loaded, ends, [source_port], label).unwrap()
+            else {
+                panic!("a source port decides");
+            };
+            found.remove(0)
         };
         let found = match fields[4] {
             "U" => preview(ends, ports.0, ports.1).forward,

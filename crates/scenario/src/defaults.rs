@@ -4,8 +4,8 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Arbitration, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario,
-    Service, Switch, Topology, Transport,
+    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Service,
+    Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -79,20 +79,6 @@ impl Packet {
     }
 }
 
-impl Default for Switch {
-    fn default() -> Self {
-        // HPCC, section 5.1: 32 MB of buffer.
-        Self {
-            buffer: Bytes::new(32 << 20),
-            pfc: Pfc::default(),
-            ecn: Ecn::default(),
-            arbitration: Arbitration::Fifo,
-            tenant_feedback: false,
-            feedback_interval: crate::types::FEEDBACK_INTERVAL,
-        }
-    }
-}
-
 impl Default for Pfc {
     fn default() -> Self {
         // HPCC, section 5.1: the threshold is a share of the free buffer. The rest as its artefact,
@@ -155,6 +141,7 @@ impl Default for Transport {
             ack_interval: 1,
             recovery: Recovery::GoBackN,
             reorder_window: 1024,
+            reorder_tolerance: None,
             direct_placement: false,
             ack_control_class: false,
         }

@@ -44,6 +44,7 @@ mod error;
 mod faults;
 mod files;
 pub mod flow_text;
+mod forwarding;
 mod host_set;
 pub mod hpcc;
 mod inputs;

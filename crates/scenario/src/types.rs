@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault};
+pub use crate::forwarding::{FlowletParameters, Forwarding, Switch};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 
@@ -107,28 +108,6 @@ pub struct Packet {
     pub gap: Bytes,
 }
 
-/// Buffers, pauses and marks of switches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Switch {
-    /// Shared packet buffer of one switch.
-    pub buffer: Bytes,
-    /// Priority flow control.
-    pub pfc: Pfc,
-    /// Marking.
-    pub ecn: Ecn,
-    /// In which order the packets of an egress queue leave.
-    #[serde(skip_serializing_if = "crate::nic::is_default")]
-    pub arbitration: Arbitration,
-    /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its part: a
-    /// tenant below it hears less. Needs switches that count by port and tenant.
-    #[serde(skip_serializing_if = "crate::nic::is_default")]
-    pub tenant_feedback: bool,
-    /// How often those ports look who uses what.
-    #[serde(skip_serializing_if = "is_feedback_interval")]
-    pub feedback_interval: Duration,
-}
-
 /// In which order the packets of an egress queue leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -138,13 +117,6 @@ pub enum Arbitration {
     Fifo,
     /// Round robin over the ports that they came in by, packet by packet.
     Ingress,
-}
-
-/// A round trip of a three-tier fabric with links of 1 us.
-pub(crate) const FEEDBACK_INTERVAL: Duration = Duration::from_us(12);
-
-fn is_feedback_interval(interval: &Duration) -> bool {
-    *interval == FEEDBACK_INTERVAL
 }
 
 /// Priority flow control.
@@ -247,6 +219,11 @@ pub struct Transport {
     pub recovery: Recovery,
     /// Packets that a receiver keeps out of order under selective repeat, 1 to 65535.
     pub reorder_window: u32,
+    /// By how many packets one may overtake another before the one behind counts as lost, under selective
+    /// repeat; left out, a base round trip of packets where switches let packets of a flow pass each
+    /// other, else 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder_tolerance: Option<u32>,
     /// Whether every packet of a WRITE carries its address (as a WRITE of its own), so that under
     /// selective repeat it is placed whenever it arrives.
     pub direct_placement: bool,

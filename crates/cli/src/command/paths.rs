@@ -7,7 +7,7 @@ use fairlane_units::NodeId;
 use serde::Serialize;
 
 use crate::args::{Paths, TableFormat};
-use crate::backend::{self, PathPreview};
+use crate::backend::{self, AnyPath, PathPreview};
 use crate::failure::Failure;
 use crate::{print, table};
 
@@ -60,14 +60,82 @@ pub(crate) fn paths(arguments: &Paths) -> Result<ExitCode, Failure> {
         NodeId::new(arguments.destination),
     );
     let range = arguments.ports.first..=arguments.ports.last;
-    let previews = backend::paths(&loaded, ends, range, arguments.destination_port)?;
-    let preview = Preview::new(arguments.source, arguments.destination, &previews);
-    match arguments.format {
-        TableFormat::Text => print::text(&preview.text())?,
-        TableFormat::Json => print::json(&preview)?,
-        TableFormat::Csv => print::text(&preview.csv())?,
+    match backend::paths(&loaded, ends, range, arguments.destination_port)? {
+        backend::Paths::ByPort(previews) => {
+            let preview = Preview::new(arguments.source, arguments.destination, &previews);
+            match arguments.format {
+                TableFormat::Text => print::text(&preview.text())?,
+                TableFormat::Json => print::json(&preview)?,
+                TableFormat::Csv => print::text(&preview.csv())?,
+            }
+        }
+        backend::Paths::Any(paths) => {
+            let choice = Choice::new(&loaded, arguments, &paths);
+            match arguments.format {
+                TableFormat::Text => print::text(&choice.text())?,
+                TableFormat::Json => print::json(&choice)?,
+                TableFormat::Csv => print::text(&choice.csv())?,
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The paths among which switches choose packet by packet.
+#[derive(Debug, Serialize)]
+struct Choice {
+    source: u32,
+    destination: u32,
+    /// How switches choose; source ports don't decide.
+    forwarding: &'static str,
+    /// Nodes of each path that data may take, both ends included.
+    forward: Vec<Vec<u32>>,
+    /// Nodes of each path that acknowledgements may take, both ends included.
+    reverse: Vec<Vec<u32>>,
+    /// Whether there are more than are listed.
+    more: bool,
+}
+
+impl Choice {
+    fn new(loaded: &backend::Loaded, arguments: &Paths, paths: &AnyPath) -> Self {
+        let nodes = |paths: &[Vec<NodeId>]| paths.iter().map(|path| numbers(path)).collect();
+        Self {
+            source: arguments.source,
+            destination: arguments.destination,
+            forwarding: loaded.scenario.switch.forwarding.name(),
+            forward: nodes(&paths.forward),
+            reverse: nodes(&paths.reverse),
+            more: paths.more,
+        }
+    }
+
+    /// Each path with its direction.
+    fn rows(&self) -> impl Iterator<Item = (&'static str, &Vec<u32>)> {
+        let forward = self.forward.iter().map(|path| ("data", path));
+        forward.chain(self.reverse.iter().map(|path| ("acknowledgements", path)))
+    }
+
+    fn text(&self) -> String {
+        let row = |(what, path): (&str, &Vec<u32>)| vec![what.into(), chain(path, " > ")];
+        let rows: Vec<_> = self.rows().map(row).collect();
+        let more = if self.more { "more than " } else { "" };
+        format!(
+            "{}\n\n{more}{} equally short paths of data from {} to {}, {more}{} of acknowledgements; under \
+             forwarding \"{}\" no source port decides: every packet may take any of them",
+            table::columns(&["may be taken by", "path"], &rows),
+            self.forward.len(),
+            self.source,
+            self.destination,
+            self.reverse.len(),
+            self.forwarding,
+        )
+    }
+
+    fn csv(&self) -> String {
+        let row = |(what, path): (&str, &Vec<u32>)| format!("{what},{}\n", chain(path, " "));
+        let rows: String = self.rows().map(row).collect();
+        format!("packets,path\n{rows}")
+    }
 }
 
 impl Preview {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use fairlane_fabric::{Ending, Results};
 
 use crate::args::{Format, Run};
-use crate::backend::{self, Control, Figures, Loaded};
+use crate::backend::{self, Control, Figures, Loaded, Threading};
 use crate::command::{heading, summary};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -25,7 +25,10 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let loaded = backend::load(&arguments.scenario)?;
     let staging = Staging::begin(&arguments.out, arguments.force)?;
-    let (results, host) = simulate(&loaded, arguments.quiet, &interrupt)?;
+    for note in backend::notes(&loaded) {
+        print::say(note);
+    }
+    let (results, host) = simulate(&loaded, arguments, &interrupt)?;
     refuse_contradictions(&loaded, &results)?;
     let figures = backend::figures(&results);
     let file = summary::File::new(&loaded.scenario, &figures, &host);
@@ -54,12 +57,12 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
 /// The simulation itself, with its cost on this machine.
 fn simulate(
     loaded: &Loaded,
-    quiet: bool,
+    arguments: &Run,
     interrupt: &Interrupt,
 ) -> Result<(Results, Host), Failure> {
     let (begun, before) = (Instant::now(), Usage::now());
-    let mut reporter = Reporter::begin(quiet);
-    let results = backend::simulate(loaded, &mut |progress| {
+    let mut reporter = Reporter::begin(arguments.quiet);
+    let (results, threading) = backend::simulate(loaded, arguments.threads, &mut |progress| {
         reporter.update(progress);
         if interrupt.arrived() {
             Control::Interrupt
@@ -69,6 +72,7 @@ fn simulate(
     })?;
     drop(reporter);
     interrupt.check()?;
+    say_threads(arguments, &threading);
     let totals = &results.totals;
     let work = Work {
         transmissions: totals.message_transmissions,
@@ -76,6 +80,28 @@ fn simulate(
     };
     let host = Host::between(before, Usage::now(), begun.elapsed().as_secs_f64(), work);
     Ok((results, host))
+}
+
+/// Says how the work was shared, if it was, and if it wasn't as asked for, why.
+fn say_threads(arguments: &Run, threading: &Threading) {
+    let Threading {
+        threads,
+        windows,
+        lookahead,
+        waiting,
+        ..
+    } = threading;
+    if let Some(asked) = arguments.threads.filter(|asked| asked > threads) {
+        print::say(format_args!(
+            "{threads} of {asked} threads are used: the fabric can be cut into no more parts (profile hpcc-ns3 into none)"
+        ));
+    }
+    if *threads > 1 && !arguments.quiet {
+        let percent = waiting * 100.0;
+        print::say(format_args!(
+            "{threads} threads, {windows} windows of up to {lookahead}, {percent:.0} % of the work waited for"
+        ));
+    }
 }
 
 /// A run whose books don't balance is a mistake of this program, and no result.

@@ -12,7 +12,6 @@ use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, P
 use crate::MessageSpec;
 use crate::nic::card::{Card, Lock};
 use crate::nic::costs::Costs;
-use crate::packet::NONE;
 use crate::topology::Topology;
 use crate::workload::number_of;
 
@@ -96,6 +95,8 @@ fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
         operations: Vec::new(),
         free_operations: Vec::new(),
         next_id: messages as u32,
+        births: Vec::new(),
+        others_go_on: false,
         ending: 0,
         endless: false,
     }
@@ -236,7 +237,6 @@ impl Builder<'_> {
         self.sharing.insert(key, (pair, 1));
         self.endpoints.pairs.push(Pair {
             message: self.specs.len() as u32,
-            slot: NONE,
             host,
             verb,
             posted: VecDeque::new(),
@@ -246,7 +246,7 @@ impl Builder<'_> {
             busy: 0,
             shared: false,
             lock: Lock::default(),
-            ways: Vec::new(),
+            paths: Vec::new(),
             ideal: None,
             failed: false,
         });

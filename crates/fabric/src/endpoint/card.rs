@@ -1,9 +1,9 @@
 //! Drives the cards: work requests, and packets that wait for the state of their connection.
 
 use fairlane_engine::Event;
+use fairlane_host::PairId;
 use fairlane_units::Time;
 
-use crate::nic::Turn;
 use crate::nic::card::{Step, Wqe};
 use crate::packet::NONE;
 use crate::world::{Waking, World};
@@ -80,8 +80,7 @@ impl World {
     }
 
     /// All packets of a work request have been sent for the first time.
-    pub(crate) fn on_wqe_sent(&mut self, slot: u32) {
-        let pair = self.connections.get(slot).pair;
+    pub(crate) fn on_wqe_sent(&mut self, pair: u32) {
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         let pair = &mut endpoints.pairs[pair as usize];
         pair.unsent -= 1;
@@ -110,11 +109,13 @@ impl World {
     pub(crate) fn is_held(&mut self, port: u32, at: u32) -> bool {
         let now = self.now();
         let host = self.ports[port as usize].owner;
-        let pair = self.connections.get(self.packets.get(at).connection).pair;
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
-        if pair == NONE || !endpoints.cached {
+        let flow = self.packets.get(at).flow;
+        let cached = self.endpoints.as_deref().is_some_and(|all| all.cached);
+        if !self.stays_open(flow) || !cached {
             return false;
         }
+        let pair = self.pair_of(flow);
+        let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         let card = &mut endpoints.cards[host as usize];
         if std::mem::replace(&mut card.taken, NONE) == at {
             return false;
@@ -132,30 +133,24 @@ impl World {
         true
     }
 
-    /// Keeps a packet at the card; where there are too many, the neighbour holds back those behind it, as
-    /// with credits that are known at once.
+    /// Keeps a packet at the NIC; where there are too many, it pauses the switch.
     fn hold(&mut self, port: u32, at: u32) {
-        let now = self.now();
-        let (owner, peer) = (
-            self.ports[port as usize].owner,
-            self.ports[port as usize].peer,
-        );
+        let owner = self.ports[port as usize].owner;
         let packet = *self.packets.get(at);
+        let pauses = self.rules.pfc && packet.class != 0;
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         let card = &mut endpoints.cards[owner as usize];
         card.held += u64::from(packet.wire);
-        let stops = card.held > endpoints.costs.receive_buffer && packet.class != 0;
+        card.received.push(&mut self.packets, at);
+        let stops = pauses && card.held > endpoints.costs.receive_buffer;
         if stops && card.stopped & 1 << packet.class == 0 {
             card.stopped |= 1 << packet.class;
-            self.ports[peer as usize].set_paused(now, packet.class, true);
+            self.send_frame(owner, packet.class, true);
         }
-        card.received.push(&mut self.packets, at);
     }
 
-    /// Takes the first packet that waits at a card.
+    /// Takes the first packet that waits at a NIC.
     fn release(&mut self, host: u32) -> Option<u32> {
-        let now = self.now();
-        let peer = self.ports[self.nics[host as usize].port as usize].peer;
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         let card = &mut endpoints.cards[host as usize];
         let at = card.received.pop(&self.packets)?;
@@ -163,9 +158,8 @@ impl World {
         if card.stopped != 0 && card.held <= endpoints.costs.receive_buffer / 2 {
             let stopped = std::mem::take(&mut card.stopped);
             for class in (1..8).filter(|class| stopped & 1 << class != 0) {
-                self.ports[peer as usize].set_paused(now, class, false);
+                self.send_frame(host, class, false);
             }
-            self.send_from(peer);
         }
         Some(at)
     }
@@ -196,8 +190,8 @@ impl World {
             if card.received.is_empty() {
                 return;
             }
-            let next = self.packets.get(card.received.head).connection;
-            let pair = self.connections.get(next).pair;
+            let next = self.packets.get(card.received.head).flow;
+            let pair = next - self.messages as u32;
             let ready = card.context(&endpoints.costs, now, pair);
             if ready > now {
                 self.wake_receiver(host, ready);
@@ -206,10 +200,10 @@ impl World {
         }
     }
 
-    /// The position in turn once the card has the state of a connection for it; `None` if it is being
+    /// The queue pair in turn once the NIC has the state of a connection for it; `None` if it is being
     /// fetched.
     #[cold]
-    pub(crate) fn with_context(&mut self, host: u32, chosen: u32) -> Option<u32> {
+    pub(crate) fn with_context(&mut self, host: u32, chosen: PairId) -> Option<PairId> {
         let now = self.now();
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         if !endpoints.cached {
@@ -221,37 +215,26 @@ impl World {
             self.arm_wake(host, at);
             return None;
         }
-        if let Some(turn) = card.granted.take()
-            && let Some(position) = self.may_send(host, turn)
+        let nic = &self.nics[host as usize].host;
+        if let Some(granted) = card.granted.take()
+            && nic.may_send(now, granted)
         {
-            return Some(position);
+            return Some(granted);
         }
-        let turn = self.nics[host as usize].turns.at(chosen);
-        let pair = self.connections.slots[turn.connection()].pair;
-        if pair == NONE {
+        let flow = nic.opening(chosen).flow;
+        if !self.stays_open(flow) {
             return Some(chosen);
         }
+        let pair = self.pair_of(flow);
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");
         let card = &mut endpoints.cards[host as usize];
         let ready = card.context(&endpoints.costs, now, pair);
         if ready <= now {
             return Some(chosen);
         }
-        card.granted = Some(turn);
+        card.granted = Some(chosen);
         card.stalled = ready;
         self.arm_wake(host, ready);
         None
-    }
-
-    /// The position of a turn if it may still send.
-    fn may_send(&self, host: u32, turn: Turn) -> Option<u32> {
-        let connection = &self.connections.slots[turn.connection()];
-        let position = if turn.is_response() {
-            connection.response.position
-        } else {
-            connection.position
-        };
-        let turns = &self.nics[host as usize].turns;
-        (connection.live && turns.is_available(position, self.now())).then_some(position)
     }
 }

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Event;
 use fairlane_scenario::Policy;
-use fairlane_units::{Bytes, Duration, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use super::{Operation, Task};
 use crate::nic::card::Wqe;
@@ -10,17 +10,24 @@ use crate::world::{Waking, World};
 use crate::{MessageRecord, Outcome};
 
 impl World {
-    /// Schedules the start of all applications; returns the earliest.
-    pub(crate) fn start_applications(&mut self) -> Option<Time> {
-        let endpoints = self.endpoints.as_deref()?;
+    /// Schedules the start of all applications.
+    pub(crate) fn start_applications(&mut self) {
+        let Some(endpoints) = self.endpoints.as_deref() else {
+            return;
+        };
+        let own = |&(_, node): &(u32, NodeId)| self.place.owns(node);
+        let flows = endpoints.pairs.iter().map(|pair| pair.message);
+        let pairs = (0..).zip(flows.map(|flow| self.specs[flow as usize].source));
+        let pairs: Vec<(u32, NodeId)> = pairs.filter(own).collect();
+        let applications = (0..).zip(endpoints.applications.iter().map(|one| one.node));
+        let applications: Vec<(u32, NodeId)> = applications.filter(own).collect();
         let starts: Vec<Time> = endpoints.applications.iter().map(|one| one.start).collect();
-        for pair in 0..endpoints.pairs.len() {
-            self.open_pair(pair as u32);
+        for (pair, _) in pairs {
+            self.open_pair(pair);
         }
-        for (application, &at) in (0..).zip(&starts) {
-            self.wake_application(application, at);
+        for (application, _) in applications {
+            self.wake_application(application, starts[application as usize]);
         }
-        starts.into_iter().min()
     }
 
     pub(super) fn wake_application(&mut self, application: u32, at: Time) {
@@ -167,6 +174,7 @@ impl World {
                 failed: false,
             });
             endpoints.next_id += 1;
+            endpoints.births.push(self.engine.current());
             endpoints.channels[at].batch.push(operation);
         }
         let posting = &mut endpoints.channels[at];
@@ -219,7 +227,7 @@ impl World {
         for &operation in &batch {
             let record = self.operation_record(operation, true);
             self.counters.failed += u32::from(record.outcome != Outcome::Completed);
-            self.records.push(record);
+            self.records.push(self.engine.current(), record);
             let endpoints = self.endpoints.as_deref_mut().expect("there is a channel");
             endpoints.free_operations.push(operation);
         }
@@ -280,7 +288,7 @@ impl World {
             workload,
             source,
             destination: server,
-            source_port: self.source_ports[message],
+            source_port: self.flows[message].tuple.source_port,
             destination_port: spec.destination_port,
             class: spec.class,
             verb: spec.verb,

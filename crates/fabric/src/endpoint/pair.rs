@@ -1,34 +1,27 @@
 //! Queue pairs that stay open: work requests go to the requester, and their ends go back.
 
 use fairlane_scenario::{Policy, Verb};
-use fairlane_transport::{
-    self as transport, Extension, Operation as Asked, Remote, Status, WorkRequest,
-};
-use fairlane_units::{Bytes, Duration, Psn, QpNumber, Time};
-use fairlane_wire::{ExtensionKind, Opcode};
+use fairlane_transport::{self as transport, Operation as Asked, Remote, Status, WorkRequest};
+use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
-use super::{Endpoints, Posted};
 use crate::baseline;
+use crate::connections::Side;
+use crate::ideal::{self, Paths};
 use crate::nic::card::Wqe;
-use crate::packet::Packet;
 use crate::world::World;
 
 impl World {
     /// Opens the connection of a queue pair.
     pub(super) fn open_pair(&mut self, pair: u32) {
         let endpoints = self.endpoints.as_deref().expect("there is a queue pair");
-        let message = endpoints.pairs[pair as usize].message;
-        let slot = self.open(message, pair);
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is a queue pair");
-        endpoints.pairs[pair as usize].slot = slot;
-        self.refresh(slot);
+        let flow = endpoints.pairs[pair as usize].message;
+        self.connect(flow);
+        self.note_ideal(flow, Default::default());
     }
 
-    /// Gives a work request that the card is done with to the requester.
+    /// Gives a work request that the NIC is done with to its queue pair.
     pub(super) fn request(&mut self, wqe: Wqe) {
+        let now = self.engine.now();
         let endpoints = self
             .endpoints
             .as_deref_mut()
@@ -37,65 +30,27 @@ impl World {
         if pair.failed {
             pair.unsent -= 1;
             endpoints.cards[pair.host as usize].begun -= 1;
-            let at = self.engine.now();
-            self.end_part(wqe, false, at);
+            self.end_part(wqe, false, now);
             return;
         }
-        let (slot, host) = (pair.slot, pair.host);
-        let config = &self.rules.transport;
-        let connection = self.connections.get_mut(slot);
-        pair.posted.push_back(Posted {
-            first: connection.requester.posted_psn(),
-            wqe,
-        });
-        let operation = asked(pair.verb, config);
+        pair.posted.push_back(wqe);
+        let (flow, host) = (pair.message, pair.host);
+        let operation = asked(pair.verb, &self.rules.transport);
         let request = WorkRequest::new(u64::from(wqe.operation), operation, wqe.size);
-        connection.requester.post(config, request);
-        self.refresh(slot);
+        if let Some(open) = self.connections.pair(flow, Side::Requester) {
+            self.nics[host as usize].host.post(now, open, request);
+        }
         self.send_from_host(host);
     }
 
-    /// Whether an end of the connection in `slot` stays open.
-    #[inline]
-    pub(crate) fn stays_open(&self, slot: u32) -> bool {
-        self.connections.get(slot).stays_open
-    }
-
-    /// Whether a packet is the last of its work request.
-    pub(crate) fn ends_work_request(&self, slot: u32, packet: &transport::Packet) -> bool {
-        if !self.rules.transport.direct_placement {
-            return packet.opcode.position().ends();
-        }
-        // Each packet is a message of its own on the wire.
-        let found = self.work_request_of(slot, packet.psn);
-        found.is_none_or(|(wqe, offset)| offset + packet.payload >= wqe.size)
-    }
-
-    /// The work request that has the packet number `psn` on a queue pair, and the bytes of it before
-    /// that packet; `None` if it has ended.
-    pub(crate) fn work_request_of(&self, slot: u32, psn: Psn) -> Option<(Wqe, Bytes)> {
-        let pair = self.connections.get(slot).pair;
-        let mtu = self.rules.transport.mtu;
-        self.endpoints.as_deref()?.work_request(pair, psn, mtu)
-    }
-
-    /// Takes the ends of work requests from the requester in `slot`; they ended at `at`.
-    pub(crate) fn complete_pair(&mut self, slot: u32, at: Time) {
-        while let Some(completion) = self.connections.get_mut(slot).requester.poll_completion() {
-            let pair = self.connections.get(slot).pair;
-            self.on_wqe_end(pair, completion.status, at);
-        }
-        let pair = self.connections.get(slot).pair;
-        self.flush_failed(pair, at);
-    }
-
-    fn on_wqe_end(&mut self, pair: u32, status: Status, at: Time) {
+    /// A work request of a queue pair ended at `at`.
+    pub(crate) fn on_wqe_end(&mut self, pair: u32, status: Status, at: Time) {
         let endpoints = self
             .endpoints
             .as_deref_mut()
             .expect("there is a queue pair");
         let state = &mut endpoints.pairs[pair as usize];
-        let Some(Posted { wqe, .. }) = state.posted.pop_front() else {
+        let Some(wqe) = state.posted.pop_front() else {
             return;
         };
         let host = state.host;
@@ -113,6 +68,7 @@ impl World {
             self.advance_card(host);
         }
         self.end_part(wqe, status == Status::Success, at);
+        self.flush_failed(pair, at);
     }
 
     /// Ends what waits for a queue pair that has failed.
@@ -187,29 +143,24 @@ impl World {
         {
             return ideal;
         }
-        let ideal = if reliable {
-            let ways = pair.ways.chunks_exact(2);
-            let times =
-                ways.map(|way| baseline::ideal([&way[0], &way[1]], pair.verb, size, &self.rules));
-            times.min()
-        } else {
-            let ways = pair.ways.chunks_exact(2);
-            ways.map(|way| baseline::sent(&way[0], pair.verb, size, &self.rules))
+        let least = |paths: &Paths| {
+            if reliable {
+                return ideal::least(paths, (pair.verb, size), &self.plan, &self.rules);
+            }
+            let times = paths[0].iter();
+            times
+                .map(|path| baseline::sent(path, pair.verb, size, &self.rules))
                 .min()
         };
+        let ideal = pair.paths.iter().filter_map(least).min();
         let ideal = ideal.unwrap_or(Duration::from_ps(1));
         pair.ideal = Some((size, ideal));
         ideal
     }
 
-    /// Notes the ways of a queue pair, there and back.
-    pub(crate) fn note_ways(
-        &mut self,
-        slot: u32,
-        there: &[Vec<baseline::Link>],
-        back: &[Vec<baseline::Link>],
-    ) {
-        let pair = self.connections.get(slot).pair;
+    /// Notes the paths of a queue pair, there and back.
+    pub(crate) fn note_paths(&mut self, flow: u32, paths: Paths) {
+        let pair = self.pair_of(flow);
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
             return;
         };
@@ -217,57 +168,7 @@ impl World {
             return;
         };
         pair.ideal = None;
-        for forward in there {
-            for reverse in back {
-                pair.ways.extend([forward.clone(), reverse.clone()]);
-            }
-        }
-    }
-}
-
-impl Endpoints {
-    fn work_request(&self, pair: u32, psn: Psn, mtu: Bytes) -> Option<(Wqe, Bytes)> {
-        let posted = &self.pairs.get(pair as usize)?.posted;
-        let behind = posted.partition_point(|posted| psn.distance(posted.first) >= 0);
-        let found = posted.get(behind.checked_sub(1)?)?;
-        let packets = u64::from(psn.distance(found.first).unsigned_abs());
-        let offset = Bytes::new(packets * mtu.get());
-        (offset < found.wqe.size || packets == 0).then_some((found.wqe, offset))
-    }
-
-    /// The extension headers of a request of a queue pair; `None` if its work request has ended.
-    #[cold]
-    pub(crate) fn extension(
-        &self,
-        pair: u32,
-        packet: &Packet,
-        config: &transport::Config,
-    ) -> Option<Extension> {
-        if let ExtensionKind::Datagram = packet.opcode.extension() {
-            return Some(Extension::Datagram {
-                queue_key: 0,
-                source: QpNumber::new(0),
-                destination: QpNumber::new(0),
-                immediate: None,
-            });
-        }
-        let (wqe, offset) = self.work_request(pair, Psn::new(packet.psn), config.mtu)?;
-        let remote = Remote::default();
-        if packet.opcode.has_atomic_eth() {
-            return Some(Extension::Atomic(Asked::FetchAdd { remote, add: 1 }));
-        }
-        let length = if packet.opcode == Opcode::RcReadRequest {
-            wqe.size.saturating_sub(offset)
-        } else if config.direct_placement {
-            Bytes::new(u64::from(packet.payload))
-        } else {
-            wqe.size
-        };
-        Some(Extension::Remote {
-            remote,
-            length,
-            immediate: None,
-        })
+        pair.paths.push(paths);
     }
 }
 

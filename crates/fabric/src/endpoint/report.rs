@@ -91,8 +91,7 @@ impl World {
     }
 
     fn node_of_host(&self, host: u32) -> NodeId {
-        let port = self.nics[host as usize].port;
-        NodeId::new(self.ports[port as usize].node)
+        self.nics[host as usize].node
     }
 
     /// Operations that haven't ended, in order of start.

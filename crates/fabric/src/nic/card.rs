@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 
 use fairlane_engine::Wake;
+use fairlane_host::PairId;
 use fairlane_units::{Bytes, Duration, Time};
 
-use super::Turn;
 use super::cache::Cache;
 use super::costs::Costs;
 use crate::packet::{NONE, PacketList};
@@ -74,7 +74,7 @@ pub(crate) struct Card {
     pub(crate) begun: u32,
     pub(crate) wake: Wake,
     /// The queue pair that the transmitter waits for, and until when.
-    pub(crate) granted: Option<Turn>,
+    pub(crate) granted: Option<PairId>,
     pub(crate) stalled: Time,
     /// Packets that wait for the receiver, the first one until `receiving`.
     pub(crate) received: PacketList,

@@ -89,16 +89,16 @@ fn acyclic(messages: &[MessageSpec]) -> Result<(), Error> {
     let mut ready: Vec<u32> = free.map(|(number, _)| number).collect();
     let mut posted = ready.len();
     while let Some(message) = ready.pop() {
-        for range in order.arrived(messages, message) {
-            posted += range.len();
-            ready.extend(range.map(|at| order.successor(at)));
-        }
+        let successors: Vec<u32> = order.successors(messages, message).collect();
+        let free = successors.into_iter().filter(|&next| order.arrived(next));
+        let before = ready.len();
+        ready.extend(free);
+        posted += ready.len() - before;
     }
     if posted == messages.len() {
         return Ok(());
     }
-    let waits = |message: &MessageSpec| message.after.is_some_and(|it| order.is_missing(it));
-    let stuck = numbered().find(|(_, message)| waits(message));
+    let stuck = numbered().find(|&(number, _)| order.waits(number));
     let index = stuck.map_or(0, |(number, _)| number as usize);
     let text = "waits for itself through those that it waits for, or for such a message";
     let error = Error::new("after", text, "let one of them wait for nobody");

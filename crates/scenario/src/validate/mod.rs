@@ -2,6 +2,7 @@
 
 mod attack;
 mod capture;
+mod forwarding;
 mod graph;
 mod guarantees;
 mod key_value;

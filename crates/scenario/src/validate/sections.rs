@@ -6,7 +6,7 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration};
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
-use super::{Check, Subject};
+use super::{Check, Subject, forwarding};
 use crate::types::{EcnThreshold, Packet, Switch};
 
 /// Jumbo frames end here on most hardware.
@@ -30,6 +30,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     trace_nodes(subject)?;
     packet(&scenario.packet)?;
     switch(&scenario.switch, &scenario.marking())?;
+    forwarding::check(profile, &scenario.switch)?;
     if let Some(timeout) = scenario.transport.ack_timeout {
         positive_span(profile, "transport.ack_timeout", timeout)?;
     }

@@ -29,6 +29,7 @@ fn transport(profile: Profile, transport: &Transport) -> Check {
         1,
         65_535,
     )?;
+    reorder_tolerance(transport)?;
     if profile != Profile::HpccNs3 {
         return Ok(());
     }
@@ -47,6 +48,27 @@ fn transport(profile: Profile, transport: &Transport) -> Check {
         "\"go-back-n\"",
     )?;
     plain("direct_placement", !transport.direct_placement, "false")
+}
+
+/// A gap can't be longer than what the receiver keeps behind it.
+fn reorder_tolerance(transport: &Transport) -> Check {
+    let Some(tolerance) = transport.reorder_tolerance else {
+        return Ok(());
+    };
+    let place = "transport.reorder_tolerance";
+    if transport.recovery != Recovery::SelectiveRepeat {
+        let message = "is stated, expected only with recovery = \"selective-repeat\"";
+        let hint = "leave it out: to go-back-n every gap is a loss";
+        return fail(place, message, hint);
+    }
+    if tolerance < transport.reorder_window {
+        return Ok(());
+    }
+    let message = format!(
+        "is {tolerance}, expected less than reorder_window, {}",
+        transport.reorder_window
+    );
+    fail(place, message, "lower it, or raise reorder_window")
 }
 
 impl Scenario {

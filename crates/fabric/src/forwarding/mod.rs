@@ -1,0 +1,212 @@
+//! Which of the equally short paths a packet takes: decided at every switch, when the packet is there.
+//!
+//! A policy is a file of this module whose type implements [`Forwarding`], and a line in the list of
+//! `fairlane-scenario`, [`for_each_forwarding!`](fairlane_scenario::for_each_forwarding).
+//! `docs/adding-forwarding.md` builds one.
+
+pub mod adaptive;
+pub mod ecmp;
+pub mod flowlet;
+pub mod spray;
+
+use fairlane_engine::Stream;
+use fairlane_scenario::{Forwarding as Policy, Recovery, Scenario, Switch, for_each_forwarding};
+use fairlane_units::{Bytes, NodeId, Time};
+
+use crate::port::Port;
+use crate::routing::{Graph, Seeds};
+
+pub use crate::flow::FiveTuple;
+
+/// The tutorial compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/adding-forwarding.md")]
+struct Tutorial;
+
+/// Keeps the streams of switches apart from those of ports, messages and workloads.
+const STREAMS: u64 = 1 << 59;
+
+/// How a switch chooses among equally short paths: the state of one switch, which nobody else touches.
+pub trait Forwarding: Sized {
+    /// A switch before its first packet.
+    fn new(parameters: &Switch, place: &Place) -> Self;
+
+    /// The choice among `count` ports if it follows from switch and packet alone, so that all packets of
+    /// a flow take one path. It is made while the packet is on its way to the switch.
+    #[inline]
+    fn foresee(_place: &Place, _packet: &Label, _count: u32) -> Option<u32> {
+        None
+    }
+
+    /// The number of the candidate that the packet, which is there now, leaves by. There are at least two;
+    /// links that are down are none.
+    fn choose(&mut self, now: Time, packet: &Label, candidates: &impl Candidates) -> u32;
+}
+
+/// A switch, as its policy knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The switch.
+    pub node: NodeId,
+    /// What its hash of five-tuples begins with.
+    pub hash_seed: u32,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl Place {
+    /// The random numbers of this switch's policy.
+    pub const fn stream(&self) -> Stream {
+        Stream::new(self.seed, STREAMS | self.node.get() as u64)
+    }
+}
+
+/// What the headers of a packet say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Addresses and ports.
+    pub tuple: FiveTuple,
+}
+
+/// The egress ports on shortest paths to where the packet goes, and the state that they are in.
+pub trait Candidates {
+    /// How many there are.
+    fn count(&self) -> u32;
+
+    /// The port number of a candidate, which belongs to it whatever the destination.
+    fn port(&self, candidate: u32) -> u32;
+
+    /// Bytes that wait at a candidate, in all classes.
+    fn waiting(&self, candidate: u32) -> Bytes;
+
+    /// Whether a candidate may not send the packet's class now.
+    fn is_paused(&self, candidate: u32) -> bool;
+}
+
+/// Candidates among the ports of a fabric.
+pub(crate) struct EgressPorts<'a> {
+    pub(crate) numbers: &'a [u32],
+    pub(crate) ports: &'a [Port],
+    /// The class of the packet.
+    pub(crate) class: u8,
+}
+
+impl Candidates for EgressPorts<'_> {
+    #[inline]
+    fn count(&self) -> u32 {
+        self.numbers.len() as u32
+    }
+
+    #[inline]
+    fn port(&self, candidate: u32) -> u32 {
+        self.numbers[candidate as usize]
+    }
+
+    #[inline]
+    fn waiting(&self, candidate: u32) -> Bytes {
+        Bytes::new(self.ports[self.numbers[candidate as usize] as usize].waiting)
+    }
+
+    #[inline]
+    fn is_paused(&self, candidate: u32) -> bool {
+        // Class 0 is never paused.
+        let paused = self.ports[self.numbers[candidate as usize] as usize].paused & !1;
+        paused & 1 << self.class != 0
+    }
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $variant:ident($module:ident) $(with $parameters:ident)?;)*) => {
+        /// The state of one switch under any policy.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Forwarder {
+            $($(#[$doc])* $variant($module::$variant),)*
+        }
+
+        impl Forwarder {
+            fn new(parameters: &Switch, place: &Place) -> Self {
+                match parameters.forwarding {
+                    $(Policy::$variant => Self::$variant(Forwarding::new(parameters, place)),)*
+                }
+            }
+
+            /// See [`Forwarding::choose`].
+            #[inline]
+            pub(crate) fn choose(
+                &mut self,
+                now: Time,
+                packet: &Label,
+                candidates: &impl Candidates,
+            ) -> u32 {
+                match self {
+                    $(Self::$variant(state) => state.choose(now, packet, candidates),)*
+                }
+            }
+        }
+
+        fn foresee(policy: Policy, place: &Place, packet: &Label, count: u32) -> Option<u32> {
+            match policy {
+                $(Policy::$variant => $module::$variant::foresee(place, packet, count),)*
+            }
+        }
+    };
+}
+
+for_each_forwarding!(define);
+
+/// What a reader of a scenario's results should know of how its switches forward, one sentence each.
+pub fn notes(scenario: &Scenario) -> Vec<String> {
+    let policy = scenario.switch.forwarding;
+    if Plan::is_fixed(policy) || scenario.transport.recovery == Recovery::SelectiveRepeat {
+        return Vec::new();
+    }
+    vec![format!(
+        "note: under switch.forwarding = \"{policy}\" packets of a message can overtake each other, and \
+         transport.recovery = \"go-back-n\" takes each that comes too early for a loss; \
+         \"selective-repeat\" tolerates that"
+    )]
+}
+
+/// What is the same for the whole run: the policy, and the switches as it knows them.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    policy: Policy,
+    places: Vec<Place>,
+    /// Whether all packets of a flow take one path.
+    pub(crate) fixed: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(policy: Policy, graph: &Graph, seeds: Seeds, seed: u64) -> Self {
+        let switches = (0..).zip(&graph.is_switch);
+        let switches = switches.filter_map(|(node, is_switch)| is_switch.then_some(node));
+        let place = |node| Place {
+            node: NodeId::new(node),
+            hash_seed: seeds.of(node),
+            seed,
+        };
+        Self {
+            policy,
+            places: switches.map(place).collect(),
+            fixed: Self::is_fixed(policy),
+        }
+    }
+
+    /// Whether all packets of a flow take one path: whether a policy that is asked for any choice makes it.
+    fn is_fixed(policy: Policy) -> bool {
+        foresee(policy, &Place::default(), &Label::default(), 2).is_some()
+    }
+
+    /// The choice at a switch, by its number among switches, if it follows from the packet alone.
+    pub(crate) fn foresee(&self, switch: u32, packet: &Label, count: u32) -> Option<u32> {
+        foresee(self.policy, &self.places[switch as usize], packet, count)
+    }
+
+    /// The switches before their first packet.
+    pub(crate) fn forwarders(&self, parameters: &Switch) -> Vec<Forwarder> {
+        let places = self.places.iter();
+        places
+            .map(|place| Forwarder::new(parameters, place))
+            .collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! What is decided between windows.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use fairlane_engine::{Event, Key};
+use fairlane_units::{PortId, Time};
+
+use super::crossing::Outbox;
+use super::cut::Cut;
+use super::{Panic, Shared, Threading};
+use crate::run::Goal;
+use crate::watch::pause_cycle;
+use crate::world::{World, control};
+use crate::{Control, Ending};
+
+/// Windows between two reports of progress.
+const REPORT_WINDOWS: u64 = 256;
+/// Events that are handled one by one before windows are tried again.
+const SINGLE_EVENTS: u64 = 256;
+
+type Worlds<'a> = Vec<MutexGuard<'a, World>>;
+
+/// Runs a fabric in parts; returns it as one world again, which has ended.
+pub(crate) fn run(
+    whole: World,
+    cut: &Cut,
+    goal: &Goal,
+    report: &mut dyn FnMut(&crate::Progress) -> Control,
+) -> (World, Threading) {
+    let number = |part: usize| u16::try_from(part).unwrap_or(u16::MAX);
+    let parts = (0..cut.parts).map(|part| whole.part(number(part), cut.parts, &cut.part_of));
+    let shared = Shared::new(parts.collect());
+    let mut conductor = Conductor::new(&whole, cut, goal, &shared);
+    drop(whole);
+    let cycle = std::thread::scope(|scope| {
+        for part in 1..cut.parts {
+            let shared = &shared;
+            scope.spawn(move || shared.work(part));
+        }
+        let cycle = conductor.conduct(goal, report);
+        shared.over.store(true, Ordering::Release);
+        shared.gate.wait();
+        match cycle {
+            Ok(cycle) => cycle,
+            Err(Some(panic)) => std::panic::resume_unwind(panic),
+            // The scope passes on the panic of another thread.
+            Err(None) => Vec::new(),
+        }
+    });
+    let threading = conductor.threading();
+    let worlds = shared.parts.into_iter();
+    let worlds = worlds.map(|part| {
+        part.into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    });
+    let mut world = super::merge::merge(worlds.collect());
+    if !world.is_done() && world.ending.is_none() {
+        world.ending = Some(Ending::Stalled(world.stall(cycle)));
+    }
+    (world, threading)
+}
+
+/// Decides how far the parts may go.
+struct Conductor<'a> {
+    shared: &'a Shared,
+    threading: Threading,
+    /// When links change, the next time last.
+    faults: Vec<Event>,
+    watch: Event,
+    stop: Event,
+    /// Bytes placed when the watch looked last.
+    placed: u64,
+    /// Events in all, and if every part had had as many as the busiest one of each window.
+    events: u64,
+    busiest: u64,
+    handled: Vec<u64>,
+}
+
+/// What comes next.
+enum Next {
+    /// A window that ends before this event.
+    Window(Event),
+    /// Nothing.
+    Over,
+}
+
+impl<'a> Conductor<'a> {
+    fn new(whole: &World, cut: &Cut, goal: &Goal, shared: &'a Shared) -> Self {
+        let event =
+            |at: Option<Time>, index| at.map_or(Event::NEVER, |at| whole.control_event(at, index));
+        let mut faults: Vec<Event> = whole
+            .faults
+            .times()
+            .map(|at| whole.control_event(at, control::FAULT))
+            .collect();
+        faults.sort_unstable_by(|a, b| b.cmp(a));
+        faults.dedup();
+        let watch = goal
+            .first
+            .map(|first| first.saturating_add(whole.watch.interval));
+        Self {
+            shared,
+            threading: Threading {
+                threads: cut.parts,
+                lookahead: cut.lookahead,
+                ..Threading::default()
+            },
+            faults,
+            watch: event(watch, control::WATCH),
+            stop: event(goal.stop, control::STOP),
+            placed: 0,
+            events: 0,
+            busiest: 0,
+            handled: vec![0; cut.parts],
+        }
+    }
+
+    fn threading(&self) -> Threading {
+        let all = self.busiest * self.threading.threads as u64;
+        Threading {
+            waiting: match all {
+                0 => 0.0,
+                all => 1.0 - self.events as f64 / all as f64,
+            },
+            ..self.threading
+        }
+    }
+
+    /// Conducts the run to its end. Returns the circle of pauses in which it may have ended; or, if a thread
+    /// has panicked, what this one has panicked with.
+    fn conduct(
+        &mut self,
+        goal: &Goal,
+        report: &mut dyn FnMut(&crate::Progress) -> Control,
+    ) -> Result<Vec<PortId>, Option<Panic>> {
+        let count = self.shared.parts.len();
+        (0..count).for_each(|part| self.shared.lock(part).start(goal));
+        loop {
+            let mut worlds: Worlds<'_> = (0..count).map(|part| self.shared.lock(part)).collect();
+            self.count(&worlds);
+            let reports = self.threading.windows.is_multiple_of(REPORT_WINDOWS);
+            if reports && report(&goal.progress(&worlds)) == Control::Interrupt {
+                worlds[0].ending = Some(Ending::Stopped);
+            }
+            let Next::Window(bound) = self.next(&mut worlds) else {
+                self.finish(&mut worlds);
+                report(&goal.progress(&worlds));
+                let worlds: Vec<&World> = worlds.iter().map(|world| &**world).collect();
+                return Ok(pause_cycle(&worlds));
+            };
+            drop(worlds);
+            self.threading.windows += 1;
+            self.shared.set_bound(bound);
+            self.shared.gate.wait();
+            let panic = self.shared.window(0);
+            if self.shared.failed.load(Ordering::Acquire) {
+                return Err(panic);
+            }
+        }
+    }
+
+    /// Notes how many events each part has handled since the last time.
+    fn count(&mut self, worlds: &Worlds<'_>) {
+        let mut most = 0;
+        for (world, before) in worlds.iter().zip(&mut self.handled) {
+            let handled = world.engine.handled();
+            let span = handled - std::mem::replace(before, handled);
+            self.events += span;
+            most = most.max(span);
+        }
+        self.busiest += most;
+    }
+
+    /// Delivers what crosses, does what is to be done for all parts at once, and says what comes next.
+    fn next(&mut self, worlds: &mut Worlds<'_>) -> Next {
+        let count = worlds.len();
+        for from in 0..count {
+            deliver(worlds, from);
+        }
+        loop {
+            if is_over(worlds) {
+                return Next::Over;
+            }
+            let Some((part, next)) = first(worlds) else {
+                return Next::Over;
+            };
+            let meeting = self.meeting();
+            if next >= meeting {
+                self.meet(meeting, worlds);
+            } else if goes_on(worlds, next.time.saturating_add(self.threading.lookahead)) {
+                let end = next.time.saturating_add(self.threading.lookahead);
+                let end = Event {
+                    time: end,
+                    key: Key::MIN,
+                };
+                return Next::Window(end.min(meeting));
+            } else {
+                self.single(part, worlds);
+            }
+        }
+    }
+
+    /// The next event before which all parts must have come equally far.
+    fn meeting(&self) -> Event {
+        let fault = self.faults.last().copied().unwrap_or(Event::NEVER);
+        fault.min(self.watch).min(self.stop)
+    }
+
+    fn meet(&mut self, meeting: Event, worlds: &mut Worlds<'_>) {
+        if self.faults.last() == Some(&meeting) {
+            // Each part has an event of its own for it.
+            self.faults.pop();
+            return;
+        }
+        worlds
+            .iter_mut()
+            .for_each(|world| world.engine.advance(meeting));
+        if meeting == self.stop {
+            worlds[0].ending = Some(Ending::Stopped);
+            return;
+        }
+        let placed = worlds.iter().map(|world| world.heard().placed).sum();
+        let progressed = std::mem::replace(&mut self.placed, placed) != placed;
+        let all: Vec<&World> = worlds.iter().map(|world| &**world).collect();
+        let stuck = !progressed
+            && (!pause_cycle(&all).is_empty() || !all.iter().any(|world| world.may_recover()));
+        if stuck {
+            // What else there is won't change that; the merged world says why.
+            worlds[0].stuck = true;
+        }
+        let at = meeting.time.saturating_add(worlds[0].watch.interval);
+        self.watch = worlds[0].control_event(at, control::WATCH);
+    }
+
+    /// Handles some events of all parts in their order, beginning with the next one of `part`.
+    fn single(&mut self, mut part: usize, worlds: &mut Worlds<'_>) {
+        let meeting = self.meeting();
+        for _ in 0..SINGLE_EVENTS {
+            worlds[part].handle(1, Event::NEVER, false);
+            self.threading.single_events += 1;
+            deliver(worlds, part);
+            if is_over(worlds) {
+                return;
+            }
+            match first(worlds) {
+                Some((next, event)) if event < meeting => part = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// Brings the clocks of all parts to the same time.
+    fn finish(&self, worlds: &mut Worlds<'_>) {
+        let last = worlds.iter().map(|world| world.engine.current()).max();
+        if let Some(last) = last {
+            worlds
+                .iter_mut()
+                .for_each(|world| world.engine.advance(last));
+        }
+    }
+}
+
+/// Gives the other parts what one has for them, and tells all who still goes on.
+fn deliver(worlds: &mut Worlds<'_>, from: usize) {
+    for to in 0..worlds.len() {
+        if worlds[from].has_for(to) {
+            let outbox = worlds[from].outbox_for(to, Outbox::default());
+            let spare = worlds[to].take_in(outbox);
+            worlds[from].outbox_for(to, spare);
+        }
+    }
+    if worlds[from].endpoints.is_none() {
+        return;
+    }
+    let ending: Vec<usize> = worlds
+        .iter()
+        .map(|world| world.applications_ending())
+        .collect();
+    let all: usize = ending.iter().sum();
+    for (world, own) in worlds.iter_mut().zip(ending) {
+        world.hear_of_others(all > own);
+    }
+}
+
+/// The next event of all, and whose it is.
+fn first(worlds: &mut Worlds<'_>) -> Option<(usize, Event)> {
+    let events = worlds.iter_mut().enumerate();
+    let events = events.filter_map(|(part, world)| Some((part, world.engine.peek()?)));
+    events.min_by_key(|&(_, event)| event)
+}
+
+fn is_over(worlds: &Worlds<'_>) -> bool {
+    worlds.iter().all(|world| world.is_done())
+        || worlds
+            .iter()
+            .any(|world| world.ending.is_some() || world.stuck)
+}
+
+/// Whether a part has something that can't end `until` then.
+fn goes_on(worlds: &mut Worlds<'_>, until: Time) -> bool {
+    worlds.iter_mut().any(|world| world.goes_on(until))
+}

@@ -1,0 +1,118 @@
+//! One world again of the parts of a fabric, for its results.
+
+use fairlane_engine::Event;
+
+use crate::connections::Side;
+use crate::world::World;
+
+/// Makes one world of all parts, which have ended at the same time.
+pub(super) fn merge(mut worlds: Vec<World>) -> World {
+    number_operations(&mut worlds);
+    let mut worlds = worlds.into_iter();
+    let mut whole = worlds.next().expect("there is a part");
+    whole.settle();
+    for mut part in worlds {
+        part.settle();
+        whole.absorb(part);
+    }
+    whole
+}
+
+/// Numbers the operations of applications in the order in which they began, as if in one world.
+fn number_operations(worlds: &mut [World]) {
+    let mut births: Vec<(Event, u32, usize)> = Vec::new();
+    for (part, world) in worlds.iter().enumerate() {
+        let Some(endpoints) = &world.endpoints else {
+            return;
+        };
+        let numbered = (0..).zip(&endpoints.births);
+        births.extend(numbered.map(|(number, &event)| (event, number, part)));
+    }
+    births.sort_unstable();
+    let messages = worlds[0].messages as u32;
+    let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); worlds.len()];
+    for (id, (_, _, part)) in (messages..).zip(births) {
+        numbers[part].push(id);
+    }
+    for (world, numbers) in worlds.iter_mut().zip(&numbers) {
+        let renumber = |id: &mut u32| {
+            if let Some(known) = id.checked_sub(messages) {
+                *id = numbers[known as usize];
+            }
+        };
+        let records = world.records.entries.iter_mut();
+        records.for_each(|record| renumber(&mut record.id));
+        if let Some(endpoints) = &mut world.endpoints {
+            let operations = endpoints.operations.iter_mut();
+            operations.for_each(|operation| renumber(&mut operation.id));
+        }
+    }
+}
+
+impl World {
+    /// Counts what can't be counted any more once parts have been merged.
+    fn settle(&mut self) {
+        self.left = Some(self.in_flight());
+        let series = self.take_series();
+        self.sampler.set(series);
+    }
+
+    /// Takes in another part.
+    fn absorb(&mut self, mut other: Self) {
+        let owns = |world: &Self, node: u32| world.place.part_of[node as usize] == other.place.part;
+        for number in 0..self.ports.len() {
+            if owns(self, self.ports[number].node) {
+                std::mem::swap(&mut self.ports[number], &mut other.ports[number]);
+            }
+        }
+        for number in 0..self.nics.len() {
+            if owns(self, self.nics[number].node.get()) {
+                std::mem::swap(&mut self.nics[number], &mut other.nics[number]);
+            }
+        }
+        for flow in 0..self.specs.len() {
+            let spec = self.specs[flow];
+            for (side, node) in [
+                (Side::Requester, spec.source),
+                (Side::Responder, spec.destination),
+            ] {
+                if owns(self, node.get()) {
+                    self.connections.adopt(&other.connections, flow, side);
+                }
+            }
+        }
+        self.connections
+            .posted
+            .append(&mut other.connections.posted);
+        for (flow, repeats) in std::mem::take(&mut other.connections.repeats) {
+            *self.connections.repeats.entry(flow).or_default() += repeats;
+        }
+        if let (Some(all), Some(part)) = (&mut self.endpoints, other.endpoints.take()) {
+            let (nics, part_of) = (&self.nics, &self.place.part_of);
+            let owns = |host: u32| part_of[nics[host as usize].node.index()] == other.place.part;
+            all.absorb(*part, owns);
+        }
+        self.absorb_counts(&mut other);
+    }
+
+    fn absorb_counts(&mut self, other: &mut Self) {
+        self.owed += other.owed;
+        self.handled += other.handled + other.engine.handled();
+        self.controls += other.controls;
+        self.counters.absorb(&other.counters);
+        self.watchdog.bites += other.watchdog.bites;
+        self.records.absorb(std::mem::take(&mut other.records));
+        self.pauses.absorb(std::mem::take(&mut other.pauses));
+        self.tracer
+            .records
+            .absorb(std::mem::take(&mut other.tracer.records));
+        self.capture
+            .records
+            .absorb(std::mem::take(&mut other.capture.records));
+        self.sampler.absorb(&other.sampler);
+        self.ending = self.ending.take().or_else(|| other.ending.take());
+        if let (Some(all), Some(left)) = (&mut self.left, other.left) {
+            all.absorb(left);
+        }
+    }
+}

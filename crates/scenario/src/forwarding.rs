@@ -1,0 +1,134 @@
+//! How switches choose among equally short paths: the list of policies, and the section of switches.
+
+use fairlane_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Arbitration, Ecn, Pfc};
+
+/// Hands the list of forwarding policies to a macro: `Type(module)` for each, with its documentation and
+/// `with` the type of its parameters if it has any.
+///
+/// This is the only list of them. A policy is a file of `fairlane-fabric`, in whose module `module` the
+/// type implements `Forwarding`; the module's name is the name in scenarios.
+#[macro_export]
+macro_rules! for_each_forwarding {
+    ($then:ident) => {
+        $then! {
+            /// One port for all packets of a five-tuple, by a hash.
+            Ecmp(ecmp);
+            /// One port for packets of a five-tuple that follow each other closely, a random one after a gap.
+            Flowlet(flowlet) with FlowletParameters;
+            /// A random port for every packet.
+            Spray(spray);
+            /// The port with the shortest queue for every packet.
+            Adaptive(adaptive);
+        }
+    };
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $variant:ident($module:ident) $(with $parameters:ident)?;)*) => {
+        /// How switches choose among equally short paths.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Forwarding {
+            #[default]
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Forwarding {
+            /// Every policy.
+            pub const ALL: [Self; [$(stringify!($module)),*].len()] = [$(Self::$variant),*];
+
+            /// The name used in scenarios.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($module),)*
+                }
+            }
+        }
+
+        /// Buffers, pauses and marks of switches, and where packets go.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Switch {
+            /// Shared packet buffer of one switch.
+            pub buffer: Bytes,
+            /// Priority flow control.
+            pub pfc: Pfc,
+            /// Marking.
+            pub ecn: Ecn,
+            /// In which order the packets of an egress queue leave.
+            #[serde(skip_serializing_if = "crate::nic::is_default")]
+            pub arbitration: Arbitration,
+            /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its
+            /// part: a tenant below it hears less. Needs switches that count by port and tenant.
+            #[serde(skip_serializing_if = "crate::nic::is_default")]
+            pub tenant_feedback: bool,
+            /// How often those ports look who uses what.
+            #[serde(skip_serializing_if = "is_feedback_interval")]
+            pub feedback_interval: Duration,
+            /// How a switch chooses among equally short paths.
+            #[serde(skip_serializing_if = "crate::nic::is_default")]
+            pub forwarding: Forwarding,
+            $($(
+                #[doc = concat!("Parameters of forwarding `", stringify!($module), "`.")]
+                #[serde(skip_serializing_if = "crate::nic::is_default")]
+                pub $module: $parameters,
+            )?)*
+        }
+
+        impl Default for Switch {
+            fn default() -> Self {
+                Self {
+                    // HPCC, section 5.1: 32 MB of buffer.
+                    buffer: Bytes::new(32 << 20),
+                    pfc: Pfc::default(),
+                    ecn: Ecn::default(),
+                    arbitration: Arbitration::Fifo,
+                    tenant_feedback: false,
+                    feedback_interval: FEEDBACK_INTERVAL,
+                    forwarding: Forwarding::default(),
+                    $($($module: $parameters::default(),)?)*
+                }
+            }
+        }
+    };
+}
+
+for_each_forwarding!(define);
+
+impl std::fmt::Display for Forwarding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A round trip of a three-tier fabric with links of 1 us.
+const FEEDBACK_INTERVAL: Duration = Duration::from_us(12);
+
+fn is_feedback_interval(interval: &Duration) -> bool {
+    *interval == FEEDBACK_INTERVAL
+}
+
+/// Parameters of forwarding `flowlet`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlowletParameters {
+    /// A flow that has been silent at a switch for longer than this may take another port.
+    pub gap: Duration,
+    /// Entries of a switch's table; flows with the same entry count as one.
+    pub entries: u32,
+}
+
+impl Default for FlowletParameters {
+    fn default() -> Self {
+        Self {
+            // ConWeave (SIGCOMM 2023), artefact: 100 us for LetFlow and CONGA with RDMA.
+            gap: Duration::from_us(100),
+            // CONGA (SIGCOMM 2014), section 3.4: 64K entries.
+            entries: 1 << 16,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How mistakes in what switches choose are refused: with their place, what was expected and a hint.
+
+mod common;
+
+use common::{read, refusal};
+
+const STAR: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+/// Asserts that `text` is refused and that the message contains each of `parts`.
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let message = refusal(read(text));
+    for part in parts {
+        assert!(message.contains(part), "expected `{part}` in\n{message}");
+    }
+}
+
+/// As [`refused`], for lines after a star of four hosts (which takes 5 lines).
+#[track_caller]
+fn refused_star(lines: &str, parts: &[&str]) {
+    refused(&format!("{STAR}{lines}"), parts);
+}
+
+#[test]
+fn forwarding_and_its_parameters() {
+    refused(
+        "[switch]\nforwarding = \"sprey\"",
+        &["x.toml:2:1", "`switch.forwarding`", "`spray`?"],
+    );
+    refused_star(
+        "[switch.flowlet]\ngap = \"0us\"",
+        &["x.toml:7:1", "`switch.flowlet.gap`", "expected 1ns to 1s"],
+    );
+    refused_star(
+        "[switch.flowlet]\ngap = \"2s\"",
+        &["`switch.flowlet.gap`", "expected 1ns to 1s"],
+    );
+    refused_star(
+        "[switch.flowlet]\nentries = 0",
+        &["`switch.flowlet.entries`", "expected 1 to 1048576"],
+    );
+    refused(
+        "[switch.flowlet]\ngaps = \"1us\"",
+        &["`switch.flowlet.gaps`", "`gap`?"],
+    );
+    refused(
+        &format!("profile = \"hpcc-ns3\"\nswitch.forwarding = \"adaptive\"\n{STAR}"),
+        &[
+            "x.toml:2:8",
+            "expected \"ecmp\" under profile",
+            "hint:",
+            "exact",
+        ],
+    );
+    refused_star(
+        "[transport]\nreorder_tolerance = 8",
+        &["`transport.reorder_tolerance`", "selective-repeat", "hint:"],
+    );
+    refused_star(
+        "[transport]\nrecovery = \"selective-repeat\"\nreorder_window = 8\nreorder_tolerance = 8",
+        &[
+            "`transport.reorder_tolerance`",
+            "less than reorder_window, 8",
+        ],
+    );
+}
