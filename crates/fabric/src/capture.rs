@@ -7,7 +7,6 @@ use fairlane_wire::{Aeth, Opcode};
 use crate::log::Log;
 use crate::packet::{Kind, Packet};
 use crate::routing::Graph;
-use crate::world::World;
 
 /// A packet that passed a captured port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,18 +135,16 @@ impl Capture {
     pub(crate) fn is_on(&self) -> bool {
         !self.ports.is_empty()
     }
-}
 
-impl World {
-    /// Records that `port` sends or has received packet `at`, if it is captured.
-    #[cold]
-    pub(crate) fn capture(&mut self, port: u32, at: u32, outbound: bool) {
-        if !self.capture.ports[port as usize] {
-            return;
-        }
-        let packet = self.packets.get(at);
-        let record = CaptureRecord {
-            time: self.engine.now(),
+    /// What is to be recorded of a packet that a port sends, or has received, if it is captured.
+    pub(crate) fn record(
+        &self,
+        time: Time,
+        (port, outbound): (u32, bool),
+        packet: &Packet,
+    ) -> Option<CaptureRecord> {
+        self.ports[port as usize].then(|| CaptureRecord {
+            time,
             port: PortId::new(port),
             outbound,
             class: packet.class,
@@ -156,31 +153,30 @@ impl World {
                 Kind::Pause => CapturedPacket::Pause,
                 Kind::Resume => CapturedPacket::Resume,
                 Kind::Data | Kind::Ack | Kind::Nak | Kind::Cnp => {
-                    CapturedPacket::Transport(Self::headers_of(packet))
+                    CapturedPacket::Transport(headers_of(packet))
                 }
             },
-        };
-        self.capture.records.push(self.engine.current(), record);
+        })
     }
+}
 
-    fn headers_of(packet: &Packet) -> CapturedTransport {
-        let opcode = packet.opcode;
-        CapturedTransport {
-            message: packet.flow,
-            opcode,
-            from_responder: packet.has(Packet::BACK),
-            psn: Psn::new(packet.psn),
-            payload: match packet.kind {
-                Kind::Data => packet.payload,
-                _ => 0,
-            },
-            switches: packet.hop,
-            marked: packet.has(Packet::MARKED),
-            ack_request: packet.has(Packet::ACK_REQUEST),
-            selective: packet.has(Packet::SELECTIVE),
-            access: access(packet),
-            aeth: opcode.has_aeth().then(|| packet.aeth()),
-        }
+fn headers_of(packet: &Packet) -> CapturedTransport {
+    let opcode = packet.opcode;
+    CapturedTransport {
+        message: packet.flow,
+        opcode,
+        from_responder: packet.has(Packet::BACK),
+        psn: Psn::new(packet.psn),
+        payload: match packet.kind {
+            Kind::Data => packet.payload,
+            _ => 0,
+        },
+        switches: packet.hop,
+        marked: packet.has(Packet::MARKED),
+        ack_request: packet.has(Packet::ACK_REQUEST),
+        selective: packet.has(Packet::SELECTIVE),
+        access: access(packet),
+        aeth: opcode.has_aeth().then(|| packet.aeth()),
     }
 }
 

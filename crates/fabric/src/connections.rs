@@ -75,6 +75,12 @@ impl Connections {
         }
     }
 
+    /// Counts a response packet that a responder has sent again.
+    #[cold]
+    pub(crate) fn count_repeat(&mut self, flow: u32) {
+        *self.repeats.entry(flow).or_default() += 1;
+    }
+
     pub(crate) fn open(&mut self, flow: u32, side: Side, pair: PairId) {
         self.ends[side as usize][flow as usize] = pair.index() as u32;
     }

@@ -2,7 +2,6 @@
 
 use crate::Flux;
 use crate::ledger::Ledger;
-use crate::world::World;
 
 /// Why a packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,24 +78,5 @@ impl Counters {
         if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {
             all.absorb(part);
         }
-    }
-}
-
-impl World {
-    /// What all NICs have counted.
-    pub(crate) fn heard(&self) -> fairlane_host::Counters {
-        let mut all = fairlane_host::Counters::default();
-        self.nics.iter().for_each(|nic| all += *nic.host.counters());
-        all
-    }
-
-    /// The same of a tenant, if there are several.
-    pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_host::Tally {
-        let mut all = fairlane_host::Tally::default();
-        let tallies = self.nics.iter().map(|nic| nic.host.tallies());
-        tallies
-            .filter_map(|tallies| tallies.get(tenant))
-            .for_each(|&tally| all += tally);
-        all
     }
 }

@@ -9,24 +9,28 @@
 
 mod agent;
 mod build;
-mod card;
+mod cache;
 mod client;
+mod costs;
 mod pacer;
 mod pair;
+mod pipeline;
 mod plan;
+mod processing;
 mod report;
 
 use std::collections::VecDeque;
 
 use fairlane_engine::{Event, Stream, Wake};
 use fairlane_scenario::{Policy, SizeDistribution, SizeRange, Verb};
+use fairlane_transport::WorkRequest;
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
-use crate::nic::card::{Card, Lock, Wqe};
-use crate::nic::costs::Costs;
 pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
 pub(crate) use build::build;
+use costs::Costs;
 pub(crate) use pacer::Pacer;
+use pipeline::{Card, Lock, Wqe};
 
 /// Everything behind long-lived queue pairs.
 #[derive(Clone, Debug)]
@@ -37,6 +41,10 @@ pub(crate) struct Endpoints {
     pub(crate) cached: bool,
     /// Whether completions mean that the other side has everything.
     pub(crate) reliable: bool,
+    /// Whether messages are datagrams, which name their destination.
+    pub(crate) datagrams: bool,
+    /// The largest of the fabric.
+    pub(crate) base_rtt: Duration,
     /// READs that a queue pair may have under way.
     pub(crate) max_reads: u32,
     /// By host.
@@ -52,12 +60,34 @@ pub(crate) struct Endpoints {
     pub(crate) next_id: u32,
     /// By operation, the event in which it began.
     pub(crate) births: Vec<Event>,
+    /// What is to be done by others, in order.
+    pub(crate) outputs: Vec<Output>,
+    /// Operations that have begun, and applications that have ended, since somebody looked.
+    pub(crate) begun: usize,
+    pub(crate) ended: usize,
     /// Applications that end by themselves and haven't.
     pub(crate) ending: usize,
     /// Whether there are such applications in other parts of the fabric.
     pub(crate) others_go_on: bool,
     /// Whether there is none, so that all go on until the run stops.
     pub(crate) endless: bool,
+}
+
+/// What endpoints have others do.
+#[derive(Clone, Debug)]
+pub(crate) enum Output {
+    /// A work request goes to a queue pair.
+    Post {
+        flow: u32,
+        host: u32,
+        request: WorkRequest,
+    },
+    /// The NIC of a host may do more once that has happened.
+    Advance(u32),
+    /// The NIC of a host pauses a class of what its switch sends, or ends that.
+    Pause { host: u32, class: u8, pause: bool },
+    /// The application has seen the end of an operation.
+    Ended(u32),
 }
 
 /// A queue pair that stays open.

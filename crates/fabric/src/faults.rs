@@ -2,11 +2,6 @@
 
 use fairlane_units::Time;
 
-use crate::counters::Drop;
-use crate::port::{CLASSES, Queue};
-use crate::routing::Routes;
-use crate::world::{World, control};
-
 /// A link changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Change {
@@ -32,95 +27,17 @@ impl Faults {
         self.changes.iter().map(|change| change.at)
     }
 
+    /// When the next one comes.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.changes.last().map(|change| change.at)
+    }
+
+    /// Takes the next one.
+    pub(crate) fn pop(&mut self) -> Option<Change> {
+        self.changes.pop()
+    }
+
     pub(crate) fn is_pending(&self) -> bool {
         !self.changes.is_empty()
-    }
-}
-
-impl World {
-    /// Schedules the next change of a link.
-    pub(crate) fn start_faults(&mut self) {
-        if let Some(change) = self.faults.changes.last() {
-            self.schedule_control(change.at, control::FAULT);
-        }
-    }
-
-    pub(crate) fn on_fault(&mut self) {
-        let Some(change) = self.faults.changes.pop() else {
-            return;
-        };
-        let live: Vec<u32> = self.flows_under_way();
-        let before: Vec<_> = live.iter().map(|&flow| self.known_paths(flow)).collect();
-        self.graph.link_up[change.link as usize] = change.up;
-        let ends = [change.link * 2, change.link * 2 + 1];
-        for port in ends {
-            self.ports[port as usize].up = change.up;
-            if !change.up {
-                self.empty_port(port);
-            }
-            self.tell_host(port, change.up);
-        }
-        self.routes = Routes::new(&self.graph);
-        self.epoch = self.epoch.wrapping_add(1);
-        self.shapes.clear();
-        self.foresee_flows();
-        for (flow, before) in live.into_iter().zip(before) {
-            self.note_ideal(flow, before);
-        }
-        for port in ends {
-            self.send_from(port);
-        }
-        self.start_faults();
-    }
-
-    /// Messages that have been posted and haven't ended, and queue pairs that stay open.
-    fn flows_under_way(&self) -> Vec<u32> {
-        let messages = self.connections.posted.keys().copied();
-        let pairs = self.messages as u32..self.specs.len() as u32;
-        messages.chain(pairs).collect()
-    }
-
-    /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
-    fn empty_port(&mut self, number: u32) {
-        let now = self.now();
-        // What is on the link and what waits for it may belong to different parts of the fabric.
-        self.tracer.records.order = 2 * number;
-        let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
-        while let Some(at) = flight.pop(&self.packets) {
-            self.drop_packet(at, number, Drop::LinkDown);
-        }
-        self.tracer.records.order = 2 * number + 1;
-        for class in 0..CLASSES as u8 {
-            while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
-                if class != 0 {
-                    self.evict(class, at);
-                }
-                self.drop_packet(at, number, Drop::LinkDown);
-            }
-            self.ports[number as usize].queues[usize::from(class)] = Queue::default();
-            self.ports[number as usize].set_paused(now, class, false);
-        }
-        self.tracer.records.order = 0;
-        let port = &mut self.ports[number as usize];
-        port.pausing = 0;
-        if !port.on_switch {
-            let host = port.owner;
-            let mut frames = std::mem::take(&mut self.nics[host as usize].frames);
-            while let Some(at) = frames.pop(&self.packets) {
-                self.discard(at);
-            }
-        }
-    }
-
-    /// The link of a host has come up or gone down. Acknowledgements that never left were never injected, so
-    /// they aren't lost.
-    fn tell_host(&mut self, number: u32, up: bool) {
-        let port = &self.ports[number as usize];
-        if port.on_switch {
-            return;
-        }
-        let (now, packets) = (self.engine.now(), &mut self.packets);
-        let host = &mut self.nics[port.owner as usize].host;
-        host.on_link(now, up, |record| packets.release_record(record));
     }
 }

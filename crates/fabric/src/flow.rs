@@ -43,6 +43,16 @@ impl Flow {
         }
     }
 
+    /// Where packets go that go back, or don't.
+    #[inline]
+    pub(crate) const fn destination(&self, back: bool) -> NodeId {
+        if back {
+            self.tuple.source
+        } else {
+            self.tuple.destination
+        }
+    }
+
     /// The egress port at the switch that a packet is on its way to.
     #[inline]
     pub(crate) fn egress(&self, packet: &Packet) -> u32 {

@@ -1,39 +1,35 @@
 //! Packets of the fabric and those of the NIC: the same headers, packed and not.
 
-use fairlane_host::{Departure, NO_ECHO, Role};
+use fairlane_host::{Departure, Role};
 use fairlane_transport::{self as transport, Extension, Operation, Remote};
 use fairlane_units::{Bytes, Psn, QpNumber};
 use fairlane_wire::{Aeth, ExtensionKind, Opcode, Syndrome};
 
-use crate::packet::{Kind, NONE, Packet};
+use crate::packet::{Kind, Packet};
 
-/// What a NIC sends, packed. Of AtomicETH and DETH nothing is kept: no memory is simulated, and a
-/// connection is known by its flow.
+/// Packs what a NIC sends, but for what the driver adds: epoch and telemetry. Of AtomicETH and DETH nothing is
+/// kept: no memory is simulated, and a connection is known by its flow.
 #[inline]
-pub(crate) fn pack(departure: &Departure) -> Packet {
+pub(crate) const fn pack(departure: &Departure, packet: &mut Packet) {
     let headers = &departure.packet;
-    let kind = kind(departure);
-    let mut packet = Packet::new(kind, headers.opcode, departure.class, departure.wire);
+    packet.kind = kind(departure);
+    packet.opcode = headers.opcode;
+    packet.class = departure.class;
+    packet.wire = departure.wire;
     packet.flags = flags(departure);
     packet.flow = departure.flow;
     packet.tenant = departure.tenant.get() as u16;
     packet.psn = headers.psn.get();
     packet.payload = headers.payload.get() as u16;
     packet.share = departure.share;
-    packet.telemetry = match departure.echo {
-        NO_ECHO => NONE,
-        echo => echo,
-    };
-    match headers.extension {
-        Extension::Remote { remote, length, .. } => {
-            (packet.address, packet.word) = (remote.address as u32, length.get() as u32);
-        }
+    packet.hop = 0;
+    (packet.address, packet.word) = match headers.extension {
+        Extension::Remote { remote, length, .. } => (remote.address as u32, length.get() as u32),
         Extension::Acknowledge(aeth) | Extension::AtomicResult { aeth, .. } => {
-            packet.word = u32::from(aeth.syndrome.byte()) << 24 | aeth.msn;
+            (0, (aeth.syndrome.byte() as u32) << 24 | aeth.msn)
         }
-        _ => {}
-    }
-    packet
+        _ => (0, 0),
+    };
 }
 
 #[inline]
@@ -54,8 +50,10 @@ const fn kind(departure: &Departure) -> Kind {
 }
 
 #[inline]
-fn flags(departure: &Departure) -> u8 {
-    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+const fn flags(departure: &Departure) -> u8 {
+    const fn flag(set: bool, flag: u8) -> u8 {
+        if set { flag } else { 0 }
+    }
     flag(departure.packet.ack_request, Packet::ACK_REQUEST)
         | flag(departure.from_responder, Packet::BACK)
         | flag(departure.marked, Packet::MARKED)

@@ -1,14 +1,12 @@
 //! What each tenant does to the fabric, counted only if there are several.
 
-use fairlane_scenario::Tenant;
-use fairlane_units::{Bytes, Duration, PortId, Time};
+use fairlane_units::{Duration, PortId};
 
+use crate::ContendedPort;
 use crate::counters::{Counters, Drop};
 use crate::packet::{Kind, Packet};
 use crate::port::Port;
 use crate::sampler::fold_pairs;
-use crate::world::World;
-use crate::{ContendedPort, TenantRecord};
 
 /// An interval with less time than this many of the largest packets take says nothing of a port.
 const PACKETS_MIN: u64 = 16;
@@ -66,7 +64,7 @@ impl Ledger {
     }
 
     #[inline]
-    fn on_transmission(&mut self, port: u32, packet: &Packet) {
+    pub(crate) fn on_transmission(&mut self, port: u32, packet: &Packet) {
         self.ports[port as usize].packets += 1;
         if packet.kind == Kind::Data {
             let tenant = usize::from(packet.tenant);
@@ -76,7 +74,7 @@ impl Ledger {
     }
 
     /// Ends an interval that lasted for `span`, before the ports forget how long their queues were.
-    fn end_interval(&mut self, ports: &[Port], span: Duration, gap: u64, largest: u64) {
+    pub(crate) fn end_interval(&mut self, ports: &[Port], span: Duration, gap: u64, largest: u64) {
         for (number, port) in ports.iter().enumerate() {
             let busy = &mut self.ports[number];
             let bytes = port.sent_bytes - busy.before + gap * busy.packets;
@@ -94,7 +92,7 @@ impl Ledger {
     }
 
     /// The same for receivers, which have placed so many bytes by tenant since the run began.
-    fn end_placing(&mut self, placed: impl Iterator<Item = u64>) {
+    pub(crate) fn end_placing(&mut self, placed: impl Iterator<Item = u64>) {
         for (tally, placed) in self.tallies.iter_mut().zip(placed) {
             let before = std::mem::replace(&mut tally.placed_before, placed);
             self.placed.push(placed - before);
@@ -123,12 +121,12 @@ impl Ledger {
     }
 
     /// Makes one interval of every two.
-    fn halve(&mut self) {
+    pub(crate) fn halve(&mut self) {
         fold_pairs(&mut self.placed, self.tenants, |a, b| a + b);
     }
 
     /// The ports that were contended, in order.
-    fn contended_ports(&self) -> Vec<ContendedPort> {
+    pub(crate) fn contended_ports(&self) -> Vec<ContendedPort> {
         let numbered = (0u32..).zip(&self.ports);
         let contended = numbered.filter(|(_, busy)| !busy.contended_for.is_zero());
         let record = |(number, busy): (u32, &Busy)| {
@@ -144,7 +142,7 @@ impl Ledger {
         contended.map(record).collect()
     }
 
-    fn placed_by(&self, tenant: usize) -> Vec<u64> {
+    pub(crate) fn placed_by(&self, tenant: usize) -> Vec<u64> {
         let rows = self.placed.chunks_exact(self.tenants);
         rows.map(|row| row[tenant]).collect()
     }
@@ -185,62 +183,5 @@ impl Counters {
         if let Some(tally) = self.tally(tenant) {
             tally.drops += 1;
         }
-    }
-}
-
-impl World {
-    /// A packet is about to be put on the link of a port, and somebody wants to know.
-    #[inline(never)]
-    pub(crate) fn observe(&mut self, port: u32, at: u32) {
-        if self.capture.is_on() {
-            self.capture(port, at, true);
-        }
-        if let Some(ledger) = &mut self.counters.ledger {
-            ledger.on_transmission(port, self.packets.get(at));
-        }
-    }
-
-    /// Ends an interval that began at `begin`.
-    pub(crate) fn end_interval(&mut self, begin: Time) {
-        let span = self.engine.now() - begin;
-        let (gap, largest) = (self.rules.gap, self.rules.largest());
-        if self.counters.ledger.is_none() {
-            return;
-        }
-        let placed: Vec<u64> = (0..self.tenants.len())
-            .map(|tenant| self.heard_by(tenant).placed)
-            .collect();
-        if let Some(ledger) = &mut self.counters.ledger {
-            ledger.end_interval(&self.ports, span, gap.into(), largest.into());
-            ledger.end_placing(placed.into_iter());
-        }
-    }
-
-    /// Two intervals have become one.
-    pub(crate) fn halve_intervals(&mut self) {
-        if let Some(ledger) = &mut self.counters.ledger {
-            ledger.halve();
-        }
-    }
-
-    pub(crate) fn tenant_records(&self) -> Vec<TenantRecord> {
-        let record = |(number, tenant): (usize, &Tenant)| {
-            let ledger = self.counters.ledger.as_deref();
-            TenantRecord {
-                name: tenant.name.clone(),
-                weight: tenant.weight,
-                placed: Bytes::new(match ledger {
-                    Some(_) => self.heard_by(number).placed,
-                    None => self.heard().placed,
-                }),
-                placed_series: ledger.map_or_else(Vec::new, |ledger| ledger.placed_by(number)),
-            }
-        };
-        self.tenants.iter().enumerate().map(record).collect()
-    }
-
-    pub(crate) fn contended_ports(&self) -> Vec<ContendedPort> {
-        let ledger = self.counters.ledger.as_deref();
-        ledger.map_or_else(Vec::new, Ledger::contended_ports)
     }
 }

@@ -13,6 +13,7 @@
 //! (`schedule`, `faults`, `sampler`, `watch`, `trace`, `capture`).
 #![forbid(unsafe_code)]
 
+mod account;
 mod baseline;
 mod buffer;
 mod capture;
@@ -23,18 +24,20 @@ mod faults;
 mod flow;
 pub mod forwarding;
 mod header;
+mod hosts;
 mod ideal;
 mod ledger;
-mod link;
 mod log;
 pub mod metrics;
+mod network;
 mod nic;
-mod notices;
+mod notice;
 mod ns3;
 mod ns3_random;
 mod packet;
 mod parts;
 mod paths;
+mod place;
 mod port;
 mod precedence;
 mod results;
@@ -49,10 +52,10 @@ mod simulation;
 mod spec;
 mod spread;
 mod storm;
-mod switch;
 mod tenants;
 pub mod topology;
 mod trace;
+mod waking;
 mod watch;
 mod watchdog;
 pub mod workload;

@@ -4,20 +4,19 @@
 //! must be events of their own; and NICs wake as its code does.
 
 use fairlane_congestion::TIMERS;
-use fairlane_engine::{Event, Wake};
+use fairlane_engine::{Engine, Event, Wake};
 use fairlane_host::PairId;
-use fairlane_units::Time;
 
-use crate::connections::Side;
-use crate::ns3_random::Ns3Random;
+use crate::network::Network;
+use crate::nic::Nic;
 use crate::packet::NONE;
-use crate::world::{Waking, World};
+use crate::waking::Waking;
 
-/// The state of a run in profile `hpcc-ns3`.
+/// The timers of controllers in profile `hpcc-ns3`.
 #[derive(Clone, Debug)]
 pub(crate) struct Ns3 {
-    /// The random numbers of marks.
-    pub(crate) random: Ns3Random,
+    /// Alarms with smaller numbers are those of hosts.
+    hosts: u32,
     /// The slot of each flow whose timers have ever been armed.
     slots: Vec<u32>,
     /// By slot, the flow and the deadlines of the controller of its data; they outlive the use of a slot, so
@@ -27,9 +26,9 @@ pub(crate) struct Ns3 {
 }
 
 impl Ns3 {
-    pub(crate) fn new(nodes: usize, flows: usize) -> Self {
+    pub(crate) fn new(hosts: usize, flows: usize) -> Self {
         Self {
-            random: Ns3Random::after_setup(nodes),
+            hosts: hosts as u32,
             slots: vec![NONE; flows],
             timers: Vec::new(),
             free: Vec::new(),
@@ -47,95 +46,85 @@ impl Ns3 {
         }
         *slot
     }
-}
 
-impl World {
     /// A queue pair has heard something: its timers follow, and if a packet that is paced has moved, so does
     /// the time at which its NIC wakes.
     #[cold]
-    pub(crate) fn follow(&mut self, host: u32, (flow, pair): (u32, PairId), shifted: bool) {
-        self.arm_timers(host, flow, pair);
-        if !shifted {
-            return;
-        }
-        let nic = &self.nics[host as usize];
-        let (wake, at) = (nic.wake, nic.host.paced_until(pair));
-        if wake.is_armed() && at < wake.deadline() {
-            self.arm_wake(host, at.max(self.now()));
+    pub(crate) fn follow(
+        &mut self,
+        engine: &mut Engine,
+        nic: &mut Nic,
+        (flow, pair): (u32, PairId),
+        shifted: bool,
+    ) {
+        self.arm_timers(engine, nic, flow, pair);
+        let at = nic.host.paced_until(pair);
+        if shifted && nic.wake.is_armed() && at < nic.wake.deadline() {
+            let at = at.max(engine.now());
+            nic.arm_wake(engine, at);
         }
     }
 
-    fn arm_timers(&mut self, host: u32, flow: u32, pair: PairId) {
-        let hosts = self.nics.len() as u32;
-        let Some(ns3) = &mut self.ns3 else {
-            return;
-        };
-        let (changed, timers) = self.nics[host as usize].host.changed_timers(pair);
+    pub(crate) fn arm_timers(
+        &mut self,
+        engine: &mut Engine,
+        nic: &mut Nic,
+        flow: u32,
+        pair: PairId,
+    ) {
+        let (changed, timers) = nic.host.changed_timers(pair);
         if changed == 0 {
             return;
         }
-        let slot = ns3.slot(flow);
-        let wakes = &mut ns3.timers[slot as usize].1;
+        let slot = self.slot(flow);
+        let wakes = &mut self.timers[slot as usize].1;
         for timer in (0..TIMERS).filter(|timer| changed & 1 << timer != 0) {
             match timers.deadline(timer) {
                 Some(at) => {
                     let number = slot * TIMERS as u32 + timer as u32;
-                    let component = Waking::Alarm.component(hosts + number);
+                    let component = Waking::Alarm.component(self.hosts + number);
                     let rank = Waking::Alarm.rank(u64::from(number));
-                    wakes[timer].arm(&mut self.engine, at, rank, component);
+                    wakes[timer].arm(engine, at, rank, component);
                 }
                 None => wakes[timer].cancel(),
             }
         }
     }
 
-    /// A timer of a controller comes up.
-    #[cold]
-    pub(crate) fn on_controller_timer(&mut self, number: u32, event: Event) {
-        let now = self.now();
-        let (slot, timer) = (number as usize / TIMERS, number as usize % TIMERS);
-        let Some(ns3) = &mut self.ns3 else {
-            return;
-        };
-        let (flow, wakes) = &mut ns3.timers[slot];
-        let flow = *flow;
-        if !wakes[timer].fires(&mut self.engine, event) {
-            return;
-        }
-        let spec = self.specs[flow as usize];
-        let (side, node) = match spec.verb {
-            fairlane_scenario::Verb::Read => (Side::Responder, spec.destination),
-            _ => (Side::Requester, spec.source),
-        };
-        let host = self.host(node);
-        if let Some(pair) = self.connections.pair(flow, side) {
-            self.nics[host as usize].host.on_timer(now, pair, timer);
-            self.arm_timers(host, flow, pair);
-        }
+    /// An alarm beyond those of hosts has come up: the flow and timer that it is for, if it still holds.
+    pub(crate) fn fires(
+        &mut self,
+        engine: &mut Engine,
+        number: u32,
+        event: Event,
+    ) -> Option<(u32, usize)> {
+        let number = (number - self.hosts) as usize;
+        let timer = number % TIMERS;
+        let (flow, wakes) = &mut self.timers[number / TIMERS];
+        wakes[timer].fires(engine, event).then_some((*flow, timer))
     }
 
     /// The queue pair of a flow has gone.
-    pub(crate) fn forget_timers(&mut self, flow: u32) {
-        let Some(ns3) = &mut self.ns3 else {
-            return;
-        };
-        let slot = std::mem::replace(&mut ns3.slots[flow as usize], NONE);
+    pub(crate) fn forget(&mut self, flow: u32) {
+        let slot = std::mem::replace(&mut self.slots[flow as usize], NONE);
         if slot != NONE {
-            ns3.timers[slot as usize]
+            self.timers[slot as usize]
                 .1
                 .iter_mut()
                 .for_each(Wake::cancel);
-            ns3.free.push(slot);
+            self.free.push(slot);
         }
     }
+}
 
+impl Nic {
     /// HPCC's simulator looks at all queue pairs with bytes left, also those that a window or a pause stops;
     /// if the earliest of them is not in the future, nobody is woken.
-    pub(crate) fn await_turn_as_ns3(&mut self, host: u32) {
-        let nic = &self.nics[host as usize];
-        let earliest: Option<Time> = nic.host.paced().min();
-        match earliest {
-            Some(at) if !nic.wake.is_armed() && at > self.now() => self.arm_wake(host, at),
+    pub(crate) fn await_turn_as_ns3(&mut self, net: &mut Network) {
+        match self.host.paced().min() {
+            Some(at) if !self.wake.is_armed() && at > net.now() => {
+                self.arm_wake(&mut net.engine, at);
+            }
             _ => {}
         }
     }

@@ -42,7 +42,7 @@ impl Kind {
 pub(crate) struct Packet {
     /// The event of the arrival of the packet behind it on a link.
     follower: Event,
-    /// The packet behind it in a queue or on a link.
+    /// The packet behind it in a queue or on a link; without meaning in the last one.
     pub(crate) next: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
@@ -150,17 +150,23 @@ impl PacketPool {
         }
     }
 
+    /// A place for a packet, with what an earlier one has left there.
     #[inline]
-    pub(crate) fn alloc(&mut self, packet: Packet) -> u32 {
+    pub(crate) fn alloc(&mut self) -> (u32, &mut Packet) {
         if self.free == NONE {
-            self.packets.push(packet);
-            return u32::try_from(self.packets.len() - 1).expect("fewer than 2^26 packets");
+            self.grow();
         }
         let at = self.free;
-        let slot = &mut self.packets[at as usize];
-        self.free = slot.next;
-        *slot = packet;
-        at
+        let packet = &mut self.packets[at as usize];
+        self.free = packet.next;
+        (at, packet)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.free = u32::try_from(self.packets.len()).expect("fewer than 2^26 packets");
+        self.packets
+            .push(Packet::new(Kind::Data, Opcode::Cnp, 0, 0));
     }
 
     #[inline]
@@ -171,6 +177,13 @@ impl PacketPool {
         if packet.telemetry != NONE {
             self.free_records.push(packet.telemetry);
         }
+    }
+
+    /// As [`release`](Self::release), but what the packet had collected is under way elsewhere.
+    #[inline]
+    pub(crate) fn release_without_record(&mut self, at: u32) {
+        self.packets[at as usize].next = self.free;
+        self.free = at;
     }
 
     /// A record with what a packet has brought along from another part of the fabric.
@@ -274,7 +287,8 @@ impl PacketPool {
     #[inline]
     pub(crate) fn note_hops(&mut self, at: u32) {
         let packet = &self.packets[at as usize];
-        if let Some(stamp) = self.stamps.get_mut(packet.telemetry as usize) {
+        let stamp = self.stamps.get_mut(packet.telemetry as usize);
+        if let Some(stamp) = stamp.filter(|_| packet.kind == Kind::Data) {
             stamp.hops = packet.hop;
         }
     }
@@ -304,7 +318,6 @@ impl PacketList {
 
     #[inline]
     pub(crate) fn push(&mut self, pool: &mut PacketPool, at: u32) {
-        pool.get_mut(at).next = NONE;
         if self.head == NONE {
             self.head = at;
         } else {
@@ -323,7 +336,7 @@ impl PacketList {
         let (mut before, mut next) = (NONE, self.head);
         while next != NONE && ahead(pool.get(next)) {
             before = next;
-            next = pool.get(next).next;
+            next = self.behind(pool, next);
         }
         if next == NONE {
             return self.push(pool, at);
@@ -342,16 +355,23 @@ impl PacketList {
             return None;
         }
         let at = self.head;
-        self.head = pool.get(at).next;
+        self.head = self.behind(pool, at);
         Some(at)
+    }
+
+    /// The packet behind one of the list, or [`NONE`]: what the last one says of that has no meaning.
+    #[inline]
+    fn behind(&self, pool: &PacketPool, at: u32) -> u32 {
+        let next = pool.get(at).next;
+        if at == self.tail { NONE } else { next }
     }
 
     /// Visits the packets from the first one.
     pub(crate) fn iter<'a>(&self, pool: &'a PacketPool) -> impl Iterator<Item = &'a Packet> {
-        let mut at = self.head;
+        let (list, mut at) = (*self, self.head);
         std::iter::from_fn(move || {
             let packet = (at != NONE).then(|| pool.get(at))?;
-            at = packet.next;
+            at = list.behind(pool, at);
             Some(packet)
         })
     }
@@ -382,10 +402,12 @@ impl Flight {
         let first = self.packets.is_empty();
         if first {
             self.arrival = arrival;
+            self.packets.head = at;
         } else {
-            pool.get_mut(self.packets.tail).follower = arrival;
+            let last = pool.get_mut(self.packets.tail);
+            (last.follower, last.next) = (arrival, at);
         }
-        self.packets.push(pool, at);
+        self.packets.tail = at;
         first
     }
 
@@ -398,9 +420,10 @@ impl Flight {
         }
         let at = self.packets.head;
         let &Packet { next, follower, .. } = pool.get(at);
-        self.packets.head = next;
-        self.arrival = if next == NONE { Event::NEVER } else { follower };
-        Some((at, (next != NONE).then_some(follower)))
+        let last = at == self.packets.tail;
+        self.packets.head = if last { NONE } else { next };
+        self.arrival = if last { Event::NEVER } else { follower };
+        Some((at, (!last).then_some(follower)))
     }
 
     /// The packets, from the first one.

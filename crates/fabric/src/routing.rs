@@ -69,6 +69,13 @@ impl Graph {
         self.link_up[edge.port as usize / 2]
     }
 
+    /// Number of a port at its node, from 1.
+    pub(crate) fn port_number(&self, port: u32) -> u32 {
+        let node = self.owners[port as usize] as usize;
+        let position = self.edges[node].iter().position(|edge| edge.port == port);
+        position.map_or(0, |position| position as u32 + 1)
+    }
+
     /// The node at the other end of `port`: ports 2l and 2l + 1 face each other.
     pub(crate) fn peer(&self, port: u32) -> u32 {
         self.owners[(port ^ 1) as usize]

@@ -5,10 +5,12 @@ use std::ops::Deref;
 use fairlane_engine::Event;
 use fairlane_units::{Bytes, Time};
 
+use crate::parts::cut::Cut;
 use crate::parts::{self, Threading};
 use crate::schedule::total_bytes;
 use crate::simulation::Simulation;
-use crate::world::{World, control};
+use crate::waking::control;
+use crate::world::World;
 use crate::{Ending, Results};
 
 /// Events between two reports of progress.
@@ -60,14 +62,14 @@ pub(crate) struct Goal {
 
 impl Goal {
     fn new(world: &World, stop: Option<Time>) -> Self {
-        let messages = world.schedule.next_start(&world.specs);
+        let messages = world.schedule.next_start(&world.net.specs);
         let endpoints = world.endpoints.as_deref();
         let applications = endpoints.and_then(|all| all.first_start());
         Self {
             first: messages.into_iter().chain(applications).min(),
             stop,
-            last_start: world.specs.last().map_or(Time::ZERO, |spec| spec.start),
-            total: total_bytes(&world.specs),
+            last_start: world.net.specs.last().map_or(Time::ZERO, |spec| spec.start),
+            total: total_bytes(&world.net.specs),
         }
     }
 
@@ -84,12 +86,12 @@ impl Goal {
             last_start: self.last_start,
         };
         for world in parts {
-            progress.now = progress.now.max(world.now());
-            progress.transmissions += world.counters.transmissions;
-            progress.events += world.engine.handled();
+            progress.now = progress.now.max(world.net.now());
+            progress.transmissions += world.net.counters.transmissions;
+            progress.events += world.net.engine.handled();
             progress.messages_done += world.records.len() as u32;
             progress.messages += world.owed as u32;
-            progress.placed += Bytes::new(world.heard().placed);
+            progress.placed += Bytes::new(world.hosts.heard().placed);
         }
         progress
     }
@@ -118,7 +120,7 @@ impl Simulation {
             world.start_watch(first);
         }
         if let Some(stop) = goal.stop {
-            world.schedule_control(stop, control::STOP);
+            world.net.schedule_control(stop, control::STOP);
         }
         while world.handle(REPORT_EVENTS, Event::NEVER, true) == REPORT_EVENTS {
             if report(&goal.progress(&[&*world])) == Control::Interrupt {
@@ -132,8 +134,8 @@ impl Simulation {
     /// Of `cores` threads, how many shorten the run: one if it is so small that they would wait for each other
     /// most of the time.
     pub fn threads_that_pay(&self, cores: usize) -> usize {
-        let mtu = u64::from(self.world.rules.mtu);
-        let specs = &self.world.specs[..self.world.messages];
+        let mtu = u64::from(self.world.net.rules.mtu);
+        let specs = &self.world.net.specs[..self.world.net.messages];
         let packets: u64 = specs.iter().map(|spec| spec.size.get().div_ceil(mtu)).sum();
         if packets < PACKETS_MIN { 1 } else { cores }
     }
@@ -145,11 +147,11 @@ impl Simulation {
         threads: usize,
         report: &mut dyn FnMut(&Progress) -> Control,
     ) -> (Results, Threading) {
-        let most = match self.world.ns3 {
+        let most = match self.world.hosts.ns3 {
             Some(_) => 1,
             None => threads.max(1),
         };
-        let cut = self.world.cut(most);
+        let cut = Cut::new(&self.world.net, most);
         if cut.parts < 2 || cut.lookahead.is_zero() {
             let threading = Threading {
                 threads: 1,

@@ -4,7 +4,6 @@ use fairlane_units::{Duration, Time};
 
 use crate::PortSeries;
 use crate::port::Port;
-use crate::world::{World, control};
 
 /// Rows after which two become one and the interval doubles, so that memory stays bounded.
 const ROWS_MAX: usize = 1024;
@@ -12,11 +11,11 @@ const ROWS_MAX: usize = 1024;
 /// Collects a row of samples at regular intervals.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
-    series: PortSeries,
+    pub(crate) series: PortSeries,
     /// Counters of each port at the end of the previous row.
     before: Vec<Before>,
     rows: usize,
-    next: Time,
+    pub(crate) next: Time,
     /// The ports that are sampled, if not all.
     own: Option<Vec<u32>>,
 }
@@ -83,7 +82,7 @@ impl Sampler {
     }
 
     /// Returns whether two rows have become one.
-    fn add_row(&mut self, ports: &mut [Port], now: Time) -> bool {
+    pub(crate) fn add_row(&mut self, ports: &mut [Port], now: Time) -> bool {
         let series = &mut self.series;
         let own = self.own.as_deref();
         for (at, before) in self.before.iter_mut().enumerate() {
@@ -157,38 +156,6 @@ pub(crate) fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn
 
 fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-impl World {
-    pub(crate) fn start_sampler(&mut self) {
-        self.schedule_control(self.sampler.next, control::SAMPLE);
-    }
-
-    pub(crate) fn on_sample(&mut self) {
-        let now = self.now();
-        self.add_row(self.sampler.next - self.sampler.series.interval);
-        self.sampler.next = now + self.sampler.series.interval;
-        self.start_sampler();
-    }
-
-    /// Adds a row for the interval that began at `begin` and ends now.
-    fn add_row(&mut self, begin: Time) {
-        let now = self.now();
-        self.end_interval(begin);
-        if self.sampler.add_row(&mut self.ports, now) {
-            self.halve_intervals();
-        }
-    }
-
-    /// The series up to now, the last row perhaps a short one.
-    pub(crate) fn take_series(&mut self) -> PortSeries {
-        let now = self.now();
-        let sampled = self.sampler.next - self.sampler.series.interval;
-        if now > sampled {
-            self.add_row(sampled);
-        }
-        std::mem::take(&mut self.sampler.series)
-    }
 }
 
 #[cfg(test)]

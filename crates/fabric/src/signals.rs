@@ -2,18 +2,20 @@
 
 use fairlane_scenario::{Policy, Tenant};
 
+use crate::account::Account;
 use crate::counters::Drop;
 use crate::ledger::Tally;
 use crate::port::Port;
-use crate::world::World;
 use crate::{Signal, Signals, SignalsByTenant, TenantSignals};
 
-impl World {
+impl Account<'_> {
     /// Every signal with its count, and the reason of each that never came.
     pub(crate) fn signals(&self) -> Signals {
-        let (counters, heard) = (&self.counters, self.heard());
-        let now = self.now();
+        let (counters, heard) = (&self.world.net.counters, self.world.hosts.heard());
+        let now = self.world.net.now();
         let paused_ns = self
+            .world
+            .net
             .ports
             .iter()
             .map(|port| port.paused_until(now).as_ns())
@@ -29,22 +31,24 @@ impl World {
             pauses: signal(counters.pauses, || self.why_no_pauses()),
             paused_ns: signal(paused_ns, || self.why_no_pauses()),
             watchdogs: self
+                .world
+                .net
                 .watchdog
                 .is_on()
-                .then(|| signal(self.watchdog.bites, || self.why_no_bites())),
+                .then(|| signal(self.world.net.watchdog.bites, || self.why_no_bites())),
             drops: drops.into_iter().collect(),
             retransmissions: signal(heard.retransmissions, || self.why_no_retransmissions()),
             naks: signal(heard.naks, || self.why_no_retransmissions()),
             timeouts: signal(heard.timeouts, || self.why_no_timeouts()),
-            cache_misses: self.endpoints.as_ref().map(|_| self.cache_misses()),
-            lock_waits: self.endpoints.as_ref().map(|_| self.lock_waits()),
+            cache_misses: self.world.endpoints.as_ref().map(|_| self.cache_misses()),
+            lock_waits: self.world.endpoints.as_ref().map(|_| self.lock_waits()),
             equal_plans: self.equal_plans(),
             tenants: self.signals_by_tenant(),
         }
     }
 
     fn equal_plans(&self) -> Option<Signal> {
-        let endpoints = self.endpoints.as_deref();
+        let endpoints = self.world.endpoints.as_deref();
         let endpoints = endpoints.filter(|endpoints| endpoints.policy == Policy::Drum)?;
         let plans: u64 = endpoints.agents.iter().map(|agent| agent.plans).sum();
         let equal = endpoints.agents.iter().map(|agent| agent.equal_plans).sum();
@@ -54,8 +58,8 @@ impl World {
     }
 
     fn signals_by_tenant(&self) -> Option<SignalsByTenant> {
-        let ledger = self.counters.ledger.as_deref()?;
-        let named = self.tenants.iter().zip(&ledger.tallies);
+        let ledger = self.world.net.counters.ledger.as_deref()?;
+        let named = self.world.tenants.iter().zip(&ledger.tallies);
         let signals = |(number, (tenant, tally)): (usize, (&Tenant, &Tally))| {
             let signals = self.signals_of_tenant(number, tally);
             (tenant.name.clone(), signals)
@@ -70,7 +74,7 @@ impl World {
             (false, 0) => all(),
             (false, _) => own.to_owned(),
         };
-        let (counters, heard) = (&self.counters, self.heard_by(number));
+        let (counters, heard) = (&self.world.net.counters, self.world.hosts.heard_by(number));
         TenantSignals {
             ecn_marks: signal(tally.marks, || {
                 let own = "only packets of others met queues that were long enough";
@@ -79,7 +83,7 @@ impl World {
             cnps: signal(heard.cnps, || match tally.marks {
                 0 => "none of its packets was marked".into(),
                 _ => why(
-                    self.heard().cnps,
+                    self.world.hosts.heard().cnps,
                     &|| self.why_no_cnps(),
                     "none that told of its marks had come back",
                 ),
@@ -97,13 +101,17 @@ impl World {
     }
 
     fn cache_misses(&self) -> Signal {
-        let count = self.card_records().iter().map(|card| card.misses).sum();
+        let endpoints = self.world.endpoints.iter();
+        let cards = endpoints.flat_map(|all| &all.cards);
+        let count = cards.map(|card| card.counters.misses).sum();
         signal(count, || "the card keeps nothing of datagrams".into())
     }
 
     fn lock_waits(&self) -> Signal {
-        let count = self.card_records().iter().map(|card| card.lock_waits).sum();
-        signal(count, || match self.endpoints.as_deref() {
+        let endpoints = self.world.endpoints.iter();
+        let pairs = endpoints.flat_map(|all| &all.pairs);
+        let count = pairs.map(|pair| pair.lock.waits).sum();
+        signal(count, || match self.world.endpoints.as_deref() {
             Some(endpoints) if endpoints.policy == Policy::Share => {
                 "no two threads used a queue pair at the same time".into()
             }
@@ -112,10 +120,10 @@ impl World {
     }
 
     fn why_no_marks(&self) -> String {
-        if !self.rules.ecn {
+        if !self.world.net.rules.ecn {
             return "marking is off (switch.ecn.enabled = false)".into();
         }
-        let switch_ports = || self.ports.iter().filter(|port| port.on_switch);
+        let switch_ports = || self.world.net.ports.iter().filter(|port| port.on_switch);
         let passed = |port: &&Port| port.deepest_yet() > u64::from(port.marking.kmin);
         if switch_ports().any(|port| passed(&port)) {
             return "queues passed kmin of their port too rarely for a random mark".into();
@@ -131,34 +139,34 @@ impl World {
     }
 
     fn why_none_sent(&self) -> String {
-        if self.counters.marks == 0 {
+        if self.world.net.counters.marks == 0 {
             return "no data packet was marked".into();
         }
         "no marked packet had arrived".into()
     }
 
     fn why_no_cnps(&self) -> String {
-        if self.heard().cnps_sent == 0 {
+        if self.world.hosts.heard().cnps_sent == 0 {
             return self.why_none_sent();
         }
-        match self.rules.cnp_interval {
+        match self.world.net.rules.cnp_interval {
             None => "no acknowledgement of a marked packet had come back".into(),
             Some(_) => "no CNP had come back".into(),
         }
     }
 
     fn why_no_pauses(&self) -> String {
-        if !self.rules.pfc {
+        if !self.world.net.rules.pfc {
             return "priority flow control is off (switch.pfc.enabled = false)".into();
         }
-        if self.buffers.is_empty() {
+        if self.world.net.buffers.is_empty() {
             return "there is no switch".into();
         }
         "no ingress port reached its pause threshold".into()
     }
 
     fn why_no_bites(&self) -> String {
-        if self.counters.pauses == 0 {
+        if self.world.net.counters.pauses == 0 {
             return "no port was paused".into();
         }
         "every pause ended before switch.pfc.watchdog".into()
@@ -166,11 +174,18 @@ impl World {
 
     fn why_no_drop(&self, reason: Drop) -> String {
         match reason {
-            Drop::BufferFull if self.rules.pfc => {
+            Drop::BufferFull if self.world.net.rules.pfc => {
                 "pauses come before the buffer is full (lossless)".into()
             }
             Drop::BufferFull => "no ingress port reached its threshold".into(),
-            Drop::LinkError if self.ports.iter().all(|port| port.loss_rate == 0.0) => {
+            Drop::LinkError
+                if self
+                    .world
+                    .net
+                    .ports
+                    .iter()
+                    .all(|port| port.loss_rate == 0.0) =>
+            {
                 "no link loses packets (faults.loss_rate = 0)".into()
             }
             Drop::LinkError => "too few packets for the loss rate".into(),
@@ -179,14 +194,14 @@ impl World {
     }
 
     fn why_no_retransmissions(&self) -> String {
-        if self.counters.dropped.packets == 0 {
+        if self.world.net.counters.dropped.packets == 0 {
             return "no packet was lost".into();
         }
         "the lost packets needed none, or nobody noticed in time".into()
     }
 
     fn why_no_timeouts(&self) -> String {
-        match self.rules.transport.ack_timeout {
+        match self.world.net.rules.transport.ack_timeout {
             None => "there is no acknowledgement timeout (transport.ack_timeout)".into(),
             Some(timeout) => format!("every sender made progress within {timeout}"),
         }

@@ -1,5 +1,6 @@
 //! A run, from scenario to results.
 
+use crate::network::Network;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use fairlane_congestion::{Environment, Telemetry, TelemetryFormat};
 use fairlane_engine::{Engine, Stream};
 use fairlane_host::{Host, Tenants};
 use fairlane_scenario::{Arbitration, Error, Loaded, Scenario, Verb};
-use fairlane_units::{Bytes, Duration, NodeId, PortId, TenantId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
@@ -18,14 +19,16 @@ use crate::counters::Counters;
 use crate::endpoint;
 use crate::faults::{Change, Faults};
 use crate::forwarding::Plan;
+use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::log::Log;
 use crate::nic::Nic;
-use crate::notices::Notices;
+use crate::notice::Notices;
 use crate::ns3::Ns3;
+use crate::ns3_random::Ns3Random;
 use crate::packet::{NONE, PacketPool};
-use crate::parts::place::Place;
-use crate::port::{CLASSES, FairQueues, Marking, Port, PortSpec, TenantUse};
+use crate::place::Place;
+use crate::port::{FairQueues, Marking, Port, PortSpec, TenantUse};
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
@@ -34,10 +37,10 @@ use crate::spread::Shapes;
 use crate::storm::Storms;
 use crate::topology::Topology;
 use crate::trace::Tracer;
-use crate::watch::{Watch, pause_cycle};
+use crate::watch::Watch;
 use crate::watchdog::Watchdog;
 use crate::world::World;
-use crate::{Ending, Flux, MessageRecord, MessageSpec, PortInfo, Results, Totals, workload};
+use crate::{MessageSpec, workload};
 
 /// A simulation that is ready to run.
 pub struct Simulation {
@@ -160,65 +163,73 @@ fn build_world(
         };
         let node = hosts[host];
         let tenants = tenants_at(scenario, host as u32, &senders);
-        let host = Host::new(settings.clone(), &environment, &tenants);
-        Nic::new((graph.host_edge(node).port, node), host)
+        let nic = Host::new(settings.clone(), &environment, &tenants);
+        Nic::new(host as u32, (graph.host_edge(node).port, node), nic)
     });
     let nics: Vec<Nic> = nics.collect();
     let tenants = scenario.tenants();
     let ledger = Ledger::new(tenants.len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    let flows_of_run = specs.len();
-    let mut world = World {
+    let net = Network {
         engine: Engine::new(rules.ties, span.saturating_mul(2)),
-        sampler: Sampler::new(ports.len(), first, interval),
-        nics,
         ports,
         buffers,
         packets: PacketPool::new(),
-        connections: Connections::new(specs.len()),
         epoch: 0,
-        watch: Watch::new(baseline.largest.rtt),
-        baseline,
-        base_rtt: scenario.congestion.base_rtt,
-        host_of: owner_of,
-        flows: flows(&specs, &rules).into(),
+        flows: Arc::new(flows(&specs, &rules)),
         routes,
         shapes: Shapes::default(),
         forwarders: plan.forwarders(&scenario.switch),
         plan,
         specs: specs.into(),
         messages,
-        owed: messages + ending,
-        endpoints,
+        place: Place::whole(topology.nodes.len()),
         observed: capture.is_on() || ledger.is_some(),
-        tenants,
         capture,
-        schedule,
-        records: Log::default(),
         counters: Counters {
             ledger,
             ..Counters::default()
         },
         tracer: Tracer::new(&scenario.output.trace_nodes),
         pauses: Log::default(),
-        faults: Faults::new(changes(scenario, &graph)?),
-        storms: Storms::new(&scenario.faults.pause),
         watchdog: Watchdog::new(&scenario.switch.pfc),
+        ns3_random: rules
+            .hpcc_ns3
+            .then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
+        graph,
+        rules,
+    };
+    let mut world = World {
+        sampler: Sampler::new(net.ports.len(), first, interval),
+        watch: Watch::new(baseline.largest.rtt),
+        hosts: Hosts {
+            ns3: net
+                .rules
+                .hpcc_ns3
+                .then(|| Box::new(Ns3::new(nics.len(), net.specs.len()))),
+            nics,
+            connections: Connections::new(net.specs.len()),
+            baseline,
+            base_rtt: scenario.congestion.base_rtt,
+            host_of: owner_of,
+        },
+        owed: messages + ending,
+        endpoints,
+        tenants,
+        schedule,
+        notices: Notices::default(),
+        records: Log::default(),
+        faults: Faults::new(changes(scenario, &net.graph)?),
+        storms: Storms::new(&scenario.faults.pause),
         ending: None,
         stuck: false,
         controls: 0,
         handled: 0,
         left: None,
         witness: NONE,
-        place: Place::whole(topology.nodes.len()),
-        ns3: rules
-            .hpcc_ns3
-            .then(|| Box::new(Ns3::new(topology.nodes.len(), flows_of_run))),
-        notices: Notices::default(),
-        graph,
-        rules,
+        net,
     };
-    world.foresee_flows();
+    world.net.foresee_flows();
     Ok(world)
 }
 
@@ -504,124 +515,4 @@ fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
         }));
     }
     Ok(changes)
-}
-
-impl World {
-    pub(crate) fn into_results(mut self) -> Results {
-        let ending = self.ending();
-        let signals = self.signals();
-        let totals = self.totals(ending);
-        let series = match self.left {
-            // Parts have taken theirs before they became one.
-            Some(_) => self.sampler.take(),
-            None => self.take_series(),
-        };
-        let mut messages = self.records.entries.clone();
-        messages.extend(self.unfinished());
-        self.add_repeats(&mut messages);
-        messages.extend(self.unfinished_operations());
-        Results {
-            applications: self.application_records(),
-            cards: self.card_records(),
-            ports: (0..self.ports.len() as u32)
-                .map(|port| self.port_info(port))
-                .collect(),
-            series,
-            messages,
-            tenants: self.tenant_records(),
-            contended: self.contended_ports(),
-            signals,
-            totals,
-            trace: self.tracer.records.entries,
-            pauses: self.pauses.entries,
-            capture: self.capture.records.entries,
-        }
-    }
-
-    /// Counts what responders sent more than once with the messages that asked for it.
-    fn add_repeats(&self, messages: &mut [MessageRecord]) {
-        if self.connections.repeats.is_empty() {
-            return;
-        }
-        for record in messages {
-            let repeats = self.connections.repeats.get(&record.id).copied();
-            record.retransmitted += repeats.unwrap_or(0);
-        }
-    }
-
-    fn ending(&mut self) -> Ending {
-        if let Some(ending) = self.ending.take() {
-            return ending;
-        }
-        if !self.is_done() {
-            let cycle = pause_cycle(&[self]);
-            return Ending::Stalled(self.stall(cycle));
-        }
-        if self.counters.failed > 0 {
-            Ending::Failed
-        } else {
-            Ending::Complete
-        }
-    }
-
-    fn port_info(&self, number: u32) -> PortInfo {
-        let port = &self.ports[number as usize];
-        PortInfo {
-            node: self.node_of(number),
-            on_switch: port.on_switch,
-            number: self.port_number(number),
-            peer: PortId::new(port.peer),
-            peer_node: self.node_of(port.peer),
-            rate: port.rate,
-        }
-    }
-
-    fn totals(&self, ending: Ending) -> Totals {
-        let counters = &self.counters;
-        Totals {
-            ending,
-            end: self.now(),
-            first_start: self.specs.first().map_or(Time::ZERO, |spec| spec.start),
-            transmissions: counters.transmissions,
-            message_transmissions: counters.transmissions - counters.pause_transmissions,
-            events: self.handled + self.engine.handled() - self.controls,
-            data_packets: self.heard().data_packets,
-            injected: counters.injected,
-            delivered: counters.delivered,
-            dropped: counters.dropped,
-            in_flight: self.in_flight(),
-            queue_max: self.deepest_queue(),
-            base_rtt: self.baseline.largest.rtt,
-            bdp: self.baseline.largest.bdp,
-        }
-    }
-
-    /// Data and acknowledgements on links and in switches, counted one by one.
-    pub(crate) fn in_flight(&self) -> Flux {
-        if let Some(left) = self.left {
-            return left;
-        }
-        let mut flux = self.held();
-        for port in &self.ports {
-            let queued = (0..CLASSES).flat_map(|class| port.queued(&self.packets, class));
-            let flight = port.flight.packets();
-            let flying = flight.iter(&self.packets);
-            for packet in queued.chain(flying) {
-                if !packet.kind.is_pause_frame() {
-                    flux.add(packet.wire);
-                }
-            }
-        }
-        flux
-    }
-
-    /// The deepest egress queue that any switch port ever had.
-    pub(crate) fn deepest_queue(&self) -> Bytes {
-        let deepest = self
-            .ports
-            .iter()
-            .filter(|port| port.on_switch)
-            .map(Port::deepest_yet);
-        Bytes::new(deepest.max().unwrap_or(0))
-    }
 }

@@ -1,12 +1,7 @@
 //! Hosts that misuse pauses: they pause what their switch sends to them.
 
 use fairlane_scenario::PauseFault;
-use fairlane_units::{Bytes, Duration, NodeId, Time};
-use fairlane_wire::Opcode;
-
-use crate::TraceEvent;
-use crate::packet::{Kind, Packet};
-use crate::world::{World, control};
+use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
 
 /// The longest pause that one frame asks for: 65535 times the time of 512 bits (IEEE 802.3, annex
 /// 31B.2). A host repeats its frame when half of it has passed.
@@ -63,7 +58,27 @@ impl Storms {
             .is_some_and(|end| end.saturating_add(before) > now)
     }
 
-    fn next(&self) -> Option<Time> {
+    /// The frames that are due: of which host on a link of which `rate`, in which class, and whether it pauses.
+    pub(crate) fn due(
+        &mut self,
+        now: Time,
+        rate: impl Fn(NodeId) -> Rate,
+    ) -> Vec<(NodeId, u8, bool)> {
+        let mut frames = Vec::new();
+        for storm in self
+            .storms
+            .iter_mut()
+            .filter(|storm| storm.next == Some(now))
+        {
+            let repeat = LONGEST_PAUSE.serialization(rate(storm.host)) / 2;
+            self.latest_end = self.latest_end.max(Some(storm.begin + storm.duration));
+            frames.push((storm.host, storm.class, storm.advance(now, repeat)));
+        }
+        frames
+    }
+
+    /// When the next frame is due.
+    pub(crate) fn next(&self) -> Option<Time> {
         self.storms.iter().filter_map(|storm| storm.next).min()
     }
 }
@@ -83,53 +98,5 @@ impl Storm {
             })
         };
         pauses
-    }
-}
-
-impl World {
-    /// Schedules the next frame of a host that misuses pauses.
-    pub(crate) fn start_storms(&mut self) {
-        if let Some(at) = self.storms.next() {
-            self.schedule_control(at, control::STORM);
-        }
-    }
-
-    pub(crate) fn on_storm(&mut self) {
-        let now = self.now();
-        for index in 0..self.storms.storms.len() {
-            if self.storms.storms[index].next == Some(now) {
-                self.storm(index);
-            }
-        }
-        self.start_storms();
-    }
-
-    fn storm(&mut self, index: usize) {
-        let now = self.now();
-        let storm = &mut self.storms.storms[index];
-        let host = self.host_of[storm.host.index()];
-        let port = self.nics[host as usize].port;
-        let repeat = LONGEST_PAUSE.serialization(self.ports[port as usize].rate) / 2;
-        let (end, class) = (storm.begin + storm.duration, storm.class);
-        let pauses = storm.advance(now, repeat);
-        self.storms.latest_end = self.storms.latest_end.max(Some(end));
-        self.send_frame(host, class, pauses);
-    }
-
-    /// Has the NIC of a host pause a class of what its switch sends, or end that.
-    pub(crate) fn send_frame(&mut self, host: u32, class: u8, pause: bool) {
-        let kind = if pause { Kind::Pause } else { Kind::Resume };
-        // Of a pause frame the opcode has no meaning.
-        let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
-        packet.epoch = self.epoch;
-        let at = self.packets.alloc(packet);
-        self.counters.pause_transmissions += 1;
-        let nic = &mut self.nics[host as usize];
-        nic.frames.push(&mut self.packets, at);
-        let port = nic.port;
-        if self.tracer.is_on() {
-            self.trace(port, at, TraceEvent::Enqueued);
-        }
-        self.send_from_host(host);
     }
 }

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_units::{Bytes, NodeId, Psn};
-
+use crate::TraceRecord;
 use crate::log::Log;
-use crate::packet::{Kind, Packet};
-use crate::world::World;
-use crate::{TraceEvent, TraceRecord, TracedPacket};
 
 /// Records what happens to packets at chosen nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracer {
-    nodes: BTreeSet<u32>,
+    pub(crate) nodes: BTreeSet<u32>,
     pub(crate) records: Log<TraceRecord>,
 }
 
@@ -27,82 +23,5 @@ impl Tracer {
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         !self.nodes.is_empty()
-    }
-}
-
-impl World {
-    /// Records that `event` happened to packet `at` at a port.
-    #[cold]
-    pub(crate) fn trace(&mut self, number: u32, at: u32, event: TraceEvent) {
-        let port = &self.ports[number as usize];
-        if !self.tracer.nodes.contains(&port.node) {
-            return;
-        }
-        let packet = self.packets.get(at);
-        let kind = match packet.kind {
-            Kind::Data => TracedPacket::Data,
-            Kind::Ack => TracedPacket::Ack,
-            Kind::Nak => TracedPacket::Nak,
-            Kind::Cnp => TracedPacket::Cnp,
-            Kind::Pause | Kind::Resume => TracedPacket::Pause,
-        };
-        let pause = kind == TracedPacket::Pause;
-        let tuple = (!pause).then(|| self.tuple_of(packet));
-        let neighbour = self.ports[port.peer as usize].node;
-        let class = if pause && event != TraceEvent::Received {
-            0
-        } else {
-            packet.class
-        };
-        let queue = if port.on_switch {
-            port.queues[usize::from(class)].bytes
-        } else {
-            0
-        };
-        let record = TraceRecord {
-            time: self.engine.now(),
-            node: NodeId::new(port.node),
-            port: self.port_number(number),
-            class,
-            queue: Bytes::new(u64::from(queue)),
-            event,
-            packet: kind,
-            source: tuple.map_or_else(|| NodeId::new(neighbour), |tuple| tuple.source),
-            destination: tuple.map_or_else(|| NodeId::new(port.node), |tuple| tuple.destination),
-            source_port: tuple.map_or(0, |tuple| tuple.source_port),
-            destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
-            sequence: self.sequence(packet),
-            bytes: u32::from(packet.wire),
-            payload: if packet.kind == Kind::Data {
-                u32::from(packet.payload)
-            } else {
-                0
-            },
-            marked: packet.has(Packet::MARKED),
-        };
-        self.tracer.records.push(self.engine.current(), record);
-    }
-
-    /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
-    fn sequence(&self, packet: &Packet) -> u64 {
-        // An acknowledgement has the PSN of the last packet that it confirms.
-        let next = packet.psn + u32::from(packet.kind == Kind::Ack);
-        let at = u64::from(Psn::new(next).get()) * u64::from(self.rules.mtu);
-        if packet.kind.is_pause_frame() {
-            return at;
-        }
-        if self.stays_open(packet.flow) {
-            return at;
-        }
-        at.min(self.specs[packet.flow as usize].size.get())
-    }
-
-    /// Number of a port at its node, from 1.
-    pub(crate) fn port_number(&self, port: u32) -> u32 {
-        let node = self.graph.owners[port as usize] as usize;
-        let position = self.graph.edges[node]
-            .iter()
-            .position(|edge| edge.port == port);
-        position.map_or(0, |position| position as u32 + 1)
     }
 }

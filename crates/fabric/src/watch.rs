@@ -1,17 +1,16 @@
 //! Notices runs that can't end.
 
-use fairlane_units::{Duration, PortId, Time};
+use fairlane_units::{Duration, PortId};
 
+use crate::network::Network;
 use crate::port::CLASSES;
-use crate::world::{World, control};
-use crate::{Ending, MessageSpec, Stall};
 
 /// Looks from time to time whether anything has progressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     pub(crate) interval: Duration,
     /// Bytes placed at receivers when it last looked.
-    placed: u64,
+    pub(crate) placed: u64,
 }
 
 impl Watch {
@@ -24,85 +23,9 @@ impl Watch {
     }
 }
 
-impl World {
-    pub(crate) fn start_watch(&mut self, after: Time) {
-        let at = after.saturating_add(self.watch.interval);
-        self.schedule_control(at, control::WATCH);
-    }
-
-    pub(crate) fn on_watch(&mut self) {
-        let placed = self.heard().placed;
-        let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
-        if !progressed && !self.is_done() {
-            let cycle = pause_cycle(&[self]);
-            if !cycle.is_empty() || !self.may_recover() {
-                self.ending = Some(Ending::Stalled(self.stall(cycle)));
-                return;
-            }
-        }
-        if !self.is_done() {
-            self.start_watch(self.now());
-        }
-    }
-
-    /// Whether something other than an acknowledgement can still move an unfinished message.
-    pub(crate) fn may_recover(&self) -> bool {
-        self.schedule.is_pending()
-            || self.notices.are_pending()
-            || self.faults.is_pending()
-            || self.storms.were_on(self.now(), self.watch.interval)
-            || self.nics.iter().any(|nic| nic.host.will_act())
-            || self.endpoints_go_on()
-    }
-
-    /// Describes a run that can't end; `cycle` is what [`World::pause_cycle`] found.
-    pub(crate) fn stall(&self, cycle: Vec<PortId>) -> Stall {
-        let unfinished = (self.owed - self.records.len()) as u32;
-        let first = self.connections.posted.keys().next().map(|&message| {
-            let MessageSpec {
-                source,
-                destination,
-                ..
-            } = self.specs[message as usize];
-            format!("message {message} from host {source} to host {destination}")
-        });
-        let first = first.unwrap_or_else(|| "a message that was never posted".into());
-        let reason = if cycle.is_empty() {
-            format!(
-                "{first} waits for packets or acknowledgements that were lost and are not sent again"
-            )
-        } else {
-            let name = |port: &PortId| {
-                let (node, peer) = self.ends(port.get());
-                format!("{node}->{peer}")
-            };
-            let names: Vec<String> = cycle.iter().map(name).collect();
-            format!(
-                "a cycle of pauses: links {} wait for each other",
-                names.join(", ")
-            )
-        };
-        Stall {
-            at: self.now(),
-            pause_cycle: cycle,
-            unfinished,
-            reason,
-        }
-    }
-
-    /// Whether a queue of `egress` has packets that `sender` sent.
-    fn holds_from(&self, egress: u32, sender: u32) -> bool {
-        let port = &self.ports[egress as usize];
-        (1..CLASSES).any(|class| {
-            let mut waiting = port.queued(&self.packets, class);
-            waiting.any(|packet| packet.sender == sender)
-        })
-    }
-}
-
 /// Ports that wait for each other: each is paused by a switch whose buffer is held by packets that wait at the
 /// next one. Empty if there is no such circle. `parts` are those of one fabric.
-pub(crate) fn pause_cycle(parts: &[&World]) -> Vec<PortId> {
+pub(crate) fn pause_cycle(parts: &[&Network]) -> Vec<PortId> {
     let any = parts[0];
     let count = any.ports.len();
     let owner = |port: usize| {
@@ -119,7 +42,7 @@ pub(crate) fn pause_cycle(parts: &[&World]) -> Vec<PortId> {
         let node = any.graph.peer(port as u32) as usize;
         let edges = any.graph.edges[node].iter();
         for edge in edges.filter(|edge| blocked(edge.port as usize)) {
-            if owner(edge.port as usize).holds_from(edge.port, port as u32) {
+            if holds_from(owner(edge.port as usize), edge.port, port as u32) {
                 waits_for[port].push(edge.port);
             }
         }
@@ -128,6 +51,15 @@ pub(crate) fn pause_cycle(parts: &[&World]) -> Vec<PortId> {
         .into_iter()
         .map(PortId::new)
         .collect()
+}
+
+/// Whether a queue of `egress` has packets that `sender` sent.
+fn holds_from(net: &Network, egress: u32, sender: u32) -> bool {
+    let port = &net.ports[egress as usize];
+    (1..CLASSES).any(|class| {
+        let mut waiting = port.queued(&net.packets, class);
+        waiting.any(|packet| packet.sender == sender)
+    })
 }
 
 /// Any cycle of a directed graph, in order; empty if there is none.

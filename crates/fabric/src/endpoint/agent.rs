@@ -11,15 +11,15 @@
 
 use std::collections::VecDeque;
 
-use fairlane_engine::{Event, Wake};
+use fairlane_engine::{Engine, Event, Wake};
 use fairlane_scenario::Scenario;
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
+use super::costs::Costs;
+use super::pipeline::Wqe;
 use super::plan::{Budget, Demand, Plan, Span, plan};
 use super::{Application, Channel, Endpoints};
-use crate::nic::card::Wqe;
-use crate::nic::costs::Costs;
-use crate::world::{Waking, World};
+use crate::waking::Waking;
 
 /// Completions that one poll takes at most.
 const POLLED: usize = 16;
@@ -434,66 +434,65 @@ fn period(rate: f64) -> Duration {
     Duration::from_ps((1e12 / rate) as u64)
 }
 
-impl World {
+impl Endpoints {
     /// A channel has work for the agent of its host.
-    pub(super) fn tell_agent(&mut self, host: u32, channel: u32) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let visible = self.engine.now() + endpoints.costs.handoff;
-        let agent = &mut endpoints.agents[host as usize];
+    pub(super) fn tell_agent(&mut self, engine: &mut Engine, host: u32, channel: u32) {
+        let visible = engine.now() + self.costs.handoff;
+        let agent = &mut self.agents[host as usize];
         agent.inbox.push_back((visible, channel));
-        self.wake_agent(host, visible);
+        self.wake_agent(engine, host, visible);
     }
 
     /// A work request that the agent has posted has ended.
-    pub(super) fn tell_agent_of_end(&mut self, host: u32, end: (Time, u32, Bytes)) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        endpoints.agents[host as usize].completions.push_back(end);
-        self.wake_agent(host, end.0);
+    pub(super) fn tell_agent_of_end(
+        &mut self,
+        engine: &mut Engine,
+        host: u32,
+        end: (Time, u32, Bytes),
+    ) {
+        self.agents[host as usize].completions.push_back(end);
+        self.wake_agent(engine, host, end.0);
     }
 
     /// Wakes an agent at `at`, or when it is free, unless it wakes before.
-    pub(super) fn wake_agent(&mut self, host: u32, at: Time) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let agent = &mut endpoints.agents[host as usize];
+    pub(super) fn wake_agent(&mut self, engine: &mut Engine, host: u32, at: Time) {
+        let agent = &mut self.agents[host as usize];
         let at = at.max(agent.free_at);
         if agent.wake.deadline() > at {
             let rank = Waking::Agent.rank(u64::from(host));
             agent
                 .wake
-                .arm(&mut self.engine, at, rank, Waking::Agent.component(host));
+                .arm(engine, at, rank, Waking::Agent.component(host));
         }
     }
 
     /// An agent or a pacer has something to do.
     #[cold]
-    pub(crate) fn on_agent(&mut self, host: u32, event: Event) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        if endpoints.policy == fairlane_scenario::Policy::Justitia {
-            self.on_pacer(host, event);
+    pub(crate) fn on_agent(&mut self, engine: &mut Engine, host: u32, event: Event) {
+        if self.policy == fairlane_scenario::Policy::Justitia {
+            self.on_pacer(engine, host, event);
             return;
         }
-        let agent = &mut endpoints.agents[host as usize];
-        if agent.wake.fires(&mut self.engine, event) {
-            self.run_agent(host);
+        let agent = &mut self.agents[host as usize];
+        if agent.wake.fires(engine, event) {
+            self.run_agent(engine, host);
         }
     }
 
     /// One thing that an agent does: it polls completions, or posts a work request, or waits.
-    fn run_agent(&mut self, host: u32) {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        endpoints.take_in(host, now, self.baseline.largest.rtt);
-        if self.reap(host) {
+    fn run_agent(&mut self, engine: &mut Engine, host: u32) {
+        let now = engine.now();
+        self.take_in(host, now);
+        if self.reap(engine, host) {
             return;
         }
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let agent = &mut endpoints.agents[host as usize];
-        let channels = &mut endpoints.channels;
-        agent.rotate(now, channels, &endpoints.applications);
+        let agent = &mut self.agents[host as usize];
+        let channels = &mut self.channels;
+        agent.rotate(now, channels, &self.applications);
         let silent = agent.pass_over(now, channels);
         let later = agent.admit(now, channels);
         if let Some(place) = agent.in_turn(now, channels) {
-            self.post_in_turn(host, place);
+            self.post_in_turn(engine, host, place);
             return;
         }
         let rotates = agent
@@ -508,15 +507,14 @@ impl World {
             agent.completions.front().map(|&(at, ..)| at),
         ];
         if let Some(at) = next.into_iter().flatten().min() {
-            self.wake_agent(host, at);
+            self.wake_agent(engine, host, at);
         }
     }
 
     /// Polls the completion queue; whether there was something.
-    fn reap(&mut self, host: u32) -> bool {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let agent = &mut endpoints.agents[host as usize];
+    fn reap(&mut self, engine: &mut Engine, host: u32) -> bool {
+        let now = engine.now();
+        let agent = &mut self.agents[host as usize];
         let visible = |end: &&(Time, u32, Bytes)| end.0 <= now;
         let count = agent
             .completions
@@ -527,26 +525,25 @@ impl World {
         if count == 0 {
             return false;
         }
-        let costs = &endpoints.costs;
+        let costs = &self.costs;
         agent.free_at = now + costs.poll + costs.cqe.saturating_mul(count as u64);
         let seen = agent.free_at + costs.handoff;
         for _ in 0..count {
-            self.take_completion(host, seen);
+            self.take_completion(engine, host, seen);
         }
-        self.wake_agent(host, now);
+        self.wake_agent(engine, host, now);
         true
     }
 
     /// Takes the first completion of an agent's queue; applications see it at `seen`.
-    fn take_completion(&mut self, host: u32, seen: Time) {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let agent = &mut endpoints.agents[host as usize];
+    fn take_completion(&mut self, engine: &mut Engine, host: u32, seen: Time) {
+        let now = engine.now();
+        let agent = &mut self.agents[host as usize];
         let Some((_, channel, size)) = agent.completions.pop_front() else {
             return;
         };
-        let waits = !endpoints.channels[channel as usize].pending.is_empty();
-        let turns = &mut endpoints.channels[channel as usize].turns;
+        let waits = !self.channels[channel as usize].pending.is_empty();
+        let turns = &mut self.channels[channel as usize].turns;
         turns.in_flight -= 1;
         turns.bytes_in_flight -= size.get();
         (turns.idle_since, turns.moved) = (now, now);
@@ -556,21 +553,20 @@ impl World {
             agent.bytes_in_flight += turns.bytes_in_flight;
             turns.head = agent.epoch;
             if waits && !turns.active && !turns.queued {
-                agent.enqueue(channel, &mut endpoints.channels);
+                agent.enqueue(channel, &mut self.channels);
             }
         } else {
             agent.in_flight -= 1;
             agent.bytes_in_flight -= size.get();
         }
-        self.end_operation(channel, seen);
+        self.end_operation(engine, channel, seen);
     }
 
     /// Posts the next work request of an active queue pair.
-    fn post_in_turn(&mut self, host: u32, place: usize) {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is an agent");
-        let agent = &mut endpoints.agents[host as usize];
-        let channel = &mut endpoints.channels[agent.active[place] as usize];
+    fn post_in_turn(&mut self, engine: &mut Engine, host: u32, place: usize) {
+        let now = engine.now();
+        let agent = &mut self.agents[host as usize];
+        let channel = &mut self.channels[agent.active[place] as usize];
         let wqe = channel
             .pending
             .pop_front()
@@ -591,20 +587,20 @@ impl World {
         agent.owed -= u32::from(std::mem::take(&mut turns.owed));
         turns.longest_wait = turns.longest_wait.max(agent.epoch - turns.head);
         turns.head = agent.epoch;
-        agent.free_at = now + endpoints.costs.post;
-        let at = agent.free_at + endpoints.costs.doorbell;
-        endpoints.cards[host as usize].ring(&endpoints.costs, at, std::iter::once(wqe));
-        self.advance_card(host);
-        self.wake_agent(host, now);
+        agent.free_at = now + self.costs.post;
+        let at = agent.free_at + self.costs.doorbell;
+        self.cards[host as usize].ring(&self.costs, at, std::iter::once(wqe));
+        self.advance_card(engine, host);
+        self.wake_agent(engine, host, now);
     }
 }
 
 impl Endpoints {
     /// Lets an agent see the work that has come for it.
-    fn take_in(&mut self, host: u32, now: Time, round_trip: Duration) {
+    fn take_in(&mut self, host: u32, now: Time) {
         let agent = &mut self.agents[host as usize];
         if agent.epoch_end == Time::ZERO {
-            agent.limits.budget.round_trip += round_trip.as_secs_f64();
+            agent.limits.budget.round_trip += self.base_rtt.as_secs_f64();
             agent.plan(now, &mut self.channels, &self.applications);
             agent.epoch_end = now + agent.limits.epoch;
         }

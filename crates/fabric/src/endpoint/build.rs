@@ -8,10 +8,10 @@ use fairlane_scenario::{
 };
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
+use super::costs::Costs;
+use super::pipeline::{Card, Lock};
 use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, Pair, ValueSizes};
 use crate::MessageSpec;
-use crate::nic::card::{Card, Lock};
-use crate::nic::costs::Costs;
 use crate::topology::Topology;
 use crate::workload::number_of;
 
@@ -86,6 +86,8 @@ fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
         policy: scenario.nic.policy,
         cached: scenario.transport.service != Service::Ud,
         reliable: scenario.transport.service == Service::Rc,
+        datagrams: scenario.transport.service == Service::Ud,
+        base_rtt: Duration::ZERO,
         max_reads: u32::from(fairlane_transport::Config::default().max_reads),
         agents: Vec::with_capacity(hosts),
         pacers: Vec::with_capacity(hosts),
@@ -97,6 +99,9 @@ fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
         next_id: messages as u32,
         births: Vec::new(),
         others_go_on: false,
+        outputs: Vec::new(),
+        begun: 0,
+        ended: 0,
         ending: 0,
         endless: false,
     }

@@ -11,12 +11,13 @@
 
 use std::collections::VecDeque;
 
-use fairlane_engine::{Event, Wake};
+use fairlane_engine::{Engine, Event, Wake};
 use fairlane_scenario::Justitia;
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::nic::card::Wqe;
-use crate::world::{Waking, World};
+use super::Endpoints;
+use super::pipeline::Wqe;
+use crate::waking::Waking;
 
 /// Steps of the rate from nothing to the line rate.
 const STEPS: u64 = 20;
@@ -86,17 +87,16 @@ impl Pacer {
     }
 }
 
-impl World {
+impl Endpoints {
     /// A channel's batch is to be paced, in pieces.
-    pub(super) fn pace(&mut self, host: u32, channel: u32) {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a pacer");
-        let pacer = &mut endpoints.pacers[host as usize];
+    pub(super) fn pace(&mut self, engine: &mut Engine, host: u32, channel: u32) {
+        let now = engine.now();
+        let pacer = &mut self.pacers[host as usize];
         let chunk = pacer.settings.chunk.get();
-        let state = &mut endpoints.channels[channel as usize];
-        let splits = !endpoints.pairs[state.pair as usize].verb.is_atomic();
+        let state = &mut self.channels[channel as usize];
+        let splits = !self.pairs[state.pair as usize].verb.is_atomic();
         for &at in &state.batch {
-            let operation = &mut endpoints.operations[at as usize];
+            let operation = &mut self.operations[at as usize];
             let size = operation.size.get();
             let chunk = if splits { chunk } else { size };
             operation.parts = u32::try_from(size.div_ceil(chunk)).unwrap_or(u32::MAX);
@@ -109,44 +109,41 @@ impl World {
         }
         pacer.queue.push_back(channel);
         let at = now.max(pacer.next);
-        self.wake_pacer(host, at);
+        self.wake_pacer(engine, host, at);
     }
 
-    fn wake_pacer(&mut self, host: u32, at: Time) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a pacer");
-        let wake = &mut endpoints.pacers[host as usize].wake;
+    fn wake_pacer(&mut self, engine: &mut Engine, host: u32, at: Time) {
+        let wake = &mut self.pacers[host as usize].wake;
         if wake.deadline() > at {
             let rank = Waking::Agent.rank(u64::from(host));
-            wake.arm(&mut self.engine, at, rank, Waking::Agent.component(host));
+            wake.arm(engine, at, rank, Waking::Agent.component(host));
         }
     }
 
     /// A part of an operation has ended; of latency-sensitive ones the pacer notes the time.
     pub(super) fn note_latency(&mut self, host: u32, channel: u32, operation: u32, seen: Time) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a pacer");
-        let channel = &endpoints.channels[channel as usize];
-        let batch = endpoints.applications[channel.application as usize].batch;
-        let pacer = &mut endpoints.pacers[host as usize];
+        let channel = &self.channels[channel as usize];
+        let batch = self.applications[channel.application as usize].batch;
+        let pacer = &mut self.pacers[host as usize];
         if !pacer.paces(batch, channel.mean) {
-            let taken = seen - endpoints.operations[operation as usize].start;
+            let taken = seen - self.operations[operation as usize].start;
             pacer.worst = pacer.worst.max(taken);
         }
     }
 
     /// There are tokens for the next piece.
-    pub(super) fn on_pacer(&mut self, host: u32, event: Event) {
-        let now = self.engine.now();
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a pacer");
-        let pacer = &mut endpoints.pacers[host as usize];
-        if !pacer.wake.fires(&mut self.engine, event) {
+    pub(super) fn on_pacer(&mut self, engine: &mut Engine, host: u32, event: Event) {
+        let now = engine.now();
+        let pacer = &mut self.pacers[host as usize];
+        if !pacer.wake.fires(engine, event) {
             return;
         }
         pacer.adjust(now);
         let Some(channel) = pacer.queue.pop_front() else {
             return;
         };
-        let state = &mut endpoints.channels[channel as usize];
-        let splits = !endpoints.pairs[state.pair as usize].verb.is_atomic();
+        let state = &mut self.channels[channel as usize];
+        let splits = !self.pairs[state.pair as usize].verb.is_atomic();
         let chunk = pacer.settings.chunk;
         let pending = &mut state.pending;
         let Some(wqe) = pending.front_mut() else {
@@ -168,13 +165,13 @@ impl World {
         if !pending.is_empty() {
             pacer.queue.push_back(channel);
         }
-        let costs = &endpoints.costs;
+        let costs = &self.costs;
         pacer.next = now + pacer.tokens(wqe.size, costs.processing);
         let (next, more) = (pacer.next, !pacer.queue.is_empty());
-        endpoints.cards[host as usize].ring(costs, now + costs.doorbell, std::iter::once(wqe));
+        self.cards[host as usize].ring(costs, now + costs.doorbell, std::iter::once(wqe));
         if more {
-            self.wake_pacer(host, next);
+            self.wake_pacer(engine, host, next);
         }
-        self.advance_card(host);
+        self.advance_card(engine, host);
     }
 }

@@ -1,55 +1,39 @@
 //! Queue pairs that stay open: work requests go to the requester, and their ends go back.
 
+use fairlane_engine::Engine;
 use fairlane_scenario::{Policy, Verb};
-use fairlane_transport::{self as transport, Operation as Asked, Remote, Status, WorkRequest};
+use fairlane_transport::{Operation as Asked, Remote, Status, WorkRequest};
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
+use super::pipeline::Wqe;
+use super::{Endpoints, Output};
 use crate::baseline;
-use crate::connections::Side;
 use crate::ideal::{self, Paths};
-use crate::nic::card::Wqe;
-use crate::world::World;
+use crate::network::Network;
 
-impl World {
-    /// Opens the connection of a queue pair.
-    pub(super) fn open_pair(&mut self, pair: u32) {
-        let endpoints = self.endpoints.as_deref().expect("there is a queue pair");
-        let flow = endpoints.pairs[pair as usize].message;
-        self.connect(flow);
-        self.note_ideal(flow, Default::default());
-    }
-
-    /// Gives a work request that the NIC is done with to its queue pair.
-    pub(super) fn request(&mut self, wqe: Wqe) {
-        let now = self.engine.now();
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is a queue pair");
-        let pair = &mut endpoints.pairs[wqe.pair as usize];
+impl Endpoints {
+    /// Has a work request that the NIC is done with go to its queue pair; `false` if that has failed.
+    pub(super) fn request(&mut self, engine: &mut Engine, wqe: Wqe) -> bool {
+        let pair = &mut self.pairs[wqe.pair as usize];
         if pair.failed {
             pair.unsent -= 1;
-            endpoints.cards[pair.host as usize].begun -= 1;
-            self.end_part(wqe, false, now);
-            return;
+            self.cards[pair.host as usize].begun -= 1;
+            self.end_part(engine, wqe, false, engine.now());
+            return false;
         }
         pair.posted.push_back(wqe);
-        let (flow, host) = (pair.message, pair.host);
-        let operation = asked(pair.verb, &self.rules.transport);
-        let request = WorkRequest::new(u64::from(wqe.operation), operation, wqe.size);
-        if let Some(open) = self.connections.pair(flow, Side::Requester) {
-            self.nics[host as usize].host.post(now, open, request);
-        }
-        self.send_from_host(host);
+        let operation = asked(pair.verb, self.datagrams);
+        self.outputs.push(Output::Post {
+            flow: pair.message,
+            host: pair.host,
+            request: WorkRequest::new(u64::from(wqe.operation), operation, wqe.size),
+        });
+        true
     }
 
     /// A work request of a queue pair ended at `at`.
-    pub(crate) fn on_wqe_end(&mut self, pair: u32, status: Status, at: Time) {
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is a queue pair");
-        let state = &mut endpoints.pairs[pair as usize];
+    pub(crate) fn on_wqe_end(&mut self, engine: &mut Engine, pair: u32, status: Status, at: Time) {
+        let state = &mut self.pairs[pair as usize];
         let Some(wqe) = state.posted.pop_front() else {
             return;
         };
@@ -57,87 +41,70 @@ impl World {
         if status != Status::Success && !std::mem::replace(&mut state.failed, true) {
             // What it hasn't sent it never will.
             let unsent = std::mem::take(&mut state.unsent);
-            let processing = endpoints.cards[host as usize].processes(pair);
+            let processing = self.cards[host as usize].processes(pair);
             state.unsent = u32::from(processing);
-            endpoints.cards[host as usize].begun -= unsent - state.unsent;
+            self.cards[host as usize].begun -= unsent - state.unsent;
         }
         if let Some(parked) = state.parked.front().copied().filter(|_| !state.resuming) {
             state.parked.pop_front();
             state.resuming = true;
-            endpoints.cards[host as usize].resume(self.engine.now(), parked);
-            self.advance_card(host);
+            self.cards[host as usize].resume(engine.now(), parked);
+            self.advance_card(engine, host);
         }
-        self.end_part(wqe, status == Status::Success, at);
-        self.flush_failed(pair, at);
+        self.end_part(engine, wqe, status == Status::Success, at);
+        self.flush_failed(engine, pair, at);
     }
 
     /// Ends what waits for a queue pair that has failed.
-    fn flush_failed(&mut self, pair: u32, at: Time) {
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is a queue pair");
-        if !endpoints.pairs[pair as usize].failed {
+    fn flush_failed(&mut self, engine: &mut Engine, pair: u32, at: Time) {
+        if !self.pairs[pair as usize].failed {
             return;
         }
-        while let Some(wqe) = self
-            .endpoints
-            .as_deref_mut()
-            .and_then(|endpoints| endpoints.pairs[pair as usize].parked.pop_front())
-        {
-            self.end_part(wqe, false, at);
+        while let Some(wqe) = self.pairs[pair as usize].parked.pop_front() {
+            self.end_part(engine, wqe, false, at);
         }
     }
 
     /// A part of an operation has ended at `at`: its completion goes to whoever polls.
-    pub(super) fn end_part(&mut self, wqe: Wqe, succeeded: bool, at: Time) {
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is an operation");
-        let operation = &mut endpoints.operations[wqe.operation as usize];
+    pub(super) fn end_part(&mut self, engine: &mut Engine, wqe: Wqe, succeeded: bool, at: Time) {
+        let operation = &mut self.operations[wqe.operation as usize];
         operation.failed |= !succeeded;
         operation.parts -= 1;
         let (ended, channel) = (operation.parts == 0, operation.channel);
-        let visible = at + endpoints.costs.cqe_write;
-        let host = endpoints.pairs[wqe.pair as usize].host;
-        match endpoints.policy {
-            Policy::Drum => self.tell_agent_of_end(host, (visible, channel, wqe.size)),
+        let visible = at + self.costs.cqe_write;
+        let host = self.pairs[wqe.pair as usize].host;
+        match self.policy {
+            Policy::Drum => self.tell_agent_of_end(engine, host, (visible, channel, wqe.size)),
             Policy::Justitia => {
                 self.note_latency(host, channel, wqe.operation, visible);
                 if ended {
-                    self.end_operation(channel, visible);
+                    self.end_operation(engine, channel, visible);
                 }
             }
-            Policy::Raw | Policy::Share if ended => self.end_operation(channel, visible),
+            Policy::Raw | Policy::Share if ended => self.end_operation(engine, channel, visible),
             Policy::Raw | Policy::Share => {}
         }
     }
 
     /// An operation of a channel has ended, as its thread can see from `visible` on; that of the last
     /// one in the batch is the completion that is signalled.
-    pub(super) fn end_operation(&mut self, channel: u32, visible: Time) {
-        let endpoints = self.endpoints.as_deref_mut().expect("there is a channel");
-        let state = &mut endpoints.channels[channel as usize];
+    pub(super) fn end_operation(&mut self, engine: &mut Engine, channel: u32, visible: Time) {
+        let state = &mut self.channels[channel as usize];
         state.outstanding -= 1;
         if state.outstanding > 0 {
             return;
         }
         let application = state.application;
-        endpoints.applications[application as usize]
+        self.applications[application as usize]
             .completions
             .push_back((visible, channel));
-        self.next_task(application);
+        self.next_task(engine, application);
     }
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
-    pub(super) fn ideal_of(&mut self, pair: u32, size: Bytes) -> Duration {
-        let endpoints = self
-            .endpoints
-            .as_deref_mut()
-            .expect("there is a queue pair");
-        let reliable = endpoints.reliable;
-        let pair = &mut endpoints.pairs[pair as usize];
+    pub(super) fn ideal_of(&mut self, net: &Network, pair: u32, size: Bytes) -> Duration {
+        let reliable = self.reliable;
+        let pair = &mut self.pairs[pair as usize];
         if let Some((of, ideal)) = pair.ideal
             && of == size
         {
@@ -145,11 +112,11 @@ impl World {
         }
         let least = |paths: &Paths| {
             if reliable {
-                return ideal::least(paths, (pair.verb, size), &self.plan, &self.rules);
+                return ideal::least(paths, (pair.verb, size), &net.plan, &net.rules);
             }
             let times = paths[0].iter();
             times
-                .map(|path| baseline::sent(path, pair.verb, size, &self.rules))
+                .map(|path| baseline::sent(path, pair.verb, size, &net.rules))
                 .min()
         };
         let ideal = pair.paths.iter().filter_map(least).min();
@@ -159,12 +126,8 @@ impl World {
     }
 
     /// Notes the paths of a queue pair, there and back.
-    pub(crate) fn note_paths(&mut self, flow: u32, paths: Paths) {
-        let pair = self.pair_of(flow);
-        let Some(endpoints) = self.endpoints.as_deref_mut() else {
-            return;
-        };
-        let Some(pair) = endpoints.pairs.get_mut(pair as usize) else {
+    pub(crate) fn note_paths(&mut self, pair: u32, paths: Paths) {
+        let Some(pair) = self.pairs.get_mut(pair as usize) else {
             return;
         };
         pair.ideal = None;
@@ -173,10 +136,10 @@ impl World {
 }
 
 /// What a verb asks of its queue pair.
-fn asked(verb: Verb, config: &transport::Config) -> Asked {
-    let remote = Remote::default();
+const fn asked(verb: Verb, datagrams: bool) -> Asked {
+    let remote = Remote { address: 0, key: 0 };
     match verb {
-        Verb::Send if config.service == transport::Service::UnreliableDatagram => Asked::Datagram {
+        Verb::Send if datagrams => Asked::Datagram {
             destination: QpNumber::new(0),
             queue_key: 0,
             immediate: None,

@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use fairlane_engine::{Event, Key};
 use fairlane_units::{PortId, Time};
 
-use super::crossing::Outbox;
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
+use crate::network::Network;
 use crate::run::Goal;
+use crate::waking::control;
 use crate::watch::pause_cycle;
-use crate::world::{World, control};
+use crate::world::World;
 use crate::{Control, Ending};
 
 /// Windows between two reports of progress.
@@ -54,7 +55,7 @@ pub(crate) fn run(
         part.into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     });
-    let mut world = super::merge::merge(worlds.collect());
+    let mut world = crate::world::merge(worlds.collect());
     if !world.is_done() && world.ending.is_none() {
         world.ending = Some(Ending::Stalled(world.stall(cycle)));
     }
@@ -87,12 +88,13 @@ enum Next {
 
 impl<'a> Conductor<'a> {
     fn new(whole: &World, cut: &Cut, goal: &Goal, shared: &'a Shared) -> Self {
-        let event =
-            |at: Option<Time>, index| at.map_or(Event::NEVER, |at| whole.control_event(at, index));
+        let event = |at: Option<Time>, index| {
+            at.map_or(Event::NEVER, |at| Network::control_event(at, index))
+        };
         let mut faults: Vec<Event> = whole
             .faults
             .times()
-            .map(|at| whole.control_event(at, control::FAULT))
+            .map(|at| Network::control_event(at, control::FAULT))
             .collect();
         faults.sort_unstable_by(|a, b| b.cmp(a));
         faults.dedup();
@@ -146,8 +148,7 @@ impl<'a> Conductor<'a> {
             let Next::Window(bound) = self.next(&mut worlds) else {
                 self.finish(&mut worlds);
                 report(&goal.progress(&worlds));
-                let worlds: Vec<&World> = worlds.iter().map(|world| &**world).collect();
-                return Ok(pause_cycle(&worlds));
+                return Ok(pause_cycle(&networks(&worlds)));
             };
             drop(worlds);
             self.threading.windows += 1;
@@ -164,7 +165,7 @@ impl<'a> Conductor<'a> {
     fn count(&mut self, worlds: &Worlds<'_>) {
         let mut most = 0;
         for (world, before) in worlds.iter().zip(&mut self.handled) {
-            let handled = world.engine.handled();
+            let handled = world.net.engine.handled();
             let span = handled - std::mem::replace(before, handled);
             self.events += span;
             most = most.max(span);
@@ -215,22 +216,22 @@ impl<'a> Conductor<'a> {
         }
         worlds
             .iter_mut()
-            .for_each(|world| world.engine.advance(meeting));
+            .for_each(|world| world.net.engine.advance(meeting));
         if meeting == self.stop {
             worlds[0].ending = Some(Ending::Stopped);
             return;
         }
-        let placed = worlds.iter().map(|world| world.heard().placed).sum();
+        let placed = worlds.iter().map(|world| world.hosts.heard().placed).sum();
         let progressed = std::mem::replace(&mut self.placed, placed) != placed;
-        let all: Vec<&World> = worlds.iter().map(|world| &**world).collect();
         let stuck = !progressed
-            && (!pause_cycle(&all).is_empty() || !all.iter().any(|world| world.may_recover()));
+            && (!pause_cycle(&networks(worlds)).is_empty()
+                || !worlds.iter().any(|world| world.may_recover()));
         if stuck {
             // What else there is won't change that; the merged world says why.
             worlds[0].stuck = true;
         }
         let at = meeting.time.saturating_add(worlds[0].watch.interval);
-        self.watch = worlds[0].control_event(at, control::WATCH);
+        self.watch = Network::control_event(at, control::WATCH);
     }
 
     /// Handles some events of all parts in their order, beginning with the next one of `part`.
@@ -252,22 +253,25 @@ impl<'a> Conductor<'a> {
 
     /// Brings the clocks of all parts to the same time.
     fn finish(&self, worlds: &mut Worlds<'_>) {
-        let last = worlds.iter().map(|world| world.engine.current()).max();
+        let last = worlds.iter().map(|world| world.net.engine.current()).max();
         if let Some(last) = last {
             worlds
                 .iter_mut()
-                .for_each(|world| world.engine.advance(last));
+                .for_each(|world| world.net.engine.advance(last));
         }
     }
+}
+
+fn networks<'a>(worlds: &'a Worlds<'_>) -> Vec<&'a Network> {
+    worlds.iter().map(|world| &world.net).collect()
 }
 
 /// Gives the other parts what one has for them, and tells all who still goes on.
 fn deliver(worlds: &mut Worlds<'_>, from: usize) {
     for to in 0..worlds.len() {
-        if worlds[from].has_for(to) {
-            let outbox = worlds[from].outbox_for(to, Outbox::default());
-            let spare = worlds[to].take_in(outbox);
-            worlds[from].outbox_for(to, spare);
+        if let Some(outbox) = worlds[from].net.place.outbox_for(to) {
+            let spare = worlds[to].take_in_outbox(outbox);
+            worlds[from].net.place.give_back(to, spare);
         }
     }
     if worlds[from].endpoints.is_none() {
@@ -286,7 +290,7 @@ fn deliver(worlds: &mut Worlds<'_>, from: usize) {
 /// The next event of all, and whose it is.
 fn first(worlds: &mut Worlds<'_>) -> Option<(usize, Event)> {
     let events = worlds.iter_mut().enumerate();
-    let events = events.filter_map(|(part, world)| Some((part, world.engine.peek()?)));
+    let events = events.filter_map(|(part, world)| Some((part, world.net.engine.peek()?)));
     events.min_by_key(|&(_, event)| event)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairlane_units::Duration;
 
 use crate::ideal::fixed_path;
-use crate::world::World;
+use crate::network::Network;
 
 /// So many messages at most say how the work is distributed.
 const SAMPLED: usize = 1 << 15;
@@ -23,49 +23,59 @@ pub(crate) struct Cut {
     pub(crate) lookahead: Duration,
 }
 
-impl World {
-    /// Cuts the fabric into `wanted` parts at most, as equal as may be.
-    pub(crate) fn cut(&self, wanted: usize) -> Cut {
-        let groups = self.groups();
-        let weights = self.weights();
-        let edges = self.graph.edges.iter();
+impl Cut {
+    /// Cuts a fabric into `wanted` parts at most, as equal as may be.
+    pub(crate) fn new(net: &Network, wanted: usize) -> Self {
+        let survey = Survey { net };
+        let groups = survey.groups();
+        let weights = survey.weights();
+        let edges = net.graph.edges.iter();
         let neighbours: Vec<Vec<u32>> = edges
             .map(|edges| edges.iter().map(|edge| edge.to).collect())
             .collect();
         let (part_of, parts) = divide(&groups, (&weights, &neighbours), wanted);
-        let lookahead = self.lookahead(&part_of);
-        Cut {
+        let lookahead = survey.lookahead(&part_of);
+        Self {
             part_of: part_of.into(),
             parts,
             lookahead,
         }
     }
+}
 
+/// Looks at a fabric that is to be cut.
+struct Survey<'a> {
+    net: &'a Network,
+}
+
+impl Survey<'_> {
     /// Time from the sending of the smallest packet at a port to its arrival.
     fn latency(&self, port: u32) -> Duration {
         let smallest = self
+            .net
             .rules
             .sizes
             .ack
-            .min(self.rules.pause)
-            .min(self.rules.sizes.cnp);
+            .min(self.net.rules.pause)
+            .min(self.net.rules.sizes.cnp);
         let link = port as usize / 2;
         let time = self
+            .net
             .rules
-            .serialization(smallest.into(), self.graph.rates[link]);
-        Duration::from_ps(self.graph.delays[link]) + time
+            .serialization(smallest.into(), self.net.graph.rates[link]);
+        Duration::from_ps(self.net.graph.delays[link]) + time
     }
 
     fn lookahead(&self, part_of: &[u16]) -> Duration {
-        let ports = 0..self.graph.owners.len() as u32;
+        let ports = 0..self.net.graph.owners.len() as u32;
         let crosses = |port: &u32| {
-            let (here, there) = self.ends(*port);
+            let (here, there) = self.net.ends(*port);
             part_of[here as usize] != part_of[there as usize]
         };
         let cut = ports.clone().filter(crosses).map(|port| self.latency(port));
         // No message ends sooner than a round trip over the links of two hosts after it has begun.
         let of_host =
-            |port: &u32| !self.graph.is_switch[self.graph.owners[*port as usize] as usize];
+            |port: &u32| !self.net.graph.is_switch[self.net.graph.owners[*port as usize] as usize];
         let hosts = ports.filter(of_host).map(|port| self.latency(port) * 2);
         cut.chain(hosts).min().unwrap_or(Duration::ZERO)
     }
@@ -74,21 +84,21 @@ impl World {
     /// switches with those that are near.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
-            let (here, there) = self.ends(port);
-            self.graph.is_switch[here as usize] && self.graph.is_switch[there as usize]
+            let (here, there) = self.net.ends(port);
+            self.net.graph.is_switch[here as usize] && self.net.graph.is_switch[there as usize]
         };
-        let ports = || (0..self.graph.owners.len() as u32).step_by(2);
+        let ports = || (0..self.net.graph.owners.len() as u32).step_by(2);
         let longest = ports()
             .filter(|&port| switch_link(port))
             .map(|port| self.latency(port))
             .max();
         let limit = longest.map_or(0, |longest| longest.as_ps() / SHORT);
-        let mut groups: Vec<u32> = (0..self.graph.edges.len() as u32).collect();
+        let mut groups: Vec<u32> = (0..self.net.graph.edges.len() as u32).collect();
         for port in ports() {
             if switch_link(port) && self.latency(port).as_ps() >= limit {
                 continue;
             }
-            let (here, there) = self.ends(port);
+            let (here, there) = self.net.ends(port);
             let roots = [here, there].map(|node| root(&mut groups, node));
             let first = roots[0].min(roots[1]);
             for one in roots {
@@ -102,22 +112,23 @@ impl World {
 
     /// How much each node has to do: packets that it sends, as far as the messages say beforehand.
     fn weights(&self) -> Vec<u64> {
-        let mut weights = vec![1; self.graph.edges.len()];
-        let step = self.messages.div_ceil(SAMPLED).max(1);
-        let mtu = u64::from(self.rules.mtu);
-        for message in (0..self.messages).step_by(step) {
-            let tuple = self.flows[message].tuple;
-            let packets = self.specs[message].size.get().div_ceil(mtu);
+        let mut weights = vec![1; self.net.graph.edges.len()];
+        let step = self.net.messages.div_ceil(SAMPLED).max(1);
+        let mtu = u64::from(self.net.rules.mtu);
+        for message in (0..self.net.messages).step_by(step) {
+            let tuple = self.net.flows[message].tuple;
+            let packets = self.net.specs[message].size.get().div_ceil(mtu);
             for end in [tuple.source, tuple.destination] {
                 weights[end.index()] += packets;
             }
             let path = self
+                .net
                 .plan
                 .fixed
-                .then(|| fixed_path(&self.graph, &self.routes, &self.plan, &tuple));
+                .then(|| fixed_path(&self.net.graph, &self.net.routes, &self.net.plan, &tuple));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.
-                weights[self.graph.owners[port as usize] as usize] += 2 * packets;
+                weights[self.net.graph.owners[port as usize] as usize] += 2 * packets;
             }
         }
         weights

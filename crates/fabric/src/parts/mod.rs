@@ -1,7 +1,7 @@
 //! A fabric on several threads: parts that share nothing, in windows of virtual time.
 //!
 //! The fabric is [cut](cut) at links. Each part is a [`World`] with an engine of its own, which handles the
-//! events of the nodes that are in it; packets [cross](crossing) by value. A window is no longer than what
+//! events of the nodes that are in it; packets cross by value. A window is no longer than what
 //! happens in one part takes to be heard of in another, so that within it no part waits for another. In
 //! profile `exact` the order of simultaneous events follows from the scenario alone, so a part does what it
 //! would do within the whole.
@@ -12,12 +12,8 @@
 //! one. Where there is none, one thread handles the events of all parts in their order, one by one.
 
 pub(crate) mod conductor;
-pub(crate) mod crossing;
 pub(crate) mod cut;
 mod gate;
-mod merge;
-pub(crate) mod place;
-mod witness;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,7 @@
 //! Switches: routing, admission, queues, marks, telemetry, pauses.
 
-use fairlane_units::{Bytes, NodeId, TenantId};
+use crate::network::Network;
+use fairlane_units::{Bytes, TenantId};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
@@ -8,26 +9,26 @@ use crate::counters::Drop;
 use crate::flow::FiveTuple;
 use crate::forwarding::{EgressPorts, Label};
 use crate::packet::{Kind, NONE, Packet, UNDECIDED};
-use crate::world::World;
 
-impl World {
-    /// A packet sent by `sender` has come in and goes to the queue of its next hop.
+impl Network {
+    /// A packet that `sender` has sent to the port `ingress` has come in and goes to the queue of its next hop.
     #[inline]
-    pub(crate) fn forward(&mut self, sender: u32, at: u32) {
-        let ingress = self.ports[sender as usize].peer;
+    pub(crate) fn forward(&mut self, sender: u32, ingress: u32, at: u32) {
         if self.tracer.is_on() {
             self.trace(ingress, at, TraceEvent::Received);
         }
-        let Some(egress) = self.next_hop(ingress, at) else {
+        let egress = self.next_hop(ingress, at);
+        if egress == NONE {
             self.drop_packet(at, ingress, Drop::NoRoute);
             return;
-        };
+        }
         let packet = self.packets.get_mut(at);
         packet.hop += 1;
         let (class, wire) = (packet.class, packet.wire);
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
-        if idle && ingress != egress && !self.is_busy(egress) && !self.tracer.is_on() {
+        let free = !self.engine.is_ahead(port.free_at, port.free_key);
+        if idle && free && ingress != egress && !self.tracer.is_on() {
             // Nothing waits: the packet needn't either.
             self.pass_through(egress, at);
             return;
@@ -114,19 +115,19 @@ impl World {
         true
     }
 
-    /// The egress port of a packet: the one that was foreseen if routes are as they were when it set
-    /// out, else what the switch chooses now.
+    /// The egress port of a packet, or [`NONE`]: the one that was foreseen if routes are as they were when it
+    /// set out, else what the switch chooses now.
     #[inline]
-    fn next_hop(&mut self, ingress: u32, at: u32) -> Option<u32> {
+    fn next_hop(&mut self, ingress: u32, at: u32) -> u32 {
         let packet = self.packets.get(at);
         if packet.epoch == self.epoch && packet.egress != UNDECIDED {
-            return (packet.egress != NONE).then_some(packet.egress);
+            return packet.egress;
         }
         self.choose(self.ports[ingress as usize].owner, at)
     }
 
-    /// The egress port that a switch chooses for a packet that is there, if it leads anywhere.
-    fn choose(&mut self, switch: u32, at: u32) -> Option<u32> {
+    /// The egress port that a switch chooses for a packet that is there; [`NONE`] if none leads anywhere.
+    fn choose(&mut self, switch: u32, at: u32) -> u32 {
         let packet = self.packets.get(at);
         let label = Label {
             tuple: self.tuple_of(packet),
@@ -134,7 +135,7 @@ impl World {
         let aware = packet.epoch == self.epoch;
         let numbers = self.routes.towards(switch, label.tuple.destination, aware);
         if numbers.len() < 2 {
-            return numbers.first().copied();
+            return numbers.first().copied().unwrap_or(NONE);
         }
         let candidates = EgressPorts {
             numbers,
@@ -143,30 +144,7 @@ impl World {
         };
         let forwarder = &mut self.forwarders[switch as usize];
         let chosen = forwarder.choose(self.engine.now(), &label, &candidates);
-        Some(numbers[chosen as usize])
-    }
-
-    /// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
-    /// anything if it leaves for a host.
-    #[inline]
-    pub(crate) fn foresee(&self, port: u32, at: u32) -> u32 {
-        let packet = self.packets.get(at);
-        let Some(flow) = self.flows.get(packet.flow as usize) else {
-            return NONE;
-        };
-        if self.plan.fixed {
-            return flow.egress(packet);
-        }
-        let port = &self.ports[port as usize];
-        if !port.peer_on_switch {
-            return NONE;
-        }
-        let destination = self.tuple_of(packet).destination;
-        match self.routes.towards(port.peer_owner, destination, true) {
-            [] => NONE,
-            [only] => *only,
-            _ => UNDECIDED,
-        }
+        numbers[chosen as usize]
     }
 
     /// Addresses and ports of a packet that belongs to a message.
@@ -252,9 +230,9 @@ impl World {
         if probability == 0.0 || !self.rules.ecn {
             return;
         }
-        let draw = match &mut self.ns3 {
+        let draw = match &mut self.ns3_random {
             _ if self.ports[egress as usize].is_over_kmax(class, told) => 0.0,
-            Some(ns3) => ns3.random.next_f64(),
+            Some(random) => random.next_f64(),
             None => self.ports[egress as usize].marks.next_f64(),
         };
         let packet = self.packets.get_mut(at);
@@ -312,15 +290,15 @@ impl World {
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
     fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
-        if let Some(ns3) = &mut self.ns3 {
+        if let Some(random) = &mut self.ns3_random {
             // The identification field of the frame.
-            ns3.random.skip();
+            random.skip();
         }
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.
-        let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
+        let (at, packet) = self.packets.alloc();
+        *packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
         packet.epoch = self.epoch;
-        let at = self.packets.alloc(packet);
         self.counters.pause_transmissions += 1;
         // Pause frames wait in the control queue whatever class they pause.
         self.ports[number as usize].enqueue_pause(&mut self.packets, at);
@@ -328,10 +306,5 @@ impl World {
             self.trace(number, at, TraceEvent::Enqueued);
         }
         self.send_from_switch(number);
-    }
-
-    /// The node of a port.
-    pub(crate) fn node_of(&self, port: u32) -> NodeId {
-        NodeId::new(self.ports[port as usize].node)
     }
 }

@@ -2,11 +2,12 @@
 
 use fairlane_engine::Event;
 
+use crate::account::Account;
 use crate::connections::Side;
 use crate::world::World;
 
 /// Makes one world of all parts, which have ended at the same time.
-pub(super) fn merge(mut worlds: Vec<World>) -> World {
+pub(crate) fn merge(mut worlds: Vec<World>) -> World {
     number_operations(&mut worlds);
     let mut worlds = worlds.into_iter();
     let mut whole = worlds.next().expect("there is a part");
@@ -29,7 +30,7 @@ fn number_operations(worlds: &mut [World]) {
         births.extend(numbered.map(|(number, &event)| (event, number, part)));
     }
     births.sort_unstable();
-    let messages = worlds[0].messages as u32;
+    let messages = worlds[0].net.messages as u32;
     let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); worlds.len()];
     for (id, (_, _, part)) in (messages..).zip(births) {
         numbers[part].push(id);
@@ -52,44 +53,50 @@ fn number_operations(worlds: &mut [World]) {
 impl World {
     /// Counts what can't be counted any more once parts have been merged.
     fn settle(&mut self) {
-        self.left = Some(self.in_flight());
+        self.left = Some(Account { world: self }.in_flight());
         let series = self.take_series();
         self.sampler.set(series);
     }
 
     /// Takes in another part.
     fn absorb(&mut self, mut other: Self) {
-        let owns = |world: &Self, node: u32| world.place.part_of[node as usize] == other.place.part;
-        for number in 0..self.ports.len() {
-            if owns(self, self.ports[number].node) {
-                std::mem::swap(&mut self.ports[number], &mut other.ports[number]);
+        let owns = |world: &Self, node: u32| {
+            world.net.place.part_of[node as usize] == other.net.place.part
+        };
+        for number in 0..self.net.ports.len() {
+            if owns(self, self.net.ports[number].node) {
+                std::mem::swap(&mut self.net.ports[number], &mut other.net.ports[number]);
             }
         }
-        for number in 0..self.nics.len() {
-            if owns(self, self.nics[number].node.get()) {
-                std::mem::swap(&mut self.nics[number], &mut other.nics[number]);
+        for number in 0..self.hosts.nics.len() {
+            if owns(self, self.hosts.nics[number].node.get()) {
+                std::mem::swap(&mut self.hosts.nics[number], &mut other.hosts.nics[number]);
             }
         }
-        for flow in 0..self.specs.len() {
-            let spec = self.specs[flow];
+        for flow in 0..self.net.specs.len() {
+            let spec = self.net.specs[flow];
             for (side, node) in [
                 (Side::Requester, spec.source),
                 (Side::Responder, spec.destination),
             ] {
                 if owns(self, node.get()) {
-                    self.connections.adopt(&other.connections, flow, side);
+                    self.hosts
+                        .connections
+                        .adopt(&other.hosts.connections, flow, side);
                 }
             }
         }
-        self.connections
+        self.hosts
+            .connections
             .posted
-            .append(&mut other.connections.posted);
-        for (flow, repeats) in std::mem::take(&mut other.connections.repeats) {
-            *self.connections.repeats.entry(flow).or_default() += repeats;
+            .append(&mut other.hosts.connections.posted);
+        for (flow, repeats) in std::mem::take(&mut other.hosts.connections.repeats) {
+            *self.hosts.connections.repeats.entry(flow).or_default() += repeats;
         }
         if let (Some(all), Some(part)) = (&mut self.endpoints, other.endpoints.take()) {
-            let (nics, part_of) = (&self.nics, &self.place.part_of);
-            let owns = |host: u32| part_of[nics[host as usize].node.index()] == other.place.part;
+            let (nics, part_of) = (&self.hosts.nics, &self.net.place.part_of);
+            let owns =
+                |host: u32| part_of[nics[host as usize].node.index()] == other.net.place.part;
             all.absorb(*part, owns);
         }
         self.absorb_counts(&mut other);
@@ -97,18 +104,22 @@ impl World {
 
     fn absorb_counts(&mut self, other: &mut Self) {
         self.owed += other.owed;
-        self.handled += other.handled + other.engine.handled();
+        self.handled += other.handled + other.net.engine.handled();
         self.controls += other.controls;
-        self.counters.absorb(&other.counters);
-        self.watchdog.bites += other.watchdog.bites;
+        self.net.counters.absorb(&other.net.counters);
+        self.net.watchdog.bites += other.net.watchdog.bites;
         self.records.absorb(std::mem::take(&mut other.records));
-        self.pauses.absorb(std::mem::take(&mut other.pauses));
-        self.tracer
+        self.net
+            .pauses
+            .absorb(std::mem::take(&mut other.net.pauses));
+        self.net
+            .tracer
             .records
-            .absorb(std::mem::take(&mut other.tracer.records));
-        self.capture
+            .absorb(std::mem::take(&mut other.net.tracer.records));
+        self.net
+            .capture
             .records
-            .absorb(std::mem::take(&mut other.capture.records));
+            .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
         self.ending = self.ending.take().or_else(|| other.ending.take());
         if let (Some(all), Some(left)) = (&mut self.left, other.left) {

@@ -12,7 +12,7 @@ use fairlane_units::{Bytes, Duration, Time};
 
 use super::cache::Cache;
 use super::costs::Costs;
-use crate::packet::{NONE, PacketList};
+use crate::packet::PacketList;
 
 /// A work request on its way to or in a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +79,6 @@ pub(crate) struct Card {
     /// Packets that wait for the receiver, the first one until `receiving`.
     pub(crate) received: PacketList,
     pub(crate) receiving: Wake,
-    /// The packet among them that is to be handled now.
-    pub(crate) taken: u32,
     /// Their bytes, and the classes that the neighbour holds back because of them.
     pub(crate) held: u64,
     pub(crate) stopped: u8,
@@ -101,7 +99,6 @@ impl Card {
             stalled: Time::ZERO,
             received: PacketList::default(),
             receiving: Wake::default(),
-            taken: NONE,
             held: 0,
             stopped: 0,
             counters: CardCounters::default(),

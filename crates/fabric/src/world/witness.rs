@@ -9,8 +9,8 @@ use crate::world::World;
 impl World {
     /// Whether something of this part can't end `until` then, which is at most a round trip away.
     pub(crate) fn goes_on(&mut self, until: Time) -> bool {
-        let timeout = self.rules.transport.ack_timeout;
-        let span = until.saturating_since(self.now());
+        let timeout = self.net.rules.transport.ack_timeout;
+        let span = until.saturating_since(self.net.now());
         // Failures end messages early, after timeouts.
         if timeout.is_some_and(|timeout| timeout <= span) {
             return false;
@@ -28,7 +28,7 @@ impl World {
 
     /// Looks for a message that has a long way to go, the latest one first.
     fn find_witness(&mut self, until: Time) -> bool {
-        let mut messages = self.connections.posted.keys().rev().copied();
+        let mut messages = self.hosts.connections.posted.keys().rev().copied();
         let found = messages.find(|&message| self.has_to_send(message, until));
         if let Some(message) = found {
             self.witness = message;
@@ -39,19 +39,20 @@ impl World {
     /// Whether a message has packets that haven't been sent, or data that can't have come `until` then, and
     /// doesn't fail by then.
     fn has_to_send(&self, message: u32, until: Time) -> bool {
-        if !self.connections.posted.contains_key(&message) {
+        if !self.hosts.connections.posted.contains_key(&message) {
             return false;
         }
-        let Some(pair) = self.connections.pair(message, Side::Requester) else {
+        let Some(pair) = self.hosts.connections.pair(message, Side::Requester) else {
             return false;
         };
-        let nic = &self.nics[self.host(self.specs[message as usize].source) as usize];
+        let nic =
+            &self.hosts.nics[self.hosts.host(self.net.specs[message as usize].source) as usize];
         let requester = nic.host.requester(pair);
         let waits = requester.deadline().is_none_or(|at| at > until);
-        let room = self.ports[nic.port as usize]
+        let room = self.net.ports[nic.port as usize]
             .rate
-            .bytes_in(until.saturating_since(self.now()));
-        let unread = requester.unacknowledged_packets() * u64::from(self.rules.mtu);
+            .bytes_in(until.saturating_since(self.net.now()));
+        let unread = requester.unacknowledged_packets() * u64::from(self.net.rules.mtu);
         let reads = requester.awaits_data() && unread > 2 * room.get();
         waits && (!requester.has_sent_all() || reads)
     }
@@ -66,8 +67,8 @@ impl World {
                 Some(left) => left > 0 && endpoints.reliable,
                 None => application.end > until,
             };
-            let open = self.connections.pair(pair.message, Side::Requester);
-            let host = &self.nics[pair.host as usize].host;
+            let open = self.hosts.connections.pair(pair.message, Side::Requester);
+            let host = &self.hosts.nics[pair.host as usize].host;
             let waits = |pair| {
                 let deadline = host.requester(pair).deadline();
                 deadline.is_none_or(|at| at > until)

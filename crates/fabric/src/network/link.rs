@@ -3,11 +3,25 @@
 use fairlane_engine::Event;
 
 use crate::counters::Drop;
-use crate::packet::Kind;
-use crate::world::{Waking, World};
+use crate::flow::Flow;
+use crate::forwarding::Plan;
+use crate::network::Network;
+use crate::packet::{Kind, NONE, Packet, UNDECIDED};
+use crate::port::Port;
+use crate::routing::Routes;
+use crate::waking::Waking;
 use crate::{PauseRecord, TraceEvent};
 
-impl World {
+/// What has come to a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AtHost {
+    /// The packet with this index.
+    Packet(u32),
+    /// The pause of a class, or the end of it: the port may send more.
+    Pause(bool),
+}
+
+impl Network {
     /// Whether the transmitter of `port` is sending.
     #[inline]
     pub(crate) fn is_busy(&self, port: u32) -> bool {
@@ -18,16 +32,17 @@ impl World {
     /// Puts a packet on the link of `port`, whose transmitter must be free.
     ///
     /// The event at which the transmitter becomes free gets its place now but is scheduled only if
-    /// somebody waits for it: see [`World::await_port`].
+    /// somebody waits for it: see [`Network::await_port`].
     #[inline]
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
         if self.observed {
             self.observe(number, at);
         }
         let now = self.engine.now();
-        let egress = self.foresee(number, at);
         let port = &mut self.ports[number as usize];
         let packet = self.packets.get_mut(at);
+        packet.sender = number;
+        packet.egress = foresee((&self.flows, &self.plan, &self.routes), port, packet);
         let wire = u32::from(packet.wire);
         let busy = port.serialization(wire);
         let gap = u32::from(self.rules.gap);
@@ -47,8 +62,6 @@ impl World {
             Waking::Arrival.component(number),
         );
         let time = now + busy + port.delay;
-        packet.sender = number;
-        packet.egress = egress;
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
         if port.crosses {
@@ -68,32 +81,13 @@ impl World {
         }
     }
 
-    pub(crate) fn on_port_free(&mut self, number: u32) {
-        let port = &mut self.ports[number as usize];
-        port.free_armed = false;
-        self.send_from(number);
-    }
-
-    /// Sends the next packet of a port if it may.
+    /// The first packet on the link of `sender` arrives at the other end: switches see to it, hosts are
+    /// the driver's.
     #[inline]
-    pub(crate) fn send_from(&mut self, number: u32) {
-        let port = &self.ports[number as usize];
-        if port.on_switch {
-            self.send_from_switch(number);
-        } else {
-            let host = port.owner;
-            self.send_from_host(host);
-        }
-    }
-
-    /// The first packet on the link of `sender` arrives at the other end.
-    #[inline]
-    pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) {
+    pub(crate) fn on_arrival(&mut self, sender: u32, event: Event) -> Option<AtHost> {
         let link = &mut self.ports[sender as usize];
         // A link that went down has dropped the packet that this event was for.
-        let Some((at, follower)) = link.flight.pop(&self.packets, event) else {
-            return;
-        };
+        let (at, follower) = link.flight.pop(&self.packets, event)?;
         if let Some(follower) = follower {
             self.engine.schedule(follower.time, follower.key);
         }
@@ -102,21 +96,24 @@ impl World {
         // Switches repeat pause frames as long as they hold, so the loss of one means nothing.
         if !pauses && link.loses && link.losses.next_f64() < link.loss_rate {
             self.drop_packet(at, receiver, Drop::LinkError);
-            return;
+            return None;
         }
         if self.capture.is_on() {
             self.capture(receiver, at, false);
         }
         if pauses {
-            self.on_pause(receiver, at);
-        } else if to_switch {
-            self.forward(sender, at);
-        } else {
-            self.on_host_arrival(receiver, at);
+            return self.on_pause(receiver, at).map(AtHost::Pause);
         }
+        if to_switch {
+            self.forward(sender, receiver, at);
+            return None;
+        }
+        Some(AtHost::Packet(at))
     }
 
-    fn on_pause(&mut self, receiver: u32, at: u32) {
+    /// A pause frame arrives; returns whether it ends a pause if a host is to know.
+    #[inline(never)]
+    fn on_pause(&mut self, receiver: u32, at: u32) -> Option<bool> {
         let now = self.now();
         let pause = self.packets.get(at).kind == Kind::Pause;
         if self.tracer.is_on() {
@@ -134,16 +131,39 @@ impl World {
         };
         self.pauses.push(self.engine.current(), record);
         if self.watchdog.is_on() && self.watchdog_hears(receiver, class, pause) {
-            return;
+            return None;
         }
         let port = &mut self.ports[receiver as usize];
         port.set_paused(now, class, pause);
-        let (on_switch, owner) = (port.on_switch, port.owner);
-        if !on_switch {
-            self.on_host_pause(owner);
+        if !port.on_switch {
+            return Some(!pause);
         }
         if !pause {
-            self.send_from(receiver);
+            self.send_from_switch(receiver);
+        }
+        None
+    }
+
+    /// A packet is about to be put on the link of a port, and somebody wants to know.
+    #[inline(never)]
+    fn observe(&mut self, port: u32, at: u32) {
+        if self.capture.is_on() {
+            self.capture(port, at, true);
+        }
+        if let Some(ledger) = &mut self.counters.ledger {
+            ledger.on_transmission(port, self.packets.get(at));
+        }
+    }
+
+    /// Records that a port sends or has received a packet, if it is captured.
+    #[cold]
+    fn capture(&mut self, port: u32, at: u32, outbound: bool) {
+        let now = self.engine.now();
+        if let Some(record) = self
+            .capture
+            .record(now, (port, outbound), self.packets.get(at))
+        {
+            self.capture.records.push(self.engine.current(), record);
         }
     }
 
@@ -156,12 +176,31 @@ impl World {
         if !packet.kind.is_pause_frame() {
             self.counters.on_drop(packet.tenant, packet.wire, reason);
         }
-        self.discard(at);
-    }
-
-    /// Ends the existence of a packet.
-    #[inline]
-    pub(crate) fn discard(&mut self, at: u32) {
         self.packets.release(at);
+    }
+}
+
+/// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
+/// anything if it leaves for a host.
+#[inline]
+fn foresee(
+    (flows, plan, routes): (&[Flow], &Plan, &Routes),
+    port: &Port,
+    packet: &Packet,
+) -> u32 {
+    let Some(flow) = flows.get(packet.flow as usize) else {
+        return NONE;
+    };
+    if plan.fixed {
+        return flow.egress(packet);
+    }
+    if !port.peer_on_switch {
+        return NONE;
+    }
+    let destination = flow.destination(packet.has(Packet::BACK));
+    match routes.towards(port.peer_owner, destination, true) {
+        [] => NONE,
+        [only] => *only,
+        _ => UNDECIDED,
     }
 }

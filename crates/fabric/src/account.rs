@@ -1,0 +1,156 @@
+//! What a run amounts to, once it has ended.
+
+use fairlane_scenario::Tenant;
+use fairlane_units::{Bytes, Time};
+
+use crate::ledger::Ledger;
+use crate::port::{CLASSES, Port};
+use crate::watch::pause_cycle;
+use crate::world::World;
+use crate::{ContendedPort, Ending, Flux, MessageRecord, Results, TenantRecord, Totals};
+
+/// Looks at a fabric, or a part of one.
+pub(crate) struct Account<'a> {
+    pub(crate) world: &'a World,
+}
+
+impl World {
+    /// The results of a run that has ended.
+    pub(crate) fn into_results(mut self) -> Results {
+        let ending = self.take_ending();
+        let account = Account { world: &self };
+        let signals = account.signals();
+        let totals = account.totals(ending);
+        let series = match self.left {
+            // Parts have taken theirs before they became one.
+            Some(_) => self.sampler.take(),
+            None => self.take_series(),
+        };
+        let account = Account { world: &self };
+        let (tenants, contended) = (account.tenants(), account.contended_ports());
+        let mut messages = self.records.entries.clone();
+        messages.extend(self.unfinished());
+        self.add_repeats(&mut messages);
+        messages.extend(self.unfinished_operations());
+        let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
+        Results {
+            applications: endpoints.map_or_else(Vec::new, |all| all.application_records(now)),
+            cards: endpoints.map_or_else(Vec::new, |all| all.card_records(&self.hosts.nics)),
+            ports: (0..self.net.ports.len() as u32)
+                .map(|port| self.net.port_info(port))
+                .collect(),
+            series,
+            messages,
+            tenants,
+            contended,
+            signals,
+            totals,
+            trace: self.net.tracer.records.entries,
+            pauses: self.net.pauses.entries,
+            capture: self.net.capture.records.entries,
+        }
+    }
+
+    /// Counts what responders sent more than once with the messages that asked for it.
+    fn add_repeats(&self, messages: &mut [MessageRecord]) {
+        if self.hosts.connections.repeats.is_empty() {
+            return;
+        }
+        for record in messages {
+            let repeats = self.hosts.connections.repeats.get(&record.id).copied();
+            record.retransmitted += repeats.unwrap_or(0);
+        }
+    }
+
+    fn take_ending(&mut self) -> Ending {
+        if let Some(ending) = self.ending.take() {
+            return ending;
+        }
+        if !self.is_done() {
+            let cycle = pause_cycle(&[&self.net]);
+            return Ending::Stalled(self.stall(cycle));
+        }
+        if self.net.counters.failed > 0 {
+            Ending::Failed
+        } else {
+            Ending::Complete
+        }
+    }
+}
+
+impl Account<'_> {
+    fn totals(&self, ending: Ending) -> Totals {
+        let World { net, hosts, .. } = self.world;
+        let counters = &net.counters;
+        Totals {
+            ending,
+            end: net.now(),
+            first_start: net.specs.first().map_or(Time::ZERO, |spec| spec.start),
+            transmissions: counters.transmissions,
+            message_transmissions: counters.transmissions - counters.pause_transmissions,
+            events: self.world.handled + net.engine.handled() - self.world.controls,
+            data_packets: hosts.heard().data_packets,
+            injected: counters.injected,
+            delivered: counters.delivered,
+            dropped: counters.dropped,
+            in_flight: self.in_flight(),
+            queue_max: self.deepest_queue(),
+            base_rtt: hosts.baseline.largest.rtt,
+            bdp: hosts.baseline.largest.bdp,
+        }
+    }
+
+    /// Data and acknowledgements on links, in switches and at NICs, counted one by one.
+    pub(crate) fn in_flight(&self) -> Flux {
+        if let Some(left) = self.world.left {
+            return left;
+        }
+        let net = &self.world.net;
+        let mut flux = Flux::default();
+        if let Some(endpoints) = &self.world.endpoints {
+            endpoints
+                .held(&net.packets)
+                .for_each(|packet| flux.add(packet.wire));
+        }
+        for port in &net.ports {
+            let queued = (0..CLASSES).flat_map(|class| port.queued(&net.packets, class));
+            let flight = port.flight.packets();
+            let flying = flight.iter(&net.packets);
+            for packet in queued.chain(flying) {
+                if !packet.kind.is_pause_frame() {
+                    flux.add(packet.wire);
+                }
+            }
+        }
+        flux
+    }
+
+    /// The deepest egress queue that any switch port ever had.
+    fn deepest_queue(&self) -> Bytes {
+        let ports = self.world.net.ports.iter();
+        let deepest = ports.filter(|port| port.on_switch).map(Port::deepest_yet);
+        Bytes::new(deepest.max().unwrap_or(0))
+    }
+
+    fn tenants(&self) -> Vec<TenantRecord> {
+        let World { net, hosts, .. } = self.world;
+        let record = |(number, tenant): (usize, &Tenant)| {
+            let ledger = net.counters.ledger.as_deref();
+            TenantRecord {
+                name: tenant.name.clone(),
+                weight: tenant.weight,
+                placed: Bytes::new(match ledger {
+                    Some(_) => hosts.heard_by(number).placed,
+                    None => hosts.heard().placed,
+                }),
+                placed_series: ledger.map_or_else(Vec::new, |ledger| ledger.placed_by(number)),
+            }
+        };
+        self.world.tenants.iter().enumerate().map(record).collect()
+    }
+
+    fn contended_ports(&self) -> Vec<ContendedPort> {
+        let ledger = self.world.net.counters.ledger.as_deref();
+        ledger.map_or_else(Vec::new, Ledger::contended_ports)
+    }
+}

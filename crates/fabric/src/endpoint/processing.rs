@@ -1,0 +1,219 @@
+//! Drives the cards: work requests, and packets that wait for the state of their connection.
+
+use fairlane_engine::{Engine, Event};
+use fairlane_host::{Host, PairId};
+use fairlane_units::Time;
+
+use super::pipeline::{Step, Wqe};
+use super::{Endpoints, Output};
+use crate::network::Network;
+use crate::waking::Waking;
+
+/// Wakes of a card: for work requests, and for its receiver.
+const WAKES: u32 = 2;
+
+impl Endpoints {
+    /// Lets a card do what it can now, up to the next work request that goes to its queue pair: what follows
+    /// from that comes first.
+    pub(crate) fn advance_card(&mut self, engine: &mut Engine, host: u32) {
+        let now = engine.now();
+        loop {
+            let (pairs, most) = (&self.pairs, self.max_reads as usize);
+            let blocked = |pair: u32, resumed: bool| {
+                let pair = &pairs[pair as usize];
+                let behind = (!pair.parked.is_empty() || pair.resuming) && !resumed;
+                let full = pair.verb.awaits_response() && pair.posted.len() >= most;
+                behind || full
+            };
+            let card = &mut self.cards[host as usize];
+            match card.step(&self.costs, now, self.cached, blocked) {
+                Step::Rest => return,
+                Step::Wait(at) => {
+                    self.wake_card(engine, host, at);
+                    return;
+                }
+                Step::Park(wqe, resumed) => self.park(engine, wqe, resumed),
+                Step::Begin(wqe, _) => self.on_begun(now, wqe),
+                Step::Done(wqe) => {
+                    if self.request(engine, wqe) {
+                        self.outputs.push(Output::Advance(host));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn wake_card(&mut self, engine: &mut Engine, host: u32, at: Time) {
+        let number = host * WAKES;
+        let rank = Waking::Card.rank(u64::from(number));
+        let wake = &mut self.cards[host as usize].wake;
+        if wake.deadline() != at {
+            wake.arm(engine, at, rank, Waking::Card.component(number));
+        }
+    }
+
+    /// Lays a work request aside until a READ of its queue pair ends.
+    fn park(&mut self, engine: &mut Engine, wqe: Wqe, resumed: bool) {
+        let pair = &mut self.pairs[wqe.pair as usize];
+        if pair.failed {
+            let at = engine.now();
+            self.end_part(engine, wqe, false, at);
+        } else if resumed {
+            pair.resuming = false;
+            pair.parked.push_front(wqe);
+        } else {
+            pair.parked.push_back(wqe);
+        }
+    }
+
+    fn on_begun(&mut self, now: Time, wqe: Wqe) {
+        let pair = &mut self.pairs[wqe.pair as usize];
+        pair.resuming = false;
+        pair.unsent += 1;
+        let operation = &mut self.operations[wqe.operation as usize];
+        if std::mem::replace(&mut operation.begun, true) {
+            return;
+        }
+        let wait = now - operation.start;
+        let channel = &self.channels[operation.channel as usize];
+        let application = &mut self.applications[channel.application as usize];
+        application.longest_wait = application.longest_wait.max(wait);
+    }
+
+    /// All packets of a work request have been sent for the first time.
+    pub(crate) fn on_wqe_sent(&mut self, engine: &mut Engine, pair: u32) {
+        let pair = &mut self.pairs[pair as usize];
+        pair.unsent -= 1;
+        let host = pair.host;
+        self.cards[host as usize].begun -= 1;
+        self.advance_card(engine, host);
+    }
+
+    /// A NIC has something to do with work requests, or with packets that wait for the state of a connection:
+    /// the host, if it is packets.
+    pub(crate) fn on_unit(
+        &mut self,
+        engine: &mut Engine,
+        number: u32,
+        event: Event,
+    ) -> Option<u32> {
+        let host = number / WAKES;
+        let card = &mut self.cards[host as usize];
+        if !number.is_multiple_of(WAKES) {
+            return card.receiving.fires(engine, event).then_some(host);
+        }
+        if card.wake.fires(engine, event) {
+            self.advance_card(engine, host);
+        }
+        None
+    }
+
+    /// Whether a packet that has arrived at a host has to wait at its NIC.
+    pub(crate) fn is_held(&mut self, net: &mut Network, host: u32, at: u32) -> bool {
+        let flow = net.packets.get(at).flow;
+        if !net.stays_open(flow) || !self.cached {
+            return false;
+        }
+        let (now, pair) = (net.now(), net.pair_of(flow));
+        let card = &mut self.cards[host as usize];
+        if card.received.is_empty() {
+            let ready = card.context(&self.costs, now, pair);
+            if ready <= now {
+                return false;
+            }
+            self.wake_receiver(&mut net.engine, host, ready);
+        }
+        self.hold(net, host, at);
+        true
+    }
+
+    /// Keeps a packet at the NIC; where there are too many, it pauses the switch.
+    fn hold(&mut self, net: &mut Network, host: u32, at: u32) {
+        let packet = *net.packets.get(at);
+        let pauses = net.rules.pfc && packet.class != 0;
+        let card = &mut self.cards[host as usize];
+        card.held += u64::from(packet.wire);
+        card.received.push(&mut net.packets, at);
+        let stops = pauses && card.held > self.costs.receive_buffer;
+        if stops && card.stopped & 1 << packet.class == 0 {
+            card.stopped |= 1 << packet.class;
+            self.pause(host, packet.class, true);
+        }
+    }
+
+    /// Takes the first packet that waits at a NIC, whose connection it has the state of.
+    pub(crate) fn release(&mut self, net: &Network, host: u32) -> Option<u32> {
+        let card = &mut self.cards[host as usize];
+        let at = card.received.pop(&net.packets)?;
+        card.held -= u64::from(net.packets.get(at).wire);
+        if card.stopped != 0 && card.held <= self.costs.receive_buffer / 2 {
+            let stopped = std::mem::take(&mut card.stopped);
+            for class in (1..8).filter(|class| stopped & 1 << class != 0) {
+                self.pause(host, class, false);
+            }
+        }
+        Some(at)
+    }
+
+    /// Whether the packet that is now first among those that wait at a NIC may be taken at once; else the NIC
+    /// waits for the state of its connection.
+    pub(crate) fn may_go_on(&mut self, net: &mut Network, host: u32) -> bool {
+        let now = net.now();
+        let card = &mut self.cards[host as usize];
+        let Some(next) = card.received.iter(&net.packets).next() else {
+            return false;
+        };
+        let ready = card.context(&self.costs, now, net.pair_of(next.flow));
+        if ready > now {
+            self.wake_receiver(&mut net.engine, host, ready);
+        }
+        ready <= now
+    }
+
+    fn pause(&mut self, host: u32, class: u8, pause: bool) {
+        self.outputs.push(Output::Pause { host, class, pause });
+    }
+
+    fn wake_receiver(&mut self, engine: &mut Engine, host: u32, at: Time) {
+        let number = host * WAKES + 1;
+        let rank = Waking::Card.rank(u64::from(number));
+        let wake = &mut self.cards[host as usize].receiving;
+        wake.arm(engine, at, rank, Waking::Card.component(number));
+    }
+
+    /// The queue pair that sends in place of the one in turn, once the NIC has the state of a connection for
+    /// it; else when that will be there. Flows below `messages` need none.
+    ///
+    /// # Errors
+    /// The time to wait for.
+    pub(crate) fn with_context(
+        &mut self,
+        nic: &Host,
+        (host, now): (u32, Time),
+        (chosen, messages): (PairId, usize),
+    ) -> Result<PairId, Time> {
+        if !self.cached {
+            return Ok(chosen);
+        }
+        let card = &mut self.cards[host as usize];
+        if now < card.stalled {
+            return Err(card.stalled);
+        }
+        if let Some(granted) = card.granted.take()
+            && nic.may_send(now, granted)
+        {
+            return Ok(granted);
+        }
+        let Some(pair) = nic.opening(chosen).flow.checked_sub(messages as u32) else {
+            return Ok(chosen);
+        };
+        let ready = card.context(&self.costs, now, pair);
+        if ready <= now {
+            return Ok(chosen);
+        }
+        card.granted = Some(chosen);
+        card.stalled = ready;
+        Err(ready)
+    }
+}

@@ -1,0 +1,171 @@
+//! All hosts of a fabric, or of a part of it: NICs, and which of their queue pairs carry which flows.
+
+use fairlane_congestion::Environment;
+use fairlane_engine::Event;
+use fairlane_host::{Opening, PairId, Role};
+use fairlane_scenario::{BaseRtt, Verb};
+use fairlane_units::{Bytes, Duration, HostId, NodeId};
+
+use crate::TraceEvent;
+use crate::baseline::Baseline;
+use crate::connections::{Connections, End, Side};
+use crate::network::Network;
+use crate::nic::Nic;
+use crate::ns3::Ns3;
+use crate::packet::Packet;
+
+/// Hosts with their NICs. None reads the state of another.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) connections: Connections,
+    pub(crate) baseline: Baseline,
+    pub(crate) base_rtt: BaseRtt,
+    /// Host number of each node; meaningless for switches.
+    pub(crate) host_of: Vec<u32>,
+    /// In profile `hpcc-ns3`.
+    pub(crate) ns3: Option<Box<Ns3>>,
+}
+
+impl Packet {
+    /// The end of its connection that it goes to.
+    #[inline]
+    const fn towards(&self) -> Side {
+        if self.has(Self::BACK) {
+            Side::Requester
+        } else {
+            Side::Responder
+        }
+    }
+}
+
+impl Hosts {
+    /// The host number of a node.
+    pub(crate) fn host(&self, node: NodeId) -> u32 {
+        self.host_of[node.index()]
+    }
+
+    /// What all NICs have counted.
+    pub(crate) fn heard(&self) -> fairlane_host::Counters {
+        let mut all = fairlane_host::Counters::default();
+        self.nics.iter().for_each(|nic| all += *nic.host.counters());
+        all
+    }
+
+    /// The same of a tenant, if there are several.
+    pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_host::Tally {
+        let mut all = fairlane_host::Tally::default();
+        let tallies = self.nics.iter().map(|nic| nic.host.tallies());
+        tallies
+            .filter_map(|tallies| tallies.get(tenant))
+            .for_each(|&tally| all += tally);
+        all
+    }
+
+    /// The NIC of a host takes in a packet that has arrived.
+    #[inline]
+    pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) {
+        if net.tracer.is_on() {
+            net.trace(self.nics[host as usize].port, at, TraceEvent::Received);
+        }
+        let packet = net.packets.get(at);
+        let (flow, towards) = (packet.flow, packet.towards());
+        net.counters.delivered.add(packet.wire);
+        let pair = match self.connections.end(flow, towards) {
+            End::Open(pair) => Some(pair),
+            End::Unknown if packet.role() == Role::Request => Some(self.accept(net, flow)),
+            End::Unknown | End::Closed => None,
+        };
+        let heard = self.nics[host as usize].take_in(net, at, pair);
+        if let (Some(ns3), Some(pair)) = (&mut self.ns3, pair) {
+            let nic = &mut self.nics[host as usize];
+            ns3.follow(&mut net.engine, nic, (flow, pair), heard.shifted);
+        }
+    }
+
+    /// Opens the end of a flow at the host that posts.
+    pub(crate) fn connect(&mut self, net: &Network, flow: u32) -> PairId {
+        self.open_end(net, flow, Side::Requester)
+    }
+
+    /// Opens the other end, as the first packet comes.
+    #[cold]
+    fn accept(&mut self, net: &Network, flow: u32) -> PairId {
+        self.open_end(net, flow, Side::Responder)
+    }
+
+    fn open_end(&mut self, net: &Network, flow: u32, side: Side) -> PairId {
+        let spec = net.specs[flow as usize];
+        let ends = (spec.source, spec.destination);
+        let trip = self
+            .baseline
+            .for_controller(&net.graph, self.base_rtt, ends);
+        let (here, there) = match side {
+            Side::Requester => ends,
+            Side::Responder => (spec.destination, spec.source),
+        };
+        let (here, there) = (self.host(here), self.host(there));
+        let rate = |host: u32| net.ports[self.nics[host as usize].port as usize].rate;
+        let opening = Opening {
+            flow,
+            class: spec.class,
+            tenant: spec.tenant,
+            peer: HostId::new(there),
+            peer_rate: rate(there),
+            environment: Environment {
+                line_rate: rate(here),
+                base_rtt: trip.rtt,
+                bdp: trip.bdp,
+                mtu: Bytes::new(u64::from(net.rules.mtu)),
+            },
+            whole: spec.part_of,
+        };
+        let pair = self.nics[here as usize].host.open(net.now(), &opening);
+        self.connections.open(flow, side, pair);
+        pair
+    }
+
+    /// Forgets an end of a flow; `settled` says that what it sent has arrived.
+    pub(crate) fn close_end(&mut self, net: &Network, flow: u32, side: Side, settled: bool) {
+        let spec = &net.specs[flow as usize];
+        let node = match side {
+            Side::Requester => spec.source,
+            Side::Responder => spec.destination,
+        };
+        let host = self.host(node);
+        if let Some(pair) = self.connections.pair(flow, side) {
+            self.nics[host as usize]
+                .host
+                .close(net.now(), pair, settled);
+            if let Some(ns3) = &mut self.ns3 {
+                ns3.forget(flow);
+            }
+        }
+        self.connections.close(flow, side);
+    }
+
+    pub(crate) fn half_round_trip(&self, net: &Network, from: NodeId, to: NodeId) -> Duration {
+        self.baseline.pair(&net.graph, from, to).rtt / 2
+    }
+
+    /// An alarm beyond those of hosts comes up: a timer of a controller, in profile `hpcc-ns3`.
+    #[cold]
+    pub(crate) fn on_controller_timer(&mut self, net: &mut Network, number: u32, event: Event) {
+        let Some(ns3) = &mut self.ns3 else {
+            return;
+        };
+        let Some((flow, timer)) = ns3.fires(&mut net.engine, number, event) else {
+            return;
+        };
+        let spec = net.specs[flow as usize];
+        let (side, node) = match spec.verb {
+            Verb::Read => (Side::Responder, spec.destination),
+            _ => (Side::Requester, spec.source),
+        };
+        let nic = &mut self.nics[self.host_of[node.index()] as usize];
+        if let Some(pair) = self.connections.pair(flow, side) {
+            nic.host.on_timer(net.engine.now(), pair, timer);
+            ns3.arm_timers(&mut net.engine, nic, flow, pair);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Links and switches, or a part of them: all that a packet meets between two hosts.
+
+mod crossing;
+mod fault;
+pub(crate) mod link;
+mod paths;
+mod switch;
+mod trace;
+mod watchdog;
+
+use std::sync::Arc;
+
+use fairlane_engine::{Engine, Event, Key};
+use fairlane_units::{NodeId, PortId, Time};
+
+use crate::buffer::SharedBuffer;
+use crate::capture::Capture;
+use crate::counters::Counters;
+use crate::flow::Flow;
+use crate::forwarding::{Forwarder, Plan};
+use crate::log::Log;
+use crate::ns3_random::Ns3Random;
+use crate::packet::PacketPool;
+use crate::place::Place;
+use crate::port::Port;
+use crate::routing::{Graph, Routes};
+use crate::rules::Rules;
+use crate::spread::Shapes;
+use crate::trace::Tracer;
+use crate::waking::Waking;
+use crate::watchdog::Watchdog;
+use crate::{MessageSpec, PauseRecord, PortInfo};
+
+/// Links and switches, with the clock.
+///
+/// It calls nobody: what comes to a host is told by [`Network::on_arrival`], and whoever drives it asks the
+/// host.
+#[derive(Clone)]
+pub(crate) struct Network {
+    pub(crate) engine: Engine,
+    pub(crate) rules: Rules,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) buffers: Vec<SharedBuffer>,
+    pub(crate) packets: PacketPool,
+    pub(crate) graph: Graph,
+    pub(crate) routes: Routes,
+    /// Counts changes of the routes.
+    pub(crate) epoch: u16,
+    /// Messages, then the queue pairs that stay open, as if each were a message.
+    pub(crate) specs: Arc<[MessageSpec]>,
+    /// How many of them are messages.
+    pub(crate) messages: usize,
+    /// What the headers of messages say, by number.
+    pub(crate) flows: Arc<Vec<Flow>>,
+    /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
+    pub(crate) plan: Plan,
+    pub(crate) forwarders: Vec<Forwarder>,
+    /// Of paths, where flows have more than one.
+    pub(crate) shapes: Shapes,
+    pub(crate) place: Place,
+    pub(crate) counters: Counters,
+    /// Whether transmissions are captured or counted by tenant.
+    pub(crate) observed: bool,
+    pub(crate) tracer: Tracer,
+    pub(crate) capture: Capture,
+    pub(crate) pauses: Log<PauseRecord>,
+    pub(crate) watchdog: Watchdog,
+    /// The random numbers of marks in profile `hpcc-ns3`.
+    pub(crate) ns3_random: Option<Box<Ns3Random>>,
+}
+
+impl Network {
+    #[inline]
+    pub(crate) const fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// An event of the run as a whole, in profile `exact`.
+    pub(crate) fn control_event(time: Time, index: u32) -> Event {
+        let rank = Waking::Control.rank(u64::from(index));
+        Event {
+            time,
+            key: Key::ranked(rank, Waking::Control.component(index)),
+        }
+    }
+
+    /// Schedules an event of the run as a whole.
+    pub(crate) fn schedule_control(&mut self, at: Time, index: u32) {
+        let rank = Waking::Control.rank(u64::from(index));
+        let key = self.engine.reserve(rank, Waking::Control.component(index));
+        self.engine.schedule(at, key);
+    }
+
+    /// Whether a flow outlasts its messages: then it is a queue pair that stays open.
+    #[inline]
+    pub(crate) const fn stays_open(&self, flow: u32) -> bool {
+        flow as usize >= self.messages
+    }
+
+    /// The number of a queue pair that stays open.
+    pub(crate) const fn pair_of(&self, flow: u32) -> u32 {
+        flow - self.messages as u32
+    }
+
+    /// Nodes at both ends of a port.
+    pub(crate) fn ends(&self, port: u32) -> (u32, u32) {
+        (self.graph.owners[port as usize], self.graph.peer(port))
+    }
+
+    /// The node of a port.
+    pub(crate) fn node_of(&self, port: u32) -> NodeId {
+        NodeId::new(self.ports[port as usize].node)
+    }
+
+    pub(crate) fn port_info(&self, number: u32) -> PortInfo {
+        let port = &self.ports[number as usize];
+        PortInfo {
+            node: self.node_of(number),
+            on_switch: port.on_switch,
+            number: self.graph.port_number(number),
+            peer: PortId::new(port.peer),
+            peer_node: self.node_of(port.peer),
+            rate: port.rate,
+        }
+    }
+}

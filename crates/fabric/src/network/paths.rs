@@ -1,0 +1,40 @@
+//! The paths that flows take under the present routes.
+
+use std::sync::Arc;
+
+use crate::baseline;
+use crate::ideal::{Paths, fixed_path};
+use crate::network::Network;
+
+impl Network {
+    /// Foresees the paths of all flows, if they follow from their packets.
+    pub(crate) fn foresee_flows(&mut self) {
+        if !self.plan.fixed {
+            return;
+        }
+        for flow in Arc::make_mut(&mut self.flows) {
+            flow.foresee(&self.graph, &self.routes, &self.plan, self.rules.hpcc_ns3);
+        }
+    }
+
+    /// The paths that a flow's packets may take there and back; paths that are alike count once.
+    pub(crate) fn known_paths(&mut self, flow: u32) -> Paths {
+        let flow = &self.flows[flow as usize];
+        let swaps = self.rules.hpcc_ns3;
+        if !self.plan.fixed {
+            let tuples = [false, true].map(|back| flow.label(back, swaps));
+            return tuples.map(|tuple| self.shapes.paths(&self.graph, &self.routes, &tuple));
+        }
+        [false, true].map(|back| {
+            let tuple = flow.label(back, swaps);
+            let hops = |path: &[u32]| baseline::hops(&self.graph, &tuple, path);
+            let known = flow.path(&self.graph, back).map(hops);
+            // It is cut off, or longer than what is foreseen.
+            let traced = || {
+                let path = fixed_path(&self.graph, &self.routes, &self.plan, &tuple)?;
+                Some(hops(&path))
+            };
+            known.or_else(traced).into_iter().collect()
+        })
+    }
+}

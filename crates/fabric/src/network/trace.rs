@@ -1,0 +1,75 @@
+//! What happens to packets one by one.
+
+use fairlane_units::{Bytes, NodeId, Psn};
+
+use crate::network::Network;
+use crate::packet::{Kind, Packet};
+use crate::{TraceEvent, TraceRecord, TracedPacket};
+
+impl Network {
+    /// Records that `event` happened to packet `at` at a port.
+    #[cold]
+    pub(crate) fn trace(&mut self, number: u32, at: u32, event: TraceEvent) {
+        let port = &self.ports[number as usize];
+        if !self.tracer.nodes.contains(&port.node) {
+            return;
+        }
+        let packet = self.packets.get(at);
+        let kind = match packet.kind {
+            Kind::Data => TracedPacket::Data,
+            Kind::Ack => TracedPacket::Ack,
+            Kind::Nak => TracedPacket::Nak,
+            Kind::Cnp => TracedPacket::Cnp,
+            Kind::Pause | Kind::Resume => TracedPacket::Pause,
+        };
+        let pause = kind == TracedPacket::Pause;
+        let tuple = (!pause).then(|| self.tuple_of(packet));
+        let neighbour = self.ports[port.peer as usize].node;
+        let class = if pause && event != TraceEvent::Received {
+            0
+        } else {
+            packet.class
+        };
+        let queue = if port.on_switch {
+            port.queues[usize::from(class)].bytes
+        } else {
+            0
+        };
+        let record = TraceRecord {
+            time: self.engine.now(),
+            node: NodeId::new(port.node),
+            port: self.graph.port_number(number),
+            class,
+            queue: Bytes::new(u64::from(queue)),
+            event,
+            packet: kind,
+            source: tuple.map_or_else(|| NodeId::new(neighbour), |tuple| tuple.source),
+            destination: tuple.map_or_else(|| NodeId::new(port.node), |tuple| tuple.destination),
+            source_port: tuple.map_or(0, |tuple| tuple.source_port),
+            destination_port: tuple.map_or(0, |tuple| tuple.destination_port),
+            sequence: self.sequence(packet),
+            bytes: u32::from(packet.wire),
+            payload: if packet.kind == Kind::Data {
+                u32::from(packet.payload)
+            } else {
+                0
+            },
+            marked: packet.has(Packet::MARKED),
+        };
+        self.tracer.records.push(self.engine.current(), record);
+    }
+
+    /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
+    fn sequence(&self, packet: &Packet) -> u64 {
+        // An acknowledgement has the PSN of the last packet that it confirms.
+        let next = packet.psn + u32::from(packet.kind == Kind::Ack);
+        let at = u64::from(Psn::new(next).get()) * u64::from(self.rules.mtu);
+        if packet.kind.is_pause_frame() {
+            return at;
+        }
+        if self.stays_open(packet.flow) {
+            return at;
+        }
+        at.min(self.specs[packet.flow as usize].size.get())
+    }
+}

@@ -1,0 +1,156 @@
+//! Between hosts and what stands behind their queue pairs: applications, agents, NICs with costs.
+
+use fairlane_engine::Event;
+use fairlane_transport::Status;
+use fairlane_units::Time;
+
+use crate::connections::Side;
+use crate::endpoint::{Endpoints, Output};
+use crate::network::Network;
+use crate::world::World;
+use crate::{MessageRecord, Outcome};
+
+impl World {
+    /// Opens the queue pairs of applications, and schedules their start.
+    pub(crate) fn start_applications(&mut self) {
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        endpoints.base_rtt = self.hosts.baseline.largest.rtt;
+        let (place, specs) = (&self.net.place, &self.net.specs);
+        let flows = endpoints.pairs.iter().map(|pair| pair.message);
+        let own = |flow: &u32| place.owns(specs[*flow as usize].source);
+        let flows: Vec<u32> = flows.filter(own).collect();
+        for application in 0..endpoints.applications.len() as u32 {
+            let one = &endpoints.applications[application as usize];
+            if self.net.place.owns(one.node) {
+                let start = one.start;
+                endpoints.wake_application(&mut self.net.engine, application, start);
+            }
+        }
+        for flow in flows {
+            self.hosts.connect(&self.net, flow);
+            self.note_ideal(flow, Default::default());
+        }
+    }
+
+    /// Lets applications and what they use do something, then does what follows.
+    #[inline]
+    fn drive(&mut self, act: impl FnOnce(&mut Endpoints, &mut Network)) {
+        if let Some(endpoints) = self.endpoints.as_deref_mut() {
+            act(endpoints, &mut self.net);
+            self.follow();
+        }
+    }
+
+    /// Does what endpoints have others do, each thing with all that follows from it.
+    fn follow(&mut self) {
+        let Some(endpoints) = self.endpoints.as_deref_mut() else {
+            return;
+        };
+        self.owed += std::mem::take(&mut endpoints.begun);
+        self.owed -= std::mem::take(&mut endpoints.ended);
+        for output in std::mem::take(&mut endpoints.outputs) {
+            match output {
+                Output::Post {
+                    flow,
+                    host,
+                    request,
+                } => {
+                    let now = self.net.now();
+                    if let Some(pair) = self.hosts.connections.pair(flow, Side::Requester) {
+                        let nic = &mut self.hosts.nics[host as usize];
+                        nic.host.post(now, pair, request);
+                    }
+                    self.send_from_host(host);
+                }
+                Output::Advance(host) => {
+                    self.drive(|all, net| all.advance_card(&mut net.engine, host));
+                }
+                Output::Pause { host, class, pause } => {
+                    let nic = &mut self.hosts.nics[host as usize];
+                    nic.push_frame(&mut self.net, class, pause);
+                    self.send_from_host(host);
+                }
+                Output::Ended(operation) => self.finish_operation(operation),
+            }
+        }
+    }
+
+    /// Records the end of an operation.
+    fn finish_operation(&mut self, operation: u32) {
+        let Some(endpoints) = self.endpoints.as_deref_mut() else {
+            return;
+        };
+        let record = endpoints.operation_record(&self.net, &self.hosts.baseline, (operation, true));
+        endpoints.free_operations.push(operation);
+        self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
+        self.records.push(self.net.engine.current(), record);
+    }
+
+    /// Operations that haven't ended, in order of start.
+    pub(crate) fn unfinished_operations(&mut self) -> Vec<MessageRecord> {
+        let Some(endpoints) = self.endpoints.as_deref_mut() else {
+            return Vec::new();
+        };
+        let (net, baseline) = (&self.net, &self.hosts.baseline);
+        let open = endpoints.unfinished().into_iter();
+        let mut records: Vec<MessageRecord> = open
+            .map(|operation| endpoints.operation_record(net, baseline, (operation, false)))
+            .collect();
+        records.sort_by_key(|record| record.id);
+        records
+    }
+
+    #[cold]
+    pub(super) fn on_application(&mut self, application: u32, event: Event) {
+        self.drive(|all, net| all.on_application(&mut net.engine, application, event));
+    }
+
+    #[cold]
+    pub(super) fn on_agent(&mut self, host: u32, event: Event) {
+        self.drive(|all, net| all.on_agent(&mut net.engine, host, event));
+    }
+
+    /// A work request of a queue pair that stays open ended at `at`.
+    pub(super) fn on_wqe_end(&mut self, pair: u32, status: Status, at: Time) {
+        self.drive(|all, net| all.on_wqe_end(&mut net.engine, pair, status, at));
+    }
+
+    /// All packets of a work request have been sent for the first time.
+    pub(super) fn on_wqe_sent(&mut self, pair: u32) {
+        self.drive(|all, net| all.on_wqe_sent(&mut net.engine, pair));
+    }
+
+    /// A NIC has something to do with work requests, or with packets that wait for the state of a connection.
+    #[cold]
+    pub(super) fn on_nic_unit(&mut self, number: u32, event: Event) {
+        let mut receives = None;
+        self.drive(|all, net| receives = all.on_unit(&mut net.engine, number, event));
+        if let Some(host) = receives {
+            self.receive(host);
+        }
+    }
+
+    /// The first packet that waits at a NIC is handled, and those behind it whose connection is kept.
+    fn receive(&mut self, host: u32) {
+        let mut next = true;
+        while next {
+            let mut released = None;
+            self.drive(|all, net| released = all.release(net, host));
+            let Some(at) = released else {
+                return;
+            };
+            self.take_in(host, at);
+            self.drive(|all, net| next = all.may_go_on(net, host));
+        }
+    }
+
+    /// Whether a packet that has arrived at a host waits there.
+    #[cold]
+    pub(super) fn is_held(&mut self, host: u32, at: u32) -> bool {
+        let mut held = false;
+        self.drive(|all, net| held = all.is_held(net, host, at));
+        held
+    }
+}

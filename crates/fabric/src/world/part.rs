@@ -1,0 +1,53 @@
+//! Making parts of a fabric, and what crosses between them.
+
+use std::sync::Arc;
+
+use crate::place::{Outbox, Place};
+use crate::waking::control;
+use crate::world::World;
+
+impl World {
+    /// Makes one part of a fabric that hasn't run yet, of which `part_of` says where each node is.
+    pub(crate) fn part(&self, part: u16, parts: usize, part_of: &Arc<[u16]>) -> Self {
+        let mut world = self.clone();
+        world.net.place = Place {
+            part,
+            part_of: part_of.clone(),
+            outboxes: vec![Outbox::default(); parts],
+        };
+        for number in 0..world.net.ports.len() {
+            let here = part_of[world.net.ports[number].node as usize];
+            let there = part_of[world.net.graph.peer(number as u32) as usize];
+            world.net.ports[number].crosses = here != there;
+        }
+        let (place, specs) = (&world.net.place, &world.net.specs);
+        world
+            .schedule
+            .keep(|message| place.owns(specs[message as usize].source));
+        let messages = specs[..world.net.messages].iter();
+        world.owed = messages.filter(|spec| place.owns(spec.source)).count();
+        world.storms.keep(|node| place.owns(node));
+        let own = (0u32..).zip(&world.net.ports);
+        let own = own.filter(|(_, port)| part_of[port.node as usize] == part);
+        world.sampler.keep(own.map(|(number, _)| number).collect());
+        if let Some(endpoints) = &mut world.endpoints {
+            endpoints.keep(|node| place.owns(node));
+            world.owed += endpoints.tokens() - usize::from(endpoints.endless && part > 0);
+        }
+        world.records.keep_places();
+        world.net.pauses.keep_places();
+        world.net.tracer.records.keep_places();
+        world.net.capture.records.keep_places();
+        world
+    }
+
+    /// Takes in what another part had for this one; returns the empty outbox.
+    pub(crate) fn take_in_outbox(&mut self, mut outbox: Outbox) -> Outbox {
+        self.net.receive(&mut outbox);
+        for (at, notice) in outbox.notices.drain(..) {
+            self.notices.insert(at, notice);
+            self.net.schedule_control(at, control::NOTICE);
+        }
+        outbox
+    }
+}

@@ -1,0 +1,188 @@
+//! When messages are posted, and what their end sets off.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairlane_host::PairId;
+use fairlane_units::{Bytes, Time};
+
+use crate::baseline;
+use crate::connections::{Posted, Side};
+use crate::schedule::work_request;
+use crate::waking::control;
+use crate::world::World;
+use crate::{MessageRecord, MessageSpec, Outcome};
+
+impl World {
+    /// Schedules the first messages.
+    pub(crate) fn start_schedule(&mut self) {
+        if let Some(at) = self.schedule.next_start(&self.net.specs) {
+            self.net.schedule_control(at, control::DUE);
+        }
+    }
+
+    /// Messages are due now; they are posted after everything else that happens at this instant.
+    pub(crate) fn on_due(&mut self) {
+        let now = self.net.now();
+        let first = self.schedule.next;
+        let due = &self.schedule.due[first..];
+        let count = due
+            .iter()
+            .take_while(|&&m| self.net.specs[m as usize].start == now)
+            .count();
+        self.schedule.next = first + count;
+        self.schedule.posting = first;
+        self.net.schedule_control(now, control::POST);
+        self.start_schedule();
+    }
+
+    pub(crate) fn on_post(&mut self) {
+        for at in self.schedule.posting..self.schedule.next {
+            self.post(self.schedule.due[at]);
+        }
+    }
+
+    /// The messages that wait for one.
+    pub(crate) fn waiting_for(&self, message: u32) -> Vec<u32> {
+        let precedence = &self.schedule.precedence;
+        precedence.successors(&self.net.specs, message).collect()
+    }
+
+    /// The host of a message has heard of one that it waits for. If it was the last, the message is posted, or
+    /// will be in time.
+    pub(crate) fn on_predecessor(&mut self, message: u32) {
+        if !self.schedule.precedence.arrived(message) {
+            return;
+        }
+        let now = self.net.now();
+        let MessageSpec { start, delay, .. } = self.net.specs[message as usize];
+        let due = start.max(now).saturating_add(delay);
+        if due <= now {
+            self.post(message);
+        } else {
+            self.schedule.delayed.insert((due, message));
+            self.net.schedule_control(due, control::DELAYED);
+        }
+    }
+
+    pub(crate) fn on_delayed(&mut self) {
+        while let Some(&(due, message)) = self.schedule.delayed.first() {
+            if due > self.net.now() {
+                break;
+            }
+            self.schedule.delayed.pop_first();
+            self.post(message);
+        }
+    }
+
+    /// Posts a message on a connection of its own.
+    fn post(&mut self, message: u32) {
+        let spec = self.net.specs[message as usize];
+        let (now, source) = (self.net.now(), self.hosts.host(spec.source));
+        let pair = self.hosts.connect(&self.net, message);
+        let posted = Posted {
+            start: now,
+            ideal: None,
+        };
+        self.hosts.connections.posted.insert(message, posted);
+        self.note_ideal(message, Default::default());
+        let request = work_request(message, &spec);
+        self.hosts.nics[source as usize]
+            .host
+            .post(now, pair, request);
+        self.send_from_host(source);
+    }
+
+    /// Records the end of a message.
+    pub(crate) fn finish(&mut self, message: u32, pair: PairId, succeeded: bool) {
+        let outcome = match succeeded {
+            true => Outcome::Completed,
+            false => Outcome::RetryExceeded,
+        };
+        self.net.counters.failed += u32::from(!succeeded);
+        let finish = succeeded.then_some(self.net.now());
+        let record = self.record((message, pair), finish, outcome);
+        self.records.push(self.net.engine.current(), record);
+        self.hosts.connections.posted.remove(&message);
+    }
+
+    /// What is known of a message under way.
+    fn record(
+        &self,
+        (message, pair): (u32, PairId),
+        finish: Option<Time>,
+        outcome: Outcome,
+    ) -> MessageRecord {
+        let spec = &self.net.specs[message as usize];
+        let host = &self.hosts.nics[self.hosts.host(spec.source) as usize].host;
+        let requester = host.requester(pair);
+        let acknowledged = requester.next_position() - requester.bytes_in_flight();
+        let posted = self.hosts.connections.posted.get(&message);
+        let never = self.never_posted(message, spec);
+        MessageRecord {
+            acknowledged: match finish {
+                Some(_) => spec.size,
+                None => acknowledged.min(spec.size),
+            },
+            posted: true,
+            start: posted.map_or(spec.start, |posted| posted.start),
+            finish,
+            // A message that never had a path has no ideal time of its own.
+            ideal: posted
+                .and_then(|posted| posted.ideal)
+                .unwrap_or(never.standalone),
+            retransmitted: u32::try_from(requester.retransmitted()).unwrap_or(u32::MAX),
+            outcome,
+            ..never
+        }
+    }
+
+    /// Records of messages that have not ended, in order of start.
+    pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
+        let posted = self.hosts.connections.posted.keys().filter_map(|&message| {
+            let pair = self.hosts.connections.pair(message, Side::Requester)?;
+            let record = self.record((message, pair), None, Outcome::Unfinished);
+            Some((message, record))
+        });
+        let mut open: BTreeMap<u32, MessageRecord> = posted.collect();
+        let ended: BTreeSet<u32> = self
+            .records
+            .entries
+            .iter()
+            .map(|record| record.id)
+            .collect();
+        for (id, spec) in (0u32..).zip(&self.net.specs[..self.net.messages]) {
+            if !ended.contains(&id) && !open.contains_key(&id) {
+                open.insert(id, self.never_posted(id, spec));
+            }
+        }
+        open.into_values().collect()
+    }
+
+    fn never_posted(&self, id: u32, spec: &MessageSpec) -> MessageRecord {
+        let pair = self
+            .hosts
+            .baseline
+            .pair(&self.net.graph, spec.source, spec.destination);
+        let standalone = baseline::standalone(pair, spec.size, self.net.rules.mtu);
+        MessageRecord {
+            id,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            source_port: self.net.flows[id as usize].tuple.source_port,
+            destination_port: spec.destination_port,
+            class: spec.class,
+            size: spec.size,
+            acknowledged: Bytes::ZERO,
+            posted: false,
+            start: spec.start,
+            finish: None,
+            ideal: standalone,
+            standalone,
+            retransmitted: 0,
+            verb: spec.verb,
+            outcome: Outcome::Unfinished,
+            tenant: spec.tenant,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Hosts that misuse pauses.
+
+use crate::waking::control;
+use crate::world::World;
+
+impl World {
+    /// Schedules the next frame of a host that misuses pauses.
+    pub(crate) fn start_storms(&mut self) {
+        if let Some(at) = self.storms.next() {
+            self.net.schedule_control(at, control::STORM);
+        }
+    }
+
+    pub(crate) fn on_storm(&mut self) {
+        let (hosts, ports) = (&self.hosts, &self.net.ports);
+        let rate = |node| ports[hosts.nics[hosts.host(node) as usize].port as usize].rate;
+        let frames = self.storms.due(self.net.now(), rate);
+        for (node, class, pause) in frames {
+            let host = self.hosts.host(node);
+            self.hosts.nics[host as usize].push_frame(&mut self.net, class, pause);
+            self.send_from_host(host);
+        }
+        self.start_storms();
+    }
+}
