@@ -4,8 +4,8 @@ use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::flow::FiveTuple;
-use crate::routing::{Graph, PathSums, Search};
+use crate::five_tuple::FiveTuple;
+use crate::routing::{Graph, Link, PathSums, Search};
 use crate::rules::Rules;
 
 const PS_PER_NS: u64 = 1000;
@@ -297,13 +297,6 @@ fn pass(links: &[Link], wire: u16, rules: &Rules, (mut at, free): (u64, &mut [u6
         at = start + link.pass(wire, rules);
     }
     at
-}
-
-/// Rate and delay of a hop.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub(crate) rate: Rate,
-    pub(crate) delay: u64,
 }
 
 impl Link {

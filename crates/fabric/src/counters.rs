@@ -1,7 +1,7 @@
 //! Totals over the whole fabric, kept as the run goes; those of hosts are their NICs'.
 
 use crate::Flux;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Tally};
 
 /// Why a packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,31 @@ impl Counters {
         self.failed += other.failed;
         if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {
             all.absorb(part);
+        }
+    }
+
+    /// What happened so far to the packets of a tenant, if tenants are counted.
+    #[inline]
+    fn tally(&mut self, tenant: u16) -> Option<&mut Tally> {
+        let ledger = self.ledger.as_deref_mut()?;
+        ledger.tallies.get_mut(usize::from(tenant))
+    }
+
+    /// A switch has marked a packet.
+    #[inline]
+    pub(crate) fn on_mark(&mut self, tenant: u16) {
+        self.marks += 1;
+        if let Some(tally) = self.tally(tenant) {
+            tally.marks += 1;
+        }
+    }
+
+    /// A packet is lost.
+    pub(crate) fn on_drop(&mut self, tenant: u16, wire: u16, reason: Drop) {
+        self.drops[reason as usize] += 1;
+        self.dropped.add(wire);
+        if let Some(tally) = self.tally(tenant) {
+            tally.drops += 1;
         }
     }
 }

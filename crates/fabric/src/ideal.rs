@@ -3,10 +3,10 @@
 use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration};
 
-use crate::baseline::{self, Link};
-use crate::flow::FiveTuple;
+use crate::baseline;
+use crate::five_tuple::FiveTuple;
 use crate::forwarding::{Label, Plan};
-use crate::routing::{Graph, Routes};
+use crate::routing::{Graph, Link, Routes};
 use crate::rules::Rules;
 use crate::spread;
 

@@ -3,7 +3,6 @@
 use fairlane_units::{Duration, PortId};
 
 use crate::ContendedPort;
-use crate::counters::{Counters, Drop};
 use crate::packet::{Kind, Packet};
 use crate::port::Port;
 use crate::sampler::fold_pairs;
@@ -157,31 +156,4 @@ fn is_contended(port: &Port, bytes: u64, span: Duration, largest: u64) -> bool {
     }
     let queued = port.on_switch && port.waiting_max > u64::from(port.marking.kmin);
     queued || bits(bytes) * 10 >= room * 9
-}
-
-impl Counters {
-    /// What happened so far to the packets of a tenant, if tenants are counted.
-    #[inline]
-    fn tally(&mut self, tenant: u16) -> Option<&mut Tally> {
-        let ledger = self.ledger.as_deref_mut()?;
-        ledger.tallies.get_mut(usize::from(tenant))
-    }
-
-    /// A switch has marked a packet.
-    #[inline]
-    pub(crate) fn on_mark(&mut self, tenant: u16) {
-        self.marks += 1;
-        if let Some(tally) = self.tally(tenant) {
-            tally.marks += 1;
-        }
-    }
-
-    /// A packet is lost.
-    pub(crate) fn on_drop(&mut self, tenant: u16, wire: u16, reason: Drop) {
-        self.drops[reason as usize] += 1;
-        self.dropped.add(wire);
-        if let Some(tally) = self.tally(tenant) {
-            tally.drops += 1;
-        }
-    }
 }

@@ -13,7 +13,6 @@
 //! (`schedule`, `faults`, `sampler`, `watch`, `trace`, `capture`).
 #![forbid(unsafe_code)]
 
-mod account;
 mod baseline;
 mod buffer;
 mod capture;
@@ -21,8 +20,10 @@ mod connections;
 mod counters;
 mod endpoint;
 mod faults;
+mod five_tuple;
 mod flow;
 pub mod forwarding;
+mod goal;
 mod header;
 mod hosts;
 mod ideal;
@@ -40,6 +41,7 @@ mod paths;
 mod place;
 mod port;
 mod precedence;
+mod records;
 mod results;
 mod round_trip;
 mod routing;
@@ -47,12 +49,10 @@ mod rules;
 mod run;
 mod sampler;
 mod schedule;
-mod signals;
 mod simulation;
 mod spec;
 mod spread;
 mod storm;
-mod tenants;
 pub mod topology;
 mod trace;
 mod waking;
@@ -62,14 +62,14 @@ pub mod workload;
 mod world;
 
 pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
+pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, paths};
 pub use results::{
-    ApplicationRecord, CardRecord, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo,
-    PortSeries, Results, Signal, Signals, Stall, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, CardRecord, ContendedPort, Ending, Flux, MessageRecord, Outcome,
+    PauseRecord, PortInfo, PortSeries, Results, Signal, Signals, SignalsByTenant, Stall,
+    TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
-pub use run::{Control, Progress};
 pub use simulation::{Simulation, messages};
 pub use spec::MessageSpec;
-pub use tenants::{ContendedPort, SignalsByTenant, TenantRecord, TenantSignals};

@@ -166,10 +166,11 @@ impl Nic {
     /// Puts a packet on the link.
     #[inline]
     fn inject(&self, net: &mut Network, departure: &Departure) -> Sent {
-        let asks =
-            matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
+        let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
         let record = match asks {
-            true => net.packets.alloc_record(&net.rules, net.engine.now()),
+            true => net
+                .packets
+                .alloc_record(net.rules.collected(), net.engine.now()),
             false => departure.echo,
         };
         let (at, packet) = net.packets.alloc();

@@ -6,8 +6,6 @@ use fairlane_units::Time;
 use fairlane_wire::Opcode;
 use prefetch_index::prefetch_index;
 
-use crate::rules::Rules;
-
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
 /// The port is chosen once the packet is there.
@@ -241,11 +239,10 @@ impl PacketPool {
         self.packets.get(at as usize)
     }
 
-    /// A record with the parts that `rules` ask for, if they ask for any.
+    /// A record with the parts that are asked for, if any.
     #[inline]
-    pub(crate) fn alloc_record(&mut self, rules: &Rules, now: Time) -> u32 {
-        let telemetry = rules.telemetry_format.is_some();
-        if !telemetry && !rules.stamps {
+    pub(crate) fn alloc_record(&mut self, (telemetry, stamps): (bool, bool), now: Time) -> u32 {
+        if !telemetry && !stamps {
             return NONE;
         }
         let stamp = Stamp { sent: now, hops: 0 };
@@ -253,7 +250,7 @@ impl PacketPool {
             if telemetry {
                 self.telemetry[at as usize].clear();
             }
-            if rules.stamps {
+            if stamps {
                 self.stamps[at as usize] = stamp;
             }
             return at;
@@ -261,7 +258,7 @@ impl PacketPool {
         if telemetry {
             self.telemetry.push(Telemetry::EMPTY);
         }
-        if rules.stamps {
+        if stamps {
             self.stamps.push(stamp);
         }
         let records = self.telemetry.len().max(self.stamps.len());

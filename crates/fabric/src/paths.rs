@@ -3,7 +3,7 @@
 use fairlane_scenario::{Error, Loaded};
 use fairlane_units::NodeId;
 
-use crate::flow::FiveTuple;
+use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
 use crate::routing::{Graph, Routes};

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use fairlane_units::{NodeId, Rate};
 
-use crate::baseline::Link;
-use crate::flow::FiveTuple;
+use crate::five_tuple::FiveTuple;
 use crate::topology::{NodeKind, Topology};
 
 /// No distance, no next hop.
@@ -16,6 +15,13 @@ const FAR: u32 = u32::MAX;
 pub(crate) struct Edge {
     pub(crate) port: u32,
     pub(crate) to: u32,
+}
+
+/// Rate and delay of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) rate: Rate,
+    pub(crate) delay: u64,
 }
 
 /// A fabric as a graph, with which links are up.

@@ -4,10 +4,9 @@ use fairlane_congestion::{Needs, PacingRounding, Params, Scope, TelemetryFormat,
 use fairlane_engine::Ties;
 use fairlane_host::{Leaving, Settings, Sizes, Timers};
 use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
 
-use crate::baseline::RoundTrip;
 use crate::routing::Seeds;
 
 /// Constants of one run.
@@ -107,15 +106,19 @@ impl Rules {
     /// Decides by how many packets one may overtake another before the one behind counts as lost. Left to
     /// us, it is a round trip of packets where those of a flow take different paths: a packet that is late by
     /// less isn't lost, as RFC 8985, section 6.2, limits the reordering window of RACK to a smoothed
-    /// round trip. Ours is the longest without queues, `trip`, with a queue as long as it may be without marks.
-    pub(crate) fn tolerate(&mut self, scenario: &Scenario, in_order: bool, trip: RoundTrip) {
+    /// round trip. Ours is the longest without queues, of `bdp` at `rate`, with a queue as long as it may be without marks.
+    pub(crate) fn tolerate(
+        &mut self,
+        scenario: &Scenario,
+        in_order: bool,
+        (bdp, rate): (Bytes, Rate),
+    ) {
         let transport = &scenario.transport;
         if transport.recovery == Recovery::GoBackN {
             return;
         }
-        let unmarked =
-            scenario.marking().kmin_per_gbps.get() * (trip.rate.as_bps() / 1_000_000_000);
-        let packets = (trip.bdp.get() + unmarked).div_ceil(u64::from(self.mtu));
+        let unmarked = scenario.marking().kmin_per_gbps.get() * (rate.as_bps() / 1_000_000_000);
+        let packets = (bdp.get() + unmarked).div_ceil(u64::from(self.mtu));
         // The receiver must have room to see a gap from behind.
         let most = u64::from(transport.reorder_window.saturating_sub(1));
         let derived = if in_order {
@@ -124,6 +127,12 @@ impl Rules {
             packets.min(most) as u32
         };
         self.transport.reorder_tolerance = transport.reorder_tolerance.unwrap_or(derived);
+    }
+
+    /// Whether packets collect telemetry, and whether they carry a time stamp.
+    #[inline]
+    pub(crate) const fn collected(&self) -> (bool, bool) {
+        (self.telemetry_format.is_some(), self.stamps)
     }
 
     /// Wire size of a packet with payload, or of a request without.
@@ -186,7 +195,7 @@ impl Rules {
     }
 
     /// The time of `bytes` at `rate`.
-    pub(crate) fn serialization(&self, bytes: u32, rate: fairlane_units::Rate) -> Duration {
+    pub(crate) fn serialization(&self, bytes: u32, rate: Rate) -> Duration {
         self.rounding
             .serialization(Bytes::new(u64::from(bytes)), rate)
     }

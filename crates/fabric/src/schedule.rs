@@ -8,7 +8,8 @@ use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, Time};
 
 use crate::MessageSpec;
-use crate::flow::{FiveTuple, Flow};
+use crate::five_tuple::FiveTuple;
+use crate::flow::Flow;
 use crate::precedence::Precedence;
 use crate::rules::Rules;
 
@@ -51,6 +52,11 @@ impl Schedule {
         self.due
             .get(self.next)
             .map(|&number| specs[number as usize].start)
+    }
+
+    /// The messages that wait for one.
+    pub(crate) fn waiting_for(&self, specs: &[MessageSpec], message: u32) -> Vec<u32> {
+        self.precedence.successors(specs, message).collect()
     }
 
     /// Whether a message will be posted later whatever else happens.

@@ -138,7 +138,8 @@ fn build_world(
     let plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
-    rules.tolerate(scenario, plan.fixed, baseline.largest);
+    let longest = (baseline.largest.bdp, baseline.largest.rate);
+    rules.tolerate(scenario, plan.fixed, longest);
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
     let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);

@@ -18,9 +18,9 @@ use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::baseline::{Link, data_opcode, response_opcode};
-use crate::flow::FiveTuple;
-use crate::routing::{Graph, Routes};
+use crate::baseline::{data_opcode, response_opcode};
+use crate::five_tuple::FiveTuple;
+use crate::routing::{Graph, Link, Routes};
 use crate::rules::Rules;
 
 /// Kinds of paths between two switches that are kept apart; more are replaced by one that is as fast as

@@ -1,5 +1,6 @@
 //! A simulated fabric, or a part of it: links and switches, hosts, what runs on them, and the run as a whole.
 
+mod account;
 mod applications;
 mod faults;
 mod ideal;
@@ -8,6 +9,7 @@ mod notices;
 mod part;
 mod sampler;
 mod schedule;
+mod signals;
 mod storm;
 mod watch;
 mod witness;
@@ -76,7 +78,7 @@ impl World {
     /// This is the only loop over events, so that what is most frequent becomes part of it.
     pub(crate) fn handle(&mut self, most: u64, bound: Event, alone: bool) -> u64 {
         let mut handled = 0;
-        while handled < most && !(alone && self.has_ended()) {
+        while handled < most && !(alone && (self.is_done() || self.ending.is_some())) {
             if self.net.engine.near().is_empty() && !self.turn() {
                 break;
             }
@@ -100,12 +102,6 @@ impl World {
             }
         }
         handled
-    }
-
-    /// Whether nothing is left to be handled, or the run was told to end.
-    #[inline]
-    fn has_ended(&self) -> bool {
-        self.is_done() || self.ending.is_some()
     }
 
     /// Whether every message has ended.

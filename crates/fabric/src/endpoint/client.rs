@@ -76,13 +76,12 @@ impl Endpoints {
         thread.completions.pop_front();
         thread.polled = at + Duration::from_ps(1);
         let work = self.costs.poll + self.costs.cqe;
-        let until = self.locked(engine, channel, work);
+        let until = self.locked(now, channel, work);
         self.begin_task(engine, application, Task::Reap(channel), until);
     }
 
     /// When a thread that works on a channel's queue pair for `work` from now on is done.
-    fn locked(&mut self, engine: &mut Engine, channel: u32, work: Duration) -> Time {
-        let now = engine.now();
+    fn locked(&mut self, now: Time, channel: u32, work: Duration) -> Time {
         let channel = &self.channels[channel as usize];
         let pair = &mut self.pairs[channel.pair as usize];
         if !pair.shared {
@@ -95,7 +94,7 @@ impl Endpoints {
 
     /// Makes the operations of a channel's next batch; returns when their work requests are written,
     /// or `None` if the channel is at its end.
-    fn begin_batch(&mut self, engine: &mut Engine, channel: u32) -> Option<Time> {
+    fn begin_batch(&mut self, engine: &Engine, channel: u32) -> Option<Time> {
         let now = engine.now();
         let at = channel as usize;
         let application = self.channels[at].application;
@@ -130,7 +129,7 @@ impl Endpoints {
         self.begun += count as usize;
         let work = self.costs.post.saturating_mul(u64::from(count));
         Some(if self.policy == Policy::Share {
-            self.locked(engine, channel, work)
+            self.locked(now, channel, work)
         } else {
             now + work
         })

@@ -16,7 +16,7 @@ use fairlane_units::{Bytes, NodeId, Time};
 use crate::port::Port;
 use crate::routing::{Graph, Seeds};
 
-pub use crate::flow::FiveTuple;
+pub use crate::five_tuple::FiveTuple;
 
 /// The tutorial compiles and runs.
 #[cfg(doctest)]

@@ -183,11 +183,7 @@ impl Network {
 /// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
 /// anything if it leaves for a host.
 #[inline]
-fn foresee(
-    (flows, plan, routes): (&[Flow], &Plan, &Routes),
-    port: &Port,
-    packet: &Packet,
-) -> u32 {
+fn foresee((flows, plan, routes): (&[Flow], &Plan, &Routes), port: &Port, packet: &Packet) -> u32 {
     let Some(flow) = flows.get(packet.flow as usize) else {
         return NONE;
     };

@@ -6,7 +6,7 @@ use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
 use crate::counters::Drop;
-use crate::flow::FiveTuple;
+use crate::five_tuple::FiveTuple;
 use crate::forwarding::{EgressPorts, Label};
 use crate::packet::{Kind, NONE, Packet, UNDECIDED};
 

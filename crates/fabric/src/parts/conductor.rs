@@ -8,8 +8,8 @@ use fairlane_units::{PortId, Time};
 
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
+use crate::goal::Goal;
 use crate::network::Network;
-use crate::run::Goal;
 use crate::waking::control;
 use crate::watch::pause_cycle;
 use crate::world::World;
@@ -274,16 +274,12 @@ fn deliver(worlds: &mut Worlds<'_>, from: usize) {
             worlds[from].net.place.give_back(to, spare);
         }
     }
-    if worlds[from].endpoints.is_none() {
-        return;
-    }
-    let ending: Vec<usize> = worlds
-        .iter()
-        .map(|world| world.applications_ending())
-        .collect();
-    let all: usize = ending.iter().sum();
-    for (world, own) in worlds.iter_mut().zip(ending) {
-        world.hear_of_others(all > own);
+    let endpoints = || worlds.iter().filter_map(|world| world.endpoints.as_deref());
+    let ending: usize = endpoints().map(|all| all.ending).sum();
+    for world in worlds.iter_mut() {
+        if let Some(endpoints) = world.endpoints.as_deref_mut() {
+            endpoints.others_go_on = ending > endpoints.ending;
+        }
     }
 }
 

@@ -50,7 +50,8 @@ impl World {
         };
         self.owed += std::mem::take(&mut endpoints.begun);
         self.owed -= std::mem::take(&mut endpoints.ended);
-        for output in std::mem::take(&mut endpoints.outputs) {
+        let mut outputs = std::mem::take(&mut endpoints.outputs);
+        for output in outputs.drain(..) {
             match output {
                 Output::Post {
                     flow,
@@ -72,20 +73,22 @@ impl World {
                     nic.push_frame(&mut self.net, class, pause);
                     self.send_from_host(host);
                 }
-                Output::Ended(operation) => self.finish_operation(operation),
+                Output::Ended(operation) => {
+                    let Some(endpoints) = self.endpoints.as_deref_mut() else {
+                        continue;
+                    };
+                    let baseline = &self.hosts.baseline;
+                    let record = endpoints.operation_record(&self.net, baseline, (operation, true));
+                    endpoints.free_operations.push(operation);
+                    self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
+                    self.records.push(self.net.engine.current(), record);
+                }
             }
         }
-    }
-
-    /// Records the end of an operation.
-    fn finish_operation(&mut self, operation: u32) {
-        let Some(endpoints) = self.endpoints.as_deref_mut() else {
-            return;
-        };
-        let record = endpoints.operation_record(&self.net, &self.hosts.baseline, (operation, true));
-        endpoints.free_operations.push(operation);
-        self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
-        self.records.push(self.net.engine.current(), record);
+        // Its memory is used again.
+        if let Some(endpoints) = self.endpoints.as_deref_mut() {
+            endpoints.outputs = outputs;
+        }
     }
 
     /// Operations that haven't ended, in order of start.

@@ -15,19 +15,20 @@ impl World {
         let Some(change) = self.faults.pop() else {
             return;
         };
-        let live: Vec<u32> = self.flows_under_way();
+        // Messages that have been posted and haven't ended, and queue pairs that stay open.
+        let messages = self.hosts.connections.posted.keys().copied();
+        let pairs = self.net.messages as u32..self.net.specs.len() as u32;
+        let live: Vec<u32> = messages.chain(pairs).collect();
         let before: Vec<_> = live
             .iter()
             .map(|&flow| self.net.known_paths(flow))
             .collect();
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
-        for port in ends
-            .map(|port| &self.net.ports[port as usize])
-            .map(|port| (!port.on_switch).then_some(port.owner))
-        {
-            if let Some(host) = port {
-                self.hosts.nics[host as usize].on_link(&mut self.net, change.up);
+        for port in ends {
+            let port = &self.net.ports[port as usize];
+            if !port.on_switch {
+                self.hosts.nics[port.owner as usize].on_link(&mut self.net, change.up);
             }
         }
         self.net.reroute();
@@ -38,12 +39,5 @@ impl World {
             self.send_from(port);
         }
         self.start_faults();
-    }
-
-    /// Messages that have been posted and haven't ended, and queue pairs that stay open.
-    fn flows_under_way(&self) -> Vec<u32> {
-        let messages = self.hosts.connections.posted.keys().copied();
-        let pairs = self.net.messages as u32..self.net.specs.len() as u32;
-        messages.chain(pairs).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use fairlane_engine::Event;
 
-use crate::account::Account;
+use super::account::Account;
 use crate::connections::Side;
 use crate::world::World;
 

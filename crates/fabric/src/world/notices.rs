@@ -59,7 +59,7 @@ impl World {
             true => spec.source,
             false => spec.destination,
         };
-        for successor in self.waiting_for(message) {
+        for successor in self.schedule.waiting_for(&self.net.specs, message) {
             let source = self.net.specs[successor as usize].source;
             if source == here {
                 self.on_predecessor(successor);
@@ -80,7 +80,7 @@ impl World {
             self.on_message_received(message);
             return;
         }
-        for successor in self.waiting_for(message) {
+        for successor in self.schedule.waiting_for(&self.net.specs, message) {
             if self.net.specs[successor as usize].source == spec.source {
                 self.on_predecessor(successor);
             }

@@ -3,46 +3,38 @@
 use fairlane_units::Time;
 
 use crate::PortSeries;
+use crate::network::Network;
 use crate::waking::control;
 use crate::world::World;
 
 impl World {
-    pub(crate) fn start_sampler(&mut self) {
-        self.net
-            .schedule_control(self.sampler.next, control::SAMPLE);
-    }
-
     pub(crate) fn on_sample(&mut self) {
         let now = self.net.now();
         self.add_row(self.sampler.next - self.sampler.series.interval);
         self.sampler.next = now + self.sampler.series.interval;
-        self.start_sampler();
+        self.net
+            .schedule_control(self.sampler.next, control::SAMPLE);
     }
 
     /// Adds a row for the interval that began at `begin` and ends now.
     fn add_row(&mut self, begin: Time) {
         let now = self.net.now();
-        self.end_interval(begin);
-        if self.sampler.add_row(&mut self.net.ports, now) {
-            if let Some(ledger) = &mut self.net.counters.ledger {
-                ledger.halve();
-            }
+        let Network {
+            ports,
+            counters,
+            rules,
+            ..
+        } = &mut self.net;
+        let mut ledger = counters.ledger.as_deref_mut();
+        if let Some(ledger) = &mut ledger {
+            let (gap, largest) = (rules.gap.into(), rules.largest().into());
+            ledger.end_interval(ports, now - begin, gap, largest);
+            let tenants = 0..self.tenants.len();
+            ledger.end_placing(tenants.map(|tenant| self.hosts.heard_by(tenant).placed));
         }
-    }
-
-    /// Ends an interval that began at `begin`.
-    fn end_interval(&mut self, begin: Time) {
-        let span = self.net.engine.now() - begin;
-        let (gap, largest) = (self.net.rules.gap, self.net.rules.largest());
-        if self.net.counters.ledger.is_none() {
-            return;
-        }
-        let placed: Vec<u64> = (0..self.tenants.len())
-            .map(|tenant| self.hosts.heard_by(tenant).placed)
-            .collect();
-        if let Some(ledger) = &mut self.net.counters.ledger {
-            ledger.end_interval(&self.net.ports, span, gap.into(), largest.into());
-            ledger.end_placing(placed.into_iter());
+        let halved = self.sampler.add_row(ports, now);
+        if let Some(ledger) = ledger.filter(|_| halved) {
+            ledger.halve();
         }
     }
 

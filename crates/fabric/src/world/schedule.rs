@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_host::PairId;
-use fairlane_units::{Bytes, Time};
 
-use crate::baseline;
 use crate::connections::{Posted, Side};
 use crate::schedule::work_request;
 use crate::waking::control;
@@ -39,12 +37,6 @@ impl World {
         for at in self.schedule.posting..self.schedule.next {
             self.post(self.schedule.due[at]);
         }
-    }
-
-    /// The messages that wait for one.
-    pub(crate) fn waiting_for(&self, message: u32) -> Vec<u32> {
-        let precedence = &self.schedule.precedence;
-        precedence.successors(&self.net.specs, message).collect()
     }
 
     /// The host of a message has heard of one that it waits for. If it was the last, the message is posted, or
@@ -99,48 +91,18 @@ impl World {
             false => Outcome::RetryExceeded,
         };
         self.net.counters.failed += u32::from(!succeeded);
-        let finish = succeeded.then_some(self.net.now());
-        let record = self.record((message, pair), finish, outcome);
+        let ended = (succeeded.then_some(self.net.now()), outcome);
+        let record = self.hosts.record(&self.net, (message, pair), ended);
         self.records.push(self.net.engine.current(), record);
         self.hosts.connections.posted.remove(&message);
-    }
-
-    /// What is known of a message under way.
-    fn record(
-        &self,
-        (message, pair): (u32, PairId),
-        finish: Option<Time>,
-        outcome: Outcome,
-    ) -> MessageRecord {
-        let spec = &self.net.specs[message as usize];
-        let host = &self.hosts.nics[self.hosts.host(spec.source) as usize].host;
-        let requester = host.requester(pair);
-        let acknowledged = requester.next_position() - requester.bytes_in_flight();
-        let posted = self.hosts.connections.posted.get(&message);
-        let never = self.never_posted(message, spec);
-        MessageRecord {
-            acknowledged: match finish {
-                Some(_) => spec.size,
-                None => acknowledged.min(spec.size),
-            },
-            posted: true,
-            start: posted.map_or(spec.start, |posted| posted.start),
-            finish,
-            // A message that never had a path has no ideal time of its own.
-            ideal: posted
-                .and_then(|posted| posted.ideal)
-                .unwrap_or(never.standalone),
-            retransmitted: u32::try_from(requester.retransmitted()).unwrap_or(u32::MAX),
-            outcome,
-            ..never
-        }
     }
 
     /// Records of messages that have not ended, in order of start.
     pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
         let posted = self.hosts.connections.posted.keys().filter_map(|&message| {
             let pair = self.hosts.connections.pair(message, Side::Requester)?;
-            let record = self.record((message, pair), None, Outcome::Unfinished);
+            let ended = (None, Outcome::Unfinished);
+            let record = self.hosts.record(&self.net, (message, pair), ended);
             Some((message, record))
         });
         let mut open: BTreeMap<u32, MessageRecord> = posted.collect();
@@ -150,39 +112,11 @@ impl World {
             .iter()
             .map(|record| record.id)
             .collect();
-        for (id, spec) in (0u32..).zip(&self.net.specs[..self.net.messages]) {
+        for id in 0..self.net.messages as u32 {
             if !ended.contains(&id) && !open.contains_key(&id) {
-                open.insert(id, self.never_posted(id, spec));
+                open.insert(id, self.hosts.never_posted(&self.net, id));
             }
         }
         open.into_values().collect()
-    }
-
-    fn never_posted(&self, id: u32, spec: &MessageSpec) -> MessageRecord {
-        let pair = self
-            .hosts
-            .baseline
-            .pair(&self.net.graph, spec.source, spec.destination);
-        let standalone = baseline::standalone(pair, spec.size, self.net.rules.mtu);
-        MessageRecord {
-            id,
-            workload: spec.workload,
-            source: spec.source,
-            destination: spec.destination,
-            source_port: self.net.flows[id as usize].tuple.source_port,
-            destination_port: spec.destination_port,
-            class: spec.class,
-            size: spec.size,
-            acknowledged: Bytes::ZERO,
-            posted: false,
-            start: spec.start,
-            finish: None,
-            ideal: standalone,
-            standalone,
-            retransmitted: 0,
-            verb: spec.verb,
-            outcome: Outcome::Unfinished,
-            tenant: spec.tenant,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use fairlane_scenario::{Policy, Tenant};
 
-use crate::account::Account;
+use super::account::Account;
 use crate::counters::Drop;
 use crate::ledger::Tally;
 use crate::port::Port;

@@ -7,7 +7,7 @@ use crate::ledger::Ledger;
 use crate::port::{CLASSES, Port};
 use crate::watch::pause_cycle;
 use crate::world::World;
-use crate::{ContendedPort, Ending, Flux, MessageRecord, Results, TenantRecord, Totals};
+use crate::{ContendedPort, Ending, Flux, Results, TenantRecord, Totals};
 
 /// Looks at a fabric, or a part of one.
 pub(crate) struct Account<'a> {
@@ -30,7 +30,11 @@ impl World {
         let (tenants, contended) = (account.tenants(), account.contended_ports());
         let mut messages = self.records.entries.clone();
         messages.extend(self.unfinished());
-        self.add_repeats(&mut messages);
+        // What responders sent more than once counts with the messages that asked for it.
+        for record in &mut messages {
+            let repeats = self.hosts.connections.repeats.get(&record.id);
+            record.retransmitted += repeats.copied().unwrap_or(0);
+        }
         messages.extend(self.unfinished_operations());
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
         Results {
@@ -48,17 +52,6 @@ impl World {
             trace: self.net.tracer.records.entries,
             pauses: self.net.pauses.entries,
             capture: self.net.capture.records.entries,
-        }
-    }
-
-    /// Counts what responders sent more than once with the messages that asked for it.
-    fn add_repeats(&self, messages: &mut [MessageRecord]) {
-        if self.hosts.connections.repeats.is_empty() {
-            return;
-        }
-        for record in messages {
-            let repeats = self.hosts.connections.repeats.get(&record.id).copied();
-            record.retransmitted += repeats.unwrap_or(0);
         }
     }
 

@@ -1,0 +1,70 @@
+//! What results say of messages.
+
+use fairlane_host::PairId;
+use fairlane_units::{Bytes, Time};
+
+use crate::baseline;
+use crate::hosts::Hosts;
+use crate::network::Network;
+use crate::{MessageRecord, Outcome};
+
+impl Hosts {
+    /// What is known of a message under way, or of one that has just ended, with when and how.
+    pub(crate) fn record(
+        &self,
+        net: &Network,
+        (message, pair): (u32, PairId),
+        (finish, outcome): (Option<Time>, Outcome),
+    ) -> MessageRecord {
+        let spec = &net.specs[message as usize];
+        let host = &self.nics[self.host(spec.source) as usize].host;
+        let requester = host.requester(pair);
+        let acknowledged = requester.next_position() - requester.bytes_in_flight();
+        let posted = self.connections.posted.get(&message);
+        let never = self.never_posted(net, message);
+        MessageRecord {
+            acknowledged: match finish {
+                Some(_) => spec.size,
+                None => acknowledged.min(spec.size),
+            },
+            posted: true,
+            start: posted.map_or(spec.start, |posted| posted.start),
+            finish,
+            // A message that never had a path has no ideal time of its own.
+            ideal: posted
+                .and_then(|posted| posted.ideal)
+                .unwrap_or(never.standalone),
+            retransmitted: u32::try_from(requester.retransmitted()).unwrap_or(u32::MAX),
+            outcome,
+            ..never
+        }
+    }
+
+    /// What is known of a message before it is posted.
+    pub(crate) fn never_posted(&self, net: &Network, id: u32) -> MessageRecord {
+        let spec = &net.specs[id as usize];
+        let ends = (spec.source, spec.destination);
+        let pair = self.baseline.pair(&net.graph, ends.0, ends.1);
+        let standalone = baseline::standalone(pair, spec.size, net.rules.mtu);
+        MessageRecord {
+            id,
+            workload: spec.workload,
+            source: spec.source,
+            destination: spec.destination,
+            source_port: net.flows[id as usize].tuple.source_port,
+            destination_port: spec.destination_port,
+            class: spec.class,
+            size: spec.size,
+            acknowledged: Bytes::ZERO,
+            posted: false,
+            start: spec.start,
+            finish: None,
+            ideal: standalone,
+            standalone,
+            retransmitted: 0,
+            verb: spec.verb,
+            outcome: Outcome::Unfinished,
+            tenant: spec.tenant,
+        }
+    }
+}
