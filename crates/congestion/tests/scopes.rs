@@ -46,6 +46,7 @@ fn card(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
+        told_apart: false,
     };
     Enforcer::new(Arc::new(setting), ENVIRONMENT, tenants)
 }
@@ -354,6 +355,7 @@ fn messages_of_one_packet_count_as_in_flight() {
         window: WindowMode::Fixed,
         rounding: PacingRounding::Picosecond,
         paced: false,
+        told_apart: false,
     };
     let environment = Environment {
         bdp: Bytes::new(30_000),
@@ -607,6 +609,7 @@ fn learnt_on_credit(queue: u64) -> Rate {
         window: WindowMode::Scaled,
         rounding: PacingRounding::Picosecond,
         paced: true,
+        told_apart: false,
     };
     let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
     let offer = |at: u64| Offer {

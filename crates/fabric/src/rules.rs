@@ -145,6 +145,7 @@ impl Rules {
             params: self.params.clone(),
             scope: scenario.congestion.scope,
             tenant: scenario.congestion.tenant.clone(),
+            told_apart: scenario.switch.tenant_feedback,
             window: self.window,
             rounding: self.rounding,
             paced: self.paced,
