@@ -27,7 +27,7 @@ impl World {
         let (class, wire) = (packet.class, packet.wire);
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
-        if idle && ingress != egress && !self.is_busy(egress) && !self.tracer.is_on() {
+        if idle && ingress != egress && !self.is_busy(egress) {
             // Nothing waits: the packet needn't either.
             self.pass_through(egress, at);
             return;
@@ -82,6 +82,9 @@ impl World {
         }
         if telemetry != NONE {
             self.stamp(egress, at);
+        }
+        if self.tracer.is_on() {
+            self.trace_passing(egress, at);
         }
         self.transmit(egress, at);
     }

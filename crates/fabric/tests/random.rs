@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::random::scenario;
 use common::{loaded, run_for};
 use fairlane_congestion::{Algorithm, Scope};
@@ -46,6 +48,23 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
         events += first.totals.events;
     }
     assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_run_the_same_whether_packets_are_traced() {
+    for seed in 0..SCENARIOS {
+        let text = scenario(seed);
+        let plain = judged(&loaded(&text, &["output.trace_nodes=[]"]), seed);
+        let nodes: BTreeSet<u32> = plain.ports.iter().map(|port| port.node.get()).collect();
+        let nodes: Vec<u32> = nodes.into_iter().collect();
+        let everywhere = format!("output.trace_nodes={nodes:?}");
+        let mut traced = judged(&loaded(&text, &[&everywhere]), seed);
+        traced.trace.clear();
+        assert!(
+            format!("{plain:?}") == format!("{traced:?}"),
+            "seed {seed}: tracing changes the run"
+        );
+    }
 }
 
 #[test]
