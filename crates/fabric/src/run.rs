@@ -115,6 +115,7 @@ impl Simulation {
         let world = &mut self.world;
         world.start(&goal);
         if let Some(first) = goal.first {
+            world.watch.since = first;
             world.start_watch(first);
         }
         if let Some(stop) = goal.stop {

@@ -12,6 +12,8 @@ pub(crate) struct Watch {
     pub(crate) interval: Duration,
     /// Bytes placed at receivers when it last looked.
     placed: u64,
+    /// When it last saw that something had moved, or could move by itself.
+    pub(crate) since: Time,
 }
 
 impl Watch {
@@ -20,7 +22,29 @@ impl Watch {
         Self {
             interval: Duration::from_ms(10).max(base_rtt.saturating_mul(20)),
             placed: 0,
+            since: Time::ZERO,
         }
+    }
+
+    /// Looks at the parts of one fabric. If nothing has moved and nothing will, returns the circle of pauses
+    /// that is to blame, an empty one if it is something else.
+    pub(crate) fn look(&mut self, parts: &[&World]) -> Option<Vec<PortId>> {
+        let now = parts[0].now();
+        let placed = parts.iter().map(|world| world.heard().placed).sum();
+        if std::mem::replace(&mut self.placed, placed) != placed {
+            self.since = now;
+            return None;
+        }
+        let cycle = pause_cycle(parts);
+        if !cycle.is_empty() {
+            return Some(cycle);
+        }
+        if parts.iter().any(|world| world.will_act()) {
+            self.since = now;
+            return None;
+        }
+        let frees = |world: &&World| world.storms.may_free(self.since, now, self.interval);
+        (!parts.iter().any(frees)).then(Vec::new)
     }
 }
 
@@ -31,26 +55,24 @@ impl World {
     }
 
     pub(crate) fn on_watch(&mut self) {
-        let placed = self.heard().placed;
-        let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
-        if !progressed && !self.is_done() {
-            let cycle = pause_cycle(&[self]);
-            if !cycle.is_empty() || !self.may_recover() {
-                self.ending = Some(Ending::Stalled(self.stall(cycle)));
-                return;
-            }
+        if self.is_done() {
+            return;
         }
-        if !self.is_done() {
-            self.start_watch(self.now());
+        let mut watch = self.watch;
+        let stuck = watch.look(&[self]);
+        self.watch = watch;
+        match stuck {
+            Some(cycle) => self.ending = Some(Ending::Stalled(self.stall(cycle))),
+            None => self.start_watch(self.now()),
         }
     }
 
-    /// Whether something other than an acknowledgement can still move an unfinished message.
-    pub(crate) fn may_recover(&self) -> bool {
+    /// Whether something other than an acknowledgement, or the end of a pause, can still move an unfinished
+    /// message.
+    fn will_act(&self) -> bool {
         self.schedule.is_pending()
             || self.notices.are_pending()
             || self.faults.is_pending()
-            || self.storms.were_on(self.now(), self.watch.interval)
             || self.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints_go_on()
     }

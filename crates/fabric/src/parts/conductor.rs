@@ -10,7 +10,7 @@ use super::crossing::Outbox;
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
 use crate::run::Goal;
-use crate::watch::pause_cycle;
+use crate::watch::{Watch, pause_cycle};
 use crate::world::{World, control};
 use crate::{Control, Ending};
 
@@ -69,8 +69,7 @@ struct Conductor<'a> {
     faults: Vec<Event>,
     watch: Event,
     stop: Event,
-    /// Bytes placed when the watch looked last.
-    placed: u64,
+    watcher: Watch,
     /// Events in all, and if every part had had as many as the busiest one of each window.
     events: u64,
     busiest: u64,
@@ -99,6 +98,8 @@ impl<'a> Conductor<'a> {
         let watch = goal
             .first
             .map(|first| first.saturating_add(whole.watch.interval));
+        let mut watcher = whole.watch;
+        watcher.since = goal.first.unwrap_or(Time::ZERO);
         Self {
             shared,
             threading: Threading {
@@ -109,7 +110,7 @@ impl<'a> Conductor<'a> {
             faults,
             watch: event(watch, control::WATCH),
             stop: event(goal.stop, control::STOP),
-            placed: 0,
+            watcher,
             events: 0,
             busiest: 0,
             handled: vec![0; cut.parts],
@@ -220,16 +221,12 @@ impl<'a> Conductor<'a> {
             worlds[0].ending = Some(Ending::Stopped);
             return;
         }
-        let placed = worlds.iter().map(|world| world.heard().placed).sum();
-        let progressed = std::mem::replace(&mut self.placed, placed) != placed;
         let all: Vec<&World> = worlds.iter().map(|world| &**world).collect();
-        let stuck = !progressed
-            && (!pause_cycle(&all).is_empty() || !all.iter().any(|world| world.may_recover()));
-        if stuck {
+        if self.watcher.look(&all).is_some() {
             // What else there is won't change that; the merged world says why.
             worlds[0].stuck = true;
         }
-        let at = meeting.time.saturating_add(worlds[0].watch.interval);
+        let at = meeting.time.saturating_add(self.watcher.interval);
         self.watch = worlds[0].control_event(at, control::WATCH);
     }
 
