@@ -35,6 +35,12 @@ impl Faults {
     pub(crate) fn is_pending(&self) -> bool {
         !self.changes.is_empty()
     }
+
+    /// Whether a link is still to come back.
+    pub(crate) fn comes_back(&self, link: u32) -> bool {
+        let mut changes = self.changes.iter();
+        changes.any(|change| change.link == link && change.up)
+    }
 }
 
 impl World {
@@ -67,6 +73,9 @@ impl World {
         for (flow, before) in live.into_iter().zip(before) {
             self.note_ideal(flow, before);
         }
+        for port in ends.into_iter().filter(|_| change.up) {
+            self.pause_again(port);
+        }
         for port in ends {
             self.send_from(port);
         }
@@ -80,7 +89,8 @@ impl World {
         messages.chain(pairs).collect()
     }
 
-    /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
+    /// Loses what a port carries and what waits for it, and forgets pauses in both directions: their frames
+    /// may have been lost. What the port had sent to a switch stays in its buffer.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
         // What is on the link and what waits for it may belong to different parts of the fabric.
@@ -94,6 +104,8 @@ impl World {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
                     self.evict(class, at);
+                } else if self.packets.get(at).kind.is_pause_frame() {
+                    self.counters.pause_transmissions -= 1;
                 }
                 self.drop_packet(at, number, Drop::LinkDown);
             }
@@ -101,13 +113,40 @@ impl World {
             self.ports[number as usize].set_paused(now, class, false);
         }
         self.tracer.records.order = 0;
+        self.watchdog.forget_pauses(number);
         let port = &mut self.ports[number as usize];
         port.pausing = 0;
         if !port.on_switch {
             let host = port.owner;
             let mut frames = std::mem::take(&mut self.nics[host as usize].frames);
             while let Some(at) = frames.pop(&self.packets) {
+                self.counters.pause_transmissions -= 1;
                 self.discard(at);
+            }
+        }
+    }
+
+    /// The other end of a port that has come up pauses it again if what the port sent before still fills its
+    /// buffer. A pause that began only with its frame would find headroom in use, so the port obeys at once, as
+    /// if both ends had agreed on it when the link came up.
+    fn pause_again(&mut self, number: u32) {
+        let port = &self.ports[number as usize];
+        let (peer, owner) = (port.peer, port.peer_owner);
+        if !self.place.owns(self.node_of(peer)) {
+            return;
+        }
+        if !port.peer_on_switch {
+            self.stop_again(owner);
+            return;
+        }
+        for class in 1..CLASSES as u8 {
+            let port = &mut self.ports[number as usize];
+            let ingress = port.ingress[usize::from(class)];
+            let charged = ingress.bytes + ingress.headroom > 0;
+            if charged && self.buffers[owner as usize].should_pause(port, class) {
+                port.pausing |= 1 << class;
+                self.obey(number, class, true);
+                self.send_pause(peer, class, true);
             }
         }
     }

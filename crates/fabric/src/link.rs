@@ -133,8 +133,16 @@ impl World {
             pause,
         };
         self.pauses.push(self.engine.current(), record);
+        if self.obey(receiver, class, pause) && !pause {
+            self.send_from(receiver);
+        }
+    }
+
+    /// The peer of a port pauses a class, or ends that; `false` if the port ignores it.
+    pub(crate) fn obey(&mut self, receiver: u32, class: u8, pause: bool) -> bool {
+        let now = self.now();
         if self.watchdog.is_on() && self.watchdog_hears(receiver, class, pause) {
-            return;
+            return false;
         }
         let port = &mut self.ports[receiver as usize];
         port.set_paused(now, class, pause);
@@ -142,9 +150,7 @@ impl World {
         if !on_switch {
             self.on_host_pause(owner);
         }
-        if !pause {
-            self.send_from(receiver);
-        }
+        true
     }
 
     /// Loses a packet at `port`.

@@ -145,8 +145,12 @@ impl World {
         self.send_frame(host, class, pauses);
     }
 
-    /// Has the NIC of a host pause a class of what its switch sends, or end that.
+    /// Has the NIC of a host pause a class of what its switch sends, or end that; nobody hears of it while the
+    /// link is down.
     pub(crate) fn send_frame(&mut self, host: u32, class: u8, pause: bool) {
+        if !self.ports[self.nics[host as usize].port as usize].up {
+            return;
+        }
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.
         let mut packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);

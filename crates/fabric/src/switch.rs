@@ -314,7 +314,7 @@ impl World {
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
-    fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
+    pub(crate) fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
         if let Some(ns3) = &mut self.ns3 {
             // The identification field of the frame.
             ns3.random.skip();

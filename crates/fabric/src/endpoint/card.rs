@@ -149,6 +149,15 @@ impl World {
         }
     }
 
+    /// The link of a host has come back: its NIC pauses the switch again where it needs to.
+    pub(crate) fn stop_again(&mut self, host: u32) {
+        let cards = self.endpoints.as_deref().map(|all| &all.cards);
+        let stopped = cards.map_or(0, |cards| cards[host as usize].stopped);
+        for class in (1..8).filter(|class| stopped & 1 << class != 0) {
+            self.send_frame(host, class, true);
+        }
+    }
+
     /// Takes the first packet that waits at a NIC.
     fn release(&mut self, host: u32) -> Option<u32> {
         let endpoints = self.endpoints.as_deref_mut().expect("there is a card");

@@ -71,7 +71,7 @@ impl World {
     }
 
     /// For each node the first one that it must not be parted from: hosts stay with their switch, and
-    /// switches with those that are near.
+    /// switches with those that are near, or whose link comes back, where both ends agree on pauses at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
             let (here, there) = self.ends(port);
@@ -85,7 +85,8 @@ impl World {
         let limit = longest.map_or(0, |longest| longest.as_ps() / SHORT);
         let mut groups: Vec<u32> = (0..self.graph.edges.len() as u32).collect();
         for port in ports() {
-            if switch_link(port) && self.latency(port).as_ps() >= limit {
+            let agrees = self.rules.pfc && self.faults.comes_back(port / 2);
+            if switch_link(port) && self.latency(port).as_ps() >= limit && !agrees {
                 continue;
             }
             let (here, there) = self.ends(port);
