@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::Duration;
 
 use crate::MessageSpec;
-use crate::baseline::{self, Link};
+use crate::baseline::{self, Link, Work};
 use crate::flow::FiveTuple;
 use crate::forwarding::{Label, Plan};
 use crate::routing::{Graph, Routes};
@@ -44,7 +43,8 @@ impl World {
             return;
         }
         let MessageSpec { verb, size, .. } = self.specs[flow as usize];
-        let ideal = least(&paths, (verb, size), &self.plan, &self.rules);
+        let work = Work::message(verb, size);
+        let ideal = least(&paths, &work, &self.plan, &self.rules);
         if let Some(posted) = self.connections.posted.get_mut(&flow) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
         }
@@ -76,7 +76,7 @@ impl World {
 /// The least completion time over all combinations of a path there and a path back, if there are any.
 pub(crate) fn least(
     [there, back]: &Paths,
-    (verb, size): (Verb, Bytes),
+    work: &Work,
     plan: &Plan,
     rules: &Rules,
 ) -> Option<Duration> {
@@ -84,13 +84,13 @@ pub(crate) fn least(
         return None;
     }
     if !plan.fixed {
-        return Some(spread::ideal([there, back], verb, size, rules));
+        return Some(spread::ideal([there, back], work, rules));
     }
     let pairs = there
         .iter()
         .flat_map(|forward| back.iter().map(move |reverse| (forward, reverse)));
     pairs
-        .map(|(forward, reverse)| baseline::ideal([forward, reverse], verb, size, rules))
+        .map(|(forward, reverse)| baseline::ideal([forward, reverse], work, rules))
         .min()
 }
 

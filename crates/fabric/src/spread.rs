@@ -18,7 +18,7 @@ use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::baseline::{Link, data_opcode, response_opcode};
+use crate::baseline::{Link, Work, data_opcode, response_opcode};
 use crate::flow::FiveTuple;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
@@ -148,12 +148,8 @@ fn find(graph: &Graph, routes: &Routes, (from, to): (u32, u32), tuple: &FiveTupl
 
 /// Completion time of a message that nothing can beat whichever of the paths each packet takes; there
 /// must be at least one there and one back. Operations are those of [`crate::baseline::ideal`].
-pub(crate) fn ideal(
-    [there, back]: [&[Vec<Link>]; 2],
-    verb: Verb,
-    size: Bytes,
-    rules: &Rules,
-) -> Duration {
+pub(crate) fn ideal([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules) -> Duration {
+    let Work { verb, size, .. } = *work;
     let ask = |opcode| fastest(there, rules.data_wire(opcode, 0), rules);
     let finished = match verb {
         Verb::Write | Verb::Send => {

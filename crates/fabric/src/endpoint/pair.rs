@@ -4,7 +4,7 @@ use fairlane_scenario::{Policy, Verb};
 use fairlane_transport::{self as transport, Operation as Asked, Remote, Status, WorkRequest};
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
-use crate::baseline;
+use crate::baseline::{self, Work};
 use crate::connections::Side;
 use crate::ideal::{self, Paths};
 use crate::nic::card::Wqe;
@@ -138,23 +138,28 @@ impl World {
             .expect("there is a queue pair");
         let reliable = endpoints.reliable;
         let pair = &mut endpoints.pairs[pair as usize];
+        let work = Work {
+            verb: pair.verb,
+            size,
+            counted: false,
+        };
         if let Some((of, ideal)) = pair.ideal
-            && of == size
+            && of == work
         {
             return ideal;
         }
         let least = |paths: &Paths| {
             if reliable {
-                return ideal::least(paths, (pair.verb, size), &self.plan, &self.rules);
+                return ideal::least(paths, &work, &self.plan, &self.rules);
             }
             let times = paths[0].iter();
             times
-                .map(|path| baseline::sent(path, pair.verb, size, &self.rules))
+                .map(|path| baseline::sent(path, &work, &self.rules))
                 .min()
         };
         let ideal = pair.paths.iter().filter_map(least).min();
         let ideal = ideal.unwrap_or(Duration::from_ps(1));
-        pair.ideal = Some((size, ideal));
+        pair.ideal = Some((work, ideal));
         ideal
     }
 
