@@ -178,6 +178,8 @@ pub(crate) fn standalone(pair: RoundTrip, size: Bytes, mtu: u32) -> Duration {
 pub(crate) struct Work {
     pub(crate) verb: Verb,
     pub(crate) size: Bytes,
+    /// Payload of each of the work requests that it is posted as, the last one perhaps a smaller one.
+    pub(crate) piece: Bytes,
     /// Whether its first packet is the first of its queue pair, so that it is known which ones ask for an
     /// acknowledgement; otherwise those do that ask in any case.
     pub(crate) counted: bool,
@@ -189,8 +191,16 @@ impl Work {
         Self {
             verb,
             size,
+            piece: size,
             counted: true,
         }
+    }
+
+    /// Sizes of its work requests.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
+        let (size, piece) = (self.size.get(), self.piece.get().max(1));
+        let count = size.div_ceil(piece).max(1);
+        (0..count).map(move |number| Bytes::new((size - number * piece).min(piece)))
     }
 
     /// Every how many packets one asks for an acknowledgement, if any do but the last of a work request.
@@ -275,8 +285,12 @@ fn stream(
 ) -> u64 {
     // When each transmitter is free: on the way there, then on the way back.
     let mut free = vec![start; forward.len() + back.len()];
-    let sent = (work.size, work.asks_every(rules));
-    request([forward, back], (start, sent), rules, packet, &mut free)
+    let mut finished = start;
+    for size in work.pieces() {
+        let sent = (size, work.asks_every(rules));
+        finished = request([forward, back], (start, sent), rules, &packet, &mut free);
+    }
+    finished
 }
 
 /// Sends a work request of `size` whose packets ask for an answer every so many; see [`stream`].

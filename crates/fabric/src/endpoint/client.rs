@@ -196,14 +196,9 @@ impl World {
         let at = channel as usize;
         let pair = endpoints.channels[at].pair;
         let host = endpoints.pairs[pair as usize].host;
-        let paced = |endpoints: &super::Endpoints| {
-            let application = endpoints.channels[at].application as usize;
-            let batch = endpoints.applications[application].batch;
-            endpoints.pacers[host as usize].paces(batch, endpoints.channels[at].mean)
-        };
         match endpoints.policy {
             Policy::Drum => self.tell_agent(host, channel),
-            Policy::Justitia if paced(endpoints) => self.pace(host, channel),
+            Policy::Justitia if endpoints.is_paced(channel) => self.pace(host, channel),
             Policy::Raw | Policy::Share | Policy::Justitia => {
                 let (costs, operations) = (&endpoints.costs, &endpoints.operations);
                 let wqes = endpoints.channels[at].batch.iter().map(|&operation| Wqe {
@@ -260,13 +255,13 @@ impl World {
             .expect("there is an operation");
         let Operation {
             id,
-            channel,
+            channel: number,
             size,
             start,
             failed,
             ..
         } = endpoints.operations[operation as usize];
-        let channel = &endpoints.channels[channel as usize];
+        let channel = &endpoints.channels[number as usize];
         let application = &mut endpoints.applications[channel.application as usize];
         let outcome = match (ended, failed) {
             (false, _) => Outcome::Unfinished,
@@ -280,7 +275,7 @@ impl World {
         let (workload, pair, server) = (application.workload, channel.pair, channel.server);
         let source = application.node;
         let message = endpoints.pairs[pair as usize].message as usize;
-        let ideal = self.ideal_of(pair, size);
+        let ideal = self.ideal_of(number, size);
         let round_trip = self.baseline.pair(&self.graph, source, server);
         let spec = &self.specs[message];
         MessageRecord {

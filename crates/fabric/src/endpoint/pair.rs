@@ -131,16 +131,19 @@ impl World {
     }
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
-    pub(super) fn ideal_of(&mut self, pair: u32, size: Bytes) -> Duration {
+    pub(super) fn ideal_of(&mut self, channel: u32, size: Bytes) -> Duration {
         let endpoints = self
             .endpoints
             .as_deref_mut()
             .expect("there is a queue pair");
         let reliable = endpoints.reliable;
+        let piece = endpoints.piece_of(channel, size);
+        let pair = endpoints.channels[channel as usize].pair;
         let pair = &mut endpoints.pairs[pair as usize];
         let work = Work {
             verb: pair.verb,
             size,
+            piece,
             counted: false,
         };
         if let Some((of, ideal)) = pair.ideal
