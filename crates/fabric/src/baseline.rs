@@ -203,9 +203,11 @@ impl Work {
         (0..count).map(move |number| Bytes::new((size - number * piece).min(piece)))
     }
 
-    /// Every how many packets one asks for an acknowledgement, if any do but the last of a work request.
+    /// Every how many packets one is acknowledged, if any surely is but the last of a work request: the
+    /// acknowledgement of another, if it is lost on its way, keeps no link from the last one.
     const fn asks_every(&self, rules: &Rules) -> Option<u64> {
         match rules.transport.ack_interval {
+            _ if rules.lossy => None,
             1 => Some(1),
             interval if self.counted => Some(interval as u64),
             _ => None,

@@ -35,6 +35,8 @@ pub(crate) struct Rules {
     /// Whether packets of READ responses are answered with feedback.
     pub(crate) response_feedback: bool,
     pub(crate) hpcc_ns3: bool,
+    /// Whether links lose packets, which is set once they are known.
+    pub(crate) lossy: bool,
     pub(crate) seed: u64,
 }
 
@@ -100,6 +102,7 @@ impl Rules {
                 || window != WindowMode::None
                 || congestion.scope.is_shared(),
             hpcc_ns3,
+            lossy: false,
             seed: scenario.seed,
         }
     }

@@ -157,6 +157,33 @@ fn the_ideal_time_counts_the_acknowledgement_in_front_of_the_last() {
     assert_eq!(results.messages[0].ideal.as_ps(), 2_183_200 + 2_010_560);
 }
 
+#[test]
+fn the_last_acknowledgement_needn_t_wait_for_one_that_was_lost() {
+    // The two acknowledgements of a message meet on the slow link in the middle, if both get there.
+    let chain = [
+        (0, 2, "100Gbps", "1us"),
+        (2, 3, "25Gbps", "1us"),
+        (3, 1, "100Gbps", "1us"),
+    ];
+    let starts: Vec<String> = (0..500).map(|at| format!("{}us", at * 200)).collect();
+    let list: Vec<_> = starts
+        .iter()
+        .map(|start| (0, 1, 1025, start.as_str()))
+        .collect();
+    let sets = [
+        FIXED,
+        "faults.loss_rate=0.1",
+        "transport.ack_timeout=\"50us\"",
+    ];
+    // It is held against ideal times.
+    complete(&loaded_with(
+        "lossy",
+        &links(2, &chain),
+        &flows(&list),
+        &sets,
+    ));
+}
+
 /// Messages of `sizes` far apart, over a chain of links with `rates`.
 fn lone_messages(rates: &[&str], sizes: &[u64], set: &str) -> fairlane_scenario::Loaded {
     let last = rates.len() as u32;
