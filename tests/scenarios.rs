@@ -19,10 +19,8 @@ fn run(name: &str) -> Results {
     let planned = Plan::new(&loaded).and_then(|plan| plan.simulation());
     let simulation = planned.unwrap_or_else(|error| panic!("{name}: {error}"));
     let results = simulation.run(&mut |_| Control::Continue);
-    assert_none(&metrics::check(
-        &results,
-        loaded.scenario.switch.pfc.enabled,
-    ));
+    let lossless = metrics::is_lossless(&loaded.scenario, &results);
+    assert_none(&metrics::check(&results, lossless));
     assert_eq!(results.totals.ending, Ending::Complete, "{name}");
     results
 }

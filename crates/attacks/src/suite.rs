@@ -356,7 +356,8 @@ impl Suite {
         if watch.stopped() {
             return Err(stopped());
         }
-        let violations = metrics::check(&results, loaded.scenario.switch.pfc.enabled);
+        let lossless = metrics::is_lossless(&loaded.scenario, &results);
+        let violations = metrics::check(&results, lossless);
         if !violations.is_empty() {
             let message = format!(
                 "the results contradict themselves, which is a bug in fairlane: {}",

@@ -139,7 +139,7 @@ pub(crate) fn report_bins(bins: &[SlowdownBin]) -> Vec<report::SlowdownBin> {
 
 /// Ways in which results contradict themselves.
 pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
-    metrics::check(results, loaded.scenario.switch.pfc.enabled)
+    metrics::check(results, metrics::is_lossless(&loaded.scenario, results))
 }
 
 /// What a reader of the results should know beforehand.

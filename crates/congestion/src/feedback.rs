@@ -103,8 +103,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Hop by hop what happened since `earlier`, which must have passed the same ports; hops whose
-    /// clock is too coarse to tell the two packets apart are left out. What went on credit isn't counted
+    /// Hop by hop what happened since `earlier`, which the record must [follow](Self::follows); hops whose
+    /// clock is too coarse to tell the two packets apart are left out, and those that state no rate. What went on credit isn't counted
     /// where the port had room for it: at the controller's rate it wouldn't have been sent.
     #[inline]
     pub fn since(self, earlier: &'a Telemetry) -> impl Iterator<Item = Interval> + 'a {
@@ -120,7 +120,15 @@ impl<'a> Reading<'a> {
             };
             interval.without(self.surplus)
         });
-        intervals.filter(|interval| !interval.span.is_zero())
+        intervals.filter(|interval| !interval.span.is_zero() && !interval.rate.is_zero())
+    }
+
+    /// Whether the record can be compared with `earlier`: both passed the same ports, and at none of them a
+    /// counter went back, as it seems to where acknowledgements overtake each other.
+    #[inline]
+    pub fn follows(self, earlier: &Telemetry) -> bool {
+        let mut hops = earlier.hops().iter().zip(self.record.hops());
+        self.record.same_path(earlier) && hops.all(|(before, hop)| self.format.follows(before, hop))
     }
 
     /// Whether the busiest port is another than the last one, the receiver's.
@@ -131,7 +139,7 @@ impl<'a> Reading<'a> {
         let (mut before, mut last) = (0.0, 0.0);
         for hop in self.since(earlier) {
             // The time that the port needs for what it got, as a part of the time that it had.
-            let bytes = hop.sent + hop.queue;
+            let bytes = Bytes::new(hop.sent.get().saturating_add(hop.queue.get()));
             let busy = bytes.serialization(hop.rate).as_ns_f64() / hop.span.as_ns_f64();
             before = f64::max(before, last);
             last = busy;
@@ -313,6 +321,13 @@ impl TelemetryFormat {
             queue: whole(queue.get(), self.queue_unit) as u32 & self.queue_mask,
             rate_mbps: (rate.as_bps() / 1_000_000) as u32,
         }
+    }
+
+    /// Whether no counter went back from `earlier` to `later`; of counters that wrap nobody can tell.
+    #[inline]
+    pub const fn follows(&self, earlier: &Hop, later: &Hop) -> bool {
+        (self.time_mask != u64::MAX || earlier.time <= later.time)
+            && (self.byte_mask != u64::MAX || earlier.sent <= later.sent)
     }
 
     /// Time from `earlier` to `later`, over at most one wrap.

@@ -158,8 +158,8 @@ impl CongestionControl for Hpcc {
         // What was remembered before the first is of another stream.
         let remembered = self.previous.as_deref().filter(|_| !first);
         let earlier = telemetry.earlier.or(remembered);
-        if !earlier.is_some_and(|earlier| telemetry.record.same_path(earlier)) {
-            // Counters of different ports can't be compared: start over on the new path.
+        if !earlier.is_some_and(|earlier| telemetry.follows(earlier)) {
+            // Counters of different ports, or that went back, can't be compared: start over from here.
             telemetry.remember(&mut self.previous);
             return false;
         }
@@ -219,7 +219,7 @@ impl Hpcc {
             .flat_map(|earlier| telemetry.since(earlier))
         {
             let tau_ns = hop.span.as_ns_f64();
-            let sent_bits = (hop.sent * 8).as_f64();
+            let sent_bits = hop.sent.as_f64() * 8.0;
             let rate = hop.rate.as_f64();
             let queue = hop.queue.min(hop.queue_before).as_f64();
             let seconds = tau_ns * 1e-9;

@@ -136,8 +136,8 @@ impl CongestionControl for PowerTcp {
         // What was remembered before the first is of another stream.
         let remembered = self.previous.as_deref().filter(|_| !first);
         let earlier = telemetry.earlier.or(remembered);
-        if !earlier.is_some_and(|earlier| telemetry.record.same_path(earlier)) {
-            // Counters of different ports can't be compared: start over on the new path.
+        if !earlier.is_some_and(|earlier| telemetry.follows(earlier)) {
+            // Counters of different ports, or that went back, can't be compared: start over from here.
             telemetry.remember(&mut self.previous);
             return false;
         }

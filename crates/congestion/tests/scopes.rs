@@ -38,16 +38,21 @@ fn weight(tenant: TenantId, weight: f64) -> Weight {
     }
 }
 
-fn card(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
-    let setting = Setting {
+fn setting(scope: Scope, config: Config) -> Setting {
+    Setting {
         scope,
         config,
         params: Params::new(Algorithm::Dcqcn),
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
-    };
-    Enforcer::new(Arc::new(setting), ENVIRONMENT, tenants)
+        told_apart: false,
+    }
+}
+
+fn card(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
+    let setting = Arc::new(setting(scope, config));
+    Enforcer::new(setting, ENVIRONMENT, tenants)
 }
 
 /// A card whose every packet is acknowledged a round trip later, some of them marked.
@@ -348,12 +353,9 @@ fn single_packets_do_not_keep_pairs_from_being_young() {
 #[test]
 fn messages_of_one_packet_count_as_in_flight() {
     let setting = Setting {
-        scope: Scope::Pair,
-        config: Config::default(),
-        params: Params::new(Algorithm::Dcqcn),
         window: WindowMode::Fixed,
-        rounding: PacingRounding::Picosecond,
         paced: false,
+        ..setting(Scope::Pair, Config::default())
     };
     let environment = Environment {
         bdp: Bytes::new(30_000),
@@ -601,12 +603,9 @@ fn a_debt_is_paid_unless_it_is_old() {
 /// at its rate, with so much waiting.
 fn learnt_on_credit(queue: u64) -> Rate {
     let setting = Setting {
-        scope: Scope::Tenant,
-        config: Config::default(),
         params: Params::new(Algorithm::Hpcc),
         window: WindowMode::Scaled,
-        rounding: PacingRounding::Picosecond,
-        paced: true,
+        ..setting(Scope::Tenant, Config::default())
     };
     let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
     let offer = |at: u64| Offer {

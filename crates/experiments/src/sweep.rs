@@ -180,7 +180,8 @@ fn simulate(manifest: &Manifest, plan: &Plan, watch: &dyn Watch) -> Result<Vec<S
     if watch.stopped() {
         return Err(Error::stopped());
     }
-    let violations = metrics::check(&results, plan.loaded.scenario.switch.pfc.enabled);
+    let lossless = metrics::is_lossless(&plan.loaded.scenario, &results);
+    let violations = metrics::check(&results, lossless);
     if !violations.is_empty() {
         let list = violations.join("; ");
         return Err(Error::new(

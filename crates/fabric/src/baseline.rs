@@ -173,31 +173,69 @@ pub(crate) fn standalone(pair: RoundTrip, size: Bytes, mtu: u32) -> Duration {
     Duration::from_ns(pair.rtt.as_ns() + nanoseconds as u64)
 }
 
+/// A message, or an operation, as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) verb: Verb,
+    pub(crate) size: Bytes,
+    /// Payload of each of the work requests that it is posted as, the last one perhaps a smaller one.
+    pub(crate) piece: Bytes,
+    /// Whether its first packet is the first of its queue pair, so that it is known which ones ask for an
+    /// acknowledgement; otherwise those do that ask in any case.
+    pub(crate) counted: bool,
+}
+
+impl Work {
+    /// A message with a queue pair of its own.
+    pub(crate) const fn message(verb: Verb, size: Bytes) -> Self {
+        Self {
+            verb,
+            size,
+            piece: size,
+            counted: true,
+        }
+    }
+
+    /// Sizes of its work requests.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
+        let (size, piece) = (self.size.get(), self.piece.get().max(1));
+        let count = size.div_ceil(piece).max(1);
+        (0..count).map(move |number| Bytes::new((size - number * piece).min(piece)))
+    }
+
+    /// Every how many packets one is acknowledged, if any surely is but the last of a work request: the
+    /// acknowledgement of another, if it is lost on its way, keeps no link from the last one.
+    const fn asks_every(&self, rules: &Rules) -> Option<u64> {
+        match rules.transport.ack_interval {
+            _ if rules.lossy => None,
+            1 => Some(1),
+            interval if self.counted => Some(interval as u64),
+            _ => None,
+        }
+    }
+}
+
 /// Completion time of a message alone on the fabric: each packet is stored and forwarded at every
 /// switch, the sender sends at line rate, and the acknowledgement of the last packet comes back. A
 /// READ is a request there and all packets of the response back; an atomic a packet there and back.
 ///
 /// Departures form a max-plus recursion: packet i leaves hop j when it has arrived there and packet
 /// i-1 has left with its gap.
-pub(crate) fn ideal(
-    [forward, back]: [&[Link]; 2],
-    verb: Verb,
-    size: Bytes,
-    rules: &Rules,
-) -> Duration {
+pub(crate) fn ideal([forward, back]: [&[Link]; 2], work: &Work, rules: &Rules) -> Duration {
     let mut asked = vec![0; forward.len()];
     let ask = |opcode, asked: &mut [u64]| {
         let request = rules.data_wire(opcode, 0);
         pass(forward, request, rules, (0, asked))
     };
+    let verb = work.verb;
     let finished = match verb {
-        Verb::Write | Verb::Send => stream([forward, back], (0, size), rules, |position| {
+        Verb::Write | Verb::Send => stream([forward, back], (0, work), rules, |position| {
             let opcode = data_opcode(rules, verb, position);
             (opcode, Some(rules.sizes.ack))
         }),
         Verb::Read => {
             let at = ask(Opcode::RcReadRequest, &mut asked);
-            stream([back, &[]], (at, size), rules, |position| {
+            stream([back, &[]], (at, work), rules, |position| {
                 (response_opcode(position), None)
             })
         }
@@ -211,11 +249,11 @@ pub(crate) fn ideal(
 }
 
 /// Time until the last packet of a message of an unreliable service is on the wire.
-pub(crate) fn sent(forward: &[Link], verb: Verb, size: Bytes, rules: &Rules) -> Duration {
+pub(crate) fn sent(forward: &[Link], work: &Work, rules: &Rules) -> Duration {
     let first = forward.first().map(|link| Link { delay: 0, ..*link });
     let first: Vec<Link> = first.into_iter().collect();
-    let finished = stream([&first, &[]], (0, size), rules, |position| {
-        (data_opcode(rules, verb, position), None)
+    let finished = stream([&first, &[]], (0, work), rules, |position| {
+        (data_opcode(rules, work.verb, position), None)
     });
     Duration::from_ps(finished)
 }
@@ -239,50 +277,80 @@ pub(crate) const fn response_opcode(position: Position) -> Opcode {
     }
 }
 
-/// Sends a message of `size`, ready at `start`; `packet` says what each packet is and how large the
-/// answer to it. Returns when the last packet, or its answer, has arrived.
+/// Sends a message, ready at `start`; `packet` says what each packet is and how large the answer to it.
+/// Returns when the last packet, or its answer, has arrived.
 fn stream(
     [forward, back]: [&[Link]; 2],
-    (start, size): (u64, Bytes),
+    (start, work): (u64, &Work),
     rules: &Rules,
     packet: impl Fn(Position) -> (Opcode, Option<u16>),
 ) -> u64 {
-    let mtu = u64::from(rules.mtu);
-    let packets = size.get().div_ceil(mtu).max(1);
     // When each transmitter is free: on the way there, then on the way back.
     let mut free = vec![start; forward.len() + back.len()];
     let mut finished = start;
-    let mut number = 0;
+    for size in work.pieces() {
+        let sent = (size, work.asks_every(rules));
+        finished = request([forward, back], (start, sent), rules, &packet, &mut free);
+    }
+    finished
+}
+
+/// Sends a work request of `size` whose packets ask for an answer every so many; see [`stream`].
+fn request(
+    [forward, back]: [&[Link]; 2],
+    (start, (size, asks_every)): (u64, (Bytes, Option<u64>)),
+    rules: &Rules,
+    packet: impl Fn(Position) -> (Opcode, Option<u16>),
+    free: &mut [u64],
+) -> u64 {
+    let mtu = u64::from(rules.mtu);
+    let packets = size.get().div_ceil(mtu).max(1);
+    let period = asks_every.unwrap_or(1);
+    // Without answers in between, the way back waits for the last packet.
+    let moving = match asks_every {
+        Some(_) => free.len(),
+        None => forward.len(),
+    };
+    let mut before = free.to_vec();
+    let (mut finished, mut number) = (start, 0);
     while number < packets {
         let payload = (size.get() - number * mtu).min(mtu) as u16;
-        let (first, last) = (number == 0, number + 1 == packets);
-        let (opcode, answer) = packet(match (first, last) {
-            (true, true) => Position::Only,
-            (true, false) => Position::First,
-            (false, false) => Position::Middle,
-            (false, true) => Position::Last,
-        });
-        let before = free.clone();
+        let last = number + 1 == packets;
+        let (opcode, answer) = packet(position(number, packets));
+        number += 1;
         let (there, answers) = free.split_at_mut(forward.len());
         let wire = rules.data_wire(opcode, payload);
         finished = pass(forward, wire, rules, (start, there));
-        if let Some(answer) = answer {
+        let asks = last || asks_every.is_some_and(|every| number.is_multiple_of(every));
+        if let Some(answer) = answer.filter(|_| asks) {
             finished = pass(back, answer, rules, (finished, answers));
         }
-        number += 1;
-        // Once a packet of full size shifts every hop by the same span, so does each one after it.
-        let shift = free[0] - before[0];
-        let steady = free
-            .iter()
-            .zip(&before)
-            .all(|(now, then)| now - then == shift);
-        if steady && !first && !last && number + 1 < packets {
-            let skipped = packets - 1 - number;
-            free.iter_mut().for_each(|at| *at += skipped * shift);
-            number += skipped;
+        if !number.is_multiple_of(period) {
+            continue;
         }
+        // Once packets of full size shift every hop by the same span, so do as many after them.
+        let shift = free[0] - before[0];
+        let both = free[..moving].iter().zip(&before);
+        let steady = both.into_iter().all(|(now, then)| now - then == shift);
+        if steady && number > period && number + 1 < packets {
+            let periods = (packets - 1 - number) / period;
+            let skipped = periods * shift;
+            free[..moving].iter_mut().for_each(|at| *at += skipped);
+            number += periods * period;
+        }
+        before.copy_from_slice(free);
     }
     finished
+}
+
+/// Where a packet is among those of its work request.
+const fn position(number: u64, packets: u64) -> Position {
+    match (number == 0, number + 1 == packets) {
+        (true, true) => Position::Only,
+        (true, false) => Position::First,
+        (false, false) => Position::Middle,
+        (false, true) => Position::Last,
+    }
 }
 
 /// Sends one packet, ready at `at`, over all hops; `free` is when each transmitter is free. Returns

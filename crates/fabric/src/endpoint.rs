@@ -113,7 +113,7 @@ pub(crate) struct Pair {
     /// The paths that it had, for ideal times.
     pub(crate) paths: Vec<crate::ideal::Paths>,
     /// The last ideal time.
-    pub(crate) ideal: Option<(Bytes, Duration)>,
+    pub(crate) ideal: Option<(crate::baseline::Work, Duration)>,
     pub(crate) failed: bool,
 }
 

@@ -40,4 +40,10 @@ impl Faults {
     pub(crate) fn is_pending(&self) -> bool {
         !self.changes.is_empty()
     }
+
+    /// Whether a link is still to come back.
+    pub(crate) fn comes_back(&self, link: u32) -> bool {
+        let mut changes = self.changes.iter();
+        changes.any(|change| change.link == link && change.up)
+    }
 }

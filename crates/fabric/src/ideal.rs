@@ -1,9 +1,8 @@
 //! The paths that a message may take, and its completion time alone on them.
 
-use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::Duration;
 
-use crate::baseline;
+use crate::baseline::{self, Work};
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::{Label, Plan};
 use crate::routing::{Graph, Link, Routes};
@@ -16,7 +15,7 @@ pub(crate) type Paths = [Vec<Vec<Link>>; 2];
 /// The least completion time over all combinations of a path there and a path back, if there are any.
 pub(crate) fn least(
     [there, back]: &Paths,
-    (verb, size): (Verb, Bytes),
+    work: &Work,
     plan: &Plan,
     rules: &Rules,
 ) -> Option<Duration> {
@@ -24,13 +23,13 @@ pub(crate) fn least(
         return None;
     }
     if !plan.fixed {
-        return Some(spread::ideal([there, back], verb, size, rules));
+        return Some(spread::ideal([there, back], work, rules));
     }
     let pairs = there
         .iter()
         .flat_map(|forward| back.iter().map(move |reverse| (forward, reverse)));
     pairs
-        .map(|(forward, reverse)| baseline::ideal([forward, reverse], verb, size, rules))
+        .map(|(forward, reverse)| baseline::ideal([forward, reverse], work, rules))
         .min()
 }
 

@@ -1,7 +1,7 @@
 //! Links and switches, or a part of them: all that a packet meets between two hosts.
 
 mod crossing;
-mod fault;
+pub(crate) mod fault;
 pub(crate) mod link;
 mod paths;
 mod switch;

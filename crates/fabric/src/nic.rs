@@ -189,8 +189,12 @@ impl Nic {
         }
     }
 
-    /// Adds a frame that pauses a class of what the switch sends, or ends that.
+    /// Adds a frame that pauses a class of what the switch sends, or ends that; nobody hears of it while the
+    /// link is down.
     pub(crate) fn push_frame(&mut self, net: &mut Network, class: u8, pause: bool) {
+        if !net.ports[self.port as usize].up {
+            return;
+        }
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.
         let (at, packet) = net.packets.alloc();
@@ -209,6 +213,7 @@ impl Nic {
         let packets = &mut net.packets;
         if !up {
             while let Some(at) = self.frames.pop(packets) {
+                net.counters.pause_transmissions -= 1;
                 packets.release(at);
             }
         }

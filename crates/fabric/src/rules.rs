@@ -34,6 +34,8 @@ pub(crate) struct Rules {
     /// Whether packets of READ responses are answered with feedback.
     pub(crate) response_feedback: bool,
     pub(crate) hpcc_ns3: bool,
+    /// Whether links lose packets, which is set once they are known.
+    pub(crate) lossy: bool,
     pub(crate) seed: u64,
 }
 
@@ -99,6 +101,7 @@ impl Rules {
                 || window != WindowMode::None
                 || congestion.scope.is_shared(),
             hpcc_ns3,
+            lossy: false,
             seed: scenario.seed,
         }
     }
@@ -154,6 +157,7 @@ impl Rules {
             params: self.params.clone(),
             scope: scenario.congestion.scope,
             tenant: scenario.congestion.tenant.clone(),
+            told_apart: scenario.switch.tenant_feedback,
             window: self.window,
             rounding: self.rounding,
             paced: self.paced,

@@ -37,6 +37,7 @@ impl Simulation {
         let world = &mut self.world;
         world.start(&goal);
         if let Some(first) = goal.first {
+            world.watch.since = first;
             world.start_watch(first);
         }
         if let Some(stop) = goal.stop {
@@ -71,7 +72,7 @@ impl Simulation {
             Some(_) => 1,
             None => threads.max(1),
         };
-        let cut = Cut::new(&self.world.net, most);
+        let cut = Cut::new(&self.world.net, &self.world.faults, most);
         if cut.parts < 2 || cut.lookahead.is_zero() {
             let threading = Threading {
                 threads: 1,

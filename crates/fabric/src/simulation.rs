@@ -113,6 +113,7 @@ fn build_world(
 ) -> Result<World, Error> {
     let scenario = &loaded.scenario;
     let mut rules = Rules::new(scenario);
+    rules.lossy = topology.links.iter().any(|link| link.loss > 0.0);
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let switches: Vec<NodeId> = topology.switches().collect();

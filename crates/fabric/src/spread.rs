@@ -15,10 +15,10 @@
 use std::collections::BTreeMap;
 
 use fairlane_scenario::Verb;
-use fairlane_units::{Bytes, Duration, Rate};
+use fairlane_units::{Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::baseline::{data_opcode, response_opcode};
+use crate::baseline::{Work, data_opcode, response_opcode};
 use crate::five_tuple::FiveTuple;
 use crate::routing::{Graph, Link, Routes};
 use crate::rules::Rules;
@@ -148,21 +148,17 @@ fn find(graph: &Graph, routes: &Routes, (from, to): (u32, u32), tuple: &FiveTupl
 
 /// Completion time of a message that nothing can beat whichever of the paths each packet takes; there
 /// must be at least one there and one back. Operations are those of [`crate::baseline::ideal`].
-pub(crate) fn ideal(
-    [there, back]: [&[Vec<Link>]; 2],
-    verb: Verb,
-    size: Bytes,
-    rules: &Rules,
-) -> Duration {
+pub(crate) fn ideal([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules) -> Duration {
+    let verb = work.verb;
     let ask = |opcode| fastest(there, rules.data_wire(opcode, 0), rules);
     let finished = match verb {
         Verb::Write | Verb::Send => {
-            let arrived = stream(there, size, rules, |position| {
+            let arrived = stream(there, work, rules, |position| {
                 data_opcode(rules, verb, position)
             });
             arrived + fastest(back, rules.sizes.ack, rules)
         }
-        Verb::Read => ask(Opcode::RcReadRequest) + stream(back, size, rules, response_opcode),
+        Verb::Read => ask(Opcode::RcReadRequest) + stream(back, work, rules, response_opcode),
         Verb::FetchAdd | Verb::CompareSwap => {
             let answer = rules.reply_wire(Opcode::RcAtomicAcknowledge);
             ask(Opcode::RcFetchAdd) + fastest(back, answer, rules)
@@ -185,29 +181,33 @@ struct Run {
     wire: u16,
 }
 
-/// Time until the last packet of a message has arrived. Only the first and the last packet may differ from
-/// the others in size.
+/// Time until the last packet of a message has arrived.
 fn stream(
     paths: &[Vec<Link>],
-    size: Bytes,
+    work: &Work,
     rules: &Rules,
     opcode: impl Fn(Position) -> Opcode,
 ) -> u64 {
     let mtu = u64::from(rules.mtu);
-    let packets = size.get().div_ceil(mtu).max(1);
-    let rest = (size.get() - (packets - 1) * mtu) as u16;
-    let run = |count, position, payload| Run {
-        count,
-        wire: rules.data_wire(opcode(position), payload),
+    let mut runs: Vec<Run> = Vec::new();
+    let mut add = |count, position, payload| {
+        let wire = rules.data_wire(opcode(position), payload);
+        match runs.last_mut() {
+            Some(run) if run.wire == wire => run.count += count,
+            _ => runs.push(Run { count, wire }),
+        }
     };
-    let runs = match packets {
-        1 => vec![run(1, Position::Only, rest)],
-        _ => vec![
-            run(1, Position::First, mtu as u16),
-            run(packets - 2, Position::Middle, mtu as u16),
-            run(1, Position::Last, rest),
-        ],
-    };
+    for size in work.pieces() {
+        let packets = size.get().div_ceil(mtu).max(1);
+        let rest = (size.get() - (packets - 1) * mtu) as u16;
+        if packets == 1 {
+            add(1, Position::Only, rest);
+            continue;
+        }
+        add(1, Position::First, mtu as u16);
+        add(packets - 2, Position::Middle, mtu as u16);
+        add(1, Position::Last, rest);
+    }
     arrival(paths, &runs, rules)
 }
 

@@ -7,11 +7,16 @@ use fairlane_units::{Bytes, Duration, NodeId, Rate, Time};
 /// 31B.2). A host repeats its frame when half of it has passed.
 const LONGEST_PAUSE: Bytes = Bytes::new(65_535 * 512 / 8);
 
+/// The end of a pause lets packets through; what hasn't moved after so many waits for something else.
+const MOST_PAUSES: u64 = 100;
+
 /// One host's pauses.
 #[derive(Clone, Copy, Debug)]
 struct Storm {
     host: NodeId,
     class: u8,
+    /// When the first one begins.
+    first: Time,
     duration: Duration,
     period: Option<Duration>,
     /// When the pause that comes next, or that is on, begins.
@@ -24,8 +29,6 @@ struct Storm {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Storms {
     storms: Vec<Storm>,
-    /// The latest end of a pause that has begun.
-    latest_end: Option<Time>,
 }
 
 impl Storms {
@@ -35,6 +38,7 @@ impl Storms {
             Storm {
                 host: NodeId::new(fault.host),
                 class: fault.class,
+                first: begin,
                 duration: fault.duration,
                 period: fault.period,
                 begin,
@@ -43,7 +47,6 @@ impl Storms {
         };
         Self {
             storms: faults.iter().map(storm).collect(),
-            latest_end: None,
         }
     }
 
@@ -52,10 +55,14 @@ impl Storms {
         self.storms.retain(|storm| here(storm.host));
     }
 
-    /// Whether a host was pausing at `now` or up to `before` earlier.
-    pub(crate) fn were_on(&self, now: Time, before: Duration) -> bool {
-        self.latest_end
-            .is_some_and(|end| end.saturating_add(before) > now)
+    /// Whether the end of a pause may have freed, or may yet free, what has been stuck since then: a host is
+    /// pausing, or was up to `before` ago, and few pauses have ended in the meantime.
+    pub(crate) fn may_free(&self, since: Time, now: Time, before: Duration) -> bool {
+        self.storms.iter().any(|storm| {
+            let fresh = |end: Time| end.saturating_add(before) > now;
+            storm.latest_end(now).is_some_and(fresh)
+                && storm.ended(now) - storm.ended(since) < MOST_PAUSES
+        })
     }
 
     /// The frames that are due: of which host on a link of which `rate`, in which class, and whether it pauses.
@@ -71,7 +78,6 @@ impl Storms {
             .filter(|storm| storm.next == Some(now))
         {
             let repeat = LONGEST_PAUSE.serialization(rate(storm.host)) / 2;
-            self.latest_end = self.latest_end.max(Some(storm.begin + storm.duration));
             frames.push((storm.host, storm.class, storm.advance(now, repeat)));
         }
         frames
@@ -84,6 +90,29 @@ impl Storms {
 }
 
 impl Storm {
+    /// How many of its pauses begin within `span` of the first one, that one included.
+    fn within(&self, span: Duration) -> u64 {
+        let further = self.period.map(|period| span.as_ps() / period.as_ps());
+        1 + further.unwrap_or(0)
+    }
+
+    /// When the latest pause that has begun ends.
+    fn latest_end(&self, now: Time) -> Option<Time> {
+        let passed = (now >= self.first).then(|| now - self.first)?;
+        let periods = self.within(passed) - 1;
+        let later = self.period.unwrap_or_default().saturating_mul(periods);
+        Some((self.first.saturating_add(later)).saturating_add(self.duration))
+    }
+
+    /// How many pauses have ended.
+    fn ended(&self, by: Time) -> u64 {
+        let first = self.first.saturating_add(self.duration);
+        if by < first {
+            return 0;
+        }
+        self.within(by - first)
+    }
+
     /// The frame that is due, and what comes after it when frames are repeated every `repeat`:
     /// whether it pauses, or ends the pause.
     fn advance(&mut self, now: Time, repeat: Duration) -> bool {

@@ -1,6 +1,6 @@
 //! Notices runs that can't end.
 
-use fairlane_units::{Duration, PortId};
+use fairlane_units::{Duration, PortId, Time};
 
 use crate::network::Network;
 use crate::port::CLASSES;
@@ -11,6 +11,8 @@ pub(crate) struct Watch {
     pub(crate) interval: Duration,
     /// Bytes placed at receivers when it last looked.
     pub(crate) placed: u64,
+    /// When it last saw that something had moved, or could move by itself.
+    pub(crate) since: Time,
 }
 
 impl Watch {
@@ -19,6 +21,7 @@ impl Watch {
         Self {
             interval: Duration::from_ms(10).max(base_rtt.saturating_mul(20)),
             placed: 0,
+            since: Time::ZERO,
         }
     }
 }

@@ -41,4 +41,12 @@ impl Watchdog {
     pub(crate) const fn is_on(&self) -> bool {
         self.limit.is_some()
     }
+
+    /// The link of a port has gone down, and its pauses with it.
+    pub(crate) fn forget_pauses(&mut self, number: u32) {
+        let mut ignoring = self.ignoring.iter_mut();
+        if let Some((_, asked)) = ignoring.find(|(port, _)| *port == number) {
+            *asked = 0;
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod watch;
 mod witness;
 
 pub(crate) use merge::merge;
+pub(crate) use watch::look;
 
 use fairlane_engine::Event;
 use fairlane_host::{Event as Heard, PairId};

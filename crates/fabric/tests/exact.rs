@@ -117,17 +117,23 @@ fn a_lone_message_takes_its_ideal_time() {
         &["100Gbps", "40Gbps", "400Gbps", "25Gbps", "200Gbps"],
     ];
     let sizes = [
-        1, 64, 1000, 1024, 1028, 1500, 2048, 2052, 4096, 100_000, 1_000_000, 3_333_333, 10_000_000,
+        1, 64, 1000, 1024, 1025, 1028, 1500, 2048, 2052, 4096, 4097, 100_000, 1_000_000, 3_333_333,
+        10_000_000,
     ];
-    for rates in hops {
-        let results = complete(&lone_messages(rates, &sizes));
+    let intervals = [1, 2, 3, 8, 65_536];
+    let cases = hops
+        .iter()
+        .flat_map(|rates| intervals.map(|every| (rates, every)));
+    for (rates, every) in cases {
+        let every = format!("transport.ack_interval={every}");
+        let results = complete(&lone_messages(rates, &sizes, &every));
         assert_eq!(results.messages.len(), sizes.len());
         for message in &results.messages {
             let taken = message.finish.map(|finish| finish - message.start);
             assert_eq!(
                 taken,
                 Some(message.ideal),
-                "{} over {rates:?}",
+                "{} over {rates:?} {every}",
                 message.size
             );
             assert_eq!(message.slowdown(), Some(1.0));
@@ -151,8 +157,35 @@ fn the_ideal_time_counts_the_acknowledgement_in_front_of_the_last() {
     assert_eq!(results.messages[0].ideal.as_ps(), 2_183_200 + 2_010_560);
 }
 
+#[test]
+fn the_last_acknowledgement_needn_t_wait_for_one_that_was_lost() {
+    // The two acknowledgements of a message meet on the slow link in the middle, if both get there.
+    let chain = [
+        (0, 2, "100Gbps", "1us"),
+        (2, 3, "25Gbps", "1us"),
+        (3, 1, "100Gbps", "1us"),
+    ];
+    let starts: Vec<String> = (0..500).map(|at| format!("{}us", at * 200)).collect();
+    let list: Vec<_> = starts
+        .iter()
+        .map(|start| (0, 1, 1025, start.as_str()))
+        .collect();
+    let sets = [
+        FIXED,
+        "faults.loss_rate=0.1",
+        "transport.ack_timeout=\"50us\"",
+    ];
+    // It is held against ideal times.
+    complete(&loaded_with(
+        "lossy",
+        &links(2, &chain),
+        &flows(&list),
+        &sets,
+    ));
+}
+
 /// Messages of `sizes` far apart, over a chain of links with `rates`.
-fn lone_messages(rates: &[&str], sizes: &[u64]) -> fairlane_scenario::Loaded {
+fn lone_messages(rates: &[&str], sizes: &[u64], set: &str) -> fairlane_scenario::Loaded {
     let last = rates.len() as u32;
     // Hosts are 0 and 1, switches from 2 on.
     let node = |at: u32| match at {
@@ -175,6 +208,6 @@ fn lone_messages(rates: &[&str], sizes: &[u64]) -> fairlane_scenario::Loaded {
         &format!("lone-{last}"),
         &links(2, &chain),
         &flows(&list),
-        &[FIXED],
+        &[FIXED, set],
     )
 }

@@ -186,6 +186,74 @@ fn the_egress_of_a_pausing_switch_goes_down() {
     assert!(drops(&results, "link-down") > 0);
 }
 
+/// Host 1 doesn't let its switch send to it from the beginning for so many microseconds, so that what host 0 sends fills
+/// buffers. From 200 to 210 us a link on the way is down.
+fn held_back(micros: u64, link: (u32, u32), sets: &[&str]) -> Results {
+    let fabric = "topology = { kind = \"dumbbell\", left = 1, right = 1, \
+                  host_link = { rate = \"100Gbps\", delay = \"1us\" }, \
+                  core_link = { rate = \"100Gbps\", delay = \"1us\" } }\n";
+    let traffic = flows(&[(0, 1, 3_000_000, "0ns")]);
+    let storm = format!("\n[[faults.pause]]\nhost = 1\nduration = \"{micros}us\"\n");
+    let text = format!(
+        "{fabric}{traffic}{storm}{}",
+        fault(link.0, link.1, "200us", Some("210us"))
+    );
+    let tight = ["switch.buffer=\"150kB\"", FIXED, SOON];
+    run(&loaded(&text, &[&tight, sets].concat()))
+}
+
+#[test]
+fn a_link_that_comes_back_is_paused_as_buffers_are() {
+    for link in [(0, 2), (2, 3)] {
+        let results = held_back(600, link, &[]);
+        assert_eq!(results.totals.ending, Ending::Complete, "{link:?}");
+        assert_eq!(drops(&results, "buffer-full"), 0, "{link:?}");
+        // The switch behind the link pauses again at once, and nothing passes until host 1 takes packets.
+        let at = results.ports.iter().position(|port| {
+            (port.node.get(), port.peer_node.get()) == link && port.peer_node.get() == link.1
+        });
+        let heard = results
+            .pauses
+            .iter()
+            .filter(|pause| Some(pause.port.index()) == at && pause.time.as_ps() > 205_000_000);
+        let heard: Vec<(u64, bool)> = heard
+            .map(|pause| (pause.time.as_ps() / 1_000_000, pause.pause))
+            .take(2)
+            .collect();
+        assert_eq!(heard[0], (211, true), "{link:?}");
+        assert!(heard[1].0 > 600 && !heard[1].1, "{link:?}: {heard:?}");
+    }
+}
+
+#[test]
+fn a_watchdog_forgets_the_pauses_of_a_link_that_failed() {
+    // It bites at 101 us and restores at 221 us; the end of the pause at 205 us is lost.
+    let sets = [
+        "switch.pfc.watchdog=\"100us\"",
+        "switch.pfc.watchdog_restore=\"120us\"",
+    ];
+    let results = held_back(205, (1, 3), &sets);
+    assert_eq!(results.totals.ending, Ending::Complete);
+    assert!(
+        results
+            .signals
+            .watchdogs
+            .is_some_and(|bites| bites.count > 0)
+    );
+}
+
+#[test]
+fn a_host_whose_link_is_down_counts_no_pause_frames() {
+    let storm = "\n[[faults.pause]]\nhost = 2\nduration = \"1us\"\nperiod = \"2us\"\n";
+    let text = star(3) + &flows(&[(0, 1, 1000, "900us")]) + storm + &fault(2, 3, "10us", None);
+    let results = complete(&loaded(&text, &[FIXED]));
+    let totals = &results.totals;
+    // Of a data packet and its acknowledgement, over two links each.
+    assert_eq!(totals.message_transmissions, 4);
+    // Until 10 us five pauses and their ends.
+    assert_eq!(totals.transmissions - totals.message_transmissions, 10);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -194,6 +262,7 @@ proptest! {
         failures in prop::collection::btree_map(0usize..8, (1u64..200, 1u64..200), 1..5),
         pfc in any::<bool>(),
         control in any::<bool>(),
+        storm in prop::option::of((0u32..4, 0u64..200, 1u64..300)),
     ) {
         let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
         let mut text = format!("{LEAF_SPINE}{}", flows(&between_leaves(60_000, "0ns")));
@@ -201,6 +270,10 @@ proptest! {
             let (a, b) = ends[link];
             let up = format!("{}us", down + length);
             text += &fault(a, b, &format!("{down}us"), Some(&up));
+        }
+        if let (true, Some((host, start, length))) = (pfc, storm) {
+            let pause = format!("host = {host}\nstart = \"{start}us\"\nduration = \"{length}us\"");
+            text += &format!("[[faults.pause]]\n{pause}\n");
         }
         let pfc = format!("switch.pfc.enabled={pfc}");
         let control = format!("transport.ack_control_class={control}");

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{drops, flows, links, loaded_with, run};
-use fairlane_fabric::Ending;
+use common::{drops, flows, links, loaded, loaded_with, run, star};
+use fairlane_fabric::metrics::is_lossless;
+use fairlane_fabric::{Ending, Results};
 
 /// Hosts 1 to 150 get one packet each from host 0; host 151 gets much from host 0 and from 8 others.
 const RECEIVERS: u32 = 150;
@@ -57,4 +58,52 @@ fn acknowledgements_ahead_of_a_pause_cost_no_packet() {
         paused += results.signals.pauses.count;
     }
     assert!(paused > 0);
+}
+
+/// Host 0 sends to host 1 but takes nothing for 500 us, so that the acknowledgements fill the switch. Returns whether it
+/// counts as lossless, and what comes of it.
+fn kept_acknowledgements(class: u8, ack_pause: &str) -> (bool, Results) {
+    let flow = format!("{{ source = 0, destination = 1, size = 3_000_000, class = {class} }}");
+    let text = format!(
+        "{}[[workload]]\nkind = \"flows\"\nflow = [{flow}]\n\
+         [[faults.pause]]\nhost = 0\nclass = {class}\nduration = \"500us\"\n",
+        star(2)
+    );
+    let sets = [
+        "congestion.algorithm=\"fixed\"",
+        "switch.buffer=\"80kB\"",
+        &format!("nic.ack_pause=\"{ack_pause}\""),
+    ];
+    let case = loaded(&text, &sets);
+    let results = run(&case);
+    (is_lossless(&case.scenario, &results), results)
+}
+
+#[test]
+fn acknowledgements_that_obey_pauses_cost_no_packet() {
+    for (class, ack_pause) in [(3, "own-class"), (3, "class3"), (5, "own-class")] {
+        let (lossless, results) = kept_acknowledgements(class, ack_pause);
+        assert!(lossless, "{class} {ack_pause}");
+        assert_eq!(drops(&results, "buffer-full"), 0, "{class} {ack_pause}");
+        assert_eq!(results.totals.ending, Ending::Complete);
+    }
+}
+
+#[test]
+fn acknowledgements_that_ignore_pauses_of_their_class_may_overflow_a_buffer() {
+    for (class, ack_pause) in [(3, "never"), (5, "never"), (5, "class3")] {
+        let (lossless, results) = kept_acknowledgements(class, ack_pause);
+        assert!(!lossless, "{class} {ack_pause}");
+        assert!(drops(&results, "buffer-full") > 0, "{class} {ack_pause}");
+    }
+}
+
+#[test]
+fn nothing_holds_back_acknowledgements_in_the_control_class() {
+    let text = star(2) + &flows(&[(0, 1, 3000, "0ns")]);
+    for ack_pause in ["own-class", "class3", "never"] {
+        let ack_pause = format!("nic.ack_pause=\"{ack_pause}\"");
+        let case = loaded(&text, &[&ack_pause, "transport.ack_control_class=true"]);
+        assert!(is_lossless(&case.scenario, &run(&case)));
+    }
 }

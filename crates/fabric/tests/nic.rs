@@ -78,6 +78,33 @@ fn without_costs_an_operation_takes_its_ideal_time() {
 }
 
 #[test]
+fn pieces_smaller_than_packets_take_the_ideal_time_of_pieces() {
+    for (verb, chunk) in [
+        ("write", 500),
+        ("send", 500),
+        ("read", 500),
+        ("write", 1500),
+    ] {
+        let keys = format!("size = 5130\nverb = \"{verb}\"\ncount = 3");
+        let text = fabric(2) + &workload(&keys);
+        let chunk = format!("nic.justitia.chunk={chunk}");
+        // Without it, whole packets are stored and forwarded, which takes longer.
+        let sets = ["nic.policy=\"justitia\"", &chunk];
+        for sets in [
+            &sets[..],
+            &[&sets[..], &["transport.ack_interval=8"]].concat(),
+        ] {
+            let results = run(&text, sets);
+            assert_eq!(results.messages.len(), 3);
+            for message in &results.messages {
+                let taken = message.finish.unwrap() - message.start;
+                assert_eq!(taken, message.ideal, "{verb} {sets:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_cache_of_two_never_holds_the_connection_that_comes_next_of_three() {
     let mut text = fabric(2) + "[nic.costs]\ncache_entries = 2\n";
     for start in ["0ns", "100us", "200us"] {

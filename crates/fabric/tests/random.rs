@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::random::scenario;
 use common::{loaded, run_for};
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::Results;
-use fairlane_fabric::metrics::check;
-use fairlane_scenario::{AckPause, Loaded, Scenario};
+use fairlane_fabric::metrics::{check, is_lossless};
+use fairlane_scenario::Loaded;
 
 /// Scenarios that are run.
 const SCENARIOS: u64 = 60;
@@ -15,18 +17,10 @@ const SCENARIOS: u64 = 60;
 /// The longest have a tenth of it; a run that needs more doesn't end.
 const MOST_EVENTS: u64 = 5_000_000;
 
-/// Whether nobody ignores pauses: neither watchdogs nor acknowledgements that share a class with data.
-fn is_lossless(scenario: &Scenario) -> bool {
-    let pfc = &scenario.switch.pfc;
-    let obeyed =
-        scenario.nic.ack_pause == AckPause::OwnClass || scenario.transport.ack_control_class;
-    pfc.enabled && pfc.watchdog.is_none() && obeyed
-}
-
 /// Runs a scenario and checks what must hold of its results.
 fn judged(case: &Loaded, seed: u64) -> Results {
     let results = run_for(case, MOST_EVENTS);
-    let faults = check(&results, is_lossless(&case.scenario));
+    let faults = check(&results, is_lossless(&case.scenario, &results));
     assert!(faults.is_empty(), "seed {seed}: {faults:?}");
     let events = results.totals.events;
     assert!(events < MOST_EVENTS, "seed {seed} doesn't end");
@@ -46,6 +40,23 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
         events += first.totals.events;
     }
     assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_run_the_same_whether_packets_are_traced() {
+    for seed in 0..SCENARIOS {
+        let text = scenario(seed);
+        let plain = judged(&loaded(&text, &["output.trace_nodes=[]"]), seed);
+        let nodes: BTreeSet<u32> = plain.ports.iter().map(|port| port.node.get()).collect();
+        let nodes: Vec<u32> = nodes.into_iter().collect();
+        let everywhere = format!("output.trace_nodes={nodes:?}");
+        let mut traced = judged(&loaded(&text, &[&everywhere]), seed);
+        traced.trace.clear();
+        assert!(
+            format!("{plain:?}") == format!("{traced:?}"),
+            "seed {seed}: tracing changes the run"
+        );
+    }
 }
 
 #[test]

@@ -3,8 +3,12 @@
 
 mod common;
 
-use common::{complete, flows, loaded, run, star, taken};
+use common::{complete, flows, loaded, run, run_for, star, taken};
+use fairlane_fabric::Ending;
+use fairlane_fabric::metrics::check;
 
+/// Far more than any of these runs needs.
+const EVENTS: u64 = 4_000_000;
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 
 /// Host 0 sends to host 1, which pauses its switch as `pause` says.
@@ -66,6 +70,52 @@ fn long_storms_are_no_stall() {
     let text = scenario(100_000, "duration = \"35ms\"");
     let results = complete(&loaded(&text, &[FIXED, "transport.ack_timeout=\"never\""]));
     assert!(taken(&results, 0) > 35_000_000_000);
+}
+
+#[test]
+fn pauses_that_come_again_are_no_hope_for_what_was_lost() {
+    // Everything is on the link that fails, and nobody sends it again.
+    let link = "\n[[faults.link]]\nbetween = [0, 3]\ndown = \"800ns\"\nup = \"900ns\"\n";
+    for pause in [
+        "duration = \"50us\"\nperiod = \"100us\"",
+        "duration = \"99999ns\"\nperiod = \"100us\"",
+        "duration = \"35ms\"\nperiod = \"36ms\"",
+        "duration = \"10us\"\nperiod = \"9ms\"",
+    ] {
+        let text = scenario(5000, pause) + link;
+        let case = loaded(&text, &[FIXED, "transport.ack_timeout=\"never\""]);
+        let results = run_for(&case, EVENTS);
+        assert_eq!(check(&results, true), Vec::<String>::new());
+        let ending = &results.totals.ending;
+        assert!(matches!(ending, Ending::Stalled(_)), "{pause}: {ending:?}");
+    }
+}
+
+#[test]
+fn what_long_pauses_let_through_now_and_then_is_no_stall() {
+    for pause in [
+        "duration = \"35ms\"\nperiod = \"36ms\"",
+        "duration = \"34999900ns\"\nperiod = \"35ms\"",
+    ] {
+        let text = scenario(20_000, pause);
+        let results = run(&loaded(&text, &[FIXED, "transport.ack_timeout=\"never\""]));
+        assert_eq!(results.totals.ending, Ending::Complete, "{pause}");
+        assert!(taken(&results, 0) > 35_000_000_000);
+    }
+}
+
+#[test]
+fn a_message_behind_a_long_silence_may_wait_for_a_pause() {
+    let storm = "\n[[faults.pause]]\nhost = 1\nduration = \"35ms\"\nperiod = \"36ms\"";
+    // Both begin while host 1 is pausing; before the second one there is silence for far more than 100 pauses.
+    let traffic = flows(&[(0, 1, 5000, "1ms"), (0, 1, 5000, "7201ms")]);
+    let text = star(3) + &traffic + storm;
+    let sets = [
+        FIXED,
+        "transport.ack_timeout=\"never\"",
+        "output.sample_interval=\"100ms\"",
+    ];
+    complete(&loaded(&text, &sets));
 }
 
 #[test]

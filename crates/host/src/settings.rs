@@ -99,6 +99,8 @@ pub struct Settings {
     pub scope: Scope,
     /// Parameters of scope `tenant`.
     pub tenant: scope::Config,
+    /// Whether switches tell each tenant something else.
+    pub told_apart: bool,
     /// The limit on bytes in flight beside the controller's own.
     pub window: WindowMode,
     /// How times of packets are rounded.
@@ -136,6 +138,7 @@ impl Settings {
             params: Params::new(algorithm),
             scope: Scope::Qp,
             tenant: scope::Config::default(),
+            told_apart: false,
             window: algorithm.window(),
             rounding: PacingRounding::Picosecond,
             paced: true,
@@ -159,6 +162,7 @@ impl Settings {
             window: self.window,
             rounding: self.rounding,
             paced: self.paced,
+            told_apart: self.told_apart,
         }
     }
 }

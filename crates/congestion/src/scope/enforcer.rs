@@ -62,6 +62,9 @@ pub struct Setting {
     pub rounding: PacingRounding,
     /// Whether the rate paces packets; without, only the window limits.
     pub paced: bool,
+    /// Whether switches tell each tenant something else, so that telemetry of different tenants can't be
+    /// compared.
+    pub told_apart: bool,
 }
 
 /// A packet that a queue pair could send next.
@@ -112,8 +115,8 @@ pub struct Enforcer {
     reserve: Bytes,
     lanes: Slab<Lane>,
     members: Slab<Member>,
-    /// What each tenant has seen of ports: what switches tell them may differ.
-    histories: Vec<History>,
+    /// What has been seen of ports, by tenant where each is told something else.
+    histories: Vec<(TenantId, History)>,
     entries: u64,
     /// The turn that was served last.
     virtual_time: u128,
@@ -142,7 +145,7 @@ impl Enforcer {
             restrained: needs.hears_cnps && config.restraint > 0.0,
             beginning: rates::countable(scale(environment.bdp, config.beginning_length).get()),
             reserve: scale(environment.bdp, config.beginnings_reserve),
-            histories: alloc::vec![History::new(environment.base_rtt); tenants.len()],
+            histories: Vec::new(),
             setting,
             environment,
             controllers,
@@ -167,10 +170,11 @@ impl Enforcer {
         destination: HostId,
         environment: &Environment,
     ) -> SenderId {
-        let tenant = match self.setting.scope {
-            Scope::Tenant => tenant,
-            _ => TenantId::new(0),
-        };
+        let first = TenantId::new(0);
+        let by_tenant = self.setting.scope == Scope::Tenant;
+        let told = by_tenant || self.setting.told_apart;
+        let history = self.history(if told { tenant } else { first });
+        let tenant = if by_tenant { tenant } else { first };
         let at = self.tenants.iter().position(|one| one.id == tenant);
         let at = at.expect("a tenant of this card") as u32;
         let pair = self.pair(now, (tenant, destination), at, environment);
@@ -179,7 +183,19 @@ impl Enforcer {
             lane => lane,
         };
         self.lanes.all[lane as usize].members += 1;
-        SenderId(self.members.insert(Member::new(lane)))
+        SenderId(self.members.insert(Member::new(lane, history)))
+    }
+
+    /// The history that a tenant shares in.
+    #[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]
+    fn history(&mut self, tenant: TenantId) -> u32 {
+        let known = self.histories.iter().position(|(one, _)| *one == tenant);
+        let at = known.unwrap_or_else(|| {
+            let history = History::new(self.environment.base_rtt);
+            self.histories.push((tenant, history));
+            self.histories.len() - 1
+        });
+        at as u32
     }
 
     fn open_lane(&mut self, now: Time, pair: u32, tenant: u32, environment: &Environment) -> u32 {

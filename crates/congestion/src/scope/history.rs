@@ -48,8 +48,9 @@ impl History {
             };
             let seen = self.ports.entry(port, fresh);
             let age = age(reading.format, &seen.last, hop);
-            if age.is_some_and(|age| age > self.span.saturating_mul(4)) {
-                // Averages over a long time say little about now.
+            let restarted = age.is_some() && !reading.format.follows(&seen.before, hop);
+            if restarted || age.is_some_and(|age| age > self.span.saturating_mul(4)) {
+                // A counter that went back says nothing, averages over a long time little about now.
                 *seen = fresh;
             } else if age.is_some_and(|age| age >= self.span) {
                 seen.before = seen.last;

@@ -11,6 +11,8 @@ use crate::Window;
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) lane: u32,
+    /// Which history its telemetry is compared with.
+    pub(crate) history: u32,
     /// Bytes of its next packet on the wire.
     pub(crate) wire: Bytes,
     pub(crate) in_flight: Bytes,
@@ -34,9 +36,10 @@ pub(crate) enum Place {
 }
 
 impl Member {
-    pub(crate) const fn new(lane: u32) -> Self {
+    pub(crate) const fn new(lane: u32, history: u32) -> Self {
         Self {
             lane,
+            history,
             wire: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             acknowledged: Bytes::ZERO,

@@ -28,6 +28,7 @@ pub fn card(algorithm: Algorithm, config: Config) -> Enforcer {
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
+        told_apart: false,
     };
     let tenant = Weight {
         tenant: TenantId::new(0),

@@ -141,11 +141,9 @@ impl Endpoints {
         let at = channel as usize;
         let pair = self.channels[at].pair;
         let host = self.pairs[pair as usize].host;
-        let batch = self.applications[self.channels[at].application as usize].batch;
-        let paced = self.pacers[host as usize].paces(batch, self.channels[at].mean);
         match self.policy {
             Policy::Drum => self.tell_agent(engine, host, channel),
-            Policy::Justitia if paced => self.pace(engine, host, channel),
+            Policy::Justitia if self.is_paced(channel) => self.pace(engine, host, channel),
             Policy::Raw | Policy::Share | Policy::Justitia => {
                 let (costs, operations) = (&self.costs, &self.operations);
                 let wqes = self.channels[at].batch.iter().map(|&operation| Wqe {
@@ -192,13 +190,13 @@ impl Endpoints {
     ) -> MessageRecord {
         let Operation {
             id,
-            channel,
+            channel: number,
             size,
             start,
             failed,
             ..
         } = self.operations[operation as usize];
-        let channel = &self.channels[channel as usize];
+        let channel = &self.channels[number as usize];
         let application = &mut self.applications[channel.application as usize];
         let outcome = match (ended, failed) {
             (false, _) => Outcome::Unfinished,
@@ -212,7 +210,7 @@ impl Endpoints {
         let (workload, pair, server) = (application.workload, channel.pair, channel.server);
         let source = application.node;
         let message = self.pairs[pair as usize].message as usize;
-        let ideal = self.ideal_of(net, pair, size);
+        let ideal = self.ideal_of(net, number, size);
         let round_trip = baseline.pair(&net.graph, source, server);
         let spec = &net.specs[message];
         MessageRecord {

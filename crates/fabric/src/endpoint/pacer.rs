@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use fairlane_engine::{Engine, Event, Wake};
-use fairlane_scenario::Justitia;
+use fairlane_scenario::{Justitia, Policy};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::Endpoints;
@@ -88,6 +88,23 @@ impl Pacer {
 }
 
 impl Endpoints {
+    /// Whether operations of a channel wait for tokens.
+    pub(super) fn is_paced(&self, channel: u32) -> bool {
+        let channel = &self.channels[channel as usize];
+        let host = self.pairs[channel.pair as usize].host;
+        let batch = self.applications[channel.application as usize].batch;
+        self.policy == Policy::Justitia && self.pacers[host as usize].paces(batch, channel.mean)
+    }
+
+    /// Payload of the work requests that an operation of a channel is posted as.
+    pub(super) fn piece_of(&self, channel: u32, size: Bytes) -> Bytes {
+        let pair = &self.pairs[self.channels[channel as usize].pair as usize];
+        match self.is_paced(channel) && !pair.verb.is_atomic() {
+            true => self.pacers[pair.host as usize].settings.chunk,
+            false => size,
+        }
+    }
+
     /// A channel's batch is to be paced, in pieces.
     pub(super) fn pace(&mut self, engine: &mut Engine, host: u32, channel: u32) {
         let now = engine.now();

@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
 use super::pipeline::Wqe;
 use super::{Endpoints, Output};
-use crate::baseline;
+use crate::baseline::{self, Work};
 use crate::ideal::{self, Paths};
 use crate::network::Network;
 
@@ -102,26 +102,33 @@ impl Endpoints {
     }
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
-    pub(super) fn ideal_of(&mut self, net: &Network, pair: u32, size: Bytes) -> Duration {
-        let reliable = self.reliable;
+    pub(super) fn ideal_of(&mut self, net: &Network, channel: u32, size: Bytes) -> Duration {
+        let (reliable, piece) = (self.reliable, self.piece_of(channel, size));
+        let pair = self.channels[channel as usize].pair;
         let pair = &mut self.pairs[pair as usize];
+        let work = Work {
+            verb: pair.verb,
+            size,
+            piece,
+            counted: false,
+        };
         if let Some((of, ideal)) = pair.ideal
-            && of == size
+            && of == work
         {
             return ideal;
         }
         let least = |paths: &Paths| {
             if reliable {
-                return ideal::least(paths, (pair.verb, size), &net.plan, &net.rules);
+                return ideal::least(paths, &work, &net.plan, &net.rules);
             }
             let times = paths[0].iter();
             times
-                .map(|path| baseline::sent(path, pair.verb, size, &net.rules))
+                .map(|path| baseline::sent(path, &work, &net.rules))
                 .min()
         };
         let ideal = pair.paths.iter().filter_map(least).min();
         let ideal = ideal.unwrap_or(Duration::from_ps(1));
-        pair.ideal = Some((size, ideal));
+        pair.ideal = Some((work, ideal));
         ideal
     }
 

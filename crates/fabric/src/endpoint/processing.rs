@@ -142,6 +142,14 @@ impl Endpoints {
         }
     }
 
+    /// The link of a host has come back: its NIC pauses the switch again where it needs to.
+    pub(crate) fn pause_again(&mut self, host: u32) {
+        let stopped = self.cards[host as usize].stopped;
+        for class in (1..8).filter(|class| stopped & 1 << class != 0) {
+            self.pause(host, class, true);
+        }
+    }
+
     /// Takes the first packet that waits at a NIC, whose connection it has the state of.
     pub(crate) fn release(&mut self, net: &Network, host: u32) -> Option<u32> {
         let card = &mut self.cards[host as usize];

@@ -1,5 +1,7 @@
 //! What must hold of every result.
 
+use fairlane_scenario::{AckPause, Scenario};
+
 use super::statistics::completion;
 use crate::{Ending, Flux, MessageRecord, Outcome, Results, Signal, TenantSignals};
 
@@ -10,7 +12,7 @@ const MOST_NAMED: usize = 20;
 ///
 /// No message is faster than its ideal time, compared as integers; what entered the fabric left it,
 /// was dropped or is under way; drops add up over their reasons, and signals over tenants; outcomes,
-/// finishes and the ending agree. If `lossless`, no buffer may have overflowed.
+/// finishes and the ending agree. If `lossless`, as [`is_lossless`] says, no buffer may have overflowed.
 pub fn check(results: &Results, lossless: bool) -> Vec<String> {
     let mut faults = messages(results);
     faults.extend(ending(results));
@@ -18,6 +20,21 @@ pub fn check(results: &Results, lossless: bool) -> Vec<String> {
     faults.extend(drops(results, lossless));
     faults.extend(tenants(results));
     faults
+}
+
+/// Whether no buffer of a switch may overflow in a run of `scenario`: priority flow control is on, and everybody obeys
+/// it. Ports whose watchdog has bitten don't, nor do acknowledgements that wait for no pause of the class
+/// that they travel in: headroom isn't made for what keeps coming.
+pub fn is_lossless(scenario: &Scenario, results: &Results) -> bool {
+    let pfc = &scenario.switch.pfc;
+    let mut messages = results.messages.iter();
+    let obeyed = match scenario.nic.ack_pause {
+        _ if scenario.transport.ack_control_class => true,
+        AckPause::OwnClass => true,
+        AckPause::Class3 => messages.all(|message| message.class == 3),
+        AckPause::Never => false,
+    };
+    pfc.enabled && pfc.watchdog.is_none() && obeyed
 }
 
 fn messages(results: &Results) -> Vec<String> {

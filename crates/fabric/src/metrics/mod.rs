@@ -9,7 +9,7 @@ mod statistics;
 mod summary;
 mod tenants;
 
-pub use check::check;
+pub use check::{check, is_lossless};
 pub use series::{
     TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, throughput, utilisation,
 };

@@ -5,6 +5,16 @@ use crate::network::Network;
 use crate::port::{CLASSES, Queue};
 use crate::routing::Routes;
 
+/// Who pauses a port again whose link has come up.
+pub(crate) enum Again {
+    /// Nobody here.
+    Elsewhere,
+    /// This host, if it has reason to.
+    ByHost(u32),
+    /// A switch, which did so if this says so.
+    BySwitch(bool),
+}
+
 impl Network {
     /// A link goes down, with what it carries and what waits for it, or comes back.
     pub(crate) fn change_link(&mut self, link: u32, up: bool) {
@@ -25,7 +35,35 @@ impl Network {
         self.foresee_flows();
     }
 
-    /// Loses what a port carries and what waits for it, and forgets pauses in both directions.
+    /// The switch at the other end of a port that has come up pauses it again if what the port sent before
+    /// still fills its buffer; returns whether there is such a switch, in this part of the fabric. A pause that
+    /// began only with its frame would find headroom in use, so the port obeys at once, as if both ends had
+    /// agreed on it when the link came up.
+    pub(crate) fn pause_again(&mut self, number: u32) -> Again {
+        let port = &self.ports[number as usize];
+        let (peer, owner) = (port.peer, port.peer_owner);
+        if !self.place.owns(self.node_of(peer)) {
+            return Again::Elsewhere;
+        }
+        if !port.peer_on_switch {
+            return Again::ByHost(owner);
+        }
+        let mut obeys = false;
+        for class in 1..CLASSES as u8 {
+            let port = &mut self.ports[number as usize];
+            let ingress = port.ingress[usize::from(class)];
+            let charged = ingress.bytes + ingress.headroom > 0;
+            if charged && self.buffers[owner as usize].should_pause(port, class) {
+                port.pausing |= 1 << class;
+                obeys |= self.obey(number, class, true);
+                self.send_pause(peer, class, true);
+            }
+        }
+        Again::BySwitch(obeys)
+    }
+
+    /// Loses what a port carries and what waits for it, and forgets pauses in both directions: their frames
+    /// may have been lost. What the port had sent to a switch stays in its buffer.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
         // What is on the link and what waits for it may belong to different parts of the fabric.
@@ -39,6 +77,8 @@ impl Network {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
                     self.evict(class, at);
+                } else if self.packets.get(at).kind.is_pause_frame() {
+                    self.counters.pause_transmissions -= 1;
                 }
                 self.drop_packet(at, number, Drop::LinkDown);
             }
@@ -46,6 +86,7 @@ impl Network {
             self.ports[number as usize].set_paused(now, class, false);
         }
         self.tracer.records.order = 0;
+        self.watchdog.forget_pauses(number);
         self.ports[number as usize].pausing = 0;
     }
 }

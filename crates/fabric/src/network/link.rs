@@ -130,18 +130,26 @@ impl Network {
             pause,
         };
         self.pauses.push(self.engine.current(), record);
-        if self.watchdog.is_on() && self.watchdog_hears(receiver, class, pause) {
+        if !self.obey(receiver, class, pause) {
             return None;
         }
-        let port = &mut self.ports[receiver as usize];
-        port.set_paused(now, class, pause);
-        if !port.on_switch {
+        if !self.ports[receiver as usize].on_switch {
             return Some(!pause);
         }
         if !pause {
             self.send_from_switch(receiver);
         }
         None
+    }
+
+    /// The peer of a port pauses a class, or ends that; `false` if the port ignores it.
+    pub(super) fn obey(&mut self, number: u32, class: u8, pause: bool) -> bool {
+        let now = self.now();
+        if self.watchdog.is_on() && self.watchdog_hears(number, class, pause) {
+            return false;
+        }
+        self.ports[number as usize].set_paused(now, class, pause);
+        true
     }
 
     /// A packet is about to be put on the link of a port, and somebody wants to know.

@@ -28,7 +28,7 @@ impl Network {
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
         let free = !self.engine.is_ahead(port.free_at, port.free_key);
-        if idle && free && ingress != egress && !self.tracer.is_on() {
+        if idle && free && ingress != egress {
             // Nothing waits: the packet needn't either.
             self.pass_through(egress, at);
             return;
@@ -83,6 +83,9 @@ impl Network {
         }
         if telemetry != NONE {
             self.stamp(egress, at);
+        }
+        if self.tracer.is_on() {
+            self.trace_passing(egress, at);
         }
         self.transmit(egress, at);
     }
@@ -289,7 +292,7 @@ impl Network {
     }
 
     /// Sends a pause or resume of `class` to the neighbour at `number`.
-    fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
+    pub(super) fn send_pause(&mut self, number: u32, class: u8, pause: bool) {
         if let Some(random) = &mut self.ns3_random {
             // The identification field of the frame.
             random.skip();

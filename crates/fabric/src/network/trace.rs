@@ -59,6 +59,17 @@ impl Network {
         self.tracer.records.push(self.engine.current(), record);
     }
 
+    /// Records that packet `at` passes a port where nothing waits: it comes and goes at once.
+    #[cold]
+    pub(super) fn trace_passing(&mut self, number: u32, at: u32) {
+        let packet = self.packets.get(at);
+        let (class, wire) = (usize::from(packet.class), u32::from(packet.wire));
+        self.ports[number as usize].queues[class].bytes += wire;
+        self.trace(number, at, TraceEvent::Enqueued);
+        self.ports[number as usize].queues[class].bytes -= wire;
+        self.trace(number, at, TraceEvent::Dequeued);
+    }
+
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
     fn sequence(&self, packet: &Packet) -> u64 {
         // An acknowledgement has the PSN of the last packet that it confirms.

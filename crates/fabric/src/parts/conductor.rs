@@ -11,8 +11,8 @@ use super::{Panic, Shared, Threading};
 use crate::goal::Goal;
 use crate::network::Network;
 use crate::waking::control;
-use crate::watch::pause_cycle;
-use crate::world::World;
+use crate::watch::{Watch, pause_cycle};
+use crate::world::{World, look};
 use crate::{Control, Ending};
 
 /// Windows between two reports of progress.
@@ -70,8 +70,7 @@ struct Conductor<'a> {
     faults: Vec<Event>,
     watch: Event,
     stop: Event,
-    /// Bytes placed when the watch looked last.
-    placed: u64,
+    watcher: Watch,
     /// Events in all, and if every part had had as many as the busiest one of each window.
     events: u64,
     busiest: u64,
@@ -101,6 +100,8 @@ impl<'a> Conductor<'a> {
         let watch = goal
             .first
             .map(|first| first.saturating_add(whole.watch.interval));
+        let mut watcher = whole.watch;
+        watcher.since = goal.first.unwrap_or(Time::ZERO);
         Self {
             shared,
             threading: Threading {
@@ -111,7 +112,7 @@ impl<'a> Conductor<'a> {
             faults,
             watch: event(watch, control::WATCH),
             stop: event(goal.stop, control::STOP),
-            placed: 0,
+            watcher,
             events: 0,
             busiest: 0,
             handled: vec![0; cut.parts],
@@ -221,16 +222,12 @@ impl<'a> Conductor<'a> {
             worlds[0].ending = Some(Ending::Stopped);
             return;
         }
-        let placed = worlds.iter().map(|world| world.hosts.heard().placed).sum();
-        let progressed = std::mem::replace(&mut self.placed, placed) != placed;
-        let stuck = !progressed
-            && (!pause_cycle(&networks(worlds)).is_empty()
-                || !worlds.iter().any(|world| world.may_recover()));
-        if stuck {
+        let all: Vec<&World> = worlds.iter().map(|world| &**world).collect();
+        if look(&mut self.watcher, &all).is_some() {
             // What else there is won't change that; the merged world says why.
             worlds[0].stuck = true;
         }
-        let at = meeting.time.saturating_add(worlds[0].watch.interval);
+        let at = meeting.time.saturating_add(self.watcher.interval);
         self.watch = Network::control_event(at, control::WATCH);
     }
 

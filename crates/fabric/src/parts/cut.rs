@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fairlane_units::Duration;
 
+use crate::faults::Faults;
 use crate::ideal::fixed_path;
 use crate::network::Network;
 
@@ -25,8 +26,8 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a fabric into `wanted` parts at most, as equal as may be.
-    pub(crate) fn new(net: &Network, wanted: usize) -> Self {
-        let survey = Survey { net };
+    pub(crate) fn new(net: &Network, faults: &Faults, wanted: usize) -> Self {
+        let survey = Survey { net, faults };
         let groups = survey.groups();
         let weights = survey.weights();
         let edges = net.graph.edges.iter();
@@ -46,6 +47,7 @@ impl Cut {
 /// Looks at a fabric that is to be cut.
 struct Survey<'a> {
     net: &'a Network,
+    faults: &'a Faults,
 }
 
 impl Survey<'_> {
@@ -81,7 +83,7 @@ impl Survey<'_> {
     }
 
     /// For each node the first one that it must not be parted from: hosts stay with their switch, and
-    /// switches with those that are near.
+    /// switches with those that are near, or whose link comes back, where both ends agree on pauses at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
             let (here, there) = self.net.ends(port);
@@ -95,7 +97,8 @@ impl Survey<'_> {
         let limit = longest.map_or(0, |longest| longest.as_ps() / SHORT);
         let mut groups: Vec<u32> = (0..self.net.graph.edges.len() as u32).collect();
         for port in ports() {
-            if switch_link(port) && self.latency(port).as_ps() >= limit {
+            let agrees = self.net.rules.pfc && self.faults.comes_back(port / 2);
+            if switch_link(port) && self.latency(port).as_ps() >= limit && !agrees {
                 continue;
             }
             let (here, there) = self.net.ends(port);

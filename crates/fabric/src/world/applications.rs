@@ -36,7 +36,7 @@ impl World {
 
     /// Lets applications and what they use do something, then does what follows.
     #[inline]
-    fn drive(&mut self, act: impl FnOnce(&mut Endpoints, &mut Network)) {
+    pub(super) fn drive(&mut self, act: impl FnOnce(&mut Endpoints, &mut Network)) {
         if let Some(endpoints) = self.endpoints.as_deref_mut() {
             act(endpoints, &mut self.net);
             self.follow();

@@ -1,5 +1,6 @@
 //! Links that go down and come back.
 
+use crate::network::fault::Again;
 use crate::waking::control;
 use crate::world::World;
 
@@ -35,9 +36,24 @@ impl World {
         for (flow, before) in live.into_iter().zip(before) {
             self.note_ideal(flow, before);
         }
+        for port in ends.into_iter().filter(|_| change.up) {
+            self.pause_again(port);
+        }
         for port in ends {
             self.send_from(port);
         }
         self.start_faults();
+    }
+
+    /// What pauses a port whose link has come up pauses it again.
+    fn pause_again(&mut self, port: u32) {
+        match self.net.pause_again(port) {
+            Again::ByHost(host) => self.drive(|all, _| all.pause_again(host)),
+            Again::BySwitch(true) if !self.net.ports[port as usize].on_switch => {
+                let host = self.net.ports[port as usize].owner;
+                self.hosts.nics[host as usize].on_pause(&self.net);
+            }
+            Again::BySwitch(_) | Again::Elsewhere => {}
+        }
     }
 }

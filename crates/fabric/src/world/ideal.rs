@@ -1,6 +1,7 @@
 //! Completion times alone on the fabric.
 
 use crate::MessageSpec;
+use crate::baseline::Work;
 use crate::ideal::{Paths, least};
 use crate::world::World;
 
@@ -24,7 +25,12 @@ impl World {
             return;
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
-        let ideal = least(&paths, (verb, size), &self.net.plan, &self.net.rules);
+        let ideal = least(
+            &paths,
+            &Work::message(verb, size),
+            &self.net.plan,
+            &self.net.rules,
+        );
         if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
         }

@@ -3,8 +3,9 @@
 use fairlane_units::{PortId, Time};
 
 use crate::endpoint::Endpoints;
+use crate::network::Network;
 use crate::waking::control;
-use crate::watch::pause_cycle;
+use crate::watch::{Watch, pause_cycle};
 use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};
 
@@ -15,26 +16,24 @@ impl World {
     }
 
     pub(crate) fn on_watch(&mut self) {
-        let placed = self.hosts.heard().placed;
-        let progressed = std::mem::replace(&mut self.watch.placed, placed) != placed;
-        if !progressed && !self.is_done() {
-            let cycle = pause_cycle(&[&self.net]);
-            if !cycle.is_empty() || !self.may_recover() {
-                self.ending = Some(Ending::Stalled(self.stall(cycle)));
-                return;
-            }
+        if self.is_done() {
+            return;
         }
-        if !self.is_done() {
-            self.start_watch(self.net.now());
+        let mut watch = self.watch;
+        let stuck = look(&mut watch, &[self]);
+        self.watch = watch;
+        match stuck {
+            Some(cycle) => self.ending = Some(Ending::Stalled(self.stall(cycle))),
+            None => self.start_watch(self.net.now()),
         }
     }
 
-    /// Whether something other than an acknowledgement can still move an unfinished message.
-    pub(crate) fn may_recover(&self) -> bool {
+    /// Whether something other than an acknowledgement, or the end of a pause, can still move an unfinished
+    /// message.
+    fn will_act(&self) -> bool {
         self.schedule.is_pending()
             || self.notices.are_pending()
             || self.faults.is_pending()
-            || self.storms.were_on(self.net.now(), self.watch.interval)
             || self.hosts.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
     }
@@ -73,4 +72,26 @@ impl World {
             reason,
         }
     }
+}
+
+/// Looks at the parts of one fabric. If nothing has moved and nothing will, returns the circle of pauses
+/// that is to blame, an empty one if it is something else.
+pub(crate) fn look(watch: &mut Watch, parts: &[&World]) -> Option<Vec<PortId>> {
+    let now = parts[0].net.now();
+    let placed = parts.iter().map(|world| world.hosts.heard().placed).sum();
+    if std::mem::replace(&mut watch.placed, placed) != placed {
+        watch.since = now;
+        return None;
+    }
+    let networks: Vec<&Network> = parts.iter().map(|world| &world.net).collect();
+    let cycle = pause_cycle(&networks);
+    if !cycle.is_empty() {
+        return Some(cycle);
+    }
+    if parts.iter().any(|world| world.will_act()) {
+        watch.since = now;
+        return None;
+    }
+    let frees = |world: &&World| world.storms.may_free(watch.since, now, watch.interval);
+    (!parts.iter().any(frees)).then(Vec::new)
 }

@@ -15,7 +15,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairlane_fabric::metrics::check;
+use fairlane_fabric::metrics::{check, is_lossless};
 use fairlane_fabric::{Control, Ending, Results, Simulation};
 use fairlane_scenario::{Loaded, parse};
 
@@ -102,7 +102,7 @@ pub fn run_for(loaded: &Loaded, events: u64) -> Results {
 /// Runs a scenario and checks what must hold of every result.
 pub fn run(loaded: &Loaded) -> Results {
     let results = run_unchecked(loaded);
-    let lossless = loaded.scenario.switch.pfc.enabled;
+    let lossless = is_lossless(&loaded.scenario, &results);
     assert_eq!(check(&results, lossless), Vec::<String>::new());
     results
 }

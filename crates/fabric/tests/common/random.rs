@@ -24,10 +24,9 @@ pub fn scenario(seed: u64) -> String {
     let pfc = draw.chance(60);
     let faults = faults(&mut draw, &fabric, (&traffic, pfc));
     let mut text = format!("seed = {}\n", draw.below(1 << 32));
-    // A host that pauses again and again keeps a run from being found stalled.
     let stop = match traffic.most {
         Some(most) => Some(draw.between(25, 25 + most)),
-        None => (faults.contains("period") || draw.chance(30)).then(|| draw.between(50, 800)),
+        None => draw.chance(30).then(|| draw.between(50, 800)),
     };
     if let Some(stop) = stop {
         let _ = writeln!(text, "stop = \"{stop}us\"");

@@ -12,18 +12,18 @@ impl Enforcer {
     /// An acknowledgement for a queue pair has come, with the share of the receiver if it is busy.
     pub fn on_ack(&mut self, now: Time, id: SenderId, ack: &Ack<'_>, grant: Grant) {
         let member = &mut self.members.all[id.0 as usize];
-        let at = member.lane;
+        let (at, history) = (member.lane, member.history);
         let delivered = ack.acknowledged.saturating_sub(member.acknowledged);
         member.acknowledged = member.acknowledged.max(ack.acknowledged);
         self.set_in_flight(id, ack.next_to_send.saturating_sub(ack.acknowledged));
         let lane = &mut self.lanes.all[at as usize];
         lane.delivered += delivered;
-        let (pair, tenant_of) = (lane.pair, lane.tenant);
+        let pair = lane.pair;
         let own = self.controller(pair);
         self.controllers.advance(own, now);
         let earlier = ack
             .telemetry
-            .and_then(|reading| self.histories[tenant_of as usize].follow(reading));
+            .and_then(|reading| self.histories[history as usize].1.follow(reading));
         let blind = ack.telemetry.is_some() && earlier.is_none();
         if self.setting.scope == Scope::Tenant {
             self.teach(now, at, ack, (delivered, earlier.as_ref()));
