@@ -315,11 +315,15 @@ impl TelemetryFormat {
         }
     }
 
-    /// Time from `earlier` to `later`, over at most one wrap.
+    /// Time from `earlier` to `later`, over at most one wrap; none if acknowledgements have passed each other and
+    /// `later` is the older one, as far as times that don't wrap tell.
     #[inline]
     pub fn time_between(&self, earlier: &Hop, later: &Hop) -> Duration {
         let units = later.time.wrapping_sub(earlier.time) & self.time_mask;
-        Duration::from_ps(units * self.time_unit)
+        match i64::try_from(units) {
+            Ok(_) => Duration::from_ps(units * self.time_unit),
+            Err(_) => Duration::ZERO,
+        }
     }
 
     /// Bytes sent between `earlier` and `later`, over at most one wrap.

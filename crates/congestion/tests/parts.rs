@@ -77,3 +77,18 @@ fn the_telemetry_header_wraps() {
     assert_eq!(format.queue(&after), Bytes::new(960));
     assert_eq!(after.rate(), Rate::from_gbps(400));
 }
+
+#[test]
+fn between_a_packet_and_an_earlier_one_no_time_has_passed() {
+    let format = TelemetryFormat::EXACT;
+    let at = |ns| {
+        format.hop(
+            Time::from_ns(ns),
+            Bytes::new(ns),
+            Bytes::ZERO,
+            Rate::from_gbps(100),
+        )
+    };
+    assert_eq!(format.time_between(&at(7), &at(9)), Duration::from_ns(2));
+    assert_eq!(format.time_between(&at(9), &at(7)), Duration::ZERO);
+}

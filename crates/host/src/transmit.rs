@@ -6,6 +6,7 @@ use fairlane_wire::Opcode;
 
 use crate::nic::Host;
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
+use crate::pair::Stream;
 
 impl Host {
     /// The next packet, now that the transmitter is free: answers first, then queue pairs in turn.
@@ -74,10 +75,11 @@ impl Host {
     /// If it may not send.
     #[inline]
     pub fn transmit(&mut self, now: Time, id: PairId) -> Departure {
+        let responds = self.pairs[id.index()].reading.is_some()
+            && self.stream_in_turn(now, id) == Stream::Responses;
         let pair = &mut self.pairs[id.index()];
         self.turns.serve(pair.position);
         let config = &self.settings.transport;
-        let responds = pair.reading.is_some() && pair.responds();
         let outgoing = if responds {
             pair.responder.poll_transmit(config)
         } else {
@@ -87,6 +89,9 @@ impl Host {
         if responds {
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
+            }
+            if outgoing.ends {
+                self.answer_behind(id);
             }
         } else {
             self.ask_if_closed(id, &mut outgoing);
@@ -100,16 +105,29 @@ impl Host {
         departure
     }
 
+    /// Which stream of a queue pair in turn the next packet is of.
+    fn stream_in_turn(&mut self, now: Time, id: PairId) -> Stream {
+        match &self.scoped {
+            // Requests for data wait with those that nobody enforces.
+            Some(_) if self.may_send(now, id) => Stream::Requests,
+            Some(scoped) => scoped.stream,
+            None => {
+                let pair = &mut self.pairs[id.index()];
+                pair.choose(now, self.paused & 1 << pair.class != 0)
+            }
+        }
+    }
+
     /// Has a packet ask for an acknowledgement if the window closes behind it: one that is shared may
     /// close with a packet of another queue pair.
     #[inline]
     fn ask_if_closed(&mut self, id: PairId, outgoing: &mut Outgoing) {
         let pair = &mut self.pairs[id.index()];
-        let closes = pair.requester.bytes_in_flight() >= pair.sending.window_limit;
+        let closes = pair.in_flight() >= pair.sending.window_limit;
         if closes {
             pair.requester.ask();
         }
-        outgoing.packet.ack_request |= closes || pair.sending.is_enforced();
+        outgoing.packet.ack_request |= closes || self.scoped.is_some();
     }
 
     #[inline]
@@ -150,11 +168,12 @@ impl Host {
             return;
         }
         let size = Bytes::new(u64::from(departure.wire));
-        if self.pairs[id.index()].sending.is_enforced() {
-            let pair = &self.pairs[id.index()];
-            if let Some(scoped) = self.scoped.as_deref_mut() {
-                scoped.charge(now, pair, size);
-            }
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            let stream = match departure.from_responder {
+                true => Stream::Responses,
+                false => Stream::Requests,
+            };
+            scoped.charge(now, (&self.pairs[id.index()], stream), size);
             return;
         }
         self.advance(now, id, false);

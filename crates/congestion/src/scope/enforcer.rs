@@ -178,8 +178,19 @@ impl Enforcer {
             NONE => self.open_lane(now, pair, at, environment),
             lane => lane,
         };
+        SenderId(self.join(lane))
+    }
+
+    /// The queue pair of a sender begins to send a second stream, with positions of its own: the two take turns
+    /// behind one pacer.
+    pub fn open_beside(&mut self, id: SenderId) -> SenderId {
+        let lane = self.members.all[id.0 as usize].lane;
+        SenderId(self.join(lane))
+    }
+
+    fn join(&mut self, lane: u32) -> u32 {
         self.lanes.all[lane as usize].members += 1;
-        SenderId(self.members.insert(Member::new(lane)))
+        self.members.insert(Member::new(lane))
     }
 
     fn open_lane(&mut self, now: Time, pair: u32, tenant: u32, environment: &Environment) -> u32 {
