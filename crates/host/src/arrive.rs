@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 
 use fairlane_congestion::Loss;
-use fairlane_transport::{Extension, Memory, Packet, Received, Receives, Reply};
+use fairlane_transport::{
+    Extension, Memory, Packet, ReceiveCompletion, Received, Receives, Reply, Status,
+};
 use fairlane_units::Time;
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
@@ -74,10 +76,17 @@ impl Host {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
-        if asks || matches!(packet.extension, Extension::Atomic(_)) {
+        let inquires = asks || matches!(packet.extension, Extension::Atomic(_));
+        let ended = received.fault.is_some() | received.completion.is_some();
+        if ended {
+            self.on_end(now, id, (!inquires, &received));
+        }
+        if inquires {
             return self.on_inquiry(now, id, arrival, (fresh && asks, &received));
         }
-        self.note_received(id, arrival.flow, &received);
+        if received.messages > 0 && !ended {
+            self.note_received(id, received.messages, None);
+        }
         Heard {
             placement: received.placement,
             ..self.answer_data(now, id, arrival, received.reply)
@@ -203,17 +212,21 @@ impl Host {
         }
     }
 
-    /// Tells the application of messages that have arrived.
-    #[inline]
-    fn note_received(&mut self, id: PairId, flow: u32, received: &Received) {
-        if received.messages > 0 {
-            self.events.push_back(Event::Received {
-                pair: id,
-                flow,
-                messages: received.messages,
-                placed: self.pairs[id.index()].placed,
-            });
-        }
+    /// Tells the application of messages that have arrived, and of receives that have ended.
+    pub(crate) fn note_received(
+        &mut self,
+        id: PairId,
+        messages: u32,
+        completion: Option<ReceiveCompletion>,
+    ) {
+        let pair = &self.pairs[id.index()];
+        self.events.push_back(Event::Received {
+            pair: id,
+            flow: pair.opening.flow,
+            messages,
+            placed: pair.placed,
+            completion,
+        });
     }
 
     /// A READ request has come, a new one or not, or an atomic.
@@ -360,13 +373,18 @@ impl Host {
     #[inline]
     pub(crate) fn complete(&mut self, id: PairId) {
         let pair = &mut self.pairs[id.index()];
+        let mut fails = false;
         while let Some(completion) = pair.requester.poll_completion() {
+            fails |= completion.status != Status::Success;
             self.events.push_back(Event::Completed {
                 pair: id,
                 flow: pair.opening.flow,
                 id: completion.id,
                 status: completion.status,
             });
+        }
+        if fails {
+            self.on_failure(id);
         }
     }
 }

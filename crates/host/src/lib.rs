@@ -71,6 +71,7 @@ extern crate alloc;
 mod arrive;
 mod counters;
 mod deadlines;
+mod ending;
 mod hear;
 mod nic;
 mod packet;

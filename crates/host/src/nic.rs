@@ -6,8 +6,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
-use fairlane_transport::{Requester, WorkRequest};
-use fairlane_units::{Bytes, Rate, Time};
+use fairlane_transport::{Requester, Source, WorkRequest};
+use fairlane_units::{Bytes, Psn, Rate, Time};
 
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
@@ -37,6 +37,8 @@ pub struct Host {
     free: Vec<u32>,
     pub(crate) turns: Turns,
     pub(crate) replies: Replies,
+    /// Where the payload of the packet sent last is; a driver without payload needn't carry it around.
+    pub(crate) source: Source,
     /// Classes that are paused, as a bit set.
     pub(crate) paused: u8,
     up: bool,
@@ -59,6 +61,7 @@ impl Host {
             free: Vec::new(),
             turns: Turns::new(settings.leaving),
             replies: Replies::default(),
+            source: Source::Nothing,
             paused: 0,
             up: true,
             scoped: Scoped::new(&settings, environment, tenants),
@@ -72,9 +75,14 @@ impl Host {
         }
     }
 
-    /// Opens a queue pair, which the other end does as well.
+    /// Opens a queue pair, which the other end does as well; both number packets from 0 on.
     pub fn open(&mut self, now: Time, opening: &Opening) -> PairId {
-        let pair = Pair::new(&self.settings, now, opening);
+        self.open_at(now, opening, [Psn::new(0); 2])
+    }
+
+    /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
+    pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
+        let pair = Pair::new(&self.settings, now, opening, psns);
         match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
@@ -94,6 +102,9 @@ impl Host {
         let asks = matches!(request.operation, fairlane_transport::Operation::Read(_));
         if !asks {
             self.enforce(now, id, Stream::Requests);
+        }
+        if self.pairs[id.index()].requester.has_failed() {
+            self.complete(id);
         }
         self.join(id);
         self.refresh(now, id);

@@ -60,19 +60,23 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn new(settings: &Settings, now: Time, opening: &Opening) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        now: Time,
+        opening: &Opening,
+        [sends, expects]: [Psn; 2],
+    ) -> Self {
         let config = &settings.transport;
-        let first = Psn::new(0);
         Self {
-            responder: Responder::new(config, first),
+            responder: Responder::new(config, expects),
             notification_point: NotificationPoint::new(),
-            latest: first,
+            latest: expects,
             owes_mark: false,
             live: true,
             class: opening.class,
             placed: Bytes::ZERO,
             position: NONE,
-            requester: Requester::new(config, first),
+            requester: Requester::new(config, sends),
             sending: Sending::new(settings, now, opening),
             reading: None,
             queued: Time::MAX,

@@ -1,6 +1,6 @@
 //! The next packet to send.
 
-use fairlane_transport::Outgoing;
+use fairlane_transport::{Outgoing, Source};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
@@ -25,7 +25,14 @@ impl Host {
         if !self.replies.may_leave(&self.settings, self.paused) {
             return None;
         }
+        self.source = Source::Nothing;
         self.replies.pop(&self.settings)
+    }
+
+    /// Where the payload of the packet that was polled last is.
+    #[inline]
+    pub const fn source(&self) -> Source {
+        self.source
     }
 
     /// Whether there is anything that may be sent, now or ever, without something else happening before.
@@ -96,6 +103,7 @@ impl Host {
         } else {
             self.ask_if_closed(id, &mut outgoing);
         }
+        self.source = outgoing.source;
         let departure = self.depart(id, &outgoing, responds);
         self.charge(now, id, &departure);
         if !self.settings.transport.service.is_reliable() {

@@ -100,6 +100,12 @@ impl Responder {
         self.expected
     }
 
+    /// Whether it takes nothing any more.
+    #[inline]
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Whether responses wait for [`poll_transmit`](Self::poll_transmit).
     #[inline]
     pub fn has_packet(&self) -> bool {
