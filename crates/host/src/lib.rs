@@ -79,6 +79,8 @@ mod pair;
 mod replies;
 mod scoped;
 mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transmit;
 mod turns;
 
