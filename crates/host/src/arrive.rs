@@ -79,7 +79,8 @@ impl Host {
         let inquires = asks || matches!(packet.extension, Extension::Atomic(_));
         let ended = received.fault.is_some() | received.completion.is_some();
         if ended {
-            self.on_end(now, id, (!inquires, &received));
+            let messages = if inquires { 0 } else { received.messages };
+            self.on_end(now, id, (messages, received.completion), received.fault);
         }
         if inquires {
             return self.on_inquiry(now, id, arrival, (fresh && asks, &received));

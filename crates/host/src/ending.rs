@@ -1,7 +1,8 @@
 //! Queue pairs that fail, or stop for a while.
 
-use fairlane_transport::{Received, Requester, Status};
+use fairlane_transport::{ReceiveCompletion, Requester, Status};
 use fairlane_units::Time;
+use fairlane_wire::NakCode;
 
 use crate::nic::Host;
 use crate::packet::PairId;
@@ -68,14 +69,19 @@ impl Host {
         }
     }
 
-    /// A receive has ended, or the responder has failed; `counts` says that the packet was of a message.
+    /// A receive has ended, perhaps with messages, or the responder has failed.
     #[inline(never)]
-    pub(crate) fn on_end(&mut self, now: Time, id: PairId, (counts, received): (bool, &Received)) {
-        let messages = if counts { received.messages } else { 0 };
-        if messages > 0 || received.completion.is_some() {
-            self.note_received(id, messages, received.completion);
+    pub(crate) fn on_end(
+        &mut self,
+        now: Time,
+        id: PairId,
+        (messages, completion): (u32, Option<ReceiveCompletion>),
+        fault: Option<NakCode>,
+    ) {
+        if messages > 0 || completion.is_some() {
+            self.note_received(id, messages, completion);
         }
-        if received.fault.is_some() {
+        if fault.is_some() {
             self.pairs[id.index()].requester.flush();
             self.complete(id);
             self.refresh(now, id);

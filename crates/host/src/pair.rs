@@ -142,8 +142,8 @@ impl Pair {
 
     /// When the next packet of a response may be sent, as [`available`](Self::available).
     pub(crate) fn responses_at(&self, paused: bool) -> Option<Time> {
-        let within = self.in_flight() < self.sending.window_limit;
-        let open = self.responds() && !paused && within;
+        let within = || self.in_flight() < self.sending.window_limit;
+        let open = self.responds() && !paused && within();
         open.then(|| self.sending.pacer.available())
     }
 
@@ -153,8 +153,8 @@ impl Pair {
         let requester = &self.requester;
         // A window that shrinks may close with nothing asked: one packet more asks.
         let within =
-            self.in_flight() < self.sending.window_limit || !requester.awaits_acknowledgement();
-        let open = requester.has_packet() && !paused && within;
+            || self.in_flight() < self.sending.window_limit || !requester.awaits_acknowledgement();
+        let open = requester.has_packet() && !paused && within();
         open.then(|| match requester.asks_for_data() {
             true => Time::ZERO,
             false => self.sending.pacer.available(),
@@ -163,6 +163,9 @@ impl Pair {
 
     /// Which stream the next packet is of: they take turns while both may send.
     pub(crate) fn choose(&mut self, now: Time, paused: bool) -> Stream {
+        if !self.requester.has_packet() {
+            return Stream::Responses;
+        }
         let ready = |at: Option<Time>| at.is_some_and(|at| at <= now);
         let (requests, responses) = (self.requests_at(paused), self.responses_at(paused));
         let Some(reading) = &mut self.reading else {

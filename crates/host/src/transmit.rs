@@ -82,8 +82,21 @@ impl Host {
     /// If it may not send.
     #[inline]
     pub fn transmit(&mut self, now: Time, id: PairId) -> Departure {
-        let responds = self.pairs[id.index()].reading.is_some()
-            && self.stream_in_turn(now, id) == Stream::Responses;
+        match self.pairs[id.index()].reading {
+            None => self.send(now, id, false),
+            Some(_) => self.send_either(now, id),
+        }
+    }
+
+    /// The next packet of a queue pair that has been asked for data.
+    #[inline(never)]
+    fn send_either(&mut self, now: Time, id: PairId) -> Departure {
+        let responds = self.stream_in_turn(now, id) == Stream::Responses;
+        self.send(now, id, responds)
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, id: PairId, responds: bool) -> Departure {
         let pair = &mut self.pairs[id.index()];
         self.turns.serve(pair.position);
         let config = &self.settings.transport;
