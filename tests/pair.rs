@@ -3,7 +3,7 @@
 use std::io::{Result, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use fairlane_transport::testing::{Profile, Statistics, run};
+use fairlane_host::testing::{Profile, Statistics, run};
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

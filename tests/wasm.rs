@@ -1,7 +1,7 @@
 //! The crates without operating system build for WebAssembly, and what comes out asks its host for nothing:
 //! no clock, no randomness, no files.
 //!
-//! The module is the pair harness with queue pairs, packets and all; its list of imports must be empty.
+//! The module is the pair harness with hosts, queue pairs, packets and all; its list of imports must be empty.
 
 mod common;
 

@@ -3,13 +3,15 @@
 use alloc::boxed::Box;
 
 use fairlane_congestion::Loss;
-use fairlane_transport::{Extension, Memory, Packet, Received, Receives, Reply};
+use fairlane_transport::{
+    Extension, Memory, Packet, ReceiveCompletion, Received, Receives, Reply, Status,
+};
 use fairlane_units::Time;
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::nic::Host;
 use crate::packet::{Arrival, Event, Heard, NO_ECHO, PairId, Role};
-use crate::pair::Reading;
+use crate::pair::{Reading, Stream};
 use crate::replies::{Answer, Said};
 
 impl Host {
@@ -74,10 +76,18 @@ impl Host {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
-        if asks || matches!(packet.extension, Extension::Atomic(_)) {
+        let inquires = asks || matches!(packet.extension, Extension::Atomic(_));
+        let ended = received.fault.is_some() | received.completion.is_some();
+        if ended {
+            let messages = if inquires { 0 } else { received.messages };
+            self.on_end(now, id, (messages, received.completion), received.fault);
+        }
+        if inquires {
             return self.on_inquiry(now, id, arrival, (fresh && asks, &received));
         }
-        self.note_received(id, arrival.flow, &received);
+        if received.messages > 0 && !ended {
+            self.note_received(id, received.messages, None);
+        }
         Heard {
             placement: received.placement,
             ..self.answer_data(now, id, arrival, received.reply)
@@ -98,6 +108,10 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let Some(reply) = reply else {
             pair.owes_mark |= marked;
+            if self.scoped.is_some() && pair.responds() {
+                // Its answer waits behind a READ, which the enforcer is to know.
+                self.refresh(now, id);
+            }
             return Heard::default();
         };
         let marked = core::mem::take(&mut pair.owes_mark) || marked;
@@ -136,17 +150,8 @@ impl Host {
     /// Queues the answer to a packet, which takes its echo along.
     #[inline]
     fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, said: Said, marked: bool) {
-        self.ledger.all.cnps_sent += u64::from(marked);
         let responds = arrival.role == Role::Request;
-        let share = match &self.scoped {
-            None => 0,
-            Some(scoped) if acknowledges(&said) => {
-                let peer = self.pairs[id.index()].opening.peer_rate;
-                scoped.share(arrival.tenant, peer)
-            }
-            Some(_) => 0,
-        };
-        self.replies.push(Answer {
+        self.push(Answer {
             pair: id,
             flow: arrival.flow,
             said,
@@ -157,27 +162,72 @@ impl Host {
             },
             from_responder: responds,
             tenant: arrival.tenant,
-            class: match self.settings.ack_control_class {
-                true => 0,
-                false => arrival.class,
-            },
+            class: arrival.class,
             marked,
-            share,
+            share: 0,
             echo: arrival.echo,
         });
     }
 
-    /// Tells the application of messages that have arrived.
+    /// Queues an answer in its class, with the share if it acknowledges.
     #[inline]
-    fn note_received(&mut self, id: PairId, flow: u32, received: &Received) {
-        if received.messages > 0 {
-            self.events.push_back(Event::Received {
-                pair: id,
-                flow,
-                messages: received.messages,
-                placed: self.pairs[id.index()].placed,
-            });
+    fn push(&mut self, mut answer: Answer) {
+        self.ledger.all.cnps_sent += u64::from(answer.marked);
+        if self.settings.ack_control_class {
+            answer.class = 0;
         }
+        if let Some(scoped) = &self.scoped
+            && acknowledges(&answer.said)
+        {
+            let peer = self.pairs[answer.pair.index()].opening.peer_rate;
+            answer.share = scoped.share(answer.tenant, peer);
+        }
+        self.replies.push(answer);
+    }
+
+    /// Queues the answers that no data of a READ is before any more: they aren't data, and wait for no window.
+    #[cold]
+    pub(crate) fn answer_behind(&mut self, id: PairId) {
+        loop {
+            let pair = &mut self.pairs[id.index()];
+            let config = &self.settings.transport;
+            if pair.responder.owes_data() {
+                return;
+            }
+            let Some(outgoing) = pair.responder.poll_transmit(config) else {
+                return;
+            };
+            let answer = Answer {
+                pair: id,
+                flow: pair.opening.flow,
+                said: Said::of(&outgoing.packet),
+                role: Role::Response,
+                from_responder: true,
+                tenant: pair.opening.tenant,
+                class: pair.class,
+                marked: core::mem::take(&mut pair.owes_mark),
+                share: 0,
+                echo: NO_ECHO,
+            };
+            self.push(answer);
+        }
+    }
+
+    /// Tells the application of messages that have arrived, and of receives that have ended.
+    pub(crate) fn note_received(
+        &mut self,
+        id: PairId,
+        messages: u32,
+        completion: Option<ReceiveCompletion>,
+    ) {
+        let pair = &self.pairs[id.index()];
+        self.events.push_back(Event::Received {
+            pair: id,
+            flow: pair.opening.flow,
+            messages,
+            placed: pair.placed,
+            completion,
+        });
     }
 
     /// A READ request has come, a new one or not, or an atomic.
@@ -220,10 +270,10 @@ impl Host {
                 reading.confirm_before(psn, mtu);
             }
         }
-        self.enforce(now, id);
+        self.enforce(now, id, Stream::Responses);
         self.join(id);
         if repeated {
-            self.hear_loss(now, id, Loss::Nak);
+            self.hear_loss(now, (id, Stream::Responses), Loss::Nak);
         }
         self.refresh(now, id);
         Heard {
@@ -257,7 +307,7 @@ impl Host {
         let next = requester.next_position();
         self.ledger.all.naks += u64::from(is_nak(packet));
         self.ledger.on_reply(arrival.tenant, arrival.marked);
-        let positions = (progress.acknowledged, next);
+        let positions = (Stream::Requests, (progress.acknowledged, next));
         let shifted = self.hear(now, id, arrival, positions, progress.went_back);
         self.complete(id);
         self.refresh(now, id);
@@ -311,7 +361,7 @@ impl Host {
         let Some(reading) = &mut self.pairs[id.index()].reading else {
             return Heard::default();
         };
-        let positions = reading.confirm(arrival.packet.psn, mtu);
+        let positions = (Stream::Responses, reading.confirm(arrival.packet.psn, mtu));
         let shifted = self.hear(now, id, arrival, positions, false);
         self.refresh(now, id);
         Heard {
@@ -324,13 +374,18 @@ impl Host {
     #[inline]
     pub(crate) fn complete(&mut self, id: PairId) {
         let pair = &mut self.pairs[id.index()];
+        let mut fails = false;
         while let Some(completion) = pair.requester.poll_completion() {
+            fails |= completion.status != Status::Success;
             self.events.push_back(Event::Completed {
                 pair: id,
                 flow: pair.opening.flow,
                 id: completion.id,
                 status: completion.status,
             });
+        }
+        if fails {
+            self.on_failure(id);
         }
     }
 }

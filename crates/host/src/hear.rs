@@ -7,6 +7,7 @@ use fairlane_wire::Syndrome;
 
 use crate::nic::Host;
 use crate::packet::{Arrival, PairId, Role};
+use crate::pair::Stream;
 use crate::settings::Timers;
 
 impl Host {
@@ -44,18 +45,21 @@ impl Host {
         }
     }
 
-    /// Passes on what a reply says; it confirms data up to the first of `positions`, the second is that of the
+    /// Passes on what a reply says; it confirms a stream up to the first of `positions`, the second is that of the
     /// next byte to send. `lost` says that it reports a loss. Returns whether a packet that is paced has moved.
+    ///
+    /// A controller of its own hears of both streams of a queue pair as of one: in that, a position is the sum of
+    /// theirs.
     #[inline]
     pub(crate) fn hear(
         &mut self,
         now: Time,
         id: PairId,
         arrival: &Arrival<'_>,
-        (acknowledged, next_to_send): (Bytes, Bytes),
+        (stream, (acknowledged, next_to_send)): (Stream, (Bytes, Bytes)),
         lost: bool,
     ) -> bool {
-        let ack = Ack {
+        let mut ack = Ack {
             acknowledged,
             next_to_send,
             congestion_notified: arrival.marked,
@@ -64,12 +68,16 @@ impl Host {
             hops: arrival.measured.hops,
             telemetry: arrival.measured.telemetry,
         };
-        if self.pairs[id.index()].sending.is_enforced() {
-            self.pass_on(now, id, arrival, &ack, lost);
+        if self.scoped.is_some() {
+            self.pass_on(now, (id, stream), arrival, &ack, lost);
             return false;
         }
         self.advance(now, id, false);
-        let controller = &mut self.pairs[id.index()].sending.controller;
+        let pair = &mut self.pairs[id.index()];
+        let (beside, next_beside) = pair.positions(stream.other());
+        ack.acknowledged += beside;
+        ack.next_to_send += next_beside;
+        let controller = &mut pair.sending.controller;
         let before = controller.rate();
         if lost {
             controller.on_loss(now, Loss::Nak);
@@ -78,11 +86,18 @@ impl Host {
         self.on_rate(id, before, shifts)
     }
 
-    fn pass_on(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>, ack: &Ack<'_>, lost: bool) {
-        let Some(scoped) = self.scoped.as_deref_mut() else {
+    fn pass_on(
+        &mut self,
+        now: Time,
+        (id, stream): (PairId, Stream),
+        arrival: &Arrival<'_>,
+        ack: &Ack<'_>,
+        lost: bool,
+    ) {
+        let sender = self.pairs[id.index()].sending.sender(stream);
+        let (Some(scoped), Some(sender)) = (self.scoped.as_deref_mut(), sender) else {
             return;
         };
-        let sender = self.pairs[id.index()].sending.id();
         let grant = match acknowledges(arrival) {
             true => Share::new(arrival.share).map_or(Grant::Free, Grant::Share),
             false => Grant::Unsaid,
@@ -107,11 +122,12 @@ impl Host {
         shifts
     }
 
-    /// Passes on that packets were lost.
-    pub(crate) fn hear_loss(&mut self, now: Time, id: PairId, loss: Loss) {
-        let sending = &self.pairs[id.index()].sending;
-        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
-            scoped.enforcer.on_loss(now, sending.id(), loss);
+    /// Passes on that packets of a stream were lost.
+    pub(crate) fn hear_loss(&mut self, now: Time, (id, stream): (PairId, Stream), loss: Loss) {
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            if let Some(sender) = self.pairs[id.index()].sending.sender(stream) {
+                scoped.enforcer.on_loss(now, sender, loss);
+            }
             return;
         }
         self.advance(now, id, false);
@@ -119,11 +135,14 @@ impl Host {
         self.on_rate(id, Rate::ZERO, false);
     }
 
-    /// Passes on a CNP.
+    /// Passes on a CNP. It doesn't say of which stream, and both have the same controller.
     pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
         let sending = &self.pairs[id.index()].sending;
-        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
-            scoped.enforcer.on_cnp(now, sending.id());
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            let mut senders = Stream::BOTH.iter().filter_map(|&of| sending.sender(of));
+            if let Some(sender) = senders.next() {
+                scoped.enforcer.on_cnp(now, sender);
+            }
         } else {
             self.advance(now, id, false);
             self.pairs[id.index()].sending.controller.on_cnp(now);
@@ -142,7 +161,7 @@ impl Host {
         pair.requester.on_timeout(&settings.transport, now);
         self.ledger.all.timeouts += 1;
         if !asked {
-            self.hear_loss(now, id, Loss::Timeout);
+            self.hear_loss(now, (id, Stream::Requests), Loss::Timeout);
         }
         self.complete(id);
     }

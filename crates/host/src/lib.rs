@@ -71,6 +71,7 @@ extern crate alloc;
 mod arrive;
 mod counters;
 mod deadlines;
+mod ending;
 mod hear;
 mod nic;
 mod packet;
@@ -78,6 +79,8 @@ mod pair;
 mod replies;
 mod scoped;
 mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transmit;
 mod turns;
 

@@ -6,13 +6,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
-use fairlane_transport::{Requester, WorkRequest};
-use fairlane_units::{Bytes, Rate, Time};
+use fairlane_transport::{Requester, Source, WorkRequest};
+use fairlane_units::{Bytes, Psn, Rate, Time};
 
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
 use crate::packet::{Event, Opening, PairId};
-use crate::pair::{NONE, Pair};
+use crate::pair::{NONE, Pair, Stream};
 use crate::replies::Replies;
 use crate::scoped::{Scoped, Tenants};
 use crate::settings::{Settings, Timers};
@@ -27,8 +27,8 @@ use crate::turns::Turns;
 /// call, and calls [`on_deadline`](Self::on_deadline) when [`deadline`](Self::deadline) has come. Time
 /// never goes back.
 ///
-/// Under scopes that share controllers a queue pair sends data of one kind, of its own work requests or of
-/// READs that ask for it: an enforcer counts positions of one stream.
+/// A queue pair may send requests and responses to READs at a time. They have one controller, pacer and window,
+/// and take turns.
 #[derive(Clone, Debug)]
 pub struct Host {
     pub(crate) settings: Arc<Settings>,
@@ -37,6 +37,8 @@ pub struct Host {
     free: Vec<u32>,
     pub(crate) turns: Turns,
     pub(crate) replies: Replies,
+    /// Where the payload of the packet sent last is; a driver without payload needn't carry it around.
+    pub(crate) source: Source,
     /// Classes that are paused, as a bit set.
     pub(crate) paused: u8,
     up: bool,
@@ -59,6 +61,7 @@ impl Host {
             free: Vec::new(),
             turns: Turns::new(settings.leaving),
             replies: Replies::default(),
+            source: Source::Nothing,
             paused: 0,
             up: true,
             scoped: Scoped::new(&settings, environment, tenants),
@@ -72,9 +75,14 @@ impl Host {
         }
     }
 
-    /// Opens a queue pair, which the other end does as well.
+    /// Opens a queue pair, which the other end does as well; both number packets from 0 on.
     pub fn open(&mut self, now: Time, opening: &Opening) -> PairId {
-        let pair = Pair::new(&self.settings, now, opening);
+        self.open_at(now, opening, [Psn::new(0); 2])
+    }
+
+    /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
+    pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
+        let pair = Pair::new(&self.settings, now, opening, psns);
         match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
@@ -93,7 +101,10 @@ impl Host {
         pair.requester.post(&self.settings.transport, request);
         let asks = matches!(request.operation, fairlane_transport::Operation::Read(_));
         if !asks {
-            self.enforce(now, id);
+            self.enforce(now, id, Stream::Requests);
+        }
+        if self.pairs[id.index()].requester.has_failed() {
+            self.complete(id);
         }
         self.join(id);
         self.refresh(now, id);
@@ -105,11 +116,11 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         pair.live = false;
         pair.queued = Time::MAX;
-        let (position, sending) = (pair.position, &mut pair.sending);
-        let sender = sending.is_enforced().then(|| sending.id());
-        sending.sender = NONE;
-        if let (Some(sender), Some(scoped)) = (sender, self.scoped.as_deref_mut()) {
-            scoped.close(now, sender, settled);
+        let position = pair.position;
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            for sender in pair.sending.take_senders() {
+                scoped.close(now, sender, settled);
+            }
         }
         if position != NONE {
             let pairs = &mut self.pairs;
@@ -272,17 +283,13 @@ impl Host {
 }
 
 impl Host {
-    /// Makes a queue pair that is about to send data known to the enforcer.
-    pub(crate) fn enforce(&mut self, now: Time, id: PairId) {
-        let Some(scoped) = self.scoped.as_deref_mut() else {
-            return;
-        };
+    /// Makes a queue pair that is about to send data of a stream known to the enforcer.
+    pub(crate) fn enforce(&mut self, now: Time, id: PairId, stream: Stream) {
         let pair = &mut self.pairs[id.index()];
-        if !pair.sending.is_enforced() {
-            let sender = scoped.open(now, id.0, &pair.opening);
-            pair.sending.sender = sender.index() as u32;
-            // The enforcer keeps the window.
-            pair.sending.window_limit = Bytes::new(u64::MAX);
+        if let Some(scoped) = self.scoped.as_deref_mut()
+            && pair.sending.sender(stream).is_none()
+        {
+            scoped.open(now, (id.0, stream), pair);
         }
     }
 
@@ -298,11 +305,11 @@ impl Host {
     #[inline]
     pub(crate) fn refresh(&mut self, now: Time, id: PairId) {
         let pair = &mut self.pairs[id.index()];
-        let at = pair.available(self.paused & 1 << pair.class != 0);
-        if pair.sending.is_enforced() {
-            self.offer(now, id, at);
+        let paused = self.paused & 1 << pair.class != 0;
+        if self.scoped.is_some() {
+            self.offer(now, id, paused);
         } else if pair.position != NONE {
-            self.turns.set(pair.position, at);
+            self.turns.set(pair.position, pair.available(paused));
         }
         self.arm(id);
     }
@@ -310,16 +317,21 @@ impl Host {
     /// Brings the enforcer up to date on a queue pair, which waits there for its turn. Requests for data
     /// wait with those that nobody enforces.
     #[cold]
-    fn offer(&mut self, now: Time, id: PairId, at: Option<Time>) {
+    fn offer(&mut self, now: Time, id: PairId, paused: bool) {
         let pair = &self.pairs[id.index()];
-        let asks = at.is_some() && !pair.responds() && pair.requester.asks_for_data();
+        let requests = pair.requests_at(paused);
+        let asks = requests.is_some() && pair.requester.asks_for_data();
         if pair.position != NONE {
-            self.turns.set(pair.position, at.filter(|_| asks));
+            self.turns.set(pair.position, requests.filter(|_| asks));
         }
-        let pair = &self.pairs[id.index()];
-        if let Some(scoped) = self.scoped.as_deref_mut() {
-            scoped.offer(now, &self.settings, pair, at.is_some() && !asks);
-        }
+        let Some(scoped) = self.scoped.as_deref_mut() else {
+            return;
+        };
+        let (requests, responses) = (requests.is_some() && !asks, pair.responses_at(paused));
+        let settings = &self.settings;
+        scoped.offer(now, settings, (pair, Stream::Requests), requests);
+        let responses = responses.is_some();
+        scoped.offer(now, settings, (pair, Stream::Responses), responses);
     }
 
     /// Sees to it that a queue pair comes up in time: for its acknowledgement timeout, or when a timer

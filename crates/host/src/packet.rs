@@ -1,7 +1,7 @@
 //! What goes in and comes out of a NIC.
 
 use fairlane_congestion::Reading;
-use fairlane_transport::{Packet, Status};
+use fairlane_transport::{Packet, ReceiveCompletion, Status};
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId};
 
 use fairlane_congestion::Environment;
@@ -158,7 +158,7 @@ pub enum Event {
         /// How it ended.
         status: Status,
     },
-    /// Messages have arrived completely.
+    /// Messages have arrived completely, or a receive has ended without.
     Received {
         /// The queue pair that they came in.
         pair: PairId,
@@ -168,6 +168,8 @@ pub enum Event {
         messages: u32,
         /// Bytes placed so far of everything that came in.
         placed: Bytes,
+        /// How a receive has ended, if one has.
+        completion: Option<ReceiveCompletion>,
     },
 }
 

@@ -14,6 +14,26 @@ use crate::settings::Settings;
 /// No number.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// What a queue pair sends data of. Each stream has positions of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Its own work requests.
+    Requests,
+    /// READs of the other end, whose responses it owes.
+    Responses,
+}
+
+impl Stream {
+    pub(crate) const BOTH: [Self; 2] = [Self::Requests, Self::Responses];
+
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Requests => Self::Responses,
+            Self::Responses => Self::Requests,
+        }
+    }
+}
+
 /// A queue pair. What the arrival of data touches lies together.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -40,19 +60,23 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn new(settings: &Settings, now: Time, opening: &Opening) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        now: Time,
+        opening: &Opening,
+        [sends, expects]: [Psn; 2],
+    ) -> Self {
         let config = &settings.transport;
-        let first = Psn::new(0);
         Self {
-            responder: Responder::new(config, first),
+            responder: Responder::new(config, expects),
             notification_point: NotificationPoint::new(),
-            latest: first,
+            latest: expects,
             owes_mark: false,
             live: true,
             class: opening.class,
             placed: Bytes::ZERO,
             position: NONE,
-            requester: Requester::new(config, first),
+            requester: Requester::new(config, sends),
             sending: Sending::new(settings, now, opening),
             reading: None,
             queued: Time::MAX,
@@ -60,7 +84,7 @@ impl Pair {
         }
     }
 
-    /// Whether READ responses or results of atomics wait, which go before requests.
+    /// Whether READ responses wait. What is behind them goes with the last one.
     #[inline]
     pub(crate) fn responds(&self) -> bool {
         self.responder.has_packet()
@@ -73,36 +97,95 @@ impl Pair {
         self.requester.bytes_in_flight() + read.unwrap_or_default()
     }
 
-    /// Bytes sent of the message that the next packet belongs to.
-    pub(crate) fn message_sent(&self, settings: &Settings) -> Bytes {
-        match &self.reading {
-            Some(reading) if self.responds() => reading.message_sent(),
+    /// The same of one stream.
+    pub(crate) fn in_flight_of(&self, stream: Stream) -> Bytes {
+        match (stream, &self.reading) {
+            (Stream::Requests, _) => self.requester.bytes_in_flight(),
+            (Stream::Responses, Some(reading)) => reading.in_flight(),
+            (Stream::Responses, None) => Bytes::ZERO,
+        }
+    }
+
+    /// Positions in a stream: up to where the other end has confirmed it, and of the next byte to send.
+    #[inline]
+    pub(crate) fn positions(&self, stream: Stream) -> (Bytes, Bytes) {
+        match (stream, &self.reading) {
+            (Stream::Requests, _) => {
+                let next = self.requester.next_position();
+                (next - self.requester.bytes_in_flight(), next)
+            }
+            (Stream::Responses, Some(reading)) => reading.positions(),
+            (Stream::Responses, None) => (Bytes::ZERO, Bytes::ZERO),
+        }
+    }
+
+    /// Bytes sent of the message that the next packet of a stream belongs to.
+    pub(crate) fn message_sent(&self, settings: &Settings, stream: Stream) -> Bytes {
+        match (stream, &self.reading) {
+            // Answers to others are due behind it, which keep what they answer in flight: it goes with the first.
+            (Stream::Responses, _) if self.responder.holds_up() => Bytes::ZERO,
+            (Stream::Responses, Some(reading)) => reading.message_sent(),
             _ => self.requester.message_position(&settings.transport),
         }
     }
 
-    /// When its next packet may be sent, if it has one and nothing stops it. Requests for data aren't paced:
-    /// the rate is that of the data.
+    /// When its next packet may be sent, if it has one and nothing stops it.
     #[inline]
     pub(crate) fn available(&self, paused: bool) -> Option<Time> {
-        let limit = self.sending.window_limit;
-        if self.reading.is_some() && self.responds() {
-            let within = self.in_flight() < limit;
-            return (within && !paused).then(|| self.sending.pacer.available());
+        let requests = self.requests_at(paused);
+        if self.reading.is_none() {
+            return requests;
         }
+        let both = requests.into_iter().chain(self.responses_at(paused));
+        both.min()
+    }
+
+    /// When the next packet of a response may be sent, as [`available`](Self::available).
+    pub(crate) fn responses_at(&self, paused: bool) -> Option<Time> {
+        let within = || self.in_flight() < self.sending.window_limit;
+        let open = self.responds() && !paused && within();
+        open.then(|| self.sending.pacer.available())
+    }
+
+    /// The same for requests. Those for data aren't paced: the rate is that of the data.
+    #[inline]
+    pub(crate) fn requests_at(&self, paused: bool) -> Option<Time> {
         let requester = &self.requester;
         // A window that shrinks may close with nothing asked: one packet more asks.
-        let within = requester.bytes_in_flight() < limit || !requester.awaits_acknowledgement();
-        let open = requester.has_packet() && !paused && within;
+        let within =
+            || self.in_flight() < self.sending.window_limit || !requester.awaits_acknowledgement();
+        let open = requester.has_packet() && !paused && within();
         open.then(|| match requester.asks_for_data() {
             true => Time::ZERO,
             false => self.sending.pacer.available(),
         })
     }
 
-    /// When READ responses that have all been sent count as arrived.
+    /// Which stream the next packet is of: they take turns while both may send.
+    pub(crate) fn choose(&mut self, now: Time, paused: bool) -> Stream {
+        if !self.requester.has_packet() {
+            return Stream::Responses;
+        }
+        let ready = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        let (requests, responses) = (self.requests_at(paused), self.responses_at(paused));
+        let Some(reading) = &mut self.reading else {
+            return Stream::Requests;
+        };
+        let first = reading.yields || !ready(responses);
+        let stream = match ready(requests) && first {
+            true => Stream::Requests,
+            false => Stream::Responses,
+        };
+        reading.yields = stream == Stream::Responses;
+        stream
+    }
+
+    /// When READ responses count as arrived that have all been sent, or that may keep others from being sent: the
+    /// other end asks for what is missing, but what it asks with may wait for the same at its end.
     pub(crate) fn settles_at(&self, timeout: Option<Duration>) -> Option<Time> {
-        let reading = self.reading.as_ref().filter(|_| !self.responds())?;
+        let waits = || self.is_closed() || self.sending.sender(Stream::Responses).is_some();
+        let reading = self.reading.as_ref();
+        let reading = reading.filter(|_| !self.responds() || waits())?;
         reading.settles_at(timeout)
     }
 
@@ -118,8 +201,8 @@ pub(crate) struct Sending {
     pub(crate) pacer: Pacer,
     /// The window at the current rate.
     pub(crate) window_limit: Bytes,
-    /// Its number at the enforcer, or [`NONE`].
-    pub(crate) sender: u32,
+    /// The number of each [`Stream`] at the enforcer, or [`NONE`].
+    senders: [u32; 2],
     pub(crate) window: Window,
     pub(crate) controller: Controller,
 }
@@ -129,23 +212,33 @@ impl Sending {
         let environment = &opening.environment;
         let mut sending = Self {
             pacer: Pacer::new(now),
-            window_limit: Bytes::ZERO,
-            sender: NONE,
+            window_limit: Bytes::new(u64::MAX),
+            senders: [NONE; 2],
             window: Window::new(settings.window, environment.bdp, environment.line_rate),
             controller: Controller::new(&settings.params, environment),
         };
-        sending.update_window();
+        // An enforcer keeps windows itself.
+        if !settings.scope.is_shared() {
+            sending.update_window();
+        }
         sending
     }
 
-    /// Whether an enforcer has it.
-    #[inline]
-    pub(crate) const fn is_enforced(&self) -> bool {
-        self.sender != NONE
+    /// A stream at the enforcer, once it has sent.
+    pub(crate) fn sender(&self, stream: Stream) -> Option<SenderId> {
+        let number = self.senders[stream as usize];
+        (number != NONE).then(|| SenderId::from_index(number))
     }
 
-    pub(crate) const fn id(&self) -> SenderId {
-        SenderId::from_index(self.sender)
+    pub(crate) const fn set_sender(&mut self, stream: Stream, id: SenderId) {
+        self.senders[stream as usize] = id.index() as u32;
+    }
+
+    /// The queue pair has gone; returns what the enforcer has of it.
+    pub(crate) fn take_senders(&mut self) -> impl Iterator<Item = SenderId> + use<> {
+        let senders = core::mem::replace(&mut self.senders, [NONE; 2]);
+        let known = senders.into_iter().filter(|&number| number != NONE);
+        known.map(SenderId::from_index)
     }
 
     /// Whether a change of the rate can change what the window permits.
@@ -157,9 +250,6 @@ impl Sending {
     /// Brings the window up to date with the controller.
     #[inline]
     pub(crate) fn update_window(&mut self) {
-        if self.is_enforced() {
-            return;
-        }
         let limit = self.window.limit(self.controller.rate());
         let own = self.controller.window();
         self.window_limit = own.map_or(limit, |own| own.min(limit));
@@ -187,8 +277,12 @@ pub(crate) struct Reading {
     next: u64,
     /// Place up to which the data has arrived, as far as this host has heard.
     heard: u64,
+    /// The furthest that it has ever been.
+    furthest: u64,
     /// When the last packet was sent.
     sent: Time,
+    /// Whether the queue pair sends a request next if it may send both.
+    yields: bool,
 }
 
 impl Reading {
@@ -237,6 +331,7 @@ impl Reading {
         });
         // Feedback from before a repeat confirms no more than the repeat has sent.
         self.heard = self.heard.max(confirmed.min(self.next));
+        self.furthest = self.furthest.max(self.heard);
         while self.reads.len() > 1 && self.reads[1].start <= self.heard {
             self.reads.pop_front();
         }
@@ -260,8 +355,14 @@ impl Reading {
     }
 
     /// Everything that was sent has arrived.
-    pub(crate) const fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.heard = self.next;
+        self.furthest = self.furthest.max(self.heard);
+    }
+
+    /// Up to where responses have ever been confirmed, and the place of the next byte to send.
+    const fn positions(&self) -> (Bytes, Bytes) {
+        (Bytes::new(self.furthest), Bytes::new(self.next))
     }
 
     /// Bytes sent that nobody has confirmed.

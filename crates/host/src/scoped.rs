@@ -12,7 +12,7 @@ use fairlane_congestion::scope::{
 use fairlane_units::{Bytes, Rate, TenantId, Time};
 
 use crate::packet::{Arrival, Opening};
-use crate::pair::{NONE, Pair};
+use crate::pair::{Pair, Stream};
 use crate::settings::Settings;
 
 /// The tenants that a NIC knows.
@@ -30,8 +30,10 @@ pub(crate) struct Scoped {
     pub(crate) enforcer: Enforcer,
     /// If receivers divide their links.
     receiver: Option<ReceiverShares>,
-    /// Queue pairs by sender.
-    pairs: Vec<u32>,
+    /// Queue pairs by sender, and which of their streams it is.
+    pairs: Vec<(u32, Stream)>,
+    /// The stream of the queue pair whose turn it was last.
+    pub(crate) stream: Stream,
     /// Payload sent of messages with parts.
     wholes: BTreeMap<u32, Bytes>,
     full: Bytes,
@@ -57,21 +59,27 @@ impl Scoped {
                 .then(|| ReceiverShares::new(&settings.tenant, target, line_rate, &tenants.all)),
             enforcer: Enforcer::new(setting, *environment, &tenants.here),
             pairs: Vec::new(),
+            stream: Stream::Requests,
             wholes: BTreeMap::new(),
             full: settings.full,
         }))
     }
 
-    /// A queue pair is to send data for the first time.
-    pub(crate) fn open(&mut self, now: Time, number: u32, opening: &Opening) -> SenderId {
-        let sender = self
-            .enforcer
-            .open(now, opening.tenant, opening.peer, &opening.environment);
+    /// A queue pair is to send data of a stream for the first time.
+    pub(crate) fn open(&mut self, now: Time, (number, stream): (u32, Stream), pair: &mut Pair) {
+        let Opening { tenant, peer, .. } = pair.opening;
+        let sender = match pair.sending.sender(stream.other()) {
+            Some(other) => self.enforcer.open_beside(other),
+            None => {
+                let environment = &pair.opening.environment;
+                self.enforcer.open(now, tenant, peer, environment)
+            }
+        };
         if self.pairs.len() <= sender.index() {
-            self.pairs.resize(sender.index() + 1, NONE);
+            self.pairs.resize(sender.index() + 1, (number, stream));
         }
-        self.pairs[sender.index()] = number;
-        sender
+        self.pairs[sender.index()] = (number, stream);
+        pair.sending.set_sender(stream, sender);
     }
 
     /// A queue pair has gone; `settled` says that all of its data has arrived.
@@ -82,12 +90,21 @@ impl Scoped {
         self.enforcer.close(now, sender);
     }
 
-    /// Tells the enforcer whether a queue pair has a packet that it may send.
-    pub(crate) fn offer(&mut self, now: Time, settings: &Settings, pair: &Pair, open: bool) {
-        let sender = pair.sending.id();
+    /// Tells the enforcer whether a queue pair has a packet of a stream that it may send.
+    pub(crate) fn offer(
+        &mut self,
+        now: Time,
+        settings: &Settings,
+        (pair, stream): (&Pair, Stream),
+        open: bool,
+    ) {
+        let Some(sender) = pair.sending.sender(stream) else {
+            return;
+        };
+        let in_flight = pair.in_flight_of(stream);
         if !open {
             // The data of a READ confirms what was posted before it, without an acknowledgement.
-            if pair.in_flight().is_zero() {
+            if in_flight.is_zero() {
                 self.enforcer.settle(sender);
             }
             self.enforcer.withdraw(now, sender);
@@ -98,9 +115,9 @@ impl Scoped {
             size: self.full,
             message_sent: match part {
                 Some(sent) => sent.copied().unwrap_or_default(),
-                None => pair.message_sent(settings),
+                None => pair.message_sent(settings, stream),
             },
-            in_flight: pair.in_flight(),
+            in_flight,
         };
         self.enforcer.offer(now, sender, offer);
     }
@@ -108,19 +125,24 @@ impl Scoped {
     /// The queue pair whose turn it is.
     pub(crate) fn turn(&mut self, now: Time) -> Option<u32> {
         let sender = self.enforcer.next(now)?;
-        Some(self.pairs[sender.index()])
+        let (pair, stream) = self.pairs[sender.index()];
+        self.stream = stream;
+        Some(pair)
     }
 
     /// A packet of `size` bytes of a queue pair is being sent.
-    pub(crate) fn charge(&mut self, now: Time, pair: &Pair, size: Bytes) {
+    pub(crate) fn charge(&mut self, now: Time, (pair, stream): (&Pair, Stream), size: Bytes) {
+        let Some(sender) = pair.sending.sender(stream) else {
+            return;
+        };
         if let Some(whole) = pair.opening.whole {
             *self.wholes.entry(whole).or_default() += size;
         }
         let sent = Sent {
             size,
-            in_flight: pair.in_flight(),
+            in_flight: pair.in_flight_of(stream),
         };
-        self.enforcer.on_sent(now, pair.sending.id(), sent);
+        self.enforcer.on_sent(now, sender, sent);
     }
 
     /// Counts a data packet that has arrived, if the link is divided.

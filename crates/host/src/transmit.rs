@@ -1,11 +1,12 @@
 //! The next packet to send.
 
-use fairlane_transport::Outgoing;
+use fairlane_transport::{Outgoing, Source};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
 use crate::nic::Host;
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
+use crate::pair::Stream;
 
 impl Host {
     /// The next packet, now that the transmitter is free: answers first, then queue pairs in turn.
@@ -24,7 +25,14 @@ impl Host {
         if !self.replies.may_leave(&self.settings, self.paused) {
             return None;
         }
+        self.source = Source::Nothing;
         self.replies.pop(&self.settings)
+    }
+
+    /// Where the payload of the packet that was polled last is.
+    #[inline]
+    pub const fn source(&self) -> Source {
+        self.source
     }
 
     /// Whether there is anything that may be sent, now or ever, without something else happening before.
@@ -74,10 +82,24 @@ impl Host {
     /// If it may not send.
     #[inline]
     pub fn transmit(&mut self, now: Time, id: PairId) -> Departure {
+        match self.pairs[id.index()].reading {
+            None => self.send(now, id, false),
+            Some(_) => self.send_either(now, id),
+        }
+    }
+
+    /// The next packet of a queue pair that has been asked for data.
+    #[inline(never)]
+    fn send_either(&mut self, now: Time, id: PairId) -> Departure {
+        let responds = self.stream_in_turn(now, id) == Stream::Responses;
+        self.send(now, id, responds)
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, id: PairId, responds: bool) -> Departure {
         let pair = &mut self.pairs[id.index()];
         self.turns.serve(pair.position);
         let config = &self.settings.transport;
-        let responds = pair.reading.is_some() && pair.responds();
         let outgoing = if responds {
             pair.responder.poll_transmit(config)
         } else {
@@ -88,9 +110,13 @@ impl Host {
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
             }
+            if outgoing.ends {
+                self.answer_behind(id);
+            }
         } else {
             self.ask_if_closed(id, &mut outgoing);
         }
+        self.source = outgoing.source;
         let departure = self.depart(id, &outgoing, responds);
         self.charge(now, id, &departure);
         if !self.settings.transport.service.is_reliable() {
@@ -100,16 +126,29 @@ impl Host {
         departure
     }
 
+    /// Which stream of a queue pair in turn the next packet is of.
+    fn stream_in_turn(&mut self, now: Time, id: PairId) -> Stream {
+        match &self.scoped {
+            // Requests for data wait with those that nobody enforces.
+            Some(_) if self.may_send(now, id) => Stream::Requests,
+            Some(scoped) => scoped.stream,
+            None => {
+                let pair = &mut self.pairs[id.index()];
+                pair.choose(now, self.paused & 1 << pair.class != 0)
+            }
+        }
+    }
+
     /// Has a packet ask for an acknowledgement if the window closes behind it: one that is shared may
     /// close with a packet of another queue pair.
     #[inline]
     fn ask_if_closed(&mut self, id: PairId, outgoing: &mut Outgoing) {
         let pair = &mut self.pairs[id.index()];
-        let closes = pair.requester.bytes_in_flight() >= pair.sending.window_limit;
+        let closes = pair.in_flight() >= pair.sending.window_limit;
         if closes {
             pair.requester.ask();
         }
-        outgoing.packet.ack_request |= closes || pair.sending.is_enforced();
+        outgoing.packet.ack_request |= closes || self.scoped.is_some();
     }
 
     #[inline]
@@ -150,11 +189,12 @@ impl Host {
             return;
         }
         let size = Bytes::new(u64::from(departure.wire));
-        if self.pairs[id.index()].sending.is_enforced() {
-            let pair = &self.pairs[id.index()];
-            if let Some(scoped) = self.scoped.as_deref_mut() {
-                scoped.charge(now, pair, size);
-            }
+        if let Some(scoped) = self.scoped.as_deref_mut() {
+            let stream = match departure.from_responder {
+                true => Stream::Responses,
+                false => Stream::Requests,
+            };
+            scoped.charge(now, (&self.pairs[id.index()], stream), size);
             return;
         }
         self.advance(now, id, false);

@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
-use fairlane_congestion::{Algorithm, Environment};
+use fairlane_congestion::{
+    Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, fixed,
+};
 use fairlane_host::{
-    Arrival, Departure, Event, Host, Measured, Opening, PairId, Settings, Tenants,
+    Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
 };
 use fairlane_transport::{Operation, Remote, Status, Unchecked, WorkRequest};
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
@@ -50,6 +52,13 @@ const fn write(size: u64) -> Job {
     }
 }
 
+/// What a packet brings to the other end, and the answer to it back.
+#[derive(Clone, Copy)]
+struct Stamp {
+    sent: Time,
+    telemetry: Telemetry,
+}
+
 struct World {
     pipe: Pipe,
     now: Time,
@@ -61,8 +70,16 @@ struct World {
     flying: BinaryHeap<Reverse<(Time, u64, usize)>>,
     packets: BTreeMap<u64, Departure>,
     sent: u64,
+    /// Of data packets, by number.
+    stamps: BTreeMap<u32, Stamp>,
+    /// Bytes that each host has sent.
+    bytes: [u64; 2],
+    /// Packets sent before take this much longer there and back.
+    congested: (Time, Duration),
     completed: BTreeMap<(usize, u64), u32>,
-    /// When the last work request ended; deadlines that have lost their meaning come later.
+    /// When work requests ended.
+    ends: BTreeMap<u64, Time>,
+    /// When the last one did; deadlines that have lost their meaning come later.
     ended: Time,
 }
 
@@ -112,7 +129,11 @@ impl World {
             flying: BinaryHeap::new(),
             packets: BTreeMap::new(),
             sent: 0,
+            stamps: BTreeMap::new(),
+            bytes: [0; 2],
+            congested: (Time::ZERO, Duration::ZERO),
             completed: BTreeMap::new(),
+            ends: BTreeMap::new(),
             ended: Time::ZERO,
         }
     }
@@ -147,6 +168,7 @@ impl World {
             };
             let size = Bytes::new(u64::from(departure.wire));
             self.free[from] = self.now + size.serialization(RATE);
+            self.bytes[from] += size.get();
             if self.chance() < self.pipe.loss {
                 continue;
             }
@@ -157,18 +179,52 @@ impl World {
                 false => Duration::ZERO,
             };
             self.sent += 1;
+            self.stamp(from, &mut departure);
             let arrival = self.free[from] + DELAY + late;
             self.flying.push(Reverse((arrival, self.sent, 1 - from)));
             self.packets.insert(self.sent, departure);
         }
     }
 
+    /// Has a packet that will be answered collect what a switch would tell of its port.
+    fn stamp(&mut self, from: usize, departure: &mut Departure) {
+        if departure.role != Role::Request && !departure.packet.opcode.has_payload() {
+            return;
+        }
+        let mut telemetry = Telemetry::EMPTY;
+        let hop = Hop {
+            time: self.free[from].as_ps(),
+            sent: self.bytes[from],
+            queue: u32::from(self.chance() & self.pipe.marks) * 100,
+            rate_mbps: 100_000,
+        };
+        telemetry.push(from as u32, hop);
+        let sent = self.now;
+        departure.echo = self.sent as u32;
+        self.stamps
+            .insert(departure.echo, Stamp { sent, telemetry });
+    }
+
     fn arrive(&mut self, number: u64, to: usize) {
         let departure = self.packets.remove(&number).unwrap();
-        let measured = Measured {
-            round_trip: Some(DELAY * 2),
-            ..Measured::default()
+        let answers = departure.role != Role::Request && !departure.packet.opcode.has_payload();
+        let stamp = match answers {
+            true => self.stamps.remove(&departure.echo),
+            false => None,
         };
+        let measured = stamp.as_ref().map_or_else(Measured::default, |stamp| {
+            let (until, longer) = self.congested;
+            let longer = if stamp.sent < until {
+                longer
+            } else {
+                Duration::ZERO
+            };
+            Measured {
+                round_trip: Some(self.now - stamp.sent + longer),
+                hops: 1,
+                telemetry: Some(Reading::new(&stamp.telemetry, &TelemetryFormat::EXACT)),
+            }
+        });
         let arrival = Arrival::from_departure(&departure, measured);
         let pair = self.pairs[to][departure.flow as usize];
         let (memory, receives) = (&mut Unchecked, &mut Unchecked);
@@ -181,6 +237,7 @@ impl World {
                 if let Event::Completed { id, status, .. } = event {
                     assert_eq!(status, Status::Success, "work request {id}");
                     *self.completed.entry((from, id)).or_default() += 1;
+                    self.ends.insert(id, self.now);
                     self.ended = self.now;
                 }
             }
@@ -200,7 +257,7 @@ impl World {
 
     /// Drives both hosts until nothing is left to be done.
     fn run(&mut self) {
-        for _ in 0..400_000 {
+        for _ in 0..2_000_000 {
             for host in [0, 1] {
                 self.transmit(host);
             }
@@ -223,6 +280,14 @@ impl World {
     }
 }
 
+/// Those that control anybody.
+const SCOPES: [Scope; 4] = [
+    Scope::Qp,
+    Scope::DestinationUnsplit,
+    Scope::Pair,
+    Scope::Tenant,
+];
+
 fn settings(algorithm: Algorithm, scope: Scope, selective: bool) -> Settings {
     let mut settings = Settings::new(algorithm);
     settings.scope = scope;
@@ -235,7 +300,15 @@ fn settings(algorithm: Algorithm, scope: Scope, selective: bool) -> Settings {
 
 /// Runs jobs over a pipe; every one ends once and successfully, and all its data is placed once.
 fn judge(settings: Settings, pipe: Pipe, jobs: &[Job], seed: u64) -> World {
-    let mut world = World::new(settings, pipe, 3, seed);
+    judge_in(World::new(settings, pipe, 3, seed), jobs)
+}
+
+/// The same with everything on one queue pair.
+fn judge_on_one(settings: Settings, pipe: Pipe, jobs: &[Job]) -> World {
+    judge_in(World::new(settings, pipe, 1, 1), jobs)
+}
+
+fn judge_in(mut world: World, jobs: &[Job]) -> World {
     for (id, &job) in (0..).zip(jobs) {
         world.post(id, job);
     }
@@ -247,6 +320,11 @@ fn judge(settings: Settings, pipe: Pipe, jobs: &[Job], seed: u64) -> World {
     let placed: u64 = world.hosts.iter().map(|host| host.counters().placed).sum();
     assert_eq!(placed, wanted);
     world
+}
+
+/// Both hosts write `size` and read as much, everything on one queue pair.
+fn both_ways(size: u64) -> [Job; 4] {
+    [(0, 0), (0, 2), (1, 0), (1, 2)].map(|(from, verb)| Job { from, verb, size })
 }
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
@@ -264,29 +342,108 @@ proptest! {
         (loss, marks) in (0u8..20, 0u8..60),
         jitter in 0u64..5,
         algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
-        selective in any::<bool>(),
+        scope in prop::sample::select(SCOPES.to_vec()),
+        (selective, read_feedback) in (any::<bool>(), prop::bool::weighted(0.8)),
         seed in any::<u64>(),
     ) {
         let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
-        judge(settings(algorithm, Scope::Qp, selective), pipe, &jobs, seed);
+        let mut settings = settings(algorithm, scope, selective);
+        settings.read_feedback = read_feedback;
+        judge(settings, pipe, &jobs, seed);
     }
+}
 
-    /// Queue pairs that share controllers send data of one kind.
-    #[test]
-    fn everything_ends_once_under_scopes_that_share_controllers(
-        sizes in prop::collection::vec(1u64..40_000, 1..20),
-        verb in 0u8..4,
-        (loss, marks) in (0u8..20, 0u8..60),
-        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
-        scope in prop::sample::select(vec![Scope::Pair, Scope::Tenant]),
-        selective in any::<bool>(),
-        seed in any::<u64>(),
-    ) {
-        let pipe = Pipe { loss, marks, jitter: Duration::from_us(1) };
-        let job = |size| Job { from: 0, verb, size };
-        let jobs: Vec<Job> = sizes.into_iter().map(job).collect();
-        judge(settings(algorithm, scope, selective), pipe, &jobs, seed);
+#[test]
+fn requests_and_responses_of_a_queue_pair_end_under_every_controller_and_scope() {
+    let pipe = Pipe {
+        loss: 4,
+        marks: 20,
+        jitter: Duration::from_us(2),
+    };
+    for (algorithm, scope) in Algorithm::ALL
+        .into_iter()
+        .flat_map(|algorithm| SCOPES.map(|scope| (algorithm, scope)))
+    {
+        for selective in [false, true] {
+            judge_on_one(
+                settings(algorithm, scope, selective),
+                pipe,
+                &both_ways(100_000),
+            );
+        }
     }
+}
+
+#[test]
+fn requests_and_responses_of_a_queue_pair_take_turns() {
+    let jobs = [
+        Job {
+            from: 1,
+            verb: 2,
+            size: 2_000_000,
+        },
+        write(200_000),
+        Job {
+            from: 0,
+            verb: 2,
+            size: 1_000,
+        },
+    ];
+    for scope in SCOPES {
+        let world = judge_on_one(settings(Algorithm::Fixed, scope, false), CLEAN, &jobs);
+        let [long, short, read] = [0, 1, 2].map(|id| world.ends[&id]);
+        let a_third = Time::ZERO + (long - Time::ZERO) / 3;
+        assert!(
+            short < a_third && read < a_third,
+            "{scope}: {short} {read} {long}"
+        );
+    }
+}
+
+#[test]
+fn requests_and_responses_of_a_queue_pair_share_its_rate() {
+    let rate = Rate::from_gbps(20);
+    for scope in SCOPES {
+        let mut settings = settings(Algorithm::Fixed, scope, false);
+        settings.params = Params::from(fixed::Config { rate: Some(rate) });
+        let jobs = [
+            write(1_000_000),
+            Job {
+                from: 1,
+                verb: 2,
+                size: 1_000_000,
+            },
+        ];
+        let world = judge_on_one(settings, CLEAN, &jobs);
+        let least = Bytes::new(2_000_000).serialization(rate);
+        assert!(world.ended > Time::ZERO + least, "{scope}: {}", world.ended);
+    }
+}
+
+/// A controller that takes positions of one stream for those of the other sees nothing arrive.
+#[test]
+fn a_controller_hears_what_arrives_of_both_streams() {
+    let recovers = |jobs: &[Job]| {
+        let mut world = World::new(settings(Algorithm::Swift, Scope::Qp, false), CLEAN, 1, 1);
+        for (id, &job) in (0..).zip(jobs) {
+            world.post(id, job);
+        }
+        world.run();
+        // Long enough for the window to become small.
+        world.congested = (world.now + Duration::from_ms(5), Duration::from_us(300));
+        world.post(8, write(30_000_000));
+        world.post(9, write(6_000_000));
+        let begun = world.now;
+        world.run();
+        world.ends[&9] - begun
+    };
+    let alone = recovers(&[]);
+    let behind = recovers(&[Job {
+        from: 1,
+        verb: 2,
+        size: 40_000_000,
+    }]);
+    assert!(behind < alone, "{behind} {alone}");
 }
 
 #[test]

@@ -57,8 +57,6 @@ mod responses;
 mod segment;
 mod selective;
 mod state;
-#[cfg(feature = "testing")]
-pub mod testing;
 mod work;
 
 pub use config::{Config, Service};

@@ -100,6 +100,12 @@ impl Responder {
         self.expected
     }
 
+    /// Whether it takes nothing any more.
+    #[inline]
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     /// Whether responses wait for [`poll_transmit`](Self::poll_transmit).
     #[inline]
     pub fn has_packet(&self) -> bool {
@@ -107,6 +113,19 @@ impl Responder {
             Some(responses) => !responses.is_empty(),
             None => false,
         }
+    }
+
+    /// Whether the next response in turn has data of a READ.
+    pub fn owes_data(&self) -> bool {
+        let responses = self.responses.as_ref();
+        responses.is_some_and(|responses| responses.begins_with_read())
+    }
+
+    /// Whether the next response has data of a READ that was asked for again, and answers to other requests wait
+    /// behind it.
+    pub fn holds_up(&self) -> bool {
+        let responses = self.responses.as_ref();
+        responses.is_some_and(|responses| responses.hold_up())
     }
 
     /// Bytes of READ responses sent so far, repeats included.

@@ -123,6 +123,19 @@ impl Responses {
         })
     }
 
+    /// Whether a READ is first.
+    pub(crate) fn begins_with_read(&self) -> bool {
+        matches!(self.queue.front(), Some(Response::Read { .. }))
+    }
+
+    /// Whether a READ is first that was asked for again, and something else behind it.
+    pub(crate) fn hold_up(&self) -> bool {
+        let again =
+            matches!(self.queue.front(), Some(Response::Read { repeated, .. }) if *repeated);
+        let other = |response: &Response| !matches!(response, Response::Read { .. });
+        again && self.queue.iter().any(other)
+    }
+
     /// Remembers the result of an atomic for as many as the requester may have under way.
     pub(crate) fn remember(&mut self, config: &Config, psn: Psn, original: u64) {
         if self.results.len() >= usize::from(config.max_destination_reads).max(1) {

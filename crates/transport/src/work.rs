@@ -205,7 +205,7 @@ pub struct ReceiveCompletion {
 
 impl ReceiveCompletion {
     /// A receive that ended without data.
-    pub(crate) const fn failed(id: u64, status: Status) -> Self {
+    pub const fn failed(id: u64, status: Status) -> Self {
         Self {
             id,
             status,

@@ -182,8 +182,19 @@ impl Enforcer {
             NONE => self.open_lane(now, pair, at, environment),
             lane => lane,
         };
+        SenderId(self.join(lane, history))
+    }
+
+    /// The queue pair of a sender begins to send a second stream, with positions of its own: the two take turns
+    /// behind one pacer.
+    pub fn open_beside(&mut self, id: SenderId) -> SenderId {
+        let Member { lane, history, .. } = self.members.all[id.0 as usize];
+        SenderId(self.join(lane, history))
+    }
+
+    fn join(&mut self, lane: u32, history: u32) -> u32 {
         self.lanes.all[lane as usize].members += 1;
-        SenderId(self.members.insert(Member::new(lane, history)))
+        self.members.insert(Member::new(lane, history))
     }
 
     /// The history that a tenant shares in.

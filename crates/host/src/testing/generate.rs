@@ -2,13 +2,11 @@
 
 use alloc::vec::Vec;
 
+use fairlane_transport::{Capacity, Config, Operation, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber};
 
 use super::choices::Choices;
 use super::program::{Action, End, Link, Profile, Program, Region, Side, Step};
-use crate::config::{Config, Service};
-use crate::queue_pair::Capacity;
-use crate::work::{Operation, Remote, WorkRequest};
 
 /// Bytes between regions that nothing may touch.
 pub(super) const GUARD: u64 = 64;
@@ -27,9 +25,10 @@ const OWN_KEY: u32 = 0x1000;
 pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
     let mtu = choices.pick(&[32, 60, 64, 256]);
     let count = choices.pick(&[1, 1, 1, 2, 3]);
-    let connections: Vec<[End; 2]> = (0..count)
+    let mut connections: Vec<[End; 2]> = (0..count)
         .map(|_| connection(profile, mtu, choices))
         .collect();
+    one_configuration(&mut connections);
     let link = link(profile, choices);
     let mut maker = Maker {
         choices,
@@ -54,6 +53,17 @@ pub(super) fn program(profile: Profile, choices: &mut Choices) -> Program {
         steps: maker.steps,
         unreadable: maker.unreadable,
         connections,
+    }
+}
+
+/// The queue pairs of a host have one.
+fn one_configuration(connections: &mut [[End; 2]]) {
+    if let Some((first, others)) = connections.split_first_mut() {
+        for ends in others {
+            for (end, first) in ends.iter_mut().zip(&*first) {
+                end.config = first.config.clone();
+            }
+        }
     }
 }
 

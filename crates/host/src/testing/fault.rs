@@ -1,13 +1,13 @@
 //! Deliberate faults: what the model must notice.
 
-use crate::memory::Memory;
-use crate::packet::{Extension, Packet, Placement};
-use crate::queue_pair::Heard;
-use crate::work::{Completion, ReceiveCompletion, Remote, Status, WorkRequest};
+use fairlane_transport::{
+    Completion, Extension, Memory, Packet, Placement, ReceiveCompletion, Remote, Status,
+    WorkRequest,
+};
 use fairlane_units::Bytes;
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
-/// A deliberate fault that a [`Pair`](super::Pair) puts between the queue pairs and the model.
+/// A deliberate fault that a [`Pair`](super::Pair) puts between the hosts and the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Completions get lost.
@@ -114,33 +114,35 @@ impl Fault {
         }
     }
 
-    /// What becomes of what a packet led to.
-    pub(super) fn heard(
+    /// What becomes of where a packet is to be placed.
+    pub(super) fn placement(
         this: Option<Self>,
         packet: &Packet,
-        heard: Heard,
+        placement: Option<Placement>,
         memory: &mut impl Memory,
-    ) -> Heard {
-        let mut heard = heard;
+    ) -> Option<Placement> {
         match (this, packet.extension) {
-            (Some(Self::PlacesTooFar), _) => heard.placement = heard.placement.map(too_far),
+            (Some(Self::PlacesTooFar), _) => placement.map(too_far),
             (Some(Self::PlacesDuplicates), Extension::Remote { remote, .. })
-                if packet.opcode.has_payload() && heard.placement.is_none() =>
+                if packet.opcode.has_payload() =>
             {
-                heard.placement = Some(Placement::Memory(remote));
+                placement.or(Some(Placement::Memory(remote)))
             }
             (Some(Self::RepeatsAtomics), Extension::Atomic(operation)) => {
                 memory.execute(&operation);
+                placement
             }
-            (Some(Self::AcknowledgesTooFar), _) => {
-                heard.reply = heard.reply.map(further);
-            }
-            (Some(Self::SwallowsNaks), _) => {
-                heard.reply = heard.reply.filter(|reply| !is_nak(reply))
-            }
-            _ => {}
+            _ => placement,
         }
-        heard
+    }
+
+    /// What a host says instead of a reply, if anything.
+    pub(super) fn reply(this: Option<Self>, packet: Packet) -> Option<Packet> {
+        match this {
+            Some(Self::AcknowledgesTooFar) => Some(further(packet)),
+            Some(Self::SwallowsNaks) => Some(packet).filter(|packet| !is_nak(packet)),
+            _ => Some(packet),
+        }
     }
 
     /// What leaves instead of a response.

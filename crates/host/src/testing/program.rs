@@ -2,13 +2,11 @@
 
 use alloc::vec::Vec;
 
+use fairlane_transport::{Capacity, Config, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn};
 
 use super::choices::Choices;
 use super::generate;
-use crate::config::{Config, Service};
-use crate::queue_pair::Capacity;
-use crate::work::{Remote, WorkRequest};
 
 /// What kind of programs to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +105,7 @@ pub struct Link {
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Its parameters.
+    /// Its parameters, the same for all ends at a host.
     pub config: Config,
     /// How much it holds.
     pub capacity: Capacity,

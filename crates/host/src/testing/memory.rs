@@ -3,12 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use fairlane_transport::{Access, Memory, Operation, Remote};
 use fairlane_units::Bytes;
 
 use super::generate::GUARD;
 use super::program::Region;
-use crate::memory::{Access, Memory};
-use crate::work::{Operation, Remote};
 
 /// What a responder did to memory by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
+use fairlane_transport::{Operation, Status};
+
 use super::reliable::Verdict;
 use super::{Death, Effect, Model, Violation, ended, ensure};
 use crate::testing::memory::Deed;
 use crate::testing::program::Side;
-use crate::work::{Operation, Status};
 
 impl Model {
     /// The responder `to` has failed by a packet: by itself, or by one behind it that had come early.

@@ -1,15 +1,15 @@
 //! Reliable connections: everything happens once, in order.
 
+use fairlane_transport::{
+    Access, Extension, Operation, Outgoing, Packet, Placement, Remote, Source, Status,
+};
 use fairlane_units::Bytes;
 use fairlane_wire::{NakCode, Syndrome};
 
 use super::flow::{Flow, Op};
 use super::{Effect, Model, Violation, data, ensure, execute};
-use crate::memory::Access;
-use crate::packet::{Extension, Outgoing, Packet, Placement, Source};
 use crate::testing::memory::Deed;
 use crate::testing::program::Side;
-use crate::work::{Operation, Remote, Status};
 
 /// What must become of a packet that is next in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,9 +140,6 @@ impl Model {
         }
         if effect.failed {
             self.refused(to, (number, index), effect)?;
-        }
-        if let Some(reply) = &effect.reply {
-            self.replied(to, reply)?;
         }
         Ok(())
     }
@@ -278,7 +275,7 @@ impl Model {
     }
 
     /// An acknowledgement or NAK leaves `from`.
-    pub(super) fn replied(&mut self, from: (Side, usize), reply: &Packet) -> Result<(), Violation> {
+    fn replied(&mut self, from: (Side, usize), reply: &Packet) -> Result<(), Violation> {
         let Extension::Acknowledge(aeth) = reply.extension else {
             return Err("a reply without AETH".into());
         };

@@ -14,17 +14,15 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use fairlane_transport::{
+    Access, Completion, Operation, Outgoing, Packet, Placement, Receive, ReceiveCompletion, Remote,
+    Service, Status, WorkRequest,
+};
 use fairlane_units::{Bytes, Psn};
 
 use self::flow::Flow;
 use super::memory::{Deed, HostMemory, result};
 use super::program::{Program, Region, Side};
-use crate::config::Service;
-use crate::memory::Access;
-use crate::packet::{Outgoing, Packet, Placement};
-use crate::work::{
-    Completion, Operation, PostError, Receive, ReceiveCompletion, Remote, Status, WorkRequest,
-};
 
 /// Ends with a message unless a condition holds.
 macro_rules! ensure {
@@ -45,7 +43,6 @@ pub(super) struct Effect<'a> {
     pub(super) packet: &'a Packet,
     pub(super) payload: &'a [u8],
     pub(super) placement: Option<Placement>,
-    pub(super) reply: Option<Packet>,
     pub(super) deeds: Vec<Deed>,
     /// Whether the queue pair has failed by it.
     pub(super) failed: bool,
@@ -137,31 +134,8 @@ impl Model {
         }
     }
 
-    pub(super) fn requested(
-        &mut self,
-        (side, connection): (Side, usize),
-        request: WorkRequest,
-        result: Result<(), PostError>,
-    ) -> Result<(), Violation> {
-        let capacity = self.program.connections[connection][side.index()]
-            .capacity
-            .requests;
-        let flow = &mut self.flows[connection][side.index()];
-        match result {
-            Ok(()) => {
-                flow.post(request);
-                Ok(())
-            }
-            Err(PostError::Full) => {
-                let held = flow.ops.len() - flow.completed;
-                ensure!(
-                    held >= capacity as usize,
-                    "full with {held} of {capacity} requests"
-                );
-                Ok(())
-            }
-            Err(error) => Err(format!("{request:?} was refused: {error}")),
-        }
+    pub(super) fn requested(&mut self, (side, connection): (Side, usize), request: WorkRequest) {
+        self.flows[connection][side.index()].post(request);
     }
 
     pub(super) fn receive_posted(&mut self, (side, connection): (Side, usize), receive: Receive) {
@@ -218,10 +192,11 @@ impl Model {
         payload: &[u8],
     ) -> Result<(), Violation> {
         let from = (side, connection);
-        if outgoing.packet.opcode.is_response() {
-            self.responded(from, outgoing, payload)
-        } else {
-            self.request_sent(from, outgoing)
+        let reliable = self.program.service(connection) == Service::ReliableConnection;
+        match outgoing.packet.opcode.is_response() {
+            true if reliable => self.responded(from, outgoing, payload),
+            true => Err("an unreliable service answered".into()),
+            false => self.request_sent(from, outgoing),
         }
     }
 

@@ -6,14 +6,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use fairlane_transport::{Ends, Packet};
 use fairlane_units::{Bytes, QpNumber, TenantId};
 use fairlane_wire as wire;
 
 use super::generate::number;
 use super::model::{Violation, ensure};
 use super::program::Side;
-use crate::encode::Ends;
-use crate::packet::Packet;
 
 const PARTITION_KEY: TenantId = TenantId::new(0xffff);
 
@@ -78,6 +77,16 @@ pub(super) fn decode_altered(frame: &[u8]) -> Option<(Packet, &[u8])> {
     let length = Bytes::new(packet.payload.len() as u64);
     let heard = Packet::from_headers(&packet.headers, length).ok()?;
     Some((heard, packet.payload))
+}
+
+/// Whether a frame was marked on its way.
+pub(super) fn is_marked(frame: &[u8]) -> bool {
+    let network = wire::Ethernet::parse(frame).and_then(|(_, rest)| wire::Network::parse(rest));
+    let traffic_class = network.map(|(network, _)| match network {
+        wire::Network::Ipv4(ipv4) => ipv4.traffic_class,
+        wire::Network::Ipv6(ipv6) => ipv6.traffic_class,
+    });
+    traffic_class.is_ok_and(|class| class.ecn == wire::Ecn::Marked)
 }
 
 /// A packet in one line.

@@ -3,11 +3,12 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
+use fairlane_transport::{
+    Config, Operation, Receive, ReceiveCompletion, Service, Status, WorkRequest,
+};
 use fairlane_units::{Bytes, Psn};
 
 use super::ended;
-use crate::config::{Config, Service};
-use crate::work::{Operation, Receive, ReceiveCompletion, Status, WorkRequest};
 
 /// A work request and what has become of it.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
-//! Random programs against the reference: see [`fairlane_transport::testing`].
+//! Random programs against the reference: see [`fairlane_host::testing`].
 //!
 //! `cargo run --release -p fairlane-tests -- PROFILE SEED` runs one again.
 
+use fairlane_host::testing::{Profile, Program, Statistics, check, run};
 use fairlane_transport::Status;
-use fairlane_transport::testing::{Profile, Program, Statistics, check, run};
 
 /// Runs the programs of some seeds and adds up what happened.
 fn programs(profile: Profile, seeds: std::ops::Range<u64>) -> Statistics {

@@ -1,7 +1,7 @@
-//! A harness that runs random programs on queue pairs and holds them against a reference.
+//! A harness that runs random programs on two hosts and holds them against a reference.
 //!
 //! [`Program`]s come from a seed or from a fuzzer's bytes: two applications post work requests of all
-//! kinds and receives, early and late, right and wrong, over queue pairs with various parameters. A
+//! kinds and receives, early and late, right and wrong, over queue pairs of hosts with various parameters. A
 //! [`Pair`] runs one in virtual time over a network that loses, repeats, reorders, alters and marks
 //! frames; every packet is encoded with its ICRC and read back. A model that knows nothing of the
 //! state machines is told all that happens and says what must not:
@@ -22,12 +22,12 @@
 //! it. [`Fault`] puts deliberate faults in between, each of which the model must notice.
 //!
 //! ```
-//! use fairlane_transport::testing::{Profile, run};
+//! use fairlane_host::testing::{Profile, run};
 //!
 //! for seed in 0..10 {
 //!     run(Profile::GoBackN, seed)?;
 //! }
-//! # Ok::<(), fairlane_transport::testing::Failure>(())
+//! # Ok::<(), fairlane_host::testing::Failure>(())
 //! ```
 
 mod choices;
@@ -35,6 +35,7 @@ mod fault;
 mod frames;
 mod generate;
 mod link;
+mod machine;
 mod memory;
 mod model;
 mod outcome;

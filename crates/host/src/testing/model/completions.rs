@@ -2,12 +2,11 @@
 
 use alloc::format;
 
+use fairlane_transport::{Completion, Outgoing, Service, Status};
+
 use super::flow::{Flow, Op};
 use super::{Death, Model, Violation, ensure};
-use crate::config::Service;
-use crate::packet::Outgoing;
 use crate::testing::program::Side;
-use crate::work::{Completion, Status};
 
 /// More packets than wait at a transmitter at any time.
 const QUEUED: u64 = 1_000;

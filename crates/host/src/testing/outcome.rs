@@ -4,9 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use fairlane_transport::Status;
 use fairlane_units::Time;
-
-use crate::work::Status;
 
 /// What a run consisted of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,90 @@
+//! Queue pairs that fail, or stop for a while.
+
+use fairlane_transport::{ReceiveCompletion, Requester, Status};
+use fairlane_units::Time;
+use fairlane_wire::NakCode;
+
+use crate::nic::Host;
+use crate::packet::PairId;
+
+impl Host {
+    /// Ends all that a queue pair has begun, as state ERR does (IBTA 10.3.1): work requests complete as flushed,
+    /// nothing is sent or heard any more.
+    pub fn fail(&mut self, now: Time, id: PairId) {
+        self.pairs[id.index()].requester.flush();
+        self.end_responder(id);
+        self.complete(id);
+        self.refresh(now, id);
+    }
+
+    /// Whether a queue pair has failed. Receives are the driver's: it ends them as flushed.
+    pub fn has_failed(&self, id: PairId) -> bool {
+        self.pairs[id.index()].responder.has_failed()
+    }
+
+    /// Ends a work request of which a packet has just been polled, because its data can't be read; that packet must
+    /// not be sent. A reliable connection fails when the work requests before it have ended, of an unreliable queue
+    /// pair the sending side alone.
+    pub fn on_local_error(&mut self, now: Time, id: PairId, request: u64) {
+        let requester = &mut self.pairs[id.index()].requester;
+        requester.fail_request(&self.settings.transport, request, Status::LocalProtection);
+        self.complete(id);
+        self.refresh(now, id);
+    }
+
+    /// Begins no work request of a queue pair that hasn't begun yet, as state SQD does.
+    pub fn drain(&mut self, now: Time, id: PairId) {
+        let requester = &mut self.pairs[id.index()].requester;
+        requester.drain(&self.settings.transport);
+        self.refresh(now, id);
+    }
+
+    /// Ends [`drain`](Self::drain), or that the sending side of an unreliable queue pair has failed (SQE).
+    pub fn resume(&mut self, now: Time, id: PairId) {
+        let config = &self.settings.transport;
+        let requester = &mut self.pairs[id.index()].requester;
+        if requester.has_failed() && !config.service.is_reliable() {
+            *requester = Requester::new(config, requester.next_psn());
+        } else {
+            requester.resume(config);
+        }
+        self.refresh(now, id);
+    }
+
+    /// The requester of a queue pair has failed.
+    #[cold]
+    pub(crate) fn on_failure(&mut self, id: PairId) {
+        if self.settings.transport.service.is_reliable() {
+            self.end_responder(id);
+        }
+    }
+
+    /// Ends a responder, unless it has failed: then it still says why.
+    fn end_responder(&mut self, id: PairId) {
+        let responder = &mut self.pairs[id.index()].responder;
+        if !responder.has_failed()
+            && let Some(ended) = responder.flush()
+        {
+            self.note_received(id, 0, Some(ended));
+        }
+    }
+
+    /// A receive has ended, perhaps with messages, or the responder has failed.
+    #[inline(never)]
+    pub(crate) fn on_end(
+        &mut self,
+        now: Time,
+        id: PairId,
+        (messages, completion): (u32, Option<ReceiveCompletion>),
+        fault: Option<NakCode>,
+    ) {
+        if messages > 0 || completion.is_some() {
+            self.note_received(id, messages, completion);
+        }
+        if fault.is_some() {
+            self.pairs[id.index()].requester.flush();
+            self.complete(id);
+            self.refresh(now, id);
+        }
+    }
+}
