@@ -12,7 +12,7 @@ use crate::spread;
 /// The hops of paths there and back, host to host.
 pub(crate) type Paths = [Vec<Vec<Link>>; 2];
 
-/// The least completion time over all combinations of a path there and a path back, if there are any.
+/// What no distribution of packets over the paths there and back can beat, if there are any.
 pub(crate) fn least(
     [there, back]: &Paths,
     work: &Work,
@@ -22,15 +22,13 @@ pub(crate) fn least(
     if there.is_empty() || back.is_empty() {
         return None;
     }
-    if !plan.fixed {
-        return Some(spread::ideal([there, back], work, rules));
-    }
-    let pairs = there
-        .iter()
-        .flat_map(|forward| back.iter().map(move |reverse| (forward, reverse)));
-    pairs
-        .map(|(forward, reverse)| baseline::ideal([forward, reverse], work, rules))
-        .min()
+    // Packets of a message that was under way when routes changed have taken several.
+    let one = |paths: &[Vec<Link>]| paths.iter().all(|path| *path == paths[0]);
+    Some(if plan.fixed && one(there) && one(back) {
+        baseline::ideal([&there[0], &back[0]], work, rules)
+    } else {
+        spread::ideal([there, back], work, rules)
+    })
 }
 
 /// The egress ports of switches on a flow's path, where it has only one.

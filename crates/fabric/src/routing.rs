@@ -18,7 +18,7 @@ pub(crate) struct Edge {
 }
 
 /// Rate and delay of a hop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) rate: Rate,
     pub(crate) delay: u64,

@@ -249,13 +249,90 @@ fn uneven(leaves: u32, spines: u32, rates: &[usize], delays: &[usize]) -> String
     links(hosts, &list)
 }
 
+/// Messages over an uneven fabric, perhaps with a link that fails under way.
+struct Uneven<'a> {
+    shape: (u32, u32),
+    rates: &'a [usize],
+    delays: &'a [usize],
+    sizes: &'a [u64],
+    verb: Verb,
+    selective: bool,
+    loss: bool,
+    cut: bool,
+    mtu: u32,
+}
+
+/// Runs messages under every policy; `run` holds every result against `metrics::check`: conservation, and no
+/// message faster than its ideal time.
+fn under_every_policy(case: &Uneven<'_>) {
+    let &Uneven {
+        shape: (leaves, spines),
+        rates,
+        delays,
+        sizes,
+        verb,
+        selective,
+        loss,
+        cut,
+        mtu,
+    } = case;
+    let fabric = uneven(leaves, spines, rates, delays);
+    let hosts = 2 * leaves;
+    let name = match verb {
+        Verb::Write => "write",
+        Verb::Send => "send",
+        Verb::Read => "read",
+        _ => "fetch-add",
+    };
+    let mut text = format!("[[workload]]\nkind = \"flows\"\nverb = \"{name}\"\nflow = [\n");
+    for (at, size) in (0u32..).zip(sizes) {
+        let (source, destination) = (at % hosts, (at + 2) % hosts);
+        let size = if verb == Verb::FetchAdd { 8 } else { *size };
+        let ends = format!("source = {source}, destination = {destination}");
+        text += &format!("{{ {ends}, size = {size}, start = \"{at}us\" }},\n");
+    }
+    text += "]\n";
+    if cut {
+        let (leaf, spine) = (hosts, hosts + leaves);
+        text += &format!(
+            "[[faults.link]]\nbetween = [{leaf}, {spine}]\ndown = \"5us\"\nup = \"300us\"\n"
+        );
+    }
+    let mtu = format!("packet.mtu={mtu}");
+    for policy in Forwarding::ALL {
+        let policy = forwarding(policy);
+        let mut sets = vec![&*policy, &*mtu, FIXED, "stop=\"20ms\"", SOON];
+        if selective {
+            sets.push(SELECTIVE);
+        }
+        if loss {
+            sets.push("faults.loss_rate=0.01");
+        }
+        run(&loaded_with("uneven", &fabric, &text, &sets));
+    }
+}
+
+#[test]
+fn packets_on_old_and_new_paths_beat_no_ideal_time() {
+    under_every_policy(&Uneven {
+        shape: (2, 4),
+        rates: &[3, 0, 1, 1, 0, 2, 1],
+        delays: &[2, 2, 0, 0, 2],
+        sizes: &[1, 1, 7037],
+        verb: Verb::Write,
+        selective: false,
+        loss: false,
+        cut: true,
+        mtu: 64,
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// `run` holds every result against `metrics::check`: conservation, and no message faster than its ideal time.
     #[test]
     fn no_policy_loses_packets_or_beats_the_ideal_time(
-        (leaves, spines) in (2u32..4, 1u32..5),
+        shape in (2u32..4, 1u32..5),
         rates in proptest::collection::vec(0usize..4, 7),
         delays in proptest::collection::vec(0usize..3, 5),
         sizes in proptest::collection::vec(1u64..60_000, 1..6),
@@ -263,39 +340,16 @@ proptest! {
         (selective, loss, cut) in (any::<bool>(), any::<bool>(), any::<bool>()),
         mtu in prop::sample::select(vec![64, 1024, 4096]),
     ) {
-        let fabric = uneven(leaves, spines, &rates, &delays);
-        let hosts = 2 * leaves;
-        let name = match verb {
-            Verb::Write => "write",
-            Verb::Send => "send",
-            Verb::Read => "read",
-            _ => "fetch-add",
-        };
-        let mut text = format!("[[workload]]\nkind = \"flows\"\nverb = \"{name}\"\nflow = [\n");
-        for (at, size) in (0u32..).zip(&sizes) {
-            let (source, destination) = (at % hosts, (at + 2) % hosts);
-            let size = if verb == Verb::FetchAdd { 8 } else { *size };
-            let ends = format!("source = {source}, destination = {destination}");
-            text += &format!("{{ {ends}, size = {size}, start = \"{at}us\" }},\n");
-        }
-        text += "]\n";
-        if cut {
-            let (leaf, spine) = (hosts, hosts + leaves);
-            text += &format!(
-                "[[faults.link]]\nbetween = [{leaf}, {spine}]\ndown = \"5us\"\nup = \"300us\"\n"
-            );
-        }
-        let mtu = format!("packet.mtu={mtu}");
-        for policy in Forwarding::ALL {
-            let policy = forwarding(policy);
-            let mut sets = vec![&*policy, &*mtu, FIXED, "stop=\"20ms\"", SOON];
-            if selective {
-                sets.push(SELECTIVE);
-            }
-            if loss {
-                sets.push("faults.loss_rate=0.01");
-            }
-            run(&loaded_with("uneven", &fabric, &text, &sets));
-        }
+        under_every_policy(&Uneven {
+            shape,
+            rates: &rates,
+            delays: &delays,
+            sizes: &sizes,
+            verb,
+            selective,
+            loss,
+            cut,
+            mtu,
+        });
     }
 }

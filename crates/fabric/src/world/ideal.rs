@@ -9,8 +9,8 @@ impl World {
     /// Notes the completion time of a message alone on the fabric, and the paths of a queue
     /// pair that stays open, under the present routes. `before` are those under the routes before them.
     ///
-    /// Data and acknowledgements may be on old and new paths at once, so the ideal time is the least
-    /// over the combinations.
+    /// Data and acknowledgements may be on old and new paths at once, so the ideal time is what no
+    /// distribution over them can beat.
     pub(crate) fn note_ideal(&mut self, flow: u32, before: Paths) {
         let [mut there, mut back] = before;
         let [new_there, new_back] = self.net.known_paths(flow);
