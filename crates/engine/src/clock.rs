@@ -22,6 +22,8 @@ pub struct Engine {
     ties: Ties,
     /// The event being handled.
     current: Event,
+    /// The latest one of those from which the clock went back to an earlier one.
+    latest: Event,
     inserted: u64,
     handled: u64,
 }
@@ -32,10 +34,8 @@ impl Engine {
         Self {
             calendar: Calendar::new(span),
             ties,
-            current: Event {
-                time: Time::ZERO,
-                key: Key::new(0, Component::new(0)),
-            },
+            current: Event::FIRST,
+            latest: Event::FIRST,
             inserted: 0,
             handled: 0,
         }
@@ -51,6 +51,13 @@ impl Engine {
     #[inline]
     pub const fn current(&self) -> Event {
         self.current
+    }
+
+    /// The latest event of all that have been handled: an event that is scheduled for its own instant may come
+    /// before the one that has scheduled it, so [`current`](Self::current) goes back there, and this doesn't.
+    #[inline]
+    pub fn latest(&self) -> Event {
+        self.latest.max(self.current)
     }
 
     /// The next event.
@@ -148,6 +155,9 @@ impl Engine {
     pub fn next_event(&mut self) -> Option<Event> {
         let event = self.calendar.pop()?;
         debug_assert!(event.time >= self.now(), "time went back");
+        if event < self.current {
+            self.latest = self.latest.max(self.current);
+        }
         self.current = event;
         self.handled += 1;
         Some(event)

@@ -87,6 +87,12 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 16);
 
 impl Event {
+    /// Earlier than all others.
+    pub const FIRST: Self = Self {
+        time: Time::ZERO,
+        key: Key::MIN,
+    };
+
     /// Later than all others.
     pub const NEVER: Self = Self {
         time: Time::MAX,

@@ -207,6 +207,11 @@ impl Endpoints {
         self.ending + usize::from(self.endless)
     }
 
+    /// Whether there are applications that go on until all others have ended.
+    pub(crate) fn has_background(&self) -> bool {
+        self.applications.iter().any(|one| one.background)
+    }
+
     /// When the first application starts.
     pub(crate) fn first_start(&self) -> Option<Time> {
         self.applications.iter().map(|one| one.start).min()

@@ -9,7 +9,7 @@ use crate::packet::{Kind, Packet};
 
 /// Packs what a NIC sends, but for what the driver adds: epoch and telemetry. Of AtomicETH and DETH nothing is
 /// kept: no memory is simulated, and a connection is known by its flow.
-#[inline]
+#[inline(always)]
 pub(crate) const fn pack(departure: &Departure, packet: &mut Packet) {
     let headers = &departure.packet;
     packet.kind = kind(departure);

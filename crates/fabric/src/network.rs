@@ -91,6 +91,14 @@ impl Network {
         self.engine.schedule(at, key);
     }
 
+    /// Gives the order of what is recorded next within the present event, which several parts may handle: the
+    /// order in which one that handles all of it comes to it.
+    pub(crate) fn set_order(&mut self, order: u32) {
+        self.tracer.records.order = order;
+        self.capture.records.order = order;
+        self.pauses.order = order;
+    }
+
     /// Whether a flow outlasts its messages: then it is a queue pair that stays open.
     #[inline]
     pub(crate) const fn stays_open(&self, flow: u32) -> bool {

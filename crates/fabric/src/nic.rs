@@ -65,7 +65,7 @@ impl Nic {
         self.hand_in(net, at, pair)
     }
 
-    #[inline]
+    #[inline(always)]
     fn hand_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Heard {
         let now = net.engine.now();
         if net.rules.stamps {
@@ -164,7 +164,7 @@ impl Nic {
     }
 
     /// Puts a packet on the link.
-    #[inline]
+    #[inline(always)]
     fn inject(&self, net: &mut Network, departure: &Departure) -> Sent {
         let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
         let record = match asks {

@@ -13,6 +13,8 @@ const MOST_PAUSES: u64 = 100;
 /// One host's pauses.
 #[derive(Clone, Copy, Debug)]
 struct Storm {
+    /// Its place among all of the fabric.
+    number: u32,
     host: NodeId,
     class: u8,
     /// When the first one begins.
@@ -33,9 +35,10 @@ pub(crate) struct Storms {
 
 impl Storms {
     pub(crate) fn new(faults: &[PauseFault]) -> Self {
-        let storm = |fault: &PauseFault| {
+        let storm = |(number, fault): (u32, &PauseFault)| {
             let begin = Time::ZERO + fault.start;
             Storm {
+                number,
                 host: NodeId::new(fault.host),
                 class: fault.class,
                 first: begin,
@@ -46,7 +49,7 @@ impl Storms {
             }
         };
         Self {
-            storms: faults.iter().map(storm).collect(),
+            storms: (0..).zip(faults).map(storm).collect(),
         }
     }
 
@@ -65,12 +68,12 @@ impl Storms {
         })
     }
 
-    /// The frames that are due: of which host on a link of which `rate`, in which class, and whether it pauses.
+    /// The frames that are due, each with the number of its storm: of which host on a link of which `rate`, in which class, and whether it pauses.
     pub(crate) fn due(
         &mut self,
         now: Time,
         rate: impl Fn(NodeId) -> Rate,
-    ) -> Vec<(NodeId, u8, bool)> {
+    ) -> Vec<(u32, NodeId, u8, bool)> {
         let mut frames = Vec::new();
         for storm in self
             .storms
@@ -78,7 +81,8 @@ impl Storms {
             .filter(|storm| storm.next == Some(now))
         {
             let repeat = LONGEST_PAUSE.serialization(rate(storm.host)) / 2;
-            frames.push((storm.host, storm.class, storm.advance(now, repeat)));
+            let pauses = storm.advance(now, repeat);
+            frames.push((storm.number, storm.host, storm.class, pauses));
         }
         frames
     }

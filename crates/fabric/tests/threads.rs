@@ -10,6 +10,11 @@ use fairlane_scenario::Loaded;
 
 /// Random scenarios that are run.
 const SCENARIOS: u64 = 200;
+/// Further ones that once differed: records of one event in the wrong order, runs that went beyond their end,
+/// applications that heard too late that others had ended, queues of another part in traces.
+const FOUND: [u64; 17] = [
+    381, 482, 547, 929, 953, 1130, 1242, 1251, 1275, 1315, 1376, 1391, 1451, 1482, 1623, 2359, 3471,
+];
 
 fn run_on(case: &Loaded, threads: usize) -> (Results, Threading) {
     let simulation = Simulation::new(case).unwrap();
@@ -53,7 +58,7 @@ fn judge(what: &str, case: &Loaded, numbers: &[usize]) -> usize {
 #[test]
 fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
     let mut cut = 0;
-    for seed in 0..SCENARIOS {
+    for seed in (0..SCENARIOS).chain(FOUND) {
         let case = loaded(&random::scenario(seed), &[]);
         cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
     }

@@ -20,7 +20,7 @@ impl Host {
     }
 
     /// The next answer, if one may be sent.
-    #[inline]
+    #[inline(always)]
     pub fn poll_answer(&mut self) -> Option<Departure> {
         if !self.replies.may_leave(&self.settings, self.paused) {
             return None;
@@ -80,7 +80,7 @@ impl Host {
     ///
     /// # Panics
     /// If it may not send.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, now: Time, id: PairId) -> Departure {
         match self.pairs[id.index()].reading {
             None => self.send(now, id, false),

@@ -120,7 +120,7 @@ impl Endpoints {
                 failed: false,
             });
             self.next_id += 1;
-            self.births.push(engine.current());
+            self.births.push(engine.latest());
             self.channels[at].batch.push(operation);
         }
         let posting = &mut self.channels[at];

@@ -66,13 +66,9 @@ impl Network {
     /// may have been lost. What the port had sent to a switch stays in its buffer.
     fn empty_port(&mut self, number: u32) {
         let now = self.now();
-        // What is on the link and what waits for it may belong to different parts of the fabric.
-        self.tracer.records.order = 2 * number;
-        let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
-        while let Some(at) = flight.pop(&self.packets) {
-            self.drop_packet(at, number, Drop::LinkDown);
-        }
-        self.tracer.records.order = 2 * number + 1;
+        // What waits for the link and what is on it may belong to different parts of the fabric; the first goes
+        // first, so that traces of the second don't tell of it.
+        self.set_order(2 * number);
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
@@ -85,7 +81,12 @@ impl Network {
             self.ports[number as usize].queues[usize::from(class)] = Queue::default();
             self.ports[number as usize].set_paused(now, class, false);
         }
-        self.tracer.records.order = 0;
+        self.set_order(2 * number + 1);
+        let mut flight = std::mem::take(&mut self.ports[number as usize].flight).packets();
+        while let Some(at) = flight.pop(&self.packets) {
+            self.drop_packet(at, number, Drop::LinkDown);
+        }
+        self.set_order(0);
         self.watchdog.forget_pauses(number);
         self.ports[number as usize].pausing = 0;
     }

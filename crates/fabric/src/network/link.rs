@@ -33,7 +33,7 @@ impl Network {
     ///
     /// The event at which the transmitter becomes free gets its place now but is scheduled only if
     /// somebody waits for it: see [`Network::await_port`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, number: u32, at: u32) {
         if self.observed {
             self.observe(number, at);
@@ -129,7 +129,7 @@ impl Network {
             class,
             pause,
         };
-        self.pauses.push(self.engine.current(), record);
+        self.pauses.push(self.engine.latest(), record);
         if !self.obey(receiver, class, pause) {
             return None;
         }
@@ -171,7 +171,7 @@ impl Network {
             .capture
             .record(now, (port, outbound), self.packets.get(at))
         {
-            self.capture.records.push(self.engine.current(), record);
+            self.capture.records.push(self.engine.latest(), record);
         }
     }
 
@@ -190,7 +190,7 @@ impl Network {
 
 /// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
 /// anything if it leaves for a host.
-#[inline]
+#[inline(always)]
 fn foresee((flows, plan, routes): (&[Flow], &Plan, &Routes), port: &Port, packet: &Packet) -> u32 {
     let Some(flow) = flows.get(packet.flow as usize) else {
         return NONE;

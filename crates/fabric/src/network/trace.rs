@@ -56,7 +56,7 @@ impl Network {
             },
             marked: packet.has(Packet::MARKED),
         };
-        self.tracer.records.push(self.engine.current(), record);
+        self.tracer.records.push(self.engine.latest(), record);
     }
 
     /// Records that packet `at` passes a port where nothing waits: it comes and goes at once.

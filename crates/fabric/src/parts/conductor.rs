@@ -8,6 +8,7 @@ use fairlane_units::{PortId, Time};
 
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
+use crate::endpoint::Endpoints;
 use crate::goal::Goal;
 use crate::network::Network;
 use crate::waking::control;
@@ -250,7 +251,7 @@ impl<'a> Conductor<'a> {
 
     /// Brings the clocks of all parts to the same time.
     fn finish(&self, worlds: &mut Worlds<'_>) {
-        let last = worlds.iter().map(|world| world.net.engine.current()).max();
+        let last = worlds.iter().map(|world| world.net.engine.latest()).max();
         if let Some(last) = last {
             worlds
                 .iter_mut()
@@ -294,7 +295,12 @@ fn is_over(worlds: &Worlds<'_>) -> bool {
             .any(|world| world.ending.is_some() || world.stuck)
 }
 
-/// Whether a part has something that can't end `until` then.
+/// Whether a part has something that can't end `until` then. Applications in the background go on as long as
+/// others do, so as long as they need to know, one of those must be what can't end.
 fn goes_on(worlds: &mut Worlds<'_>, until: Time) -> bool {
-    worlds.iter_mut().any(|world| world.goes_on(until))
+    let endpoints = || worlds.iter().filter_map(|world| world.endpoints.as_deref());
+    let ending = endpoints().any(|all| all.ending > 0);
+    let known = !ending || !endpoints().any(Endpoints::has_background);
+    let steady = known || worlds.iter().any(|world| world.applications_go_on(until));
+    steady && worlds.iter_mut().any(|world| world.goes_on(until))
 }

@@ -81,7 +81,7 @@ impl World {
                     let record = endpoints.operation_record(&self.net, baseline, (operation, true));
                     endpoints.free_operations.push(operation);
                     self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
-                    self.records.push(self.net.engine.current(), record);
+                    self.records.push(self.net.engine.latest(), record);
                 }
             }
         }

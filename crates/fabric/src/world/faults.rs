@@ -36,12 +36,16 @@ impl World {
         for (flow, before) in live.into_iter().zip(before) {
             self.note_ideal(flow, before);
         }
+        let ports = self.net.ports.len() as u32;
         for port in ends.into_iter().filter(|_| change.up) {
+            self.net.set_order(2 * ports + port);
             self.pause_again(port);
         }
         for port in ends {
+            self.net.set_order(3 * ports + port);
             self.send_from(port);
         }
+        self.net.set_order(0);
         self.start_faults();
     }
 

@@ -32,7 +32,11 @@ impl World {
             }
             self.notices.due.pop_first();
             match notice {
-                Notice::Arrived(successor) => self.on_predecessor(successor),
+                Notice::Arrived(successor) => {
+                    self.net.set_order(successor);
+                    self.on_predecessor(successor);
+                    self.net.set_order(0);
+                }
                 Notice::Closed(flow, settled) => {
                     self.hosts
                         .close_end(&self.net, flow, Side::Responder, settled)

@@ -35,8 +35,11 @@ impl World {
 
     pub(crate) fn on_post(&mut self) {
         for at in self.schedule.posting..self.schedule.next {
-            self.post(self.schedule.due[at]);
+            let message = self.schedule.due[at];
+            self.net.set_order(message);
+            self.post(message);
         }
+        self.net.set_order(0);
     }
 
     /// The host of a message has heard of one that it waits for. If it was the last, the message is posted, or
@@ -62,8 +65,10 @@ impl World {
                 break;
             }
             self.schedule.delayed.pop_first();
+            self.net.set_order(message);
             self.post(message);
         }
+        self.net.set_order(0);
     }
 
     /// Posts a message on a connection of its own.
@@ -93,7 +98,7 @@ impl World {
         self.net.counters.failed += u32::from(!succeeded);
         let ended = (succeeded.then_some(self.net.now()), outcome);
         let record = self.hosts.record(&self.net, (message, pair), ended);
-        self.records.push(self.net.engine.current(), record);
+        self.records.push(self.net.engine.latest(), record);
         self.hosts.connections.posted.remove(&message);
     }
 

@@ -15,11 +15,13 @@ impl World {
         let (hosts, ports) = (&self.hosts, &self.net.ports);
         let rate = |node| ports[hosts.nics[hosts.host(node) as usize].port as usize].rate;
         let frames = self.storms.due(self.net.now(), rate);
-        for (node, class, pause) in frames {
+        for (number, node, class, pause) in frames {
+            self.net.set_order(number);
             let host = self.hosts.host(node);
             self.hosts.nics[host as usize].push_frame(&mut self.net, class, pause);
             self.send_from_host(host);
         }
+        self.net.set_order(0);
         self.start_storms();
     }
 }

@@ -20,9 +20,7 @@ impl World {
         if self.schedule.is_pending() || self.notices.are_pending() {
             return true;
         }
-        if let Some(endpoints) = self.endpoints.as_deref()
-            && applications_go_on(&self.hosts, endpoints, until)
-        {
+        if self.applications_go_on(until) {
             return true;
         }
         let long = |message: u32| has_to_send(&self.net, &self.hosts, message, until);
@@ -34,6 +32,14 @@ impl World {
         let found = messages.find(|&message| long(message));
         self.witness = found.unwrap_or(self.witness);
         found.is_some()
+    }
+}
+
+impl World {
+    /// Whether an application that others, in the background, go on for can't end `until` then.
+    pub(crate) fn applications_go_on(&self, until: Time) -> bool {
+        let endpoints = self.endpoints.as_deref();
+        endpoints.is_some_and(|all| go_on(&self.hosts, all, until))
     }
 }
 
@@ -52,13 +58,15 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool 
     let room = net.ports[nic.port as usize]
         .rate
         .bytes_in(until.saturating_since(net.now()));
-    let unread = requester.unacknowledged_packets() * u64::from(net.rules.mtu);
+    // The last packet may be short, and the one before it may be about to arrive.
+    let packets = requester.unacknowledged_packets().saturating_sub(2);
+    let unread = packets * u64::from(net.rules.mtu);
     let reads = requester.awaits_data() && unread > 2 * room.get();
     waits && (!requester.has_sent_all() || reads)
 }
 
 /// Whether an application that the end of the run waits for has batches still to post.
-fn applications_go_on(hosts: &Hosts, endpoints: &Endpoints, until: Time) -> bool {
+fn go_on(hosts: &Hosts, endpoints: &Endpoints, until: Time) -> bool {
     endpoints.channels.iter().any(|channel| {
         let application = &endpoints.applications[channel.application as usize];
         let pair = &endpoints.pairs[channel.pair as usize];
