@@ -1,6 +1,6 @@
 //! Tenants that game congestion control, and what they gain.
 //!
-//! An attacker is an ordinary tenant with a policy: it posts messages, and switches and cards treat it as
+//! An attacker is an ordinary tenant with a policy: it posts messages, and switches and NICs treat it as
 //! anybody. [`Plan`] carries out the `[attack]` of a scenario: it changes or extends the messages that the
 //! honest workloads generate, and `fairlane-fabric` runs what comes out. Each attack has a file, which says
 //! what it exploits and where it was published.

@@ -1,7 +1,7 @@
-//! Many backlogged queue pairs on a host that others use, too: a card serves queue pairs in turn, so who
+//! Many backlogged queue pairs on a host that others use, too: a NIC serves queue pairs in turn, so who
 //! has more of them gets more turns.
 //!
-//! Stated as a danger of shared cards by S2, section III.A, for links; the card's own transmitter is one.
+//! Stated as a danger of shared NICs by S2, section III.A, for links; the NIC's own transmitter is one.
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::Error;
@@ -9,7 +9,7 @@ use fairlane_scenario::Error;
 use crate::plan::Draft;
 use crate::scene::{Scene, Window};
 
-/// As many as perftest is commonly run with to fill a card.
+/// As many as perftest is commonly run with to fill a NIC.
 const QPS: u32 = 64;
 
 pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Result<(), Error> {

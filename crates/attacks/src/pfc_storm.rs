@@ -1,7 +1,7 @@
 //! A receiver that pauses: what is sent to it fills the buffers of one switch after the other, and stops
 //! traffic that has nothing to do with it.
 //!
-//! Broken cards did so first (Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section
+//! Broken NICs did so first (Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section
 //! 4.3). No congestion control is in its way; the remedy is the watchdog of switches, `switch.pfc.watchdog`.
 
 use fairlane_scenario::{Error, Loaded, PauseFault};

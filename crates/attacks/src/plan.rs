@@ -212,7 +212,7 @@ impl Draft {
             let piece = MessageSpec {
                 after: part.after.map(|after| first + after).or(predecessor),
                 joins: (number != last).then_some(last),
-                // To the card each is a message like any other.
+                // To the NIC each is a message like any other.
                 part_of: None,
                 ..part
             };

@@ -95,7 +95,7 @@ fn churn_fills_queues() {
 }
 
 #[test]
-fn a_hog_of_the_card_delays_whoever_shares_the_host() {
+fn a_hog_of_the_nic_delays_whoever_shares_the_host() {
     let [attack, honest] = harm("kind = \"nic-hog\"");
     assert!(attack > 2.0 * honest, "{attack} us, honestly {honest} us");
 }
@@ -147,7 +147,7 @@ fn a_storm_of_pauses_stops_those_who_have_nothing_to_do_with_it() {
 }
 
 #[test]
-fn a_flood_of_connections_makes_cards_fetch_states_for_everybody() {
+fn a_flood_of_connections_makes_nics_fetch_states_for_everybody() {
     // Blue asks host 7 over four connections from the host that red floods.
     let text = |honest: bool| {
         let asks = "[[workload]]\nkind = \"key-value\"\ntenant = \"blue\"\nclients = \"0\"\nservers = \"7\"\n\
@@ -162,11 +162,11 @@ fn a_flood_of_connections_makes_cards_fetch_states_for_everybody() {
         blue.map(|one| one.bytes.get()).sum::<u64>()
     };
     let share = |results: &Results| {
-        let card = &results.cards[0];
-        card.misses as f64 / card.lookups as f64
+        let nic = &results.nics[0];
+        nic.misses as f64 / nic.lookups as f64
     };
     assert!(share(&calm) < 0.05, "{}", share(&calm));
-    // The card looks for the same state several times in a row for one operation.
+    // The NIC looks for the same state several times in a row for one operation.
     assert!(share(&flooded) > 0.25, "{}", share(&flooded));
     assert!(2 * bytes(&flooded) < bytes(&calm));
 }

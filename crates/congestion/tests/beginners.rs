@@ -2,16 +2,16 @@
 
 mod common;
 
-use common::card::{LINE, PACKET, ROUND_TRIP, card};
+use common::nic::{LINE, PACKET, ROUND_TRIP, nic};
 use common::us;
 use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, SenderId, Sent};
 use fairlane_congestion::{Ack, Algorithm, Reading, Telemetry, TelemetryFormat};
 use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 
-/// A card of one tenant, without credit: every packet waits for its pacer.
-struct Card(Enforcer);
+/// A NIC of one tenant, without credit: every packet waits for its pacer.
+struct Nic(Enforcer);
 
-impl Card {
+impl Nic {
     fn new(algorithm: Algorithm) -> Self {
         Self::with(algorithm, Config::default())
     }
@@ -21,7 +21,7 @@ impl Card {
             express: false,
             ..config
         };
-        Self(card(algorithm, config))
+        Self(nic(algorithm, config))
     }
 
     /// A queue pair to a destination of its own sends a packet.
@@ -97,29 +97,29 @@ impl Card {
 
 /// What one that begins gets after `packets` packets to as many destinations.
 fn after_rotation(config: Config, packets: u64, settles: bool) -> Rate {
-    let mut card = Card::with(Algorithm::Hpcc, config);
-    card.rotate(packets, settles);
-    let id = card.begin(us(packets), 5000);
-    (1..10).for_each(|sent| card.send(us(packets), id, sent * PACKET.get()));
-    card.0.rate_of(id)
+    let mut nic = Nic::with(Algorithm::Hpcc, config);
+    nic.rotate(packets, settles);
+    let id = nic.begin(us(packets), 5000);
+    (1..10).for_each(|sent| nic.send(us(packets), id, sent * PACKET.get()));
+    nic.0.rate_of(id)
 }
 
 /// What one beginner gets beside a limited pair, and that one alone after the limited one has stopped; then
 /// what each of two gets.
 fn rates(algorithm: Algorithm) -> [Rate; 3] {
-    let mut card = Card::new(algorithm);
-    let first = card.begin(us(0), 1);
-    card.meet_congestion(first);
-    let beginner = card.begin(us(200), 2);
-    let beside = card.0.rate_of(beginner);
-    card.begin(us(200), 3);
-    let of_two = card.0.rate_of(beginner);
-    let mut card = Card::new(algorithm);
-    let first = card.begin(us(0), 1);
-    card.meet_congestion(first);
-    card.0.withdraw(us(200), first);
-    let beginner = card.begin(us(200), 2);
-    [beside, card.0.rate_of(beginner), of_two]
+    let mut nic = Nic::new(algorithm);
+    let first = nic.begin(us(0), 1);
+    nic.meet_congestion(first);
+    let beginner = nic.begin(us(200), 2);
+    let beside = nic.0.rate_of(beginner);
+    nic.begin(us(200), 3);
+    let of_two = nic.0.rate_of(beginner);
+    let mut nic = Nic::new(algorithm);
+    let first = nic.begin(us(0), 1);
+    nic.meet_congestion(first);
+    nic.0.withdraw(us(200), first);
+    let beginner = nic.begin(us(200), 2);
+    [beside, nic.0.rate_of(beginner), of_two]
 }
 
 #[test]
@@ -144,11 +144,11 @@ fn long_and_short(early_weight: u32) -> [Rate; 2] {
         early_weight,
         ..Config::default()
     };
-    let mut card = Card::with(Algorithm::Dcqcn, config);
-    let long = card.begin(us(0), 1);
-    card.meet_congestion(long);
-    let short = card.begin(us(200), 2);
-    [long, short].map(|id| card.0.rate_of(id))
+    let mut nic = Nic::with(Algorithm::Dcqcn, config);
+    let long = nic.begin(us(0), 1);
+    nic.meet_congestion(long);
+    let short = nic.begin(us(200), 2);
+    [long, short].map(|id| nic.0.rate_of(id))
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn short_messages_have_more_of_what_limited_pairs_divide_but_both_have_no_more()
     assert!(less + more <= long + short);
 }
 
-/// A budget of three bandwidth-delay products, which lasts for 800 packets of [`Card::rotate`], and no caution.
+/// A budget of three bandwidth-delay products, which lasts for 800 packets of [`NIC::rotate`], and no caution.
 fn budgets() -> [Config; 2] {
     let budget = Config {
         beginnings: 3.0,
@@ -205,19 +205,19 @@ fn after_mark(at: Time, marked: bool) -> [Rate; 2] {
         ..budget
     };
     [budget, none].map(|config| {
-        let mut card = Card::with(Algorithm::Dcqcn, config);
+        let mut nic = Nic::with(Algorithm::Dcqcn, config);
         for to in 0..200 {
-            let id = card.begin(us(to), to as u32);
+            let id = nic.begin(us(to), to as u32);
             if marked && to == 10 {
-                card.0.on_cnp(us(to), id);
+                nic.0.on_cnp(us(to), id);
             }
-            card.0.withdraw(us(to), id);
-            card.0.settle(id);
-            card.0.close(us(to), id);
+            nic.0.withdraw(us(to), id);
+            nic.0.settle(id);
+            nic.0.close(us(to), id);
         }
-        let id = card.begin(at, 5000);
-        (1..400).for_each(|sent| card.send(at, id, sent * PACKET.get()));
-        card.0.rate_of(id)
+        let id = nic.begin(at, 5000);
+        (1..400).for_each(|sent| nic.send(at, id, sent * PACKET.get()));
+        nic.0.rate_of(id)
     })
 }
 
@@ -252,34 +252,34 @@ fn closing_before_anything_is_heard_is_no_way_out_of_the_budget() {
 /// What a pair goes on at that has delivered one and a half bandwidth-delay products after a mark that its tenant
 /// heard, once so many others have begun with a packet each, and what a further one begins at.
 fn after_a_beginning(config: Config, others: u32) -> [Rate; 2] {
-    let mut card = Card::with(Algorithm::Dcqcn, config);
-    let end = |card: &mut Card, id| {
-        card.0.withdraw(us(150), id);
-        card.0.settle(id);
-        card.0.close(us(150), id);
+    let mut nic = Nic::with(Algorithm::Dcqcn, config);
+    let end = |nic: &mut Nic, id| {
+        nic.0.withdraw(us(150), id);
+        nic.0.settle(id);
+        nic.0.close(us(150), id);
     };
-    let marked = card.begin(us(0), 1);
-    card.0.on_cnp(us(0), marked);
-    let id = card.begin(us(0), 2);
+    let marked = nic.begin(us(0), 1);
+    nic.0.on_cnp(us(0), marked);
+    let id = nic.begin(us(0), 2);
     for sent in 1..=150 {
-        card.send(us(sent), id, sent * PACKET.get());
+        nic.send(us(sent), id, sent * PACKET.get());
         let ack = Ack {
             acknowledged: PACKET * sent,
             next_to_send: PACKET * (sent + 1),
             ..Ack::default()
         };
-        card.0.on_ack(us(sent), id, &ack, Grant::Unsaid);
+        nic.0.on_ack(us(sent), id, &ack, Grant::Unsaid);
     }
-    end(&mut card, marked);
+    end(&mut nic, marked);
     for to in 0..others {
-        let other = card.begin(us(150), 1000 + to);
-        end(&mut card, other);
+        let other = nic.begin(us(150), 1000 + to);
+        end(&mut nic, other);
     }
-    card.send(us(150), id, 151 * PACKET.get());
-    let goes_on = card.0.rate_of(id);
-    end(&mut card, id);
-    let further = card.begin(us(150), 5000);
-    [goes_on, card.0.rate_of(further)]
+    nic.send(us(150), id, 151 * PACKET.get());
+    let goes_on = nic.0.rate_of(id);
+    end(&mut nic, id);
+    let further = nic.begin(us(150), 5000);
+    [goes_on, nic.0.rate_of(further)]
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! What a card's pairs send together where each has a share of its receiver.
+//! What a NIC's pairs send together where each has a share of its receiver.
 
 mod common;
 
-use common::card::{LINE, PACKET, ROUND_TRIP, card};
+use common::nic::{LINE, PACKET, ROUND_TRIP, nic};
 use common::us;
 use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, SenderId, Sent, Share};
 use fairlane_congestion::{Ack, Algorithm};
 use fairlane_units::{HostId, Rate, TenantId, Time};
 
-/// A card that sends to one destination for each share; all were slowed, and are told their share for 8 ms.
+/// A NIC that sends to one destination for each share; all were slowed, and are told their share for 8 ms.
 fn rates(algorithm: Algorithm, shares: &[u64]) -> Vec<Rate> {
-    let mut enforcer = card(algorithm, Config::default());
+    let mut enforcer = nic(algorithm, Config::default());
     let begin = |to: u32| enforcer.open(us(0), TenantId::new(0), HostId::new(to), &ROUND_TRIP);
     let ids: Vec<SenderId> = (0..).take(shares.len()).map(begin).collect();
     for at in 1..10_000 {

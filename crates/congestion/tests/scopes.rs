@@ -50,13 +50,13 @@ fn setting(scope: Scope, config: Config) -> Setting {
     }
 }
 
-fn card(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
+fn nic(scope: Scope, config: Config, tenants: &[Weight]) -> Enforcer {
     let setting = Arc::new(setting(scope, config));
     Enforcer::new(setting, ENVIRONMENT, tenants)
 }
 
-/// A card whose every packet is acknowledged a round trip later, some of them marked.
-struct Card {
+/// A NIC whose every packet is acknowledged a round trip later, some of them marked.
+struct Nic {
     enforcer: Enforcer,
     now: Time,
     /// Queue pairs: identity, bytes sent, bytes acknowledged.
@@ -72,7 +72,7 @@ struct Card {
     log: Vec<(Time, usize)>,
 }
 
-impl Card {
+impl Nic {
     fn new(enforcer: Enforcer, marks: bool) -> Self {
         Self {
             enforcer,
@@ -192,43 +192,43 @@ fn us(at: u64) -> Time {
 fn queue_pairs_of_a_pair_divide_its_rate() {
     // Marked all the time, one pair falls to DCQCN's least rate, however many queue pairs it has.
     for count in [1, 8] {
-        let mut card = Card::new(
-            card(Scope::Pair, Config::default(), &[weight(red(), 1.0)]),
+        let mut nic = Nic::new(
+            nic(Scope::Pair, Config::default(), &[weight(red(), 1.0)]),
             true,
         );
         for _ in 0..count {
-            card.open(red(), 1);
+            nic.open(red(), 1);
         }
-        card.run(us(2000));
-        let bytes = card.sent(|_| true, us(1000), us(2000));
+        nic.run(us(2000));
+        let bytes = nic.sent(|_| true, us(1000), us(2000));
         assert!((124_000..=126_000).contains(&bytes), "{count}: {bytes}");
-        let id = card.queue_pairs[0].0;
-        assert_eq!(card.enforcer.rate_of(id), Rate::from_gbps(1));
+        let id = nic.queue_pairs[0].0;
+        assert_eq!(nic.enforcer.rate_of(id), Rate::from_gbps(1));
     }
 }
 
 #[test]
 fn unsplit_queue_pairs_each_send_at_the_rate() {
     let scope = Scope::DestinationUnsplit;
-    let mut card = Card::new(card(scope, Config::default(), &[weight(red(), 1.0)]), true);
+    let mut nic = Nic::new(nic(scope, Config::default(), &[weight(red(), 1.0)]), true);
     for _ in 0..8 {
-        card.open(red(), 1);
+        nic.open(red(), 1);
     }
-    card.run(us(2000));
-    let bytes = card.sent(|_| true, us(1000), us(2000));
+    nic.run(us(2000));
+    let bytes = nic.sent(|_| true, us(1000), us(2000));
     assert!((990_000..=1_010_000).contains(&bytes), "{bytes}");
 }
 
 #[test]
 fn tenants_take_turns_by_weight() {
     let tenants = [weight(red(), 1.0), weight(blue(), 3.0)];
-    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), false);
-    // Many queue pairs to many destinations buy no time at the card.
-    let hogs: Vec<usize> = (0..20).map(|at| card.open(red(), 10 + at)).collect();
-    let honest = card.open(blue(), 1);
-    card.run(us(3000));
-    let mine = card.sent(|one| one == honest, us(1000), us(3000));
-    let all = card.sent(
+    let mut nic = Nic::new(nic(Scope::Tenant, Config::default(), &tenants), false);
+    // Many queue pairs to many destinations buy no time at the NIC.
+    let hogs: Vec<usize> = (0..20).map(|at| nic.open(red(), 10 + at)).collect();
+    let honest = nic.open(blue(), 1);
+    nic.run(us(3000));
+    let mine = nic.sent(|one| one == honest, us(1000), us(3000));
+    let all = nic.sent(
         |one| one == honest || hogs.contains(&one),
         us(1000),
         us(3000),
@@ -240,27 +240,27 @@ fn tenants_take_turns_by_weight() {
         arbitration: false,
         ..Config::default()
     };
-    let mut card = Card::new(self::card(Scope::Tenant, config, &tenants), false);
+    let mut nic = Nic::new(self::nic(Scope::Tenant, config, &tenants), false);
     for at in 0..20 {
-        card.open(red(), 10 + at);
+        nic.open(red(), 10 + at);
     }
-    let honest = card.open(blue(), 1);
-    card.run(us(3000));
-    let mine = card.sent(|one| one == honest, us(1000), us(3000)) as f64;
-    assert!(mine / card.sent(|_| true, us(1000), us(3000)) as f64 <= 0.1);
+    let honest = nic.open(blue(), 1);
+    nic.run(us(3000));
+    let mine = nic.sent(|one| one == honest, us(1000), us(3000)) as f64;
+    assert!(mine / nic.sent(|_| true, us(1000), us(3000)) as f64 <= 0.1);
 }
 
 #[test]
 fn a_fresh_queue_pair_is_no_fresh_start() {
     let tenants = [weight(red(), 1.0)];
-    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), true);
-    let first = card.open(red(), 1);
-    card.run(us(1000));
-    let before = card.enforcer.rate_of(card.queue_pairs[first].0);
+    let mut nic = Nic::new(nic(Scope::Tenant, Config::default(), &tenants), true);
+    let first = nic.open(red(), 1);
+    nic.run(us(1000));
+    let before = nic.enforcer.rate_of(nic.queue_pairs[first].0);
     assert!(before < Rate::from_gbps(10), "{before}");
-    card.close(first);
-    let second = card.open(red(), 1);
-    assert!(card.enforcer.rate_of(card.queue_pairs[second].0) <= before);
+    nic.close(first);
+    let second = nic.open(red(), 1);
+    assert!(nic.enforcer.rate_of(nic.queue_pairs[second].0) <= before);
 }
 
 #[test]
@@ -272,17 +272,17 @@ fn a_new_destination_begins_with_what_the_tenant_has_learnt() {
             coupling: false,
             ..Config::default()
         };
-        let mut card = Card::new(card(Scope::Tenant, config, &tenants), true);
+        let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), true);
         // Another destination every two bandwidth-delay products, in a network that marks everything.
         for destination in 0..200 {
-            let at = card.open(red(), destination);
-            while card.queue_pairs[at].1 < 2 * BDP.get() && card.now < us(4000) {
-                let soon = card.now + Duration::from_us(1);
-                card.run(soon);
+            let at = nic.open(red(), destination);
+            while nic.queue_pairs[at].1 < 2 * BDP.get() && nic.now < us(4000) {
+                let soon = nic.now + Duration::from_us(1);
+                nic.run(soon);
             }
-            card.close(at);
+            nic.close(at);
         }
-        card.sent(|_| true, us(2000), us(4000))
+        nic.sent(|_| true, us(2000), us(4000))
     };
     let (with, without) = (run(true), run(false));
     // Some of the line rate is credit in any case.
@@ -302,16 +302,16 @@ fn eviction_is_no_fresh_start() {
             pairs,
             ..config.clone()
         };
-        let mut card = Card::new(card(Scope::Tenant, config, &tenants), true);
+        let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), true);
         for round in 0..400u32 {
-            let at = card.open(red(), round % 8);
+            let at = nic.open(red(), round % 8);
             // Long enough for acknowledgements, and marks, to come.
-            let end = card.now + Duration::from_us(30);
-            card.run(end);
-            card.close(at);
+            let end = nic.now + Duration::from_us(30);
+            nic.run(end);
+            nic.close(at);
         }
-        assert!(card.enforcer.pairs() <= pairs as usize + 1);
-        card.sent(|_| true, us(2000), us(12_000))
+        assert!(nic.enforcer.pairs() <= pairs as usize + 1);
+        nic.sent(|_| true, us(2000), us(12_000))
     };
     let (small, large) = (sent(4), sent(64));
     assert!(
@@ -332,19 +332,19 @@ fn single_packets_do_not_keep_pairs_from_being_young() {
     // One destination after another, two bandwidth-delay products each; `kept` says that a packet goes to
     // every one of them all the time.
     let sent = |kept: bool| {
-        let mut card = Card::new(card(Scope::Tenant, config.clone(), &tenants), true);
+        let mut nic = Nic::new(nic(Scope::Tenant, config.clone(), &tenants), true);
         for round in 0..300u32 {
             if kept {
                 for to in 0..16 {
-                    card.open_of(red(), to, PACKET.get());
+                    nic.open_of(red(), to, PACKET.get());
                 }
             }
-            let at = card.open_of(red(), round % 16, 2 * BDP.get());
-            let end = card.now + Duration::from_us(30);
-            card.run(end);
-            card.close(at);
+            let at = nic.open_of(red(), round % 16, 2 * BDP.get());
+            let end = nic.now + Duration::from_us(30);
+            nic.run(end);
+            nic.close(at);
         }
-        card.sent(|_| true, us(4000), us(9000))
+        nic.sent(|_| true, us(4000), us(9000))
     };
     let (alone, kept) = (sent(false), sent(true));
     assert!(kept as f64 <= 1.15 * alone as f64, "{kept} against {alone}");
@@ -362,18 +362,18 @@ fn messages_of_one_packet_count_as_in_flight() {
         ..ENVIRONMENT
     };
     let enforcer = Enforcer::new(Arc::new(setting), environment, &[weight(red(), 1.0)]);
-    let mut card = Card::new(enforcer, false);
+    let mut nic = Nic::new(enforcer, false);
     for _ in 0..200 {
-        let id = card
+        let id = nic
             .enforcer
             .open(us(0), red(), HostId::new(1), &environment);
-        card.queue_pairs.push((id, 0, 0));
-        card.sizes.push(PACKET.get());
-        card.offer(card.queue_pairs.len() - 1);
+        nic.queue_pairs.push((id, 0, 0));
+        nic.sizes.push(PACKET.get());
+        nic.offer(nic.queue_pairs.len() - 1);
     }
     // Less than a round trip.
-    card.run(us(11));
-    assert_eq!(card.sent(|_| true, us(0), us(11)), 30_000);
+    nic.run(us(11));
+    assert_eq!(nic.sent(|_| true, us(0), us(11)), 30_000);
 }
 
 #[test]
@@ -384,13 +384,13 @@ fn what_limited_pairs_have_in_common_holds_them_together() {
             pooling,
             ..Config::default()
         };
-        let mut card = Card::new(card(Scope::Tenant, config, &tenants), false);
-        card.mark_every = 300;
+        let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), false);
+        nic.mark_every = 300;
         for to in 0..count {
-            card.open(red(), to);
+            nic.open(red(), to);
         }
-        card.run(us(12_000));
-        card.sent(|_| true, us(4000), us(12_000)) as f64
+        nic.run(us(12_000));
+        nic.sent(|_| true, us(4000), us(12_000)) as f64
     };
     let one = sent(1, true);
     let (pooled, apart) = (sent(16, true), sent(16, false));
@@ -402,40 +402,40 @@ fn what_limited_pairs_have_in_common_holds_them_together() {
 #[test]
 fn closing_before_anything_is_heard_is_no_way_out() {
     let tenants = [weight(red(), 1.0)];
-    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), false);
+    let mut nic = Nic::new(nic(Scope::Tenant, Config::default(), &tenants), false);
     for destination in 0..400 {
-        let at = card.open(red(), destination);
-        let end = card.now + Duration::from_us(10);
-        card.run(end);
-        card.close(at);
+        let at = nic.open(red(), destination);
+        let end = nic.now + Duration::from_us(10);
+        nic.run(end);
+        nic.close(at);
     }
-    let bytes = card.sent(|_| true, us(1000), us(4000));
+    let bytes = nic.sent(|_| true, us(1000), us(4000));
     // The credit, and what DCQCN's least rate allows.
     let most = LINE.scale(0.25).bytes_in(Duration::from_us(3000)).get();
     assert!(bytes < most, "{bytes} of {most}");
 }
 
 #[test]
-fn places_at_a_card_are_divided_among_tenants() {
+fn places_at_a_nic_are_divided_among_tenants() {
     let config = Config {
         pairs: 8,
         ..Config::default()
     };
     let tenants = [weight(red(), 1.0), weight(blue(), 1.0)];
-    let mut card = Card::new(card(Scope::Tenant, config, &tenants), false);
+    let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), false);
     // Red fills more places than there are; blue's pairs still have rates of their own.
     for to in 0..20 {
-        card.open(red(), to);
+        nic.open(red(), to);
     }
-    let before = card.enforcer.pairs();
+    let before = nic.enforcer.pairs();
     for to in 100..104 {
-        card.open(blue(), to);
+        nic.open(blue(), to);
     }
-    assert_eq!((before, card.enforcer.pairs()), (5, 9));
+    assert_eq!((before, nic.enforcer.pairs()), (5, 9));
 }
 
 #[test]
-fn guarantees_come_before_weights_at_the_card() {
+fn guarantees_come_before_weights_at_the_nic() {
     let tenants = [
         Weight {
             guarantee: Some(Rate::from_gbps(60)),
@@ -443,17 +443,17 @@ fn guarantees_come_before_weights_at_the_card() {
         },
         weight(blue(), 9.0),
     ];
-    let mut card = Card::new(card(Scope::Tenant, Config::default(), &tenants), false);
-    let one = card.open(red(), 1);
-    card.open(blue(), 2);
-    card.run(us(2000));
-    let share = card.sent(|at| at == one, us(500), us(2000)) as f64
-        / card.sent(|_| true, us(500), us(2000)) as f64;
+    let mut nic = Nic::new(nic(Scope::Tenant, Config::default(), &tenants), false);
+    let one = nic.open(red(), 1);
+    nic.open(blue(), 2);
+    nic.run(us(2000));
+    let share = nic.sent(|at| at == one, us(500), us(2000)) as f64
+        / nic.sent(|_| true, us(500), us(2000)) as f64;
     // 60 % and a tenth of the rest.
     assert!((share - 0.64).abs() < 0.01, "{share}");
 }
 
-/// A card with one open queue pair that hears an acknowledgement every microsecond.
+/// A NIC with one open queue pair that hears an acknowledgement every microsecond.
 struct Listener {
     enforcer: Enforcer,
     id: SenderId,
@@ -462,7 +462,7 @@ struct Listener {
 
 impl Listener {
     fn new() -> Self {
-        let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+        let mut enforcer = nic(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
         let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
         Self {
             enforcer,
@@ -521,7 +521,7 @@ fn a_pair_below_its_share_comes_up_to_it() {
 
 /// What a pair may send to a destination after a queue pair to it has ended with a packet in flight.
 fn rate_after_the_end(arrived: bool) -> Rate {
-    let mut enforcer = card(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
+    let mut enforcer = nic(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
     let offer = Offer {
         size: PACKET,
@@ -551,7 +551,7 @@ fn what_has_arrived_is_no_congestion() {
 /// From when on a queue pair whose packets all went on credit may send what isn't, in microseconds.
 /// `share` is what the receiver states; without, notifications hold the pair at its least rate.
 fn end_of_debt(config: Config, share: Option<Rate>) -> u64 {
-    let mut enforcer = card(Scope::Tenant, config, &[weight(red(), 1.0)]);
+    let mut enforcer = nic(Scope::Tenant, config, &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
     let stated = |share| Grant::Share(Share::from_rate(share, LINE));
     let grant = share.map_or(Grant::Free, stated);
@@ -654,16 +654,16 @@ fn all_places_taken_is_no_way_out() {
         pairs: 2,
         ..Config::default()
     };
-    let mut card = Card::new(card(Scope::Tenant, config, &[weight(red(), 1.0)]), true);
+    let mut nic = Nic::new(nic(Scope::Tenant, config, &[weight(red(), 1.0)]), true);
     for at in 0..40 {
-        card.open(red(), at);
+        nic.open(red(), at);
     }
-    card.run(us(2000));
-    assert_eq!(card.enforcer.pairs(), 3);
+    nic.run(us(2000));
+    assert_eq!(nic.enforcer.pairs(), 3);
     // Every one goes on, and together they stay near DCQCN's least rate and the credit.
-    let bytes = card.sent(|_| true, us(1000), us(2000));
+    let bytes = nic.sent(|_| true, us(1000), us(2000));
     assert!(bytes < 100_000_000 / 8 / 4, "{bytes}");
-    assert!(card.queue_pairs.iter().all(|&(_, sent, _)| sent > 0));
+    assert!(nic.queue_pairs.iter().all(|&(_, sent, _)| sent > 0));
 }
 
 #[test]
@@ -671,7 +671,7 @@ fn a_message_in_parts_has_the_credit_of_one() {
     // All eight parts count together: past the first bandwidth-delay product nothing is paid.
     let tenants = [weight(red(), 1.0)];
     let sent = |parts: u64| {
-        let mut enforcer = card(Scope::Tenant, Config::default(), &tenants);
+        let mut enforcer = nic(Scope::Tenant, Config::default(), &tenants);
         let environment = ENVIRONMENT;
         let ids: Vec<SenderId> = (0..parts)
             .map(|_| enforcer.open(Time::ZERO, red(), HostId::new(1), &environment))
@@ -720,7 +720,7 @@ proptest! {
         prop_assert!(is.as_bps() + 2 * unit >= rate.as_bps().min(line.as_bps()));
     }
 
-    /// Bytes without permission, per tenant and card, in any window T: depth + refill T + a packet.
+    /// Bytes without permission, per tenant and NIC, in any window T: depth + refill T + a packet.
     #[test]
     fn what_the_bucket_pays_is_bounded(
         depth in 1u64..500_000,
@@ -749,7 +749,7 @@ proptest! {
         }
     }
 
-    /// A full card never sends faster than its line, nobody is forgotten, and the bound of the
+    /// A full NIC never sends faster than its line, nobody is forgotten, and the bound of the
     /// mechanism holds: what leaves in a window is at most the credit and what controllers allow.
     #[test]
     fn the_injection_bound_holds(
@@ -764,30 +764,30 @@ proptest! {
             // What controllers allow once everything is marked: DCQCN's least rate for each.
             ..Config::default()
         };
-        let mut card = Card::new(card(Scope::Tenant, config, &[weight(red(), 1.0)]), true);
+        let mut nic = Nic::new(nic(Scope::Tenant, config, &[weight(red(), 1.0)]), true);
         // A pair that congestion has taught the aggregate.
-        let teacher = card.open(red(), 1000);
-        card.run(us(600));
-        card.close(teacher);
+        let teacher = nic.open(red(), 1000);
+        nic.run(us(600));
+        nic.close(teacher);
         let mut open = Vec::new();
         for (wait, destination, size) in openings {
-            let end = card.now + Duration::from_us(wait);
-            card.run(end);
-            open.push((card.open(red(), destination), size * BDP.get() / 2));
+            let end = nic.now + Duration::from_us(wait);
+            nic.run(end);
+            open.push((nic.open(red(), destination), size * BDP.get() / 2));
             open.retain(|&(at, size)| {
-                let done = card.queue_pairs[at].1 >= size;
+                let done = nic.queue_pairs[at].1 >= size;
                 if done {
-                    card.close(at);
+                    nic.close(at);
                 }
                 !done
             });
         }
-        let end = card.now;
+        let end = nic.now;
         let rate = LINE.scale(f64::from(least) / 100.0);
         let depth = u64::from(depth) * BDP.get();
         for begin in (600..end.as_ps() / 1_000_000).step_by(50) {
             let span = end - us(begin);
-            let sent = card.sent(|_| true, us(begin), end);
+            let sent = nic.sent(|_| true, us(begin), end);
             // The aggregate is below 5 Gb/s by then; each pair that ever was limited has a round trip of
             // packets at its own rate, and DCQCN never goes below 1 Gb/s.
             let controlled = Rate::from_gbps(10).bytes_in(span).get() + 32 * PACKET.get();

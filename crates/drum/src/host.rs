@@ -98,7 +98,7 @@ pub enum Dependency {
 /// What a row is called in results and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowName<'a> {
-    /// Egress of the card.
+    /// Egress of the NIC.
     Egress,
     /// The budget for polling.
     Poll,

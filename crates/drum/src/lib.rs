@@ -3,7 +3,7 @@
 //!
 //! An application `j` fetches work requests at a rate `x_j` (WQE/s) and polls completions at a rate
 //! `z_j` (CQE/s). [`solve`] finds the rates of greatest utility that the host's egress, its polling
-//! budget and the connection cache of its card allow, and says how far from the best they can be at
+//! budget and the connection cache of its NIC allow, and says how far from the best they can be at
 //! most: every [`Solution`] has the value of a feasible point and a bound that no feasible point
 //! exceeds.
 //!

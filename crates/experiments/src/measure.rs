@@ -1,7 +1,7 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, CardRecord, MessageRecord, Results};
+use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
@@ -79,8 +79,8 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
                 .reduce(f64::max)
         }
         Quantity::MissShare => {
-            let sum = |pick: fn(&CardRecord) -> u64| results.cards.iter().map(pick).sum::<u64>();
-            let (misses, lookups) = (sum(|card| card.misses), sum(|card| card.lookups));
+            let sum = |pick: fn(&NicRecord) -> u64| results.nics.iter().map(pick).sum::<u64>();
+            let (misses, lookups) = (sum(|nic| nic.misses), sum(|nic| nic.lookups));
             (lookups > 0).then(|| misses as f64 / lookups as f64)
         }
         Quantity::Completion

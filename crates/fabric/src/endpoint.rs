@@ -1,9 +1,9 @@
 //! What stands behind the queue pairs of `key-value` workloads: applications with their threads, queue
-//! pairs that stay open, the agent of a host, and cards with costs.
+//! pairs that stay open, the agent of a host, and NICs with costs.
 //!
 //! An [`Application`] is one thread with a completion queue. Each of its [`Channel`]s posts a batch of
 //! operations and, once it has seen the completion of the last, another one. A channel has a
-//! [`Pair`] of its own, or shares it with others. Who writes work requests for the card, and when, is
+//! [`Pair`] of its own, or shares it with others. Who writes work requests for the NIC, and when, is
 //! the policy: the thread itself, behind a lock or not (`client`), an agent (`agent`) or a pacer
 //! (`pacer`).
 
@@ -30,14 +30,14 @@ pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
 pub(crate) use build::build;
 use costs::Costs;
 pub(crate) use pacer::Pacer;
-use pipeline::{Card, Lock, Wqe};
+use pipeline::{Lock, Pipeline, Wqe};
 
 /// Everything behind long-lived queue pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     pub(crate) costs: Costs,
     pub(crate) policy: Policy,
-    /// Whether the card needs the state of a connection: datagrams have none.
+    /// Whether the NIC needs the state of a connection: datagrams have none.
     pub(crate) cached: bool,
     /// Whether completions mean that the other side has everything.
     pub(crate) reliable: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Endpoints {
     /// READs that a queue pair may have under way.
     pub(crate) max_reads: u32,
     /// By host.
-    pub(crate) cards: Vec<Card>,
+    pub(crate) pipelines: Vec<Pipeline>,
     pub(crate) agents: Vec<Agent>,
     pub(crate) pacers: Vec<Pacer>,
     pub(crate) pairs: Vec<Pair>,
@@ -102,9 +102,9 @@ pub(crate) struct Pair {
     pub(crate) posted: VecDeque<Wqe>,
     /// Work requests that wait for a READ to end.
     pub(crate) parked: VecDeque<Wqe>,
-    /// Whether one of them is on its way back to the card's queue.
+    /// Whether one of them is on its way back to the NIC's queue.
     pub(crate) resuming: bool,
-    /// Work requests that the card has begun and whose packets haven't all been sent.
+    /// Work requests that the NIC has begun and whose packets haven't all been sent.
     pub(crate) unsent: u32,
     /// Channels that have operations under way: threads that look for completions.
     pub(crate) busy: u32,
@@ -195,7 +195,7 @@ pub(crate) struct Operation {
     pub(crate) start: Time,
     /// Parts that haven't ended.
     pub(crate) parts: u32,
-    /// Whether the card has begun it.
+    /// Whether the NIC has begun it.
     pub(crate) begun: bool,
     pub(crate) failed: bool,
 }
@@ -236,10 +236,10 @@ impl Endpoints {
             }
         }
         let own = |host: u32| here(host);
-        let hosts = 0..self.cards.len() as u32;
+        let hosts = 0..self.pipelines.len() as u32;
         for host in hosts.filter(|&host| own(host)) {
             let at = host as usize;
-            std::mem::swap(&mut self.cards[at], &mut other.cards[at]);
+            std::mem::swap(&mut self.pipelines[at], &mut other.pipelines[at]);
             std::mem::swap(&mut self.agents[at], &mut other.agents[at]);
             std::mem::swap(&mut self.pacers[at], &mut other.pacers[at]);
         }

@@ -1,4 +1,4 @@
-//! The simulated fabric: links, switches, network cards, topologies, workloads, metrics.
+//! The simulated fabric: links, switches, NICs, topologies, workloads, metrics.
 //!
 //! [`Simulation::new`] builds the fabric and the traffic of a [scenario](fairlane_scenario);
 //! [`Simulation::run`] runs it packet by packet and returns [`Results`]; [`metrics`] turns those into
@@ -8,7 +8,7 @@
 //! What this crate refuses: to contain a protocol rule, to read a real clock, to allocate, hash or
 //! dispatch dynamically on the way of a packet, to hold state outside of [`Simulation`].
 //!
-//! Parts: ports and links (`port`, `link`), switches (`switch`, `buffer`), network cards (`host`,
+//! Parts: ports and links (`port`, `link`), switches (`switch`, `buffer`), NICs (`host`,
 //! `nic`), shortest paths (`routing`), what an empty fabric does (`baseline`), the run as a whole
 //! (`schedule`, `faults`, `sampler`, `watch`, `trace`, `capture`).
 #![forbid(unsafe_code)]
@@ -66,9 +66,9 @@ pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, paths};
 pub use results::{
-    ApplicationRecord, CardRecord, ContendedPort, Ending, Flux, MessageRecord, Outcome,
-    PauseRecord, PortInfo, PortSeries, Results, Signal, Signals, SignalsByTenant, Stall,
-    TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, ContendedPort, Ending, Flux, MessageRecord, NicRecord, Outcome, PauseRecord,
+    PortInfo, PortSeries, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord,
+    TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

@@ -29,8 +29,8 @@ pub struct Results {
     pub capture: Vec<CaptureRecord>,
     /// Applications of `key-value` workloads, by workload, host and number.
     pub applications: Vec<ApplicationRecord>,
-    /// Cards of hosts, if there is a `key-value` workload.
-    pub cards: Vec<CardRecord>,
+    /// NICs of hosts, if there is a `key-value` workload.
+    pub nics: Vec<NicRecord>,
     /// Tenants by number.
     pub tenants: Vec<TenantRecord>,
     /// Ports that were contended, if there are several tenants.
@@ -50,7 +50,7 @@ pub struct ApplicationRecord {
     pub operations: u64,
     /// Their payload.
     pub bytes: Bytes,
-    /// The longest time from the posting of an operation until the card began it.
+    /// The longest time from the posting of an operation until the NIC began it.
     pub longest_wait: Duration,
     /// Under policy `drum`: the most epochs that the first of its waiting work requests has waited.
     pub longest_wait_epochs: Option<u64>,
@@ -58,9 +58,9 @@ pub struct ApplicationRecord {
     pub wait_bound_epochs: Option<u64>,
 }
 
-/// The card of a host.
+/// The NIC of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardRecord {
+pub struct NicRecord {
     /// The host.
     pub host: NodeId,
     /// Doorbells rung.
@@ -203,7 +203,7 @@ pub struct Signals {
     pub naks: Signal,
     /// Acknowledgement timeouts.
     pub timeouts: Signal,
-    /// Fetches of a connection's state by a card, if there is a `key-value` workload.
+    /// Fetches of a connection's state by a NIC, if there is a `key-value` workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_misses: Option<Signal>,
     /// Waits of threads for the lock of a queue pair, if there is a `key-value` workload.

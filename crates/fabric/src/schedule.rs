@@ -67,7 +67,7 @@ impl Schedule {
 
 /// What the headers of messages say. Source ports are the entropy that ECMP hashes: counted from 10000 for
 /// each pair of hosts as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network
-/// cards draw them.
+/// NICs draw them.
 pub(crate) fn flows(specs: &[MessageSpec], rules: &Rules) -> Vec<Flow> {
     let mut counts = BTreeMap::new();
     let mut source_port = |message: u64, spec: &MessageSpec| {

@@ -21,7 +21,7 @@ pub(crate) enum Waking {
     /// Something about the run as a whole, see the constants.
     Control,
     /// A NIC has a work request done, or the state of a connection.
-    Card,
+    Unit,
     /// The thread of an application is done with something.
     Client,
     /// The agent of a host has something to do.
@@ -57,7 +57,7 @@ impl Waking {
             2 => Self::Nic,
             3 => Self::Alarm,
             4 => Self::Control,
-            5 => Self::Card,
+            5 => Self::Unit,
             6 => Self::Client,
             _ => Self::Agent,
         };

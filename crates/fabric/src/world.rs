@@ -97,7 +97,7 @@ impl World {
                 Waking::Nic => self.on_nic_wake(index, event),
                 Waking::Alarm => self.on_alarm(index, event),
                 Waking::Control => self.on_control(index),
-                Waking::Card => self.on_nic_unit(index, event),
+                Waking::Unit => self.on_nic_unit(index, event),
                 Waking::Client => self.on_application(index, event),
                 Waking::Agent => self.on_agent(index, event),
             }

@@ -101,7 +101,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         pauses: Vec::new(),
         capture: Vec::new(),
         applications: Vec::new(),
-        cards: Vec::new(),
+        nics: Vec::new(),
         tenants: vec![tenant("default", 1.0, 0)],
         contended: Vec::new(),
     }

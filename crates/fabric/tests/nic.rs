@@ -1,4 +1,4 @@
-//! Cards with costs, queue pairs that stay open, and who uses them.
+//! NICs with costs, queue pairs that stay open, and who uses them.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod common;
@@ -112,8 +112,8 @@ fn a_cache_of_two_never_holds_the_connection_that_comes_next_of_three() {
         text += &workload(&format!("{turn}\nstart = \"{start}\""));
     }
     let misses = |sets: &[&str]| {
-        let cards = run(&text, sets).cards;
-        [cards[0].misses, cards[1].misses]
+        let nics = run(&text, sets).nics;
+        [nics[0].misses, nics[1].misses]
     };
     assert_eq!(misses(&[]), [12, 12]);
     assert_eq!(misses(&["nic.costs.cache_entries=3"]), [3, 3]);
@@ -132,15 +132,15 @@ fn a_lock_lets_one_thread_in_and_costs_more_with_each_that_waits() {
     // takes 2070.4. The first thread takes its completion at 2120.4 with a contender: 150 more; the
     // second's arrives as the first is done: 150 more.
     assert_eq!(times(&results), [2_270_400, 2_420_400]);
-    assert_eq!(results.cards[0].lock_waits, 3);
+    assert_eq!(results.nics[0].lock_waits, 3);
     assert_eq!(
-        results.cards[0].lock_waited,
+        results.nics[0].lock_waited,
         Duration::from_ns(150 + 100 + 100)
     );
     let apart = run(&text, &["nic.share.ratio=1"]);
     // The second packet waits for the first and its gap.
     assert_eq!(times(&apart), [2_070_400, 2_096_400]);
-    assert_eq!(apart.cards[0].lock_waits, 0);
+    assert_eq!(apart.nics[0].lock_waits, 0);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn datagrams_need_no_state_of_a_connection() {
     let [rc, uc, ud] = ["rc", "uc", "ud"].map(|service| {
         let results = run(&text, &[&format!("transport.service={service}")]);
         assert_eq!(results.messages.len(), 400, "{service}");
-        (rate(&results), results.cards[0].misses)
+        (rate(&results), results.nics[0].misses)
     });
     assert_eq!(ud.1, 0);
     assert!(rc.1 > 0 && uc.1 > 0);
@@ -212,7 +212,7 @@ fn an_agent_gives_places_that_nobody_uses_to_others() {
         end(&beside),
         end(&alone)
     );
-    assert_eq!(beside.cards[0].most_active, Some(4));
+    assert_eq!(beside.nics[0].most_active, Some(4));
 }
 
 #[test]
@@ -330,13 +330,13 @@ fn other_workloads_run_beside_connections_that_stay_open() {
 }
 
 #[test]
-fn a_host_without_applications_has_an_idle_card() {
+fn a_host_without_applications_has_an_idle_nic() {
     let results = run(
         &(fabric(3) + "[nic.costs]\n" + &workload("size = \"1kB\"\ncount = 2")),
         &[],
     );
-    assert_eq!(results.cards[2].host, NodeId::new(2));
-    assert_eq!(results.cards[2].lookups, 0);
+    assert_eq!(results.nics[2].host, NodeId::new(2));
+    assert_eq!(results.nics[2].lookups, 0);
     assert_eq!(results.applications.len(), 1);
     assert_eq!(results.applications[0].operations, 2);
 }
@@ -397,7 +397,7 @@ fn a_pacer_cuts_a_huge_message_as_it_goes() {
         + "[nic]\npolicy = \"justitia\"\n[nic.justitia]\nchunk = \"4kB\"\n[nic.costs]\n"
         + &workload("size = \"1001kB\"\ncount = 2\nbatch = 2");
     let results = run(&text, &[]);
-    assert_eq!(results.cards[0].work_requests, 2 * 251);
+    assert_eq!(results.nics[0].work_requests, 2 * 251);
     assert!(
         results
             .messages
@@ -411,10 +411,10 @@ fn scenarios() -> impl Strategy<Value = (String, u32)> {
     let verb = prop::sample::select(vec!["write", "send", "read"]);
     let range = prop::sample::select(vec!["uniform", "log-uniform"]);
     let shape = (1u32..12, 1u32..4, 1u32..20, 1u32..40);
-    let card = (1u32..8, 1u32..4, any::<bool>(), 1u32..6);
-    (policy, verb, range, shape, card, 1u64..100_000).prop_map(
-        |(policy, verb, spread, (applications, connections, batch, count), card, high)| {
-            let (cache, pipeline, costs, active) = card;
+    let nic = (1u32..8, 1u32..4, any::<bool>(), 1u32..6);
+    (policy, verb, range, shape, nic, 1u64..100_000).prop_map(
+        |(policy, verb, spread, (applications, connections, batch, count), nic, high)| {
+            let (cache, pipeline, costs, active) = nic;
             let mut text = fabric(3);
             text += &format!("[nic]\npolicy = \"{policy}\"\n[nic.drum]\nactive = {active}\n");
             if costs {
@@ -451,7 +451,7 @@ proptest! {
         let text = text.replace("\"justitia\"", "\"drum\"");
         let active = loaded(&text, &[]).scenario.nic.drum.active;
         let results = run(&text, &[]);
-        prop_assert!(results.cards.iter().all(|card| card.most_active.unwrap() <= active));
+        prop_assert!(results.nics.iter().all(|nic| nic.most_active.unwrap() <= active));
         for application in &results.applications {
             prop_assert!(application.longest_wait_epochs <= application.wait_bound_epochs);
         }
@@ -461,7 +461,7 @@ proptest! {
     fn equal_scenarios_have_equal_results((text, _) in scenarios()) {
         let (first, second) = (run(&text, &[]), run(&text, &[]));
         prop_assert_eq!(first.messages, second.messages);
-        prop_assert_eq!(first.cards, second.cards);
+        prop_assert_eq!(first.nics, second.nics);
         prop_assert_eq!(first.applications, second.applications);
         prop_assert_eq!(first.totals, second.totals);
     }

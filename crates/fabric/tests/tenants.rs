@@ -346,7 +346,7 @@ fn a_calm_run_has_no_contended_port() {
     let results = run(&two(calm));
     assert_eq!(results.contended, []);
     let alone = "[[workload]]\nkind = \"flows\"\nflow = [{ source = 0, destination = 7, size = \"2MB\" }]\n";
-    // At full rate, the card and the port to the receiver are used to more than nine tenths.
+    // At full rate, the NIC and the port to the receiver are used to more than nine tenths.
     let results = run(&two(alone));
     assert_eq!(results.contended.len(), 2);
 }

@@ -31,7 +31,7 @@ pub struct Attack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece: Option<Bytes>,
     /// Queue pairs: equal parts of a message under `parallel`, instead of `piece`; of each host under
-    /// `nic-hog`, 64, and `cache-flood`, four times what its card keeps.
+    /// `nic-hog`, 64, and `cache-flood`, four times what its NIC keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qps: Option<u32>,
     /// Time between two pieces of a message: the base round-trip time.
@@ -97,9 +97,9 @@ pub enum AttackKind {
     Pulse,
     /// A receiver pauses its switch while others send to it, so that pauses spread through the fabric.
     PfcStorm,
-    /// So many connections that cards keep the state of none for anybody.
+    /// So many connections that NICs keep the state of none for anybody.
     CacheFlood,
-    /// Many backlogged queue pairs on every host, for turns at the card.
+    /// Many backlogged queue pairs on every host, for turns at the NIC.
     NicHog,
     /// No attack: messages to random destinations at a fixed rate, which is what rotating destinations
     /// looks like without any intent.

@@ -18,7 +18,7 @@ pub struct Faults {
     pub pause: Vec<PauseFault>,
 }
 
-/// A host that pauses what its switch sends to it: a broken card, or one that somebody misuses.
+/// A host that pauses what its switch sends to it: a broken NIC, or one that somebody misuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseFault {

@@ -1,4 +1,4 @@
-//! Network cards of hosts: what they cost, and whose work requests they take.
+//! NICs of hosts: what they cost, and whose work requests they take.
 
 use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::AckPause;
 
-/// Network cards of hosts.
+/// NICs of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Nic {
     /// Which pauses hold back acknowledgements at the host.
     pub ack_pause: AckPause,
-    /// How applications of `key-value` workloads share the card.
+    /// How applications of `key-value` workloads share the NIC.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Policy,
-    /// What work requests cost; left out, nothing, and the card remembers every connection.
+    /// What work requests cost; left out, nothing, and the NIC remembers every connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
     /// Policy `share`.
@@ -34,7 +34,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// How applications share a card.
+/// How applications share a NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
@@ -50,32 +50,32 @@ pub enum Policy {
     Justitia,
 }
 
-/// What a work request costs at the host and at its card. docs/nic.md has the calibration.
+/// What a work request costs at the host and at its NIC. docs/nic.md has the calibration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Costs {
-    /// From the end of the thread's write to a doorbell register until the card has it.
+    /// From the end of the thread's write to a doorbell register until the NIC has it.
     pub doorbell: Duration,
-    /// Round trip of a PCIe read of work requests by the card.
+    /// Round trip of a PCIe read of work requests by the NIC.
     pub wqe_fetch: Duration,
     /// Work requests in one such read, at least 1.
     pub wqes_per_fetch: u32,
     /// Bytes of a work request.
     pub wqe_bytes: Bytes,
-    /// Bandwidth of the card's PCIe link, one way.
+    /// Bandwidth of the NIC's PCIe link, one way.
     pub pcie_rate: Rate,
-    /// Time of the card for one work request, one after the other.
+    /// Time of the NIC for one work request, one after the other.
     pub processing: Duration,
-    /// Work requests that the card has begun and not yet put on the wire at most, at least 1.
+    /// Work requests that the NIC has begun and not yet put on the wire at most, at least 1.
     pub pipeline: u32,
-    /// Connections whose state the card keeps, least recently used first to go, at least 1.
+    /// Connections whose state the NIC keeps, least recently used first to go, at least 1.
     pub cache_entries: u32,
     /// Fetch of the state of a connection that isn't kept, one after the other.
     pub cache_miss: Duration,
-    /// Packets that wait for that at the receiver: with more, the card takes none of their class from the
+    /// Packets that wait for that at the receiver: with more, the NIC takes none of their class from the
     /// link, until there is half as much.
     pub receive_buffer: Bytes,
-    /// From the end of a work request at the card until its completion is in host memory.
+    /// From the end of a work request at the NIC until its completion is in host memory.
     pub cqe_write: Duration,
     /// Processor time to write one work request.
     pub post: Duration,
@@ -171,11 +171,11 @@ impl Default for Drum {
             active: 20,
             // Several round trips of a small READ, so that most of them wait for no rotation.
             epoch: Duration::from_us(40),
-            // What keeps a card busy that takes one in 0.3 us, over 4 us.
+            // What keeps a NIC busy that takes one in 0.3 us, over 4 us.
             window: 16,
             // A bandwidth-delay product at 40 Gb/s and 4 us.
             window_bytes: Bytes::new(20_000),
-            // A card's answer and an application's next request.
+            // A NIC's answer and an application's next request.
             linger: Duration::from_us(8),
             // DRUM (S0), section III.D.
             alpha: 0.5,

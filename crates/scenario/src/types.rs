@@ -36,7 +36,7 @@ pub struct Scenario {
     pub packet: Packet,
     /// Buffers, pauses and marks of switches.
     pub switch: Switch,
-    /// Network cards of hosts.
+    /// NICs of hosts.
     pub nic: Nic,
     /// The queue-pair protocol.
     pub transport: Transport,

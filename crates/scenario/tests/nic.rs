@@ -1,4 +1,4 @@
-//! Network cards and `key-value` workloads: what is read, and what is refused where.
+//! NICs and `key-value` workloads: what is read, and what is refused where.
 
 mod common;
 

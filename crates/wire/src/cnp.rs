@@ -68,7 +68,7 @@ mod tests {
 
     /// A CNP of a ConnectX-4 Lx (Scapy, test/contrib/roce.uts).
     #[test]
-    fn a_notification_is_that_of_a_network_card() {
+    fn a_notification_is_that_of_a_network_nic() {
         let mut buffer = [0xff; Bth::LENGTH + Cnp::LENGTH];
         let bth = Cnp::bth(QpNumber::new(0x118), Bth::DEFAULT_PARTITION);
         let rest = bth.emit(&mut buffer).expect("there is room");

@@ -33,7 +33,7 @@ const PRIORITY_SHIFT: u32 = 13;
 const DROP_ELIGIBLE: u16 = 0x1000;
 const VLAN_MASK: u16 = 0x0fff;
 
-/// The address of a network card.
+/// The address of a NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 

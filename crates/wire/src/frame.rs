@@ -279,7 +279,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Writes the frame to the front of `buffer` and returns its length. Neither frame check sequence nor
-    /// what fills short frames up is written: network cards add both.
+    /// what fills short frames up is written: NICs add both.
     ///
     /// # Errors
     /// If the buffer is too small, a value doesn't fit its field, or fields contradict each other.

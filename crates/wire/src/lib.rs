@@ -3,7 +3,7 @@
 //! Each header has a file of its own and a plain struct with `parse`, which takes the header off the
 //! front of some bytes and returns what follows, and `emit`, which writes it to the front of a buffer and
 //! returns the room behind it. [`Opcode`] says which headers a packet has, [`Headers`] are those of the
-//! transport; [`Traffic`] is what hosts and switches tell each other of rates and of packets' ways, in headers that
+//! transport; [`Traffic`] is what hosts and switches tell each other of rates and of packets' paths, in headers that
 //! are Fairlane's own. Whole packets are three:
 //!
 //! - [`Packet`]: headers and payload, what a UDP socket carries. Its ICRC is read, and can't be checked.

@@ -24,7 +24,7 @@ pub enum Ecn {
     NotCapable = 0b00,
     /// ECT(1).
     Capable1 = 0b01,
-    /// ECT(0), which network cards send.
+    /// ECT(0), which NICs send.
     Capable0 = 0b10,
     /// Congestion experienced: marked by a switch.
     Marked = 0b11,

@@ -143,7 +143,7 @@ proptest! {
     fn frames_are_read_as_they_were_written(whole in whole(), fill in 0_usize..40) {
         let mut bytes = whole.bytes();
         let length = bytes.len();
-        // Network cards fill short frames up; what is there is ignored.
+        // NICs fill short frames up; what is there is ignored.
         bytes.resize(length + fill, 0xa5);
         let frame = Frame::parse(&bytes);
         prop_assert_eq!(frame.as_ref(), Ok(&whole.frame()));

@@ -1,6 +1,6 @@
 //! Wireshark reads our packets as we mean them.
 //!
-//! `tshark` doesn't check the ICRC, it only shows it; `vectors.rs` has ICRCs of network cards.
+//! `tshark` doesn't check the ICRC, it only shows it; `vectors.rs` has ICRCs of NICs.
 #![cfg(not(miri))]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

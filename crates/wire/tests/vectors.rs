@@ -1,4 +1,4 @@
-//! Packets of other implementations, network cards among them, byte by byte.
+//! Packets of other implementations, NICs among them, byte by byte.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -35,7 +35,7 @@ fn assert_frame(frame: &[u8], expected: &Frame<'_>) {
     assert_eq!(buffer[..length], frame[frame.len() - length..]);
 }
 
-/// A header as network cards send it: migrated.
+/// A header as NICs send it: migrated.
 fn migrated(opcode: Opcode, destination: u32, psn: u32) -> Bth {
     Bth {
         migration: true,

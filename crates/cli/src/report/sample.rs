@@ -56,7 +56,7 @@ impl Sample {
             pauses,
             capture: Vec::new(),
             applications: Vec::new(),
-            cards: Vec::new(),
+            nics: Vec::new(),
             tenants: vec![tenant("default", 1.0, Vec::new())],
             contended: Vec::new(),
         };

@@ -250,7 +250,7 @@ fn results() -> Results {
     Results {
         messages: Vec::new(),
         applications: Vec::new(),
-        cards: Vec::new(),
+        nics: Vec::new(),
         tenants: Vec::new(),
         contended: Vec::new(),
         ports: vec![port(0, false, 1), port(1, true, 0)],

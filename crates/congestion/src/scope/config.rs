@@ -86,7 +86,7 @@ pub struct Config {
     pub share_granted: f64,
     /// Time constant with which a pair comes closer to its share; zero: never.
     pub share_memory: Duration,
-    /// Arbitration: whether tenants take turns at the network card, by weight.
+    /// Arbitration: whether tenants take turns at the NIC, by weight.
     pub arbitration: bool,
     /// Whether paid packets go ahead of that.
     pub express_first: bool,

@@ -1,4 +1,4 @@
-//! The trusted part of a network card: who may send next, and what everyone's rate is.
+//! The trusted part of a NIC: who may send next, and what everyone's rate is.
 
 mod heard;
 mod places;
@@ -25,7 +25,7 @@ use crate::{Environment, PacingRounding, Params, Window, WindowMode};
 pub struct SenderId(u32);
 
 impl SenderId {
-    /// The number of the queue pair at its card; numbers of closed ones are used again.
+    /// The number of the queue pair at its NIC; numbers of closed ones are used again.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -47,7 +47,7 @@ pub struct Weight {
     pub guarantee: Option<Rate>,
 }
 
-/// What every card of a fabric has in common.
+/// What every NIC of a fabric has in common.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Who shares a controller; one that [is shared](Scope::is_shared).
@@ -87,7 +87,7 @@ pub struct Sent {
     pub in_flight: Bytes,
 }
 
-/// Holds the queue pairs of a card to what their scope allows.
+/// Holds the queue pairs of a NIC to what their scope allows.
 ///
 /// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
 /// one, asks [whose turn it is](Self::next) when the transmitter is free, and passes on what comes back.
@@ -123,7 +123,7 @@ pub struct Enforcer {
 }
 
 impl Enforcer {
-    /// A card on which these tenants run, with the round-trip time and bandwidth-delay product that hold
+    /// A NIC on which these tenants run, with the round-trip time and bandwidth-delay product that hold
     /// for all of it. Scopes other than `tenant` take all for one.
     pub fn new(setting: Arc<Setting>, environment: Environment, tenants: &[Weight]) -> Self {
         let config = &setting.config;
@@ -162,7 +162,7 @@ impl Enforcer {
     /// A queue pair of `tenant` to `destination` begins.
     ///
     /// # Panics
-    /// If the card doesn't know the tenant.
+    /// If the NIC doesn't know the tenant.
     pub fn open(
         &mut self,
         now: Time,
@@ -176,7 +176,7 @@ impl Enforcer {
         let history = self.history(if told { tenant } else { first });
         let tenant = if by_tenant { tenant } else { first };
         let at = self.tenants.iter().position(|one| one.id == tenant);
-        let at = at.expect("a tenant of this card") as u32;
+        let at = at.expect("a tenant of this NIC") as u32;
         let pair = self.pair(now, (tenant, destination), at, environment);
         let lane = match self.pairs[pair as usize].lane {
             NONE => self.open_lane(now, pair, at, environment),
@@ -386,7 +386,7 @@ impl Enforcer {
         self.rate(self.members.all[id.0 as usize].lane)
     }
 
-    /// Pairs that the card remembers.
+    /// Pairs that the NIC remembers.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
@@ -406,12 +406,12 @@ fn recovered(idle: Duration, recovery: Duration) -> f64 {
     1.0 - libm::exp(-(idle.as_ns_f64() / recovery.as_ns_f64()))
 }
 
-/// What each tenant has of a card: its guarantee, and by weight of what is left.
+/// What each tenant has of a NIC: its guarantee, and by weight of what is left.
 fn shares(tenants: &[Weight], line_rate: Rate) -> Vec<(TenantId, f64)> {
     let weights: f64 = tenants.iter().map(|one| one.weight).sum();
     let guaranteed = |one: &Weight| one.guarantee.map_or(0.0, Rate::as_f64) / line_rate.as_f64();
     let all: f64 = tenants.iter().map(guaranteed).sum();
-    // Guarantees that the card can't give together shrink alike.
+    // Guarantees that the NIC can't give together shrink alike.
     let fits = if all > 1.0 { 1.0 / all } else { 1.0 };
     let left = (1.0 - all * fits).max(LEAST_SHARE);
     let share = |one: &Weight| fits * guaranteed(one) + left * one.weight / weights;

@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Rate, Time};
 use super::pair::NONE;
 use crate::Window;
 
-/// A queue pair at a card.
+/// A queue pair at a NIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) lane: u32,
@@ -103,7 +103,7 @@ pub(crate) enum Limited {
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) pair: u32,
-    /// Index of the tenant at this card.
+    /// Index of the tenant at this NIC.
     pub(crate) tenant: u32,
     pub(crate) available: Time,
     pub(crate) window: Window,

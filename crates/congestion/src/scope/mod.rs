@@ -2,7 +2,7 @@
 //!
 //! Algorithm and scope are separate choices: every algorithm runs in every scope. Under [`Scope::Qp`] a
 //! driver gives each queue pair a [`Controller`](crate::Controller) of its own. Under the scopes that
-//! share, the network card has an [`Enforcer`] and the receiver's card [`ReceiverShares`].
+//! share, the NIC has an [`Enforcer`] and the receiver's NIC [`ReceiverShares`].
 
 mod bucket;
 mod config;
@@ -36,7 +36,7 @@ pub enum Scope {
     /// One queue pair, as the RoCE specifications have it.
     #[default]
     Qp,
-    /// A source and a destination, but every queue pair sends at the full rate, as the network cards
+    /// A source and a destination, but every queue pair sends at the full rate, as the NICs
     /// that Snyder et al. measured do (ConnectX-5).
     DestinationUnsplit,
     /// A source and a destination; their queue pairs divide the rate.

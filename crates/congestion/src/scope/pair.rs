@@ -1,4 +1,4 @@
-//! What a card remembers of a source and a destination, whether or not a queue pair is open.
+//! What a NIC remembers of a source and a destination, whether or not a queue pair is open.
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
@@ -132,7 +132,7 @@ impl Pair {
         self.last_mark = Coarse::new(now);
     }
 
-    /// The receiver's share on a card of this line rate.
+    /// The receiver's share on a NIC of this line rate.
     pub(crate) fn cap(&self, line_rate: Rate) -> Option<Rate> {
         Share::new(self.cap).map(|share| share.of(line_rate))
     }

@@ -27,7 +27,7 @@ const DRAIN: f64 = 0.3;
 /// A link with one source is left to it from so long on after it had others: those may come back.
 const LONE_AFTER: Duration = Duration::from_ms(1);
 
-/// How the card of a receiver divides its link among tenants and their sources.
+/// How the NIC of a receiver divides its link among tenants and their sources.
 ///
 /// It measures who sends how much. While the link is busy, tenants fill it by weight as water fills
 /// basins (max-min fairness), each with what its sources seem to want, guarantees first; inside a tenant

@@ -1,4 +1,4 @@
-//! What a card knows of a tenant.
+//! What a NIC knows of a tenant.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
@@ -7,11 +7,11 @@ use fairlane_units::{Bytes, Duration, HostId, TenantId, Time};
 
 use super::bucket::Bucket;
 
-/// A tenant at a card: its bucket, its aggregate, its lanes in order.
+/// A tenant at a NIC: its bucket, its aggregate, its lanes in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Tenant {
     pub(crate) id: TenantId,
-    /// Its part of what the tenants of this card have together.
+    /// Its part of what the tenants of this NIC have together.
     pub(crate) share: f64,
     /// Units of virtual time that a byte takes.
     pub(crate) pace: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Tenant {
     pub(crate) awaited: Bytes,
     /// Where the search for a pair to replace goes on.
     pub(crate) hand: HostId,
-    /// Pairs that it has at the card.
+    /// Pairs that it has at the NIC.
     pub(crate) pairs: u32,
     /// Limited pairs with packets, the weights of those, and of the young ones among them.
     pub(crate) limited: u32,

@@ -5,8 +5,8 @@
     reason = "each test file uses a part of it"
 )]
 
-pub mod card;
 pub mod link;
+pub mod nic;
 pub mod sender;
 
 use fairlane_congestion::{

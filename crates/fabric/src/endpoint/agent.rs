@@ -39,7 +39,7 @@ impl Limits {
     /// The limits of a host whose link has `rate`.
     pub(crate) fn new(scenario: &Scenario, costs: &Costs, rate: Rate) -> Self {
         let drum = &scenario.nic.drum;
-        // A card that costs nothing still takes no more than a packet of no payload at a time.
+        // A NIC that costs nothing still takes no more than a packet of no payload at a time.
         let smallest = scenario.packet.ack.as_f64() * 8.0 / rate.as_f64();
         let around = costs.doorbell
             + costs.wqe_fetch
@@ -589,8 +589,8 @@ impl Endpoints {
         turns.head = agent.epoch;
         agent.free_at = now + self.costs.post;
         let at = agent.free_at + self.costs.doorbell;
-        self.cards[host as usize].ring(&self.costs, at, std::iter::once(wqe));
-        self.advance_card(engine, host);
+        self.pipelines[host as usize].ring(&self.costs, at, std::iter::once(wqe));
+        self.advance(engine, host);
         self.wake_agent(engine, host, now);
     }
 }

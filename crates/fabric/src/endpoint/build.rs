@@ -9,7 +9,7 @@ use fairlane_scenario::{
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use super::costs::Costs;
-use super::pipeline::{Card, Lock};
+use super::pipeline::{Lock, Pipeline};
 use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, Pair, ValueSizes};
 use crate::MessageSpec;
 use crate::topology::Topology;
@@ -81,7 +81,7 @@ pub(crate) fn build(
 fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
     let costs = Costs::new(scenario);
     Endpoints {
-        cards: (0..hosts).map(|_| Card::new(&costs)).collect(),
+        pipelines: (0..hosts).map(|_| Pipeline::new(&costs)).collect(),
         costs,
         policy: scenario.nic.policy,
         cached: scenario.transport.service != Service::Ud,

@@ -1,4 +1,4 @@
-//! The connections whose state a card keeps.
+//! The connections whose state a NIC keeps.
 
 use crate::packet::NONE;
 

@@ -151,8 +151,8 @@ impl Endpoints {
                     operation,
                     size: operations[operation as usize].size,
                 });
-                self.cards[host as usize].ring(costs, now + costs.doorbell, wqes);
-                self.advance_card(engine, host);
+                self.pipelines[host as usize].ring(costs, now + costs.doorbell, wqes);
+                self.advance(engine, host);
             }
         }
     }

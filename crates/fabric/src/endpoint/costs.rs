@@ -9,7 +9,7 @@ pub(crate) struct Costs {
     pub(crate) doorbell: Duration,
     pub(crate) wqe_fetch: Duration,
     pub(crate) wqes_per_fetch: usize,
-    /// Time of one work request on the card's PCIe link.
+    /// Time of one work request on the NIC's PCIe link.
     pub(crate) wqe_transfer: Duration,
     pub(crate) processing: Duration,
     pub(crate) pipeline: u32,

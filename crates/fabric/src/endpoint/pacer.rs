@@ -77,7 +77,7 @@ impl Pacer {
         };
     }
 
-    /// Time of the tokens for a piece: its transmission, or the card's work if that is longer, both
+    /// Time of the tokens for a piece: its transmission, or the NIC's work if that is longer, both
     /// stretched by the rate.
     fn tokens(&self, size: Bytes, processing: Duration) -> Duration {
         let stretched = u128::from(processing.as_ps()) * u128::from(self.line.as_bps())
@@ -185,10 +185,10 @@ impl Endpoints {
         let costs = &self.costs;
         pacer.next = now + pacer.tokens(wqe.size, costs.processing);
         let (next, more) = (pacer.next, !pacer.queue.is_empty());
-        self.cards[host as usize].ring(costs, now + costs.doorbell, std::iter::once(wqe));
+        self.pipelines[host as usize].ring(costs, now + costs.doorbell, std::iter::once(wqe));
         if more {
             self.wake_pacer(engine, host, next);
         }
-        self.advance_card(engine, host);
+        self.advance(engine, host);
     }
 }

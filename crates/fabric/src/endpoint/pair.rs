@@ -17,7 +17,7 @@ impl Endpoints {
         let pair = &mut self.pairs[wqe.pair as usize];
         if pair.failed {
             pair.unsent -= 1;
-            self.cards[pair.host as usize].begun -= 1;
+            self.pipelines[pair.host as usize].begun -= 1;
             self.end_part(engine, wqe, false, engine.now());
             return false;
         }
@@ -41,15 +41,15 @@ impl Endpoints {
         if status != Status::Success && !std::mem::replace(&mut state.failed, true) {
             // What it hasn't sent it never will.
             let unsent = std::mem::take(&mut state.unsent);
-            let processing = self.cards[host as usize].processes(pair);
+            let processing = self.pipelines[host as usize].processes(pair);
             state.unsent = u32::from(processing);
-            self.cards[host as usize].begun -= unsent - state.unsent;
+            self.pipelines[host as usize].begun -= unsent - state.unsent;
         }
         if let Some(parked) = state.parked.front().copied().filter(|_| !state.resuming) {
             state.parked.pop_front();
             state.resuming = true;
-            self.cards[host as usize].resume(engine.now(), parked);
-            self.advance_card(engine, host);
+            self.pipelines[host as usize].resume(engine.now(), parked);
+            self.advance(engine, host);
         }
         self.end_part(engine, wqe, status == Status::Success, at);
         self.flush_failed(engine, pair, at);

@@ -1,4 +1,4 @@
-//! The card of a host: takes work requests in the order of their doorbells, and keeps the state of
+//! The NIC of a host: takes work requests in the order of their doorbells, and keeps the state of
 //! some connections.
 //!
 //! Three units need the state of a connection: the one that begins work requests, the transmitter and
@@ -14,7 +14,7 @@ use super::cache::Cache;
 use super::costs::Costs;
 use crate::packet::PacketList;
 
-/// A work request on its way to or in a card.
+/// A work request on its way to or in a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wqe {
     /// The queue pair.
@@ -24,19 +24,19 @@ pub(crate) struct Wqe {
     pub(crate) size: Bytes,
 }
 
-/// A work request that waits for the card.
+/// A work request that waits for the NIC.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     wqe: Wqe,
-    /// When the card has fetched it.
+    /// When the NIC has fetched it.
     ready: Time,
-    /// When the card has the state of its connection, once it was asked for.
+    /// When the NIC has the state of its connection, once it was asked for.
     context: Option<Time>,
     /// Whether it has waited for a READ of its queue pair to end.
     resumed: bool,
 }
 
-/// What a card does next.
+/// What a NIC does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing until something else happens.
@@ -51,18 +51,18 @@ pub(crate) enum Step {
     Done(Wqe),
 }
 
-/// What a card counts.
+/// What a NIC counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CardCounters {
+pub(crate) struct PipelineCounters {
     pub(crate) doorbells: u64,
     pub(crate) work_requests: u64,
     pub(crate) lookups: u64,
     pub(crate) misses: u64,
 }
 
-/// The card of a host.
+/// The NIC of a host.
 #[derive(Clone, Debug)]
-pub(crate) struct Card {
+pub(crate) struct Pipeline {
     cache: Cache,
     /// When the fetch of a connection's state can begin.
     context_free: Time,
@@ -82,10 +82,10 @@ pub(crate) struct Card {
     /// Their bytes, and the classes that the neighbour holds back because of them.
     pub(crate) held: u64,
     pub(crate) stopped: u8,
-    pub(crate) counters: CardCounters,
+    pub(crate) counters: PipelineCounters,
 }
 
-impl Card {
+impl Pipeline {
     pub(crate) fn new(costs: &Costs) -> Self {
         Self {
             cache: Cache::new(costs.cache_entries),
@@ -101,11 +101,11 @@ impl Card {
             receiving: Wake::default(),
             held: 0,
             stopped: 0,
-            counters: CardCounters::default(),
+            counters: PipelineCounters::default(),
         }
     }
 
-    /// A doorbell for `wqes` reaches the card at `at`, not before those of earlier calls.
+    /// A doorbell for `wqes` reaches the NIC at `at`, not before those of earlier calls.
     pub(crate) fn ring(
         &mut self,
         costs: &Costs,
@@ -141,7 +141,7 @@ impl Card {
         });
     }
 
-    /// When the card has the state of `pair`, which it needs now: now if it is kept.
+    /// When the NIC has the state of `pair`, which it needs now: now if it is kept.
     pub(crate) fn context(&mut self, costs: &Costs, now: Time, pair: u32) -> Time {
         self.counters.lookups += 1;
         if self.cache.touch(pair) {
@@ -152,12 +152,12 @@ impl Card {
         self.context_free
     }
 
-    /// Whether the card is at a work request of `pair`.
+    /// Whether the NIC is at a work request of `pair`.
     pub(crate) fn processes(&self, pair: u32) -> bool {
         self.processing.is_some_and(|(wqe, _)| wqe.pair == pair)
     }
 
-    /// What the card does at `now`; `blocked` says of a queue pair, and of whether its work request
+    /// What the NIC does at `now`; `blocked` says of a queue pair, and of whether its work request
     /// has waited before, that it may not begin. `cached` is off for services without connections.
     pub(crate) fn step(
         &mut self,

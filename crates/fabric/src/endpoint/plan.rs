@@ -23,7 +23,7 @@ pub(super) struct Demand {
 pub(crate) struct Budget {
     /// Bytes in a second.
     pub(crate) egress: f64,
-    /// Work requests that the card takes in a second.
+    /// Work requests that the NIC takes in a second.
     pub(crate) work_requests: f64,
     /// Processor time for a completion, in seconds.
     pub(crate) poll_cost: f64,
@@ -110,7 +110,7 @@ fn shares(demands: &[Demand], budget: &Budget) -> Result<(Vec<f64>, Vec<f64>), E
     let each = vec![1.0; demands.len()];
     let mut host = Host::new(table.view(), utility, budget.egress, POLLING);
     host.rows.push(Row {
-        name: RowName::Other("card"),
+        name: RowName::Other("pipeline"),
         load: Load::Requests(&each),
         supply: Supply::Capacity(budget.work_requests),
     });
@@ -125,7 +125,7 @@ fn shares(demands: &[Demand], budget: &Budget) -> Result<(Vec<f64>, Vec<f64>), E
     Ok((rates, shares))
 }
 
-/// The rate of a channel that is active: a batch in a round trip, unless link or card are slower.
+/// The rate of a channel that is active: a batch in a round trip, unless link or NIC are slower.
 fn peak(demand: &Demand, budget: &Budget) -> f64 {
     let loop_rate = demand.batch / budget.round_trip;
     loop_rate

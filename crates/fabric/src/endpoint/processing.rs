@@ -1,4 +1,4 @@
-//! Drives the cards: work requests, and packets that wait for the state of their connection.
+//! Drives the NICs: work requests, and packets that wait for the state of their connection.
 
 use fairlane_engine::{Engine, Event};
 use fairlane_host::{Host, PairId};
@@ -9,13 +9,13 @@ use super::{Endpoints, Output};
 use crate::network::Network;
 use crate::waking::Waking;
 
-/// Wakes of a card: for work requests, and for its receiver.
+/// Wakes of a NIC: for work requests, and for its receiver.
 const WAKES: u32 = 2;
 
 impl Endpoints {
-    /// Lets a card do what it can now, up to the next work request that goes to its queue pair: what follows
+    /// Lets a NIC do what it can now, up to the next work request that goes to its queue pair: what follows
     /// from that comes first.
-    pub(crate) fn advance_card(&mut self, engine: &mut Engine, host: u32) {
+    pub(crate) fn advance(&mut self, engine: &mut Engine, host: u32) {
         let now = engine.now();
         loop {
             let (pairs, most) = (&self.pairs, self.max_reads as usize);
@@ -25,11 +25,11 @@ impl Endpoints {
                 let full = pair.verb.awaits_response() && pair.posted.len() >= most;
                 behind || full
             };
-            let card = &mut self.cards[host as usize];
-            match card.step(&self.costs, now, self.cached, blocked) {
+            let pipeline = &mut self.pipelines[host as usize];
+            match pipeline.step(&self.costs, now, self.cached, blocked) {
                 Step::Rest => return,
                 Step::Wait(at) => {
-                    self.wake_card(engine, host, at);
+                    self.wake_pipeline(engine, host, at);
                     return;
                 }
                 Step::Park(wqe, resumed) => self.park(engine, wqe, resumed),
@@ -44,12 +44,12 @@ impl Endpoints {
         }
     }
 
-    fn wake_card(&mut self, engine: &mut Engine, host: u32, at: Time) {
+    fn wake_pipeline(&mut self, engine: &mut Engine, host: u32, at: Time) {
         let number = host * WAKES;
-        let rank = Waking::Card.rank(u64::from(number));
-        let wake = &mut self.cards[host as usize].wake;
+        let rank = Waking::Unit.rank(u64::from(number));
+        let wake = &mut self.pipelines[host as usize].wake;
         if wake.deadline() != at {
-            wake.arm(engine, at, rank, Waking::Card.component(number));
+            wake.arm(engine, at, rank, Waking::Unit.component(number));
         }
     }
 
@@ -86,8 +86,8 @@ impl Endpoints {
         let pair = &mut self.pairs[pair as usize];
         pair.unsent -= 1;
         let host = pair.host;
-        self.cards[host as usize].begun -= 1;
-        self.advance_card(engine, host);
+        self.pipelines[host as usize].begun -= 1;
+        self.advance(engine, host);
     }
 
     /// A NIC has something to do with work requests, or with packets that wait for the state of a connection:
@@ -99,12 +99,12 @@ impl Endpoints {
         event: Event,
     ) -> Option<u32> {
         let host = number / WAKES;
-        let card = &mut self.cards[host as usize];
+        let pipeline = &mut self.pipelines[host as usize];
         if !number.is_multiple_of(WAKES) {
-            return card.receiving.fires(engine, event).then_some(host);
+            return pipeline.receiving.fires(engine, event).then_some(host);
         }
-        if card.wake.fires(engine, event) {
-            self.advance_card(engine, host);
+        if pipeline.wake.fires(engine, event) {
+            self.advance(engine, host);
         }
         None
     }
@@ -116,9 +116,9 @@ impl Endpoints {
             return false;
         }
         let (now, pair) = (net.now(), net.pair_of(flow));
-        let card = &mut self.cards[host as usize];
-        if card.received.is_empty() {
-            let ready = card.context(&self.costs, now, pair);
+        let pipeline = &mut self.pipelines[host as usize];
+        if pipeline.received.is_empty() {
+            let ready = pipeline.context(&self.costs, now, pair);
             if ready <= now {
                 return false;
             }
@@ -132,19 +132,19 @@ impl Endpoints {
     fn hold(&mut self, net: &mut Network, host: u32, at: u32) {
         let packet = *net.packets.get(at);
         let pauses = net.rules.pfc && packet.class != 0;
-        let card = &mut self.cards[host as usize];
-        card.held += u64::from(packet.wire);
-        card.received.push(&mut net.packets, at);
-        let stops = pauses && card.held > self.costs.receive_buffer;
-        if stops && card.stopped & 1 << packet.class == 0 {
-            card.stopped |= 1 << packet.class;
+        let pipeline = &mut self.pipelines[host as usize];
+        pipeline.held += u64::from(packet.wire);
+        pipeline.received.push(&mut net.packets, at);
+        let stops = pauses && pipeline.held > self.costs.receive_buffer;
+        if stops && pipeline.stopped & 1 << packet.class == 0 {
+            pipeline.stopped |= 1 << packet.class;
             self.pause(host, packet.class, true);
         }
     }
 
     /// The link of a host has come back: its NIC pauses the switch again where it needs to.
     pub(crate) fn pause_again(&mut self, host: u32) {
-        let stopped = self.cards[host as usize].stopped;
+        let stopped = self.pipelines[host as usize].stopped;
         for class in (1..8).filter(|class| stopped & 1 << class != 0) {
             self.pause(host, class, true);
         }
@@ -152,11 +152,11 @@ impl Endpoints {
 
     /// Takes the first packet that waits at a NIC, whose connection it has the state of.
     pub(crate) fn release(&mut self, net: &Network, host: u32) -> Option<u32> {
-        let card = &mut self.cards[host as usize];
-        let at = card.received.pop(&net.packets)?;
-        card.held -= u64::from(net.packets.get(at).wire);
-        if card.stopped != 0 && card.held <= self.costs.receive_buffer / 2 {
-            let stopped = std::mem::take(&mut card.stopped);
+        let pipeline = &mut self.pipelines[host as usize];
+        let at = pipeline.received.pop(&net.packets)?;
+        pipeline.held -= u64::from(net.packets.get(at).wire);
+        if pipeline.stopped != 0 && pipeline.held <= self.costs.receive_buffer / 2 {
+            let stopped = std::mem::take(&mut pipeline.stopped);
             for class in (1..8).filter(|class| stopped & 1 << class != 0) {
                 self.pause(host, class, false);
             }
@@ -168,11 +168,11 @@ impl Endpoints {
     /// waits for the state of its connection.
     pub(crate) fn may_go_on(&mut self, net: &mut Network, host: u32) -> bool {
         let now = net.now();
-        let card = &mut self.cards[host as usize];
-        let Some(next) = card.received.iter(&net.packets).next() else {
+        let pipeline = &mut self.pipelines[host as usize];
+        let Some(next) = pipeline.received.iter(&net.packets).next() else {
             return false;
         };
-        let ready = card.context(&self.costs, now, net.pair_of(next.flow));
+        let ready = pipeline.context(&self.costs, now, net.pair_of(next.flow));
         if ready > now {
             self.wake_receiver(&mut net.engine, host, ready);
         }
@@ -185,9 +185,9 @@ impl Endpoints {
 
     fn wake_receiver(&mut self, engine: &mut Engine, host: u32, at: Time) {
         let number = host * WAKES + 1;
-        let rank = Waking::Card.rank(u64::from(number));
-        let wake = &mut self.cards[host as usize].receiving;
-        wake.arm(engine, at, rank, Waking::Card.component(number));
+        let rank = Waking::Unit.rank(u64::from(number));
+        let wake = &mut self.pipelines[host as usize].receiving;
+        wake.arm(engine, at, rank, Waking::Unit.component(number));
     }
 
     /// The queue pair that sends in place of the one in turn, once the NIC has the state of a connection for
@@ -204,11 +204,11 @@ impl Endpoints {
         if !self.cached {
             return Ok(chosen);
         }
-        let card = &mut self.cards[host as usize];
-        if now < card.stalled {
-            return Err(card.stalled);
+        let pipeline = &mut self.pipelines[host as usize];
+        if now < pipeline.stalled {
+            return Err(pipeline.stalled);
         }
-        if let Some(granted) = card.granted.take()
+        if let Some(granted) = pipeline.granted.take()
             && nic.may_send(now, granted)
         {
             return Ok(granted);
@@ -216,12 +216,12 @@ impl Endpoints {
         let Some(pair) = nic.opening(chosen).flow.checked_sub(messages as u32) else {
             return Ok(chosen);
         };
-        let ready = card.context(&self.costs, now, pair);
+        let ready = pipeline.context(&self.costs, now, pair);
         if ready <= now {
             return Ok(chosen);
         }
-        card.granted = Some(chosen);
-        card.stalled = ready;
+        pipeline.granted = Some(chosen);
+        pipeline.stalled = ready;
         Err(ready)
     }
 }

@@ -1,4 +1,4 @@
-//! What is reported of applications and cards.
+//! What is reported of applications and NICs.
 
 use fairlane_scenario::Policy;
 use fairlane_units::Time;
@@ -8,7 +8,7 @@ use super::agent::Agent;
 use super::pacer::Pacer;
 use crate::nic::Nic;
 use crate::packet::{Packet, PacketPool};
-use crate::{ApplicationRecord, CardRecord};
+use crate::{ApplicationRecord, NicRecord};
 
 impl Endpoints {
     /// Applications in order of workload, host and number.
@@ -62,17 +62,17 @@ impl Endpoints {
         records
     }
 
-    /// The cards of hosts, in order.
-    pub(crate) fn card_records(&self, nics: &[Nic]) -> Vec<CardRecord> {
-        let mut records: Vec<CardRecord> = nics
+    /// The NICs of hosts, in order.
+    pub(crate) fn nic_records(&self, nics: &[Nic]) -> Vec<NicRecord> {
+        let mut records: Vec<NicRecord> = nics
             .iter()
-            .zip(&self.cards)
-            .map(|(nic, card)| CardRecord {
+            .zip(&self.pipelines)
+            .map(|(nic, pipeline)| NicRecord {
                 host: nic.node,
-                doorbells: card.counters.doorbells,
-                work_requests: card.counters.work_requests,
-                lookups: card.counters.lookups,
-                misses: card.counters.misses,
+                doorbells: pipeline.counters.doorbells,
+                work_requests: pipeline.counters.work_requests,
+                lookups: pipeline.counters.lookups,
+                misses: pipeline.counters.misses,
                 lock_waits: 0,
                 lock_waited: fairlane_units::Duration::ZERO,
                 most_active: (self.policy == Policy::Drum)
@@ -95,15 +95,15 @@ impl Endpoints {
 
     /// Packets that wait at NICs.
     pub(crate) fn held<'a>(&'a self, packets: &'a PacketPool) -> impl Iterator<Item = &'a Packet> {
-        let cards = self.cards.iter();
-        cards.flat_map(|card| card.received.iter(packets))
+        let pipelines = self.pipelines.iter();
+        pipelines.flat_map(|pipeline| pipeline.received.iter(packets))
     }
 
     /// Whether a thread, an agent or a NIC will do something of its own accord.
     pub(crate) fn will_act(&self) -> bool {
-        let mut cards = self.cards.iter();
+        let mut pipelines = self.pipelines.iter();
         self.applications.iter().any(|one| one.wake.is_armed())
-            || cards.any(|card| card.wake.is_armed() || card.receiving.is_armed())
+            || pipelines.any(|pipeline| pipeline.wake.is_armed() || pipeline.receiving.is_armed())
             || self.agents.iter().any(Agent::will_act)
             || self.pacers.iter().any(Pacer::will_act)
     }

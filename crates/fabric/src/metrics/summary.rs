@@ -85,7 +85,7 @@ pub struct ApplicationSummary {
     pub operations: u64,
     /// Their payload.
     pub bytes: u64,
-    /// The longest time from the posting of an operation until the card began it.
+    /// The longest time from the posting of an operation until the NIC began it.
     pub longest_wait_ns: f64,
     /// Under policy `drum`: the most epochs that the first of its waiting work requests has waited.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,7 @@ impl World {
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
         Results {
             applications: endpoints.map_or_else(Vec::new, |all| all.application_records(now)),
-            cards: endpoints.map_or_else(Vec::new, |all| all.card_records(&self.hosts.nics)),
+            nics: endpoints.map_or_else(Vec::new, |all| all.nic_records(&self.hosts.nics)),
             ports: (0..self.net.ports.len() as u32)
                 .map(|port| self.net.port_info(port))
                 .collect(),

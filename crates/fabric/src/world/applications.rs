@@ -66,7 +66,7 @@ impl World {
                     self.send_from_host(host);
                 }
                 Output::Advance(host) => {
-                    self.drive(|all, net| all.advance_card(&mut net.engine, host));
+                    self.drive(|all, net| all.advance(&mut net.engine, host));
                 }
                 Output::Pause { host, class, pause } => {
                     let nic = &mut self.hosts.nics[host as usize];

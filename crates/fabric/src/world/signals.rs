@@ -102,9 +102,9 @@ impl Account<'_> {
 
     fn cache_misses(&self) -> Signal {
         let endpoints = self.world.endpoints.iter();
-        let cards = endpoints.flat_map(|all| &all.cards);
-        let count = cards.map(|card| card.counters.misses).sum();
-        signal(count, || "the card keeps nothing of datagrams".into())
+        let pipelines = endpoints.flat_map(|all| &all.pipelines);
+        let count = pipelines.map(|pipeline| pipeline.counters.misses).sum();
+        signal(count, || "the NIC keeps nothing of datagrams".into())
     }
 
     fn lock_waits(&self) -> Signal {

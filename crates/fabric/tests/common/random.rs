@@ -1,4 +1,4 @@
-//! Random scenarios: every kind of fabric, traffic, card and fault that can be combined, each small enough to run in
+//! Random scenarios: every kind of fabric, traffic, NIC and fault that can be combined, each small enough to run in
 //! some ten milliseconds.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub fn scenario(seed: u64) -> String {
     records(&mut draw, &fabric, &mut text);
     let _ = writeln!(text, "[packet]\nmtu = {mtu}");
     text += &switch(&mut draw, &fabric, (mtu, traffic.classes.len() as u64), pfc);
-    text += &traffic.card;
+    text += &traffic.nic;
     transport(&mut draw, &traffic.service, &mut text);
     congestion(&mut draw, &fabric, &mut text);
     text + &fabric.text + &faults + &traffic.text
@@ -392,11 +392,11 @@ struct Tenant {
     hosts: Vec<u32>,
 }
 
-/// Tenants, cards and workloads.
+/// Tenants, NICs and workloads.
 struct Traffic {
     text: String,
-    /// The section of cards.
-    card: String,
+    /// The section of NICs.
+    nic: String,
     service: String,
     classes: BTreeSet<u64>,
     /// How many microseconds a workload should have that ends with the run only.
@@ -413,10 +413,10 @@ impl Traffic {
             true => draw.of(&["uc", "ud"]),
             false => "rc",
         };
-        let card = card(draw, (held, service));
+        let nic = nic(draw, (held, service));
         let mut this = Self {
             text,
-            card,
+            nic,
             service: service.into(),
             classes: BTreeSet::new(),
             most: None,
@@ -651,8 +651,8 @@ fn tenants(draw: &mut Draw, fabric: &Fabric, text: &mut String) -> Vec<Tenant> {
     tenants
 }
 
-/// The section of cards; policies and costs are for connections that stay open.
-fn card(draw: &mut Draw, (held, service): (bool, &str)) -> String {
+/// The section of NICs; policies and costs are for connections that stay open.
+fn nic(draw: &mut Draw, (held, service): (bool, &str)) -> String {
     let pause = draw.of(&["own-class", "class3", "never"]);
     let mut text = format!("[nic]\nack_pause = \"{pause}\"\n");
     if !held {

@@ -161,11 +161,11 @@ fn needs(subject: &Subject<'_>, attack: &Attack) -> Check {
             fail(place("kind"), message, hint)
         }
         AttackKind::CacheFlood if scenario.nic.costs.is_none() => {
-            let message = "is \"cache-flood\", which needs a card with costs";
+            let message = "is \"cache-flood\", which needs a NIC with costs";
             fail(
                 place("kind"),
                 message,
-                "add [nic.costs]: without, a card remembers every connection",
+                "add [nic.costs]: without, a NIC remembers every connection",
             )
         }
         kind if scenario.nic.costs.is_some() && kind != AttackKind::CacheFlood => {

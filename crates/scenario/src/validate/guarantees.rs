@@ -2,7 +2,7 @@
 //!
 //! A guarantee is what a tenant may send from each of its hosts, and what it may send to each receiver. Looked at
 //! are links of hosts and, from switches with hosts, the links to other switches together. Those deeper in a
-//! fabric aren't: which tenants meet there depends on the ways that messages take.
+//! fabric aren't: which tenants meet there depends on the paths that messages take.
 
 use std::collections::{BTreeMap, BTreeSet};
 

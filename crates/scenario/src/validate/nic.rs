@@ -1,4 +1,4 @@
-//! Network cards: their costs and policies.
+//! NICs: their costs and policies.
 
 use fairlane_units::{Bytes, Rate};
 
@@ -7,9 +7,9 @@ use super::{Check, Subject};
 use crate::nic::{Costs, Drum, Policy, is_default};
 use crate::types::{Profile, Service, Verb};
 
-/// More queue pairs than any card has.
+/// More queue pairs than any NIC has.
 const MOST_ENTRIES: u32 = 1 << 24;
-/// The longest send queue of any card is far below.
+/// The longest send queue of any NIC is far below.
 const MOST_WQES: u32 = 1 << 16;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {

@@ -1,4 +1,4 @@
-//! Which pairs a card remembers.
+//! Which pairs a NIC remembers.
 
 use fairlane_units::{HostId, TenantId, Time};
 
@@ -66,7 +66,7 @@ impl Enforcer {
     }
 
     /// Forgets a pair. Its successor keeps the controller, begins unpaid, and takes over the tenant's
-    /// aggregate if that is slower: no place at the card makes a fresh start.
+    /// aggregate if that is slower: no place at the NIC makes a fresh start.
     fn reset(&mut self, now: Time, pair: u32) {
         let state = &mut self.pairs[pair as usize];
         // What the predecessor owes to the pacer stays owed.

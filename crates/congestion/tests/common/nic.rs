@@ -1,4 +1,4 @@
-//! A card of one tenant.
+//! A NIC of one tenant.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub const ROUND_TRIP: Environment = Environment {
 };
 
 /// Of tenant 0, under scope `tenant`, without windows.
-pub fn card(algorithm: Algorithm, config: Config) -> Enforcer {
+pub fn nic(algorithm: Algorithm, config: Config) -> Enforcer {
     let setting = Setting {
         scope: Scope::Tenant,
         config,
