@@ -125,6 +125,35 @@ fn implemented(line: &str) -> Option<&str> {
     (!rest.contains(" for ")).then_some(name)
 }
 
+/// Whether a line begins a function.
+fn is_function(line: &str) -> bool {
+    let rest = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')').map_or(rest, |(_, rest)| rest),
+        Some(rest) => rest,
+        None => line,
+    };
+    !line.starts_with(' ')
+        && rest
+            .trim_start()
+            .trim_start_matches("const ")
+            .starts_with("fn ")
+}
+
+#[test]
+fn functions_are_found_however_visible_they_are() {
+    for line in [
+        "fn a()",
+        "pub fn a()",
+        "pub(crate) const fn a()",
+        "pub(in a::b) fn a()",
+    ] {
+        assert!(is_function(line), "{line}");
+    }
+    for line in ["    fn a()", "let f = |fn_| 1;", "struct A(fn());"] {
+        assert!(!is_function(line), "{line}");
+    }
+}
+
 #[test]
 fn no_type_has_too_many_methods() {
     let mut methods: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -137,13 +166,7 @@ fn no_type_has_too_many_methods() {
             } else if line.starts_with('}') {
                 of = None;
             }
-            let method = line.strip_prefix("    ").is_some_and(|line| {
-                !line.starts_with(' ')
-                    && line
-                        .split('(')
-                        .next()
-                        .is_some_and(|head| head.contains("fn "))
-            });
+            let method = line.strip_prefix("    ").is_some_and(is_function);
             if let Some(name) = of.as_ref().filter(|_| method) {
                 *methods.entry((krate.clone(), name.clone())).or_default() += 1;
             }

@@ -38,7 +38,8 @@ impl Simulation {
         world.start(&goal);
         if let Some(first) = goal.first {
             world.watch.since = first;
-            world.start_watch(first);
+            let at = first.saturating_add(world.watch.interval);
+            world.net.schedule_control(at, control::WATCH);
         }
         if let Some(stop) = goal.stop {
             world.net.schedule_control(stop, control::STOP);

@@ -93,7 +93,10 @@ impl World {
                     None => {}
                     Some(at_host) => self.on_host_arrival(index, at_host),
                 },
-                Waking::PortFree => self.on_port_free(index),
+                Waking::PortFree => {
+                    self.net.ports[index as usize].free_armed = false;
+                    self.send_from(index);
+                }
                 Waking::Nic => self.on_nic_wake(index, event),
                 Waking::Alarm => self.on_alarm(index, event),
                 Waking::Control => self.on_control(index),
@@ -153,11 +156,6 @@ impl World {
             control::NOTICE => self.on_notices(),
             _ => self.ending = Some(Ending::Stopped),
         }
-    }
-
-    fn on_port_free(&mut self, number: u32) {
-        self.net.ports[number as usize].free_armed = false;
-        self.send_from(number);
     }
 
     /// Sends the next packet of a port if it may.

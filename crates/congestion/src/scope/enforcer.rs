@@ -173,7 +173,8 @@ impl Enforcer {
         let first = TenantId::new(0);
         let by_tenant = self.setting.scope == Scope::Tenant;
         let told = by_tenant || self.setting.told_apart;
-        let history = self.history(if told { tenant } else { first });
+        let owner = if told { tenant } else { first };
+        let history = shared(&mut self.histories, owner, self.environment.base_rtt);
         let tenant = if by_tenant { tenant } else { first };
         let at = self.tenants.iter().position(|one| one.id == tenant);
         let at = at.expect("a tenant of this NIC") as u32;
@@ -182,31 +183,16 @@ impl Enforcer {
             NONE => self.open_lane(now, pair, at, environment),
             lane => lane,
         };
-        SenderId(self.join(lane, history))
+        self.lanes.all[lane as usize].members += 1;
+        SenderId(self.members.insert(Member::new(lane, history)))
     }
 
     /// The queue pair of a sender begins to send a second stream, with positions of its own: the two take turns
     /// behind one pacer.
     pub fn open_beside(&mut self, id: SenderId) -> SenderId {
         let Member { lane, history, .. } = self.members.all[id.0 as usize];
-        SenderId(self.join(lane, history))
-    }
-
-    fn join(&mut self, lane: u32, history: u32) -> u32 {
         self.lanes.all[lane as usize].members += 1;
-        self.members.insert(Member::new(lane, history))
-    }
-
-    /// The history that a tenant shares in.
-    #[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]
-    fn history(&mut self, tenant: TenantId) -> u32 {
-        let known = self.histories.iter().position(|(one, _)| *one == tenant);
-        let at = known.unwrap_or_else(|| {
-            let history = History::new(self.environment.base_rtt);
-            self.histories.push((tenant, history));
-            self.histories.len() - 1
-        });
-        at as u32
+        SenderId(self.members.insert(Member::new(lane, history)))
     }
 
     fn open_lane(&mut self, now: Time, pair: u32, tenant: u32, environment: &Environment) -> u32 {
@@ -427,4 +413,15 @@ fn shares(tenants: &[Weight], line_rate: Rate) -> Vec<(TenantId, f64)> {
 )]
 const fn scale(bytes: Bytes, factor: f64) -> Bytes {
     Bytes::new((bytes.as_f64() * factor) as u64)
+}
+
+/// The history that a tenant shares in.
+#[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]
+fn shared(histories: &mut Vec<(TenantId, History)>, tenant: TenantId, base_rtt: Duration) -> u32 {
+    let known = histories.iter().position(|(one, _)| *one == tenant);
+    let at = known.unwrap_or_else(|| {
+        histories.push((tenant, History::new(base_rtt)));
+        histories.len() - 1
+    });
+    at as u32
 }

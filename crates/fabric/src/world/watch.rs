@@ -1,6 +1,6 @@
 //! Notices runs that can't end.
 
-use fairlane_units::{PortId, Time};
+use fairlane_units::PortId;
 
 use crate::endpoint::Endpoints;
 use crate::network::Network;
@@ -10,11 +10,6 @@ use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};
 
 impl World {
-    pub(crate) fn start_watch(&mut self, after: Time) {
-        let at = after.saturating_add(self.watch.interval);
-        self.net.schedule_control(at, control::WATCH);
-    }
-
     pub(crate) fn on_watch(&mut self) {
         if self.is_done() {
             return;
@@ -24,7 +19,10 @@ impl World {
         self.watch = watch;
         match stuck {
             Some(cycle) => self.ending = Some(Ending::Stalled(self.stall(cycle))),
-            None => self.start_watch(self.net.now()),
+            None => {
+                let at = self.net.now().saturating_add(self.watch.interval);
+                self.net.schedule_control(at, control::WATCH);
+            }
         }
     }
 
