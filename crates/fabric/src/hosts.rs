@@ -108,6 +108,7 @@ impl Hosts {
         let rate = |host: u32| net.ports[self.nics[host as usize].port as usize].rate;
         let opening = Opening {
             flow,
+            port: 0,
             class: spec.class,
             tenant: spec.tenant,
             peer: HostId::new(there),

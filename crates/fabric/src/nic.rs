@@ -57,7 +57,7 @@ impl Nic {
     #[inline]
     pub(crate) fn take_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Heard {
         if net.tracer.is_on() {
-            let before = self.host.answers();
+            let before = self.host.answers(0);
             let heard = self.hand_in(net, at, pair);
             self.trace_answers(net, before);
             return heard;
@@ -111,7 +111,7 @@ impl Nic {
     /// Records that answers have been queued since there were so `known` ones.
     #[cold]
     fn trace_answers(&self, net: &mut Network, known: [usize; 2]) {
-        for departure in self.host.answers_behind(known) {
+        for departure in self.host.answers_behind(0, known) {
             let (at, packet) = net.packets.alloc();
             header::pack(&departure, packet);
             net.trace(self.port, at, TraceEvent::Enqueued);
@@ -140,10 +140,10 @@ impl Nic {
             return None;
         }
         let now = net.engine.now();
-        let sent = match self.host.poll_answer() {
+        let sent = match self.host.poll_answer(0) {
             Some(answer) => self.inject(net, &answer),
             None => {
-                let Some(pair) = self.host.turn(now) else {
+                let Some(pair) = self.host.turn(now, 0) else {
                     self.await_turn(net);
                     return None;
                 };
@@ -214,23 +214,23 @@ impl Nic {
         }
         let now = net.engine.now();
         self.host
-            .on_link(now, up, |record| packets.release_record(record));
+            .on_link(now, 0, up, |record| packets.release_record(record));
     }
 
     /// The pauses of the port have changed.
     pub(crate) fn on_pause(&mut self, net: &Network) {
         let paused = net.ports[self.port as usize].paused;
-        self.host.on_pauses(net.now(), paused);
+        self.host.on_pauses(net.now(), 0, paused);
     }
 
     /// Asks to be woken when the NIC, which has just sent or is sending, can send again.
     #[inline]
     fn await_transmitter(&mut self, net: &mut Network) {
         let now = net.engine.now();
-        let waits = !self.frames.is_empty() || self.host.has_answers();
-        if waits || (net.rules.hpcc_ns3 && !self.host.is_quiet()) {
+        let waits = !self.frames.is_empty() || self.host.has_answers(0);
+        if waits || (net.rules.hpcc_ns3 && !self.host.is_quiet(0)) {
             net.await_port(self.port);
-        } else if let Some(at) = self.host.sends_at(now) {
+        } else if let Some(at) = self.host.sends_at(now, 0) {
             if at <= net.ports[self.port as usize].free_at {
                 net.await_port(self.port);
             } else {
@@ -244,7 +244,7 @@ impl Nic {
         let now = net.now();
         if net.rules.hpcc_ns3 {
             self.await_turn_as_ns3(net);
-        } else if let Some(at) = self.host.sends_at(now) {
+        } else if let Some(at) = self.host.sends_at(now, 0) {
             // What the bucket pays for may be due already, if less was in it than was thought.
             self.arm_wake(&mut net.engine, at.max(now));
         }

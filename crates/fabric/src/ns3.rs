@@ -121,7 +121,7 @@ impl Nic {
     /// HPCC's simulator looks at all queue pairs with bytes left, also those that a window or a pause stops;
     /// if the earliest of them is not in the future, nobody is woken.
     pub(crate) fn await_turn_as_ns3(&mut self, net: &mut Network) {
-        match self.host.paced().min() {
+        match self.host.paced(0).min() {
             Some(at) if !self.wake.is_armed() && at > net.now() => {
                 self.arm_wake(&mut net.engine, at);
             }

@@ -164,7 +164,7 @@ fn build_world(
         };
         let node = hosts[host];
         let tenants = tenants_at(scenario, host as u32, &senders);
-        let nic = Host::new(settings.clone(), &environment, &tenants);
+        let nic = Host::new(settings.clone(), &[environment], &tenants);
         Nic::new(host as u32, (graph.host_edge(node).port, node), nic)
     });
     let nics: Vec<Nic> = nics.collect();

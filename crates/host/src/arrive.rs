@@ -58,7 +58,7 @@ impl Host {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
-        if let Some(scoped) = self.scoped.as_deref_mut()
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
             && !asks
         {
             scoped.on_data(now, pair, arrival);
@@ -114,10 +114,11 @@ impl Host {
         let Some(interval) = self.settings.cnp_interval else {
             return false;
         };
-        let point = &mut self.pairs[id.index()].notification_point;
-        if arrival.marked && point.on_mark(now, interval) {
+        let pair = &mut self.pairs[id.index()];
+        if arrival.marked && pair.notification_point.on_mark(now, interval) {
             self.ledger.all.cnps_sent += 1;
-            self.replies.push_cnp(Answer {
+            let replies = &mut self.ports[usize::from(pair.port)].replies;
+            replies.push_cnp(Answer {
                 pair: id,
                 flow: arrival.flow,
                 said: Said::Congestion,
@@ -138,15 +139,16 @@ impl Host {
     fn answer(&mut self, id: PairId, arrival: &Arrival<'_>, said: Said, marked: bool) {
         self.ledger.all.cnps_sent += u64::from(marked);
         let responds = arrival.role == Role::Request;
-        let share = match &self.scoped {
+        let pair = &self.pairs[id.index()];
+        let port = &mut self.ports[usize::from(pair.port)];
+        let share = match &port.scoped {
             None => 0,
             Some(scoped) if acknowledges(&said) => {
-                let peer = self.pairs[id.index()].opening.peer_rate;
-                scoped.share(arrival.tenant, peer)
+                scoped.share(arrival.tenant, pair.opening.peer_rate)
             }
             Some(_) => 0,
         };
-        self.replies.push(Answer {
+        port.replies.push(Answer {
             pair: id,
             flow: arrival.flow,
             said,
@@ -272,7 +274,7 @@ impl Host {
     fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
-        if let Some(scoped) = self.scoped.as_deref_mut() {
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             scoped.on_data(now, pair, arrival);
         }
         let config = &self.settings.transport;

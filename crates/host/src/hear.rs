@@ -79,10 +79,11 @@ impl Host {
     }
 
     fn pass_on(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>, ack: &Ack<'_>, lost: bool) {
-        let Some(scoped) = self.scoped.as_deref_mut() else {
+        let pair = &self.pairs[id.index()];
+        let sender = pair.sending.id();
+        let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() else {
             return;
         };
-        let sender = self.pairs[id.index()].sending.id();
         let grant = match acknowledges(arrival) {
             true => Share::new(arrival.share).map_or(Grant::Free, Grant::Share),
             false => Grant::Unsaid,
@@ -109,8 +110,9 @@ impl Host {
 
     /// Passes on that packets were lost.
     pub(crate) fn hear_loss(&mut self, now: Time, id: PairId, loss: Loss) {
-        let sending = &self.pairs[id.index()].sending;
-        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
+        let pair = &self.pairs[id.index()];
+        let (sending, port) = (&pair.sending, &mut self.ports[usize::from(pair.port)]);
+        if let (true, Some(scoped)) = (sending.is_enforced(), port.scoped.as_deref_mut()) {
             scoped.enforcer.on_loss(now, sending.id(), loss);
             return;
         }
@@ -121,8 +123,9 @@ impl Host {
 
     /// Passes on a CNP.
     pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
-        let sending = &self.pairs[id.index()].sending;
-        if let (true, Some(scoped)) = (sending.is_enforced(), self.scoped.as_deref_mut()) {
+        let pair = &self.pairs[id.index()];
+        let (sending, port) = (&pair.sending, &mut self.ports[usize::from(pair.port)]);
+        if let (true, Some(scoped)) = (sending.is_enforced(), port.scoped.as_deref_mut()) {
             scoped.enforcer.on_cnp(now, sending.id());
         } else {
             self.advance(now, id, false);

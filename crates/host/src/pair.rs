@@ -26,6 +26,7 @@ pub(crate) struct Pair {
     pub(crate) owes_mark: bool,
     pub(crate) live: bool,
     pub(crate) class: u8,
+    pub(crate) port: u8,
     /// Bytes placed of what came in.
     pub(crate) placed: Bytes,
     /// Place in the round robin, or [`NONE`] before it has ever had something to send.
@@ -50,6 +51,7 @@ impl Pair {
             owes_mark: false,
             live: true,
             class: opening.class,
+            port: opening.port,
             placed: Bytes::ZERO,
             position: NONE,
             requester: Requester::new(config, first),
