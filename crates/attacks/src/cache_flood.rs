@@ -40,6 +40,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, loaded: &mut Loaded) -> Res
         class: scene.class(),
         verb: Verb::Read,
         tenant: Some(scene.name.clone()),
+        plane: None,
     });
     Ok(())
 }

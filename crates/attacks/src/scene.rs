@@ -312,13 +312,15 @@ fn attacker(scenario: &Scenario, attack: &Attack) -> Result<(TenantId, String, H
     ))
 }
 
-/// Rates of hosts' links by node number.
+/// Rates of hosts' links by node number, those of several ports added up.
 pub(crate) fn host_rates(loaded: &Loaded) -> Vec<Rate> {
     let fabric = layout(&loaded.scenario, &loaded.inputs);
     let mut rates = vec![Rate::ZERO; fabric.nodes as usize];
     for link in &fabric.links {
-        rates[link.a as usize] = link.rate;
-        rates[link.b as usize] = link.rate;
+        for node in [link.a, link.b] {
+            let rate = &mut rates[node as usize];
+            *rate = Rate::from_bps(rate.as_bps().saturating_add(link.rate.as_bps()));
+        }
     }
     rates
 }

@@ -4,7 +4,6 @@ use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::five_tuple::FiveTuple;
 use crate::routing::{Graph, Link, PathSums, Search};
 use crate::rules::Rules;
 
@@ -18,7 +17,7 @@ pub(crate) struct RoundTrip {
     pub(crate) rate: Rate,
 }
 
-/// Round-trip times of all pairs, by the switches that hosts hang on.
+/// Round-trip times of all pairs in all planes, by the switches that hosts hang on.
 #[derive(Clone, Debug)]
 pub(crate) struct Baseline {
     nanoseconds: bool,
@@ -37,7 +36,11 @@ impl Baseline {
     pub(crate) fn new(graph: &Graph, hosts: &[NodeId], rules: &Rules) -> Self {
         let nodes = graph.edges.len();
         let mut row = vec![u32::MAX; nodes];
-        let mut edges: Vec<u32> = hosts.iter().map(|&host| graph.host_edge(host).to).collect();
+        let links = hosts.iter().flat_map(|&host| {
+            let planes = graph.plane_numbers();
+            planes.map(move |plane| graph.host_edge(host, plane))
+        });
+        let mut edges: Vec<u32> = links.map(|edge| edge.to).collect();
         edges.sort_unstable();
         edges.dedup();
         for (number, &node) in (0..).zip(&edges) {
@@ -67,7 +70,9 @@ impl Baseline {
                 .between
                 .extend(edges.iter().map(|&other| search.sums[other as usize]));
         }
-        baseline.largest = baseline.find_largest(graph, hosts);
+        for plane in graph.plane_numbers() {
+            baseline.find_largest(graph, plane, hosts);
+        }
         baseline
     }
 
@@ -82,11 +87,12 @@ impl Baseline {
             .sum()
     }
 
-    fn find_largest(&self, graph: &Graph, hosts: &[NodeId]) -> RoundTrip {
+    /// Takes the pairs of a plane into account.
+    fn find_largest(&mut self, graph: &Graph, plane: u8, hosts: &[NodeId]) {
         // Hosts with the same switch and the same kind of link are interchangeable; two of each are
         // enough to have every kind of pair.
         let key = |host: &NodeId| {
-            let edge = graph.host_edge(*host);
+            let edge = graph.host_edge(*host, plane);
             let link = edge.port as usize / 2;
             (edge.to, graph.rates[link], graph.delays[link])
         };
@@ -104,21 +110,21 @@ impl Baseline {
                 kept.push(host);
             }
         }
-        let mut largest = RoundTrip::default();
+        let mut largest = self.largest;
         for &a in &kept {
             for &b in kept.iter().filter(|&&b| b != a) {
-                let pair = self.pair(graph, a, b);
+                let pair = self.pair(graph, plane, (a, b));
                 largest.rtt = largest.rtt.max(pair.rtt);
                 largest.bdp = largest.bdp.max(pair.bdp);
                 largest.rate = largest.rate.max(pair.rate);
             }
         }
-        largest
+        self.largest = largest;
     }
 
-    /// The round trip from `a` to `b`.
-    pub(crate) fn pair(&self, graph: &Graph, a: NodeId, b: NodeId) -> RoundTrip {
-        let (first, last) = (graph.host_edge(a), graph.host_edge(b));
+    /// The round trip from `a` to `b` in a plane.
+    pub(crate) fn pair(&self, graph: &Graph, plane: u8, (a, b): (NodeId, NodeId)) -> RoundTrip {
+        let (first, last) = (graph.host_edge(a, plane), graph.host_edge(b, plane));
         let mut links = vec![first.port / 2];
         let mut sums = PathSums {
             delay: 0,
@@ -149,16 +155,17 @@ impl Baseline {
         }
     }
 
-    /// What a controller of messages from `a` to `b` is told.
+    /// What a controller of messages between `ends` over a plane is told.
     pub(crate) fn for_controller(
         &self,
         graph: &Graph,
         mode: BaseRtt,
-        (a, b): (NodeId, NodeId),
+        plane: u8,
+        ends: (NodeId, NodeId),
     ) -> RoundTrip {
         match mode {
             BaseRtt::Global => self.largest,
-            BaseRtt::Pair => self.pair(graph, a, b),
+            BaseRtt::Pair => self.pair(graph, plane, ends),
         }
     }
 }
@@ -374,8 +381,8 @@ impl Link {
     }
 }
 
-/// The hops from `tuple`'s source, given the egress ports at switches.
-pub(crate) fn hops(graph: &Graph, tuple: &FiveTuple, path: &[u32]) -> Vec<Link> {
-    let ports = std::iter::once(graph.host_edge(tuple.source).port).chain(path.iter().copied());
+/// The hops from `host` over a plane, given the egress ports at switches.
+pub(crate) fn hops(graph: &Graph, (host, plane): (NodeId, u8), path: &[u32]) -> Vec<Link> {
+    let ports = std::iter::once(graph.host_edge(host, plane).port).chain(path.iter().copied());
     ports.map(|port| graph.link(port as usize / 2)).collect()
 }

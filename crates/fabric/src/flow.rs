@@ -21,15 +21,18 @@ pub(crate) struct Flow {
     /// Egress ports that switches will choose for packets there and back, as far as that follows from
     /// the tuple; else [`UNDECIDED`].
     egress: [[u32; FORESEEN]; 2],
+    /// The plane that all of its packets take.
+    pub(crate) plane: u8,
 }
 
 const _: () = assert!(size_of::<Flow>() == 64);
 
 impl Flow {
     /// A flow of which nothing is foreseen.
-    pub(crate) const fn new(tuple: FiveTuple) -> Self {
+    pub(crate) const fn new(tuple: FiveTuple, plane: u8) -> Self {
         Self {
             tuple,
+            plane,
             egress: [[UNDECIDED; FORESEEN]; 2],
         }
     }
@@ -66,7 +69,7 @@ impl Flow {
     pub(crate) fn path(&self, graph: &Graph, back: bool) -> Option<&[u32]> {
         let ports = &self.egress[usize::from(back)];
         let ends = [self.tuple.source, self.tuple.destination];
-        let mut node = graph.host_edge(ends[usize::from(back)]).to;
+        let mut node = graph.host_edge(ends[usize::from(back)], self.plane).to;
         let mut length = 0;
         while graph.is_switch[node as usize] {
             let port = ports.get(length).filter(|port| **port < UNDECIDED)?;
@@ -79,7 +82,7 @@ impl Flow {
     /// Foresees what switches will choose under the present routes.
     pub(crate) fn foresee(&mut self, graph: &Graph, routes: &Routes, plan: &Plan, swaps: bool) {
         for back in [false, true] {
-            let path = fixed_path(graph, routes, plan, &self.label(back, swaps));
+            let path = fixed_path(graph, routes, plan, (self.plane, &self.label(back, swaps)));
             // Without a path the first switch drops the packet.
             let ports = path.unwrap_or_else(|| vec![NONE; FORESEEN]);
             let known = &mut self.egress[usize::from(back)];

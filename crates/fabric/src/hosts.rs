@@ -45,6 +45,16 @@ impl Hosts {
         self.host_of[node.index()]
     }
 
+    /// The host and the plane of the lane with this number.
+    #[inline]
+    pub(crate) fn lane(&self, number: u32) -> (u32, u8) {
+        let count = self.nics.len() as u32;
+        if number < count {
+            return (number, 0);
+        }
+        (number % count, (number / count) as u8)
+    }
+
     /// What all NICs have counted.
     pub(crate) fn heard(&self) -> fairlane_host::Counters {
         let mut all = fairlane_host::Counters::default();
@@ -62,25 +72,32 @@ impl Hosts {
         all
     }
 
-    /// The NIC of a host takes in a packet that has arrived.
+    /// The NIC of a host takes in a packet that has arrived; returns the plane that it came from.
     #[inline]
-    pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) {
-        if net.tracer.is_on() {
-            net.trace(self.nics[host as usize].port, at, TraceEvent::Received);
-        }
+    pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) -> u8 {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
+        let plane = net.plane_of(flow);
+        if net.tracer.is_on() {
+            net.trace(
+                self.nics[host as usize].port(plane),
+                at,
+                TraceEvent::Received,
+            );
+        }
+        let packet = net.packets.get(at);
         net.counters.delivered.add(packet.wire);
         let pair = match self.connections.end(flow, towards) {
             End::Open(pair) => Some(pair),
             End::Unknown if packet.role() == Role::Request => Some(self.accept(net, flow)),
             End::Unknown | End::Closed => None,
         };
-        let heard = self.nics[host as usize].take_in(net, at, pair);
+        let heard = self.nics[host as usize].take_in(net, (plane, at), pair);
         if let (Some(ns3), Some(pair)) = (&mut self.ns3, pair) {
             let nic = &mut self.nics[host as usize];
             ns3.follow(&mut net.engine, nic, (flow, pair), heard.shifted);
         }
+        plane
     }
 
     /// Opens the end of a flow at the host that posts.
@@ -97,17 +114,19 @@ impl Hosts {
     fn open_end(&mut self, net: &Network, flow: u32, side: Side) -> PairId {
         let spec = net.specs[flow as usize];
         let ends = (spec.source, spec.destination);
+        let plane = net.plane_of(flow);
         let trip = self
             .baseline
-            .for_controller(&net.graph, self.base_rtt, ends);
+            .for_controller(&net.graph, self.base_rtt, plane, ends);
         let (here, there) = match side {
             Side::Requester => ends,
             Side::Responder => (spec.destination, spec.source),
         };
         let (here, there) = (self.host(here), self.host(there));
-        let rate = |host: u32| net.ports[self.nics[host as usize].port as usize].rate;
+        let rate = |host: u32| net.ports[self.nics[host as usize].port(plane) as usize].rate;
         let opening = Opening {
             flow,
+            port: plane,
             class: spec.class,
             tenant: spec.tenant,
             peer: HostId::new(there),
@@ -144,8 +163,14 @@ impl Hosts {
         self.connections.close(flow, side);
     }
 
-    pub(crate) fn half_round_trip(&self, net: &Network, from: NodeId, to: NodeId) -> Duration {
-        self.baseline.pair(&net.graph, from, to).rtt / 2
+    /// Half a round trip between two hosts in a plane.
+    pub(crate) fn half_round_trip(
+        &self,
+        net: &Network,
+        plane: u8,
+        ends: (NodeId, NodeId),
+    ) -> Duration {
+        self.baseline.pair(&net.graph, plane, ends).rtt / 2
     }
 
     /// An alarm beyond those of hosts comes up: a timer of a controller, in profile `hpcc-ns3`.

@@ -31,15 +31,15 @@ pub(crate) fn least(
     })
 }
 
-/// The egress ports of switches on a flow's path, where it has only one.
+/// The egress ports of switches on a flow's path in its plane, where it has only one.
 pub(crate) fn fixed_path(
     graph: &Graph,
     routes: &Routes,
     plan: &Plan,
-    tuple: &FiveTuple,
+    (plane, tuple): (u8, &FiveTuple),
 ) -> Option<Vec<u32>> {
     let label = Label { tuple: *tuple };
-    routes.trace(graph, tuple, |switch, count| {
+    routes.trace(graph, (plane, tuple), |switch, count| {
         let foreseen = plan.foresee(switch, &label, count);
         foreseen.expect("a policy that foresees one packet foresees all")
     })

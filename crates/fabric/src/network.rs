@@ -110,6 +110,15 @@ impl Network {
         flow - self.messages as u32
     }
 
+    /// The plane that packets of a flow take.
+    #[inline]
+    pub(crate) fn plane_of(&self, flow: u32) -> u8 {
+        match self.graph.planes.count {
+            1 => 0,
+            _ => self.flows[flow as usize].plane,
+        }
+    }
+
     /// Nodes at both ends of a port.
     pub(crate) fn ends(&self, port: u32) -> (u32, u32) {
         (self.graph.owners[port as usize], self.graph.peer(port))

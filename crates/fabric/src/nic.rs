@@ -19,15 +19,24 @@ use crate::waking::Waking;
 pub(crate) struct Nic {
     /// Of its host.
     pub(crate) number: u32,
-    pub(crate) port: u32,
     pub(crate) node: NodeId,
     pub(crate) host: Host,
-    /// Pause frames of its own, which go first.
-    pub(crate) frames: PacketList,
-    /// When a queue pair may send next.
-    pub(crate) wake: Wake,
+    /// By plane.
+    pub(crate) lanes: Vec<Lane>,
     /// The deadline of the host.
     pub(crate) alarm: Wake,
+}
+
+/// What lies between a port of a [`Host`] and its link.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) port: u32,
+    /// Its number among those of all NICs, by which it is woken.
+    number: u32,
+    /// Pause frames of its own, which go first.
+    frames: PacketList,
+    /// When a queue pair may send next.
+    pub(crate) wake: Wake,
 }
 
 /// What a NIC has sent, as far as those behind it care.
@@ -41,25 +50,60 @@ pub(crate) struct Sent {
 }
 
 impl Nic {
-    pub(crate) fn new(number: u32, (port, node): (u32, NodeId), host: Host) -> Self {
-        Self {
-            number,
+    /// One of `count` NICs, whose host has `ports`.
+    pub(crate) fn new(
+        (number, count): (u32, u32),
+        node: NodeId,
+        ports: impl Iterator<Item = u32>,
+        host: Host,
+    ) -> Self {
+        let lane = |(plane, port): (u32, u32)| Lane {
             port,
-            node,
-            host,
+            number: number + plane * count,
             frames: PacketList::default(),
             wake: Wake::default(),
+        };
+        Self {
+            number,
+            node,
+            host,
+            lanes: (0..).zip(ports).map(lane).collect(),
             alarm: Wake::default(),
         }
     }
 
+    /// The port at a plane.
+    #[inline]
+    pub(crate) fn port(&self, plane: u8) -> u32 {
+        self.lanes[usize::from(plane)].port
+    }
+
+    /// The plane that one of its ports is linked to.
+    #[inline]
+    pub(crate) fn plane_of(&self, port: u32) -> u8 {
+        let mut lanes = (0..).zip(&self.lanes);
+        let found = lanes.find(|(_, lane)| lane.port == port);
+        found.map_or(0, |(plane, _)| plane)
+    }
+
+    /// Its planes.
+    #[inline]
+    pub(crate) fn planes(&self) -> std::ops::Range<u8> {
+        0..self.lanes.len() as u8
+    }
+
     /// Takes in a packet that has arrived for a queue pair, or for one that has gone, and forgets it.
     #[inline]
-    pub(crate) fn take_in(&mut self, net: &mut Network, at: u32, pair: Option<PairId>) -> Heard {
+    pub(crate) fn take_in(
+        &mut self,
+        net: &mut Network,
+        (plane, at): (u8, u32),
+        pair: Option<PairId>,
+    ) -> Heard {
         if net.tracer.is_on() {
-            let before = self.host.answers();
+            let before = self.host.answers(plane);
             let heard = self.hand_in(net, at, pair);
-            self.trace_answers(net, before);
+            self.trace_answers(net, plane, before);
             return heard;
         }
         self.hand_in(net, at, pair)
@@ -110,156 +154,129 @@ impl Nic {
 
     /// Records that answers have been queued since there were so `known` ones.
     #[cold]
-    fn trace_answers(&self, net: &mut Network, known: [usize; 2]) {
-        for departure in self.host.answers_behind(known) {
+    fn trace_answers(&self, net: &mut Network, plane: u8, known: [usize; 2]) {
+        for departure in self.host.answers_behind(plane, known) {
             let (at, packet) = net.packets.alloc();
             header::pack(&departure, packet);
-            net.trace(self.port, at, TraceEvent::Enqueued);
+            net.trace(self.port(plane), at, TraceEvent::Enqueued);
             net.packets.release_without_record(at);
         }
     }
 
-    /// Sends the next packet if the transmitter is free: pause frames first, then answers, then queue pairs in
-    /// turn. `admit` gives the queue pair that is to send in place of one in turn, or the time to wait for it.
+    /// Sends the next packet to a plane if the transmitter is free: pause frames first, then answers, then queue
+    /// pairs in turn. `admit` gives the queue pair that is to send in place of one in turn, or the time to wait
+    /// for it.
     #[inline]
     pub(crate) fn send(
         &mut self,
         net: &mut Network,
+        plane: u8,
         admit: impl FnOnce(&Host, PairId) -> Result<PairId, Time>,
     ) -> Option<Sent> {
-        if !net.ports[self.port as usize].up {
+        let lane = &mut self.lanes[usize::from(plane)];
+        let port = lane.port;
+        if !net.ports[port as usize].up {
             return None;
         }
-        if net.is_busy(self.port) {
-            self.await_transmitter(net);
+        if net.is_busy(port) {
+            self.await_transmitter(net, plane);
             return None;
         }
-        if let Some(at) = self.frames.pop(&net.packets) {
-            net.transmit(self.port, at);
-            self.await_transmitter(net);
+        if let Some(at) = lane.frames.pop(&net.packets) {
+            net.transmit(port, at);
+            self.await_transmitter(net, plane);
             return None;
         }
         let now = net.engine.now();
-        let sent = match self.host.poll_answer() {
-            Some(answer) => self.inject(net, &answer),
+        let sent = match self.host.poll_answer(plane) {
+            Some(answer) => inject(net, port, &answer),
             None => {
-                let Some(pair) = self.host.turn(now) else {
-                    self.await_turn(net);
+                let Some(pair) = self.host.turn(now, plane) else {
+                    self.await_turn(net, plane);
                     return None;
                 };
                 match admit(&self.host, pair) {
                     Ok(pair) => {
                         let departure = self.host.transmit(now, pair);
-                        self.inject(net, &departure)
+                        inject(net, port, &departure)
                     }
                     Err(at) => {
-                        self.arm_wake(&mut net.engine, at);
+                        lane.arm_wake(&mut net.engine, at);
                         return None;
                     }
                 }
             }
         };
-        self.await_transmitter(net);
+        self.await_transmitter(net, plane);
         Some(sent)
     }
 
-    /// Puts a packet on the link.
-    #[inline(always)]
-    fn inject(&self, net: &mut Network, departure: &Departure) -> Sent {
-        let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
-        let record = match asks {
-            true => net
-                .packets
-                .alloc_record(net.rules.collected(), net.engine.now()),
-            false => departure.echo,
-        };
-        let (at, packet) = net.packets.alloc();
-        header::pack(departure, packet);
-        packet.epoch = net.epoch;
-        packet.telemetry = record;
-        net.counters.injected.add(packet.wire);
-        if net.tracer.is_on() {
-            net.trace(self.port, at, TraceEvent::Dequeued);
-        }
-        net.transmit(self.port, at);
-        Sent {
-            flow: departure.flow,
-            ends: departure.ends,
-            repeated: departure.again && departure.from_responder,
-        }
-    }
-
-    /// Adds a frame that pauses a class of what the switch sends, or ends that; nobody hears of it while the
-    /// link is down.
-    pub(crate) fn push_frame(&mut self, net: &mut Network, class: u8, pause: bool) {
-        if !net.ports[self.port as usize].up {
-            return;
-        }
+    /// Adds frames that pause a class of what the switches of all planes send, or end that; nobody hears of
+    /// them where the link is down.
+    pub(crate) fn push_frames(&mut self, net: &mut Network, class: u8, pause: bool) {
         let kind = if pause { Kind::Pause } else { Kind::Resume };
-        // Of a pause frame the opcode has no meaning.
-        let (at, packet) = net.packets.alloc();
-        *packet = Packet::new(kind, Opcode::Cnp, class, net.rules.pause);
-        packet.epoch = net.epoch;
-        net.counters.pause_transmissions += 1;
-        self.frames.push(&mut net.packets, at);
-        if net.tracer.is_on() {
-            net.trace(self.port, at, TraceEvent::Enqueued);
+        for lane in &mut self.lanes {
+            if !net.ports[lane.port as usize].up {
+                continue;
+            }
+            // Of a pause frame the opcode has no meaning.
+            let (at, packet) = net.packets.alloc();
+            *packet = Packet::new(kind, Opcode::Cnp, class, net.rules.pause);
+            packet.epoch = net.epoch;
+            net.counters.pause_transmissions += 1;
+            lane.frames.push(&mut net.packets, at);
+            if net.tracer.is_on() {
+                net.trace(lane.port, at, TraceEvent::Enqueued);
+            }
         }
     }
 
-    /// The link has come up or gone down, with which frames are lost. Acknowledgements that never left were
-    /// never injected, so they aren't.
-    pub(crate) fn on_link(&mut self, net: &mut Network, up: bool) {
+    /// The link to a plane has come up or gone down, with which frames are lost. Acknowledgements that never
+    /// left were never injected, so they aren't.
+    pub(crate) fn on_link(&mut self, net: &mut Network, plane: u8, up: bool) {
         let packets = &mut net.packets;
         if !up {
-            while let Some(at) = self.frames.pop(packets) {
+            while let Some(at) = self.lanes[usize::from(plane)].frames.pop(packets) {
                 net.counters.pause_transmissions -= 1;
                 packets.release(at);
             }
         }
         let now = net.engine.now();
         self.host
-            .on_link(now, up, |record| packets.release_record(record));
+            .on_link(now, plane, up, |record| packets.release_record(record));
     }
 
-    /// The pauses of the port have changed.
-    pub(crate) fn on_pause(&mut self, net: &Network) {
-        let paused = net.ports[self.port as usize].paused;
-        self.host.on_pauses(net.now(), paused);
+    /// The pauses of the port at a plane have changed.
+    pub(crate) fn on_pause(&mut self, net: &Network, plane: u8) {
+        let paused = net.ports[self.port(plane) as usize].paused;
+        self.host.on_pauses(net.now(), plane, paused);
     }
 
-    /// Asks to be woken when the NIC, which has just sent or is sending, can send again.
+    /// Asks to be woken when the port at a plane, which has just sent or is sending, can send again.
     #[inline]
-    fn await_transmitter(&mut self, net: &mut Network) {
+    fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
         let now = net.engine.now();
-        let waits = !self.frames.is_empty() || self.host.has_answers();
-        if waits || (net.rules.hpcc_ns3 && !self.host.is_quiet()) {
-            net.await_port(self.port);
-        } else if let Some(at) = self.host.sends_at(now) {
-            if at <= net.ports[self.port as usize].free_at {
-                net.await_port(self.port);
+        let lane = &mut self.lanes[usize::from(plane)];
+        let waits = !lane.frames.is_empty() || self.host.has_answers(plane);
+        if waits || (net.rules.hpcc_ns3 && !self.host.is_quiet(plane)) {
+            net.await_port(lane.port);
+        } else if let Some(at) = self.host.sends_at(now, plane) {
+            if at <= net.ports[lane.port as usize].free_at {
+                net.await_port(lane.port);
             } else {
-                self.arm_wake(&mut net.engine, at);
+                lane.arm_wake(&mut net.engine, at);
             }
         }
     }
 
-    /// Asks to be woken when the NIC, whose transmitter is free, has a queue pair that may send.
-    fn await_turn(&mut self, net: &mut Network) {
+    /// Asks to be woken when the port at a plane, whose transmitter is free, has a queue pair that may send.
+    fn await_turn(&mut self, net: &mut Network, plane: u8) {
         let now = net.now();
         if net.rules.hpcc_ns3 {
             self.await_turn_as_ns3(net);
-        } else if let Some(at) = self.host.sends_at(now) {
+        } else if let Some(at) = self.host.sends_at(now, plane) {
             // What the bucket pays for may be due already, if less was in it than was thought.
-            self.arm_wake(&mut net.engine, at.max(now));
-        }
-    }
-
-    pub(crate) fn arm_wake(&mut self, engine: &mut Engine, at: Time) {
-        if self.wake.deadline() != at {
-            let rank = Waking::Nic.rank(u64::from(self.number));
-            let component = Waking::Nic.component(self.number);
-            self.wake.arm(engine, at, rank, component);
+            self.lanes[usize::from(plane)].arm_wake(&mut net.engine, at.max(now));
         }
     }
 
@@ -284,6 +301,42 @@ impl Nic {
             self.host.on_deadline(engine.now());
         }
         fires
+    }
+}
+
+impl Lane {
+    pub(crate) fn arm_wake(&mut self, engine: &mut Engine, at: Time) {
+        if self.wake.deadline() != at {
+            let rank = Waking::Nic.rank(u64::from(self.number));
+            let component = Waking::Nic.component(self.number);
+            self.wake.arm(engine, at, rank, component);
+        }
+    }
+}
+
+/// Puts a packet on the link of a port.
+#[inline(always)]
+fn inject(net: &mut Network, port: u32, departure: &Departure) -> Sent {
+    let asks = matches!(departure.role, Role::Request) || departure.packet.opcode.has_payload();
+    let record = match asks {
+        true => net
+            .packets
+            .alloc_record(net.rules.collected(), net.engine.now()),
+        false => departure.echo,
+    };
+    let (at, packet) = net.packets.alloc();
+    header::pack(departure, packet);
+    packet.epoch = net.epoch;
+    packet.telemetry = record;
+    net.counters.injected.add(packet.wire);
+    if net.tracer.is_on() {
+        net.trace(port, at, TraceEvent::Dequeued);
+    }
+    net.transmit(port, at);
+    Sent {
+        flow: departure.flow,
+        ends: departure.ends,
+        repeated: departure.again && departure.from_responder,
     }
 }
 

@@ -59,9 +59,11 @@ impl Ns3 {
     ) {
         self.arm_timers(engine, nic, flow, pair);
         let at = nic.host.paced_until(pair);
-        if shifted && nic.wake.is_armed() && at < nic.wake.deadline() {
+        // This profile has one plane.
+        let lane = &mut nic.lanes[0];
+        if shifted && lane.wake.is_armed() && at < lane.wake.deadline() {
             let at = at.max(engine.now());
-            nic.arm_wake(engine, at);
+            lane.arm_wake(engine, at);
         }
     }
 
@@ -121,9 +123,9 @@ impl Nic {
     /// HPCC's simulator looks at all queue pairs with bytes left, also those that a window or a pause stops;
     /// if the earliest of them is not in the future, nobody is woken.
     pub(crate) fn await_turn_as_ns3(&mut self, net: &mut Network) {
-        match self.host.paced().min() {
-            Some(at) if !self.wake.is_armed() && at > net.now() => {
-                self.arm_wake(&mut net.engine, at);
+        match self.host.paced(0).min() {
+            Some(at) if !self.lanes[0].wake.is_armed() && at > net.now() => {
+                self.lanes[0].arm_wake(&mut net.engine, at);
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
+use crate::schedule;
 use crate::simulation::build_topology;
 use crate::topology::Topology;
 
@@ -19,7 +20,7 @@ const MOST: usize = 4096;
 pub enum Paths {
     /// The source port decides: one path there and back for each.
     ByPort(Vec<PathPreview>),
-    /// Every packet may take any of these.
+    /// Every packet may take any of these; of several planes, those in the plane of its message.
     Any(AnyPath),
 }
 
@@ -46,7 +47,8 @@ pub struct AnyPath {
 }
 
 /// The paths that data from `source` to `destination` and its acknowledgements take: for each source port,
-/// or all of them if switches choose otherwise. `destination_port` is the label of the message, which profile
+/// or all of them if switches choose otherwise. The plane of a source port is that of messages whose workload
+/// states none. `destination_port` is the label of the message, which profile
 /// `hpcc-ns3` hashes.
 ///
 /// # Errors
@@ -76,8 +78,11 @@ pub fn paths(
         Error::new("DST", message, hint)
     };
     if !plan.fixed {
-        let [forward, reverse] = [tuple(0), tuple(0).answering(rules.hpcc_ns3)]
-            .map(|tuple| all_paths(&graph, &routes, &tuple));
+        let [forward, reverse] = [tuple(0), tuple(0).answering(rules.hpcc_ns3)].map(|tuple| {
+            let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));
+            let paths = graph.plane_numbers().flat_map(of_plane);
+            paths.collect::<Vec<_>>()
+        });
         if forward.is_empty() || reverse.is_empty() {
             return Err(cut_off());
         }
@@ -92,16 +97,18 @@ pub fn paths(
             more,
         }));
     }
-    let nodes = |tuple: FiveTuple| {
-        let path = fixed_path(&graph, &routes, &plan, &tuple).ok_or_else(cut_off)?;
+    let nodes = |plane, tuple: FiveTuple| {
+        let path = fixed_path(&graph, &routes, &plan, (plane, &tuple)).ok_or_else(cut_off)?;
         let visited = path.iter().map(|&port| graph.peer(port));
-        Ok(both_ends(&graph, tuple.source, visited))
+        Ok(both_ends(&graph, (tuple.source, plane), visited))
     };
     let preview = |source_port| {
+        let tuple = tuple(source_port);
+        let plane = schedule::plane(&tuple, graph.planes.count, rules.seeds);
         Ok(PathPreview {
             source_port,
-            forward: nodes(tuple(source_port))?,
-            reverse: nodes(tuple(source_port).answering(rules.hpcc_ns3))?,
+            forward: nodes(plane, tuple)?,
+            reverse: nodes(plane, tuple.answering(rules.hpcc_ns3))?,
         })
     };
     let previews = source_ports.into_iter().map(preview);
@@ -126,16 +133,20 @@ fn check_ends(topology: &Topology, source: NodeId, destination: NodeId) -> Resul
     Ok(())
 }
 
-/// The nodes of a path that begins at a host.
-fn both_ends(graph: &Graph, host: NodeId, visited: impl Iterator<Item = u32>) -> Vec<NodeId> {
-    let first = [host.get(), graph.host_edge(host).to];
+/// The nodes of a path that begins at a host and goes over a plane.
+fn both_ends(
+    graph: &Graph,
+    (host, plane): (NodeId, u8),
+    visited: impl Iterator<Item = u32>,
+) -> Vec<NodeId> {
+    let first = [host.get(), graph.host_edge(host, plane).to];
     first.into_iter().chain(visited).map(NodeId::new).collect()
 }
 
-/// All shortest paths, in the order of ports at the first switch where they differ; one more than
+/// All shortest paths over a plane, in the order of ports at the first switch where they differ; one more than
 /// [`MOST`] if there are more.
-fn all_paths(graph: &Graph, routes: &Routes, tuple: &FiveTuple) -> Vec<Vec<NodeId>> {
-    let start = both_ends(graph, tuple.source, std::iter::empty());
+fn all_paths(graph: &Graph, routes: &Routes, (plane, tuple): (u8, &FiveTuple)) -> Vec<Vec<NodeId>> {
+    let start = both_ends(graph, (tuple.source, plane), std::iter::empty());
     let (mut open, mut found) = (vec![start], Vec::new());
     while let Some(path) = open.pop() {
         let last = path[path.len() - 1];

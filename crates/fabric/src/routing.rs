@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fairlane_scenario::Planes;
 use fairlane_units::{NodeId, Rate};
 
 use crate::five_tuple::FiveTuple;
@@ -36,6 +37,7 @@ pub(crate) struct Graph {
     /// Rate and delay of each link, in picoseconds.
     pub(crate) rates: Vec<Rate>,
     pub(crate) delays: Vec<u64>,
+    pub(crate) planes: Planes,
 }
 
 impl Graph {
@@ -68,6 +70,9 @@ impl Graph {
                 .iter()
                 .map(|link| link.delay.as_ps())
                 .collect(),
+            planes: topology
+                .planes()
+                .expect("links of hosts in a sound topology make planes"),
         }
     }
 
@@ -103,9 +108,15 @@ impl Graph {
         }
     }
 
-    /// The only link of a host.
-    pub(crate) fn host_edge(&self, host: NodeId) -> Edge {
-        self.edges[host.index()][0]
+    /// The link of a host to a plane.
+    #[inline]
+    pub(crate) fn host_edge(&self, host: NodeId, plane: u8) -> Edge {
+        self.edges[host.index()][usize::from(plane)]
+    }
+
+    /// The planes by number.
+    pub(crate) fn plane_numbers(&self) -> std::ops::Range<u8> {
+        0..self.planes.count
     }
 }
 
@@ -181,8 +192,10 @@ impl Search {
 /// Next hops of every switch towards every switch that has hosts. Switches are numbered among themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
-    /// Where hosts hang, by node; of switches without meaning.
+    /// Where hosts hang, by node and for one plane after the other; of switches without meaning.
     hosts: Vec<Attachment>,
+    /// By number of a switch, where those of its plane begin; empty if there is one plane.
+    planes: Vec<usize>,
     /// For each (target, switch): where its next hops begin in `hops`, and how many there are.
     spans: Vec<(u32, u16)>,
     /// Egress ports.
@@ -223,7 +236,17 @@ impl Routes {
             .map(|n| n as u32)
             .collect();
         let mut routes = Self {
-            hosts: attachments(graph, &targets, &number),
+            hosts: graph
+                .plane_numbers()
+                .flat_map(|plane| attachments(graph, plane, (&targets, &number)))
+                .collect(),
+            planes: match graph.planes.count {
+                1 => Vec::new(),
+                _ => (0..nodes)
+                    .filter(|&node| graph.is_switch[node])
+                    .map(|node| usize::from(graph.planes.of[node]) * nodes)
+                    .collect(),
+            },
             spans: Vec::new(),
             hops: Vec::new(),
             number,
@@ -272,7 +295,8 @@ impl Routes {
     /// host was already cut off (`aware`) goes nowhere; others come as far as the last switch.
     #[inline]
     pub(crate) fn towards(&self, switch: u32, host: NodeId, aware: bool) -> &[u32] {
-        let last = &self.hosts[host.index()];
+        let first = self.planes.get(switch as usize).copied();
+        let last = &self.hosts[first.unwrap_or(0) + host.index()];
         let here = last.switch == switch;
         if !last.up && (aware || here) {
             return &[];
@@ -289,15 +313,15 @@ impl Routes {
         self.number[node as usize]
     }
 
-    /// The egress ports of switches from `tuple`'s source to its destination where `choose` says which
-    /// of several a switch takes; `None` if there is no path.
+    /// The egress ports of switches of a plane from `tuple`'s source to its destination where `choose` says
+    /// which of several a switch takes; `None` if there is no path.
     pub(crate) fn trace(
         &self,
         graph: &Graph,
-        tuple: &FiveTuple,
+        (plane, tuple): (u8, &FiveTuple),
         choose: impl Fn(u32, u32) -> u32,
     ) -> Option<Vec<u32>> {
-        let first = graph.host_edge(tuple.source);
+        let first = graph.host_edge(tuple.source, plane);
         if !graph.up(&first) {
             return None;
         }
@@ -317,10 +341,11 @@ impl Routes {
     }
 }
 
-/// Where hosts hang, by node.
-fn attachments(graph: &Graph, targets: &[u32], number: &[u32]) -> Vec<Attachment> {
+/// Where hosts hang in a plane, by node.
+fn attachments(graph: &Graph, plane: u8, (targets, number): (&[u32], &[u32])) -> Vec<Attachment> {
     let attach = |(node, edges): (usize, &Vec<Edge>)| {
-        let link = edges.first().filter(|_| !graph.is_switch[node]);
+        let link = edges.get(usize::from(plane));
+        let link = link.filter(|_| !graph.is_switch[node]);
         Attachment {
             switch: link.map_or(FAR, |link| number[link.to as usize]),
             row: link

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_engine::Stream;
-use fairlane_scenario::Verb;
+use fairlane_scenario::{Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, Time};
 
@@ -11,6 +11,7 @@ use crate::MessageSpec;
 use crate::five_tuple::FiveTuple;
 use crate::flow::Flow;
 use crate::precedence::Precedence;
+use crate::routing::Seeds;
 use crate::rules::Rules;
 
 /// Messages still to be posted.
@@ -68,7 +69,12 @@ impl Schedule {
 /// What the headers of messages say. Source ports are the entropy that ECMP hashes: counted from 10000 for
 /// each pair of hosts as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network
 /// NICs draw them.
-pub(crate) fn flows(specs: &[MessageSpec], rules: &Rules) -> Vec<Flow> {
+pub(crate) fn flows(
+    specs: &[MessageSpec],
+    workloads: &[Workload],
+    rules: &Rules,
+    planes: u8,
+) -> Vec<Flow> {
     let mut counts = BTreeMap::new();
     let mut source_port = |message: u64, spec: &MessageSpec| {
         if !rules.hpcc_ns3 {
@@ -79,14 +85,35 @@ pub(crate) fn flows(specs: &[MessageSpec], rules: &Rules) -> Vec<Flow> {
         let count: &mut u16 = counts.entry(pair).or_insert(10_000);
         std::mem::replace(count, count.wrapping_add(1))
     };
-    let tuple = |(message, spec): (u64, &MessageSpec)| FiveTuple {
+    let mut tuple = |(message, spec): (u64, &MessageSpec)| FiveTuple {
         source: spec.source,
         destination: spec.destination,
         source_port: source_port(message, spec),
         destination_port: rules.destination_port(spec.destination_port),
     };
-    let tuples = (0..).zip(specs).map(tuple);
-    tuples.map(Flow::new).collect()
+    let flow = |(number, spec): (u64, &MessageSpec)| {
+        let tuple = tuple((number, spec));
+        let stated = workloads
+            .get(spec.workload as usize)
+            .and_then(Workload::plane)
+            .filter(|plane| *plane < planes);
+        Flow::new(
+            tuple,
+            stated.unwrap_or_else(|| plane(&tuple, planes, rules.seeds)),
+        )
+    };
+    (0..).zip(specs).map(flow).collect()
+}
+
+/// Seeds the hash that chooses planes, where switches have their numbers.
+const CHOOSER: u32 = u32::MAX;
+
+/// The plane that packets with a five-tuple take, and the answers to them.
+pub(crate) fn plane(tuple: &FiveTuple, planes: u8, seeds: Seeds) -> u8 {
+    match planes {
+        1 => 0,
+        _ => (tuple.hash(seeds.of(CHOOSER)) % u32::from(planes)) as u8,
+    }
 }
 
 /// Keeps the streams of source ports apart from those of ports and workloads.

@@ -151,22 +151,20 @@ fn build_world(
         .unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
     let members = tenant_hosts(scenario, &hosts);
-    let lines = hosts
-        .iter()
-        .map(|&host| graph.rates[graph.host_edge(host).port as usize / 2]);
     let senders = senders(&specs, members, |node| owner_of[node.index()]);
     let settings = Arc::new(rules.nic(scenario));
-    let nics = lines.enumerate().map(|(host, line_rate)| {
-        let environment = Environment {
-            line_rate,
+    let nics = (0u32..).zip(&hosts).map(|(host, &node)| {
+        let ports = graph.edges[node.index()].iter().map(|edge| edge.port);
+        let environments = ports.clone().map(|port| Environment {
+            line_rate: graph.rates[port as usize / 2],
             base_rtt: baseline.largest.rtt,
             bdp: baseline.largest.bdp,
             mtu: Bytes::new(u64::from(rules.mtu)),
-        };
-        let node = hosts[host];
-        let tenants = tenants_at(scenario, host as u32, &senders);
-        let nic = Host::new(settings.clone(), &environment, &tenants);
-        Nic::new(host as u32, (graph.host_edge(node).port, node), nic)
+        });
+        let environments: Vec<Environment> = environments.collect();
+        let tenants = tenants_at(scenario, host, &senders);
+        let nic = Host::new(settings.clone(), &environments, &tenants);
+        Nic::new((host, hosts.len() as u32), node, ports, nic)
     });
     let nics: Vec<Nic> = nics.collect();
     let tenants = scenario.tenants();
@@ -178,7 +176,12 @@ fn build_world(
         buffers,
         packets: PacketPool::new(),
         epoch: 0,
-        flows: Arc::new(flows(&specs, &rules)),
+        flows: Arc::new(flows(
+            &specs,
+            &scenario.workload,
+            &rules,
+            graph.planes.count,
+        )),
         routes,
         shapes: Shapes::default(),
         forwarders: plan.forwarders(&scenario.switch),

@@ -92,17 +92,17 @@ impl Shapes {
         self.known.clear();
     }
 
-    /// The hops of paths from `tuple`'s source to its destination, host to host: of those on which no
-    /// packet is faster than on others, one. Links between switches stand in any order.
+    /// The hops of paths in a plane from `tuple`'s source to its destination, host to host: of those on which
+    /// no packet is faster than on others, one. Links between switches stand in any order.
     pub(crate) fn paths(
         &mut self,
         graph: &Graph,
         routes: &Routes,
-        tuple: &FiveTuple,
+        (plane, tuple): (u8, &FiveTuple),
     ) -> Vec<Vec<Link>> {
         let ends = [
-            graph.host_edge(tuple.source),
-            graph.host_edge(tuple.destination),
+            graph.host_edge(tuple.source, plane),
+            graph.host_edge(tuple.destination, plane),
         ];
         let links = ends.map(|edge| edge.port as usize / 2);
         if links.iter().any(|&link| !graph.link_up[link]) {

@@ -166,7 +166,8 @@ impl World {
             self.net.send_from_switch(number);
         } else {
             let host = port.owner;
-            self.send_from_host(host);
+            let plane = self.hosts.nics[host as usize].plane_of(number);
+            self.send_from_plane(host, plane);
         }
     }
 
@@ -182,9 +183,12 @@ impl World {
                 }
             }
             AtHost::Pause(ends) => {
-                self.hosts.nics[host as usize].on_pause(&self.net);
+                let receiver = self.net.ports[sender as usize].peer;
+                let nic = &mut self.hosts.nics[host as usize];
+                let plane = nic.plane_of(receiver);
+                nic.on_pause(&self.net, plane);
                 if ends {
-                    self.send_from_host(host);
+                    self.send_from_plane(host, plane);
                 }
             }
         }
@@ -193,9 +197,9 @@ impl World {
     /// The NIC of a host takes in a packet.
     #[inline]
     fn take_in(&mut self, host: u32, at: u32) {
-        self.hosts.take_in(&mut self.net, host, at);
+        let plane = self.hosts.take_in(&mut self.net, host, at);
         self.on_events(host, self.net.now());
-        self.send_from_host(host);
+        self.send_from_plane(host, plane);
     }
 
     /// Sees to what applications hear from the NIC of a host; what was sent is on the wire `by` then.
@@ -238,34 +242,41 @@ impl World {
         }
     }
 
-    /// Sends the next packet of a host if its transmitter is free.
-    #[inline]
+    /// Sends the next packet of a host to each plane whose transmitter is free.
     pub(crate) fn send_from_host(&mut self, host: u32) {
+        for plane in self.hosts.nics[host as usize].planes() {
+            self.send_from_plane(host, plane);
+        }
+    }
+
+    /// Sends the next packet of a host to a plane if its transmitter is free.
+    #[inline]
+    pub(crate) fn send_from_plane(&mut self, host: u32, plane: u8) {
         let nic = &mut self.hosts.nics[host as usize];
         let sent = match self.endpoints.as_deref_mut() {
-            None => nic.send(&mut self.net, |_, pair| Ok(pair)),
+            None => nic.send(&mut self.net, plane, |_, pair| Ok(pair)),
             Some(endpoints) => {
                 let (now, messages) = (self.net.now(), self.net.messages);
-                nic.send(&mut self.net, |nic, pair| {
-                    endpoints.with_context(nic, (host, now), (pair, messages))
+                nic.send(&mut self.net, plane, |nic, pair| {
+                    endpoints.with_context(nic, (host, plane, now), (pair, messages))
                 })
             }
         };
         if let Some(sent) = sent {
-            self.on_sent(host, &sent);
+            self.on_sent((host, plane), &sent);
         }
         self.hosts.nics[host as usize].arm_alarm(&mut self.net.engine);
     }
 
     /// What a packet that leaves means to those behind it.
     #[inline]
-    fn on_sent(&mut self, host: u32, sent: &Sent) {
+    fn on_sent(&mut self, (host, plane): (u32, u8), sent: &Sent) {
         if sent.repeated {
             self.hosts.connections.count_repeat(sent.flow);
         }
         if self.endpoints.is_some() && self.net.stays_open(sent.flow) {
             // Of an unreliable service, work requests end when their last packet is on the wire.
-            let port = self.hosts.nics[host as usize].port;
+            let port = self.hosts.nics[host as usize].port(plane);
             self.on_events(host, self.net.ports[port as usize].free_at);
             if sent.ends {
                 self.on_wqe_sent(self.net.pair_of(sent.flow));
@@ -273,10 +284,11 @@ impl World {
         }
     }
 
-    fn on_nic_wake(&mut self, host: u32, event: Event) {
-        let nic = &mut self.hosts.nics[host as usize];
-        if nic.wake.fires(&mut self.net.engine, event) {
-            self.send_from_host(host);
+    fn on_nic_wake(&mut self, number: u32, event: Event) {
+        let (host, plane) = self.hosts.lane(number);
+        let lane = &mut self.hosts.nics[host as usize].lanes[usize::from(plane)];
+        if lane.wake.fires(&mut self.net.engine, event) {
+            self.send_from_plane(host, plane);
         }
     }
 

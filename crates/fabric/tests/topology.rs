@@ -42,6 +42,7 @@ fn fat_tree(pods: u32, tors: u32, aggregations: u32, group: u32, hosts: u32) -> 
         hosts_per_tor: hosts,
         host_link: spec(100),
         fabric_link: spec(400),
+        planes: 1,
     }
 }
 
@@ -53,6 +54,7 @@ fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Shape {
         hosts_per_leaf,
         host_link,
         fabric_link,
+        planes: 1,
     }
 }
 
@@ -151,6 +153,7 @@ fn star_of_one_host_has_no_diameter_and_no_bisection() {
     let facts = facts(&build(&Shape::Star {
         hosts: 1,
         host_link: spec(10),
+        planes: 1,
     }));
     assert_eq!((facts.diameter_links, facts.bisection_gbps), (0, None));
 }
@@ -310,6 +313,7 @@ fn unsound_shapes_are_refused() {
         hosts_per_tor: 1,
         host_link: spec(100),
         fabric_link: spec(100),
+        planes: 1,
     };
     let error = Topology::build(&shape, None, 0.0).expect_err("4 cores for 3 switches");
     assert_eq!(
@@ -340,6 +344,7 @@ fn fabrics_beyond_any_run_are_refused_not_attempted() {
         Shape::Star {
             hosts: huge,
             host_link: spec(1),
+            planes: 1,
         },
         dumbbell(huge, huge),
         leaf_spine(huge, huge, huge),
@@ -424,7 +429,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
         (0..6u32, 1..6u32).prop_map(|(left, right)| dumbbell(left, right)),
         (1..200u32).prop_map(|hosts| Shape::Star {
             hosts,
-            host_link: spec(25)
+            host_link: spec(25),
+            planes: 1,
         }),
         (1..9u32, 1..6u32, 1..9u32).prop_map(|(l, s, h)| leaf_spine(l, s, h)),
         (1..12u32, 1..6u32).prop_map(|(s, h)| mesh(s, h)),

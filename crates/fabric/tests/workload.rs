@@ -17,7 +17,16 @@ fn star(hosts: u32) -> Topology {
         rate: Rate::from_gbps(100),
         delay: Duration::from_us(1),
     };
-    Topology::build(&Shape::Star { hosts, host_link }, None, 0.0).expect("a sound shape")
+    Topology::build(
+        &Shape::Star {
+            hosts,
+            host_link,
+            planes: 1,
+        },
+        None,
+        0.0,
+    )
+    .expect("a sound shape")
 }
 
 fn set(text: &str) -> HostSet {
@@ -65,6 +74,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         class: 3,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -81,6 +91,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         class: 4,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -93,6 +104,7 @@ fn permutation(hosts: &str) -> Workload {
         class: 3,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -105,6 +117,7 @@ fn all_to_all(hosts: &str) -> Workload {
         class: 3,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -118,6 +131,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         class: 3,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -140,6 +154,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         flow,
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }
 }
 
@@ -437,6 +452,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         flow: Vec::new(),
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     };
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));

@@ -60,7 +60,7 @@ impl Host {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
-        if let Some(scoped) = self.scoped.as_deref_mut()
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
             && !asks
         {
             scoped.on_data(now, pair, arrival);
@@ -108,7 +108,7 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let Some(reply) = reply else {
             pair.owes_mark |= marked;
-            if self.scoped.is_some() && pair.responds() {
+            if self.ports[usize::from(pair.port)].scoped.is_some() && pair.responds() {
                 // Its answer waits behind a READ, which the enforcer is to know.
                 self.refresh(now, id);
             }
@@ -128,10 +128,11 @@ impl Host {
         let Some(interval) = self.settings.cnp_interval else {
             return false;
         };
-        let point = &mut self.pairs[id.index()].notification_point;
-        if arrival.marked && point.on_mark(now, interval) {
+        let pair = &mut self.pairs[id.index()];
+        if arrival.marked && pair.notification_point.on_mark(now, interval) {
             self.ledger.all.cnps_sent += 1;
-            self.replies.push_cnp(Answer {
+            let replies = &mut self.ports[usize::from(pair.port)].replies;
+            replies.push_cnp(Answer {
                 pair: id,
                 flow: arrival.flow,
                 said: Said::Congestion,
@@ -176,13 +177,14 @@ impl Host {
         if self.settings.ack_control_class {
             answer.class = 0;
         }
-        if let Some(scoped) = &self.scoped
+        let pair = &self.pairs[answer.pair.index()];
+        let port = &mut self.ports[usize::from(pair.port)];
+        if let Some(scoped) = &port.scoped
             && acknowledges(&answer.said)
         {
-            let peer = self.pairs[answer.pair.index()].opening.peer_rate;
-            answer.share = scoped.share(answer.tenant, peer);
+            answer.share = scoped.share(answer.tenant, pair.opening.peer_rate);
         }
-        self.replies.push(answer);
+        port.replies.push(answer);
     }
 
     /// Queues the answers that no data of a READ is before any more: they aren't data, and wait for no window.
@@ -322,7 +324,7 @@ impl Host {
     fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
-        if let Some(scoped) = self.scoped.as_deref_mut() {
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             scoped.on_data(now, pair, arrival);
         }
         let config = &self.settings.transport;

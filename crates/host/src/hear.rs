@@ -68,7 +68,10 @@ impl Host {
             hops: arrival.measured.hops,
             telemetry: arrival.measured.telemetry,
         };
-        if self.scoped.is_some() {
+        if self.ports[usize::from(self.pairs[id.index()].port)]
+            .scoped
+            .is_some()
+        {
             self.pass_on(now, (id, stream), arrival, &ack, lost);
             return false;
         }
@@ -94,8 +97,12 @@ impl Host {
         ack: &Ack<'_>,
         lost: bool,
     ) {
-        let sender = self.pairs[id.index()].sending.sender(stream);
-        let (Some(scoped), Some(sender)) = (self.scoped.as_deref_mut(), sender) else {
+        let pair = &self.pairs[id.index()];
+        let (sender, port) = (
+            pair.sending.sender(stream),
+            &mut self.ports[usize::from(pair.port)],
+        );
+        let (Some(scoped), Some(sender)) = (port.scoped.as_deref_mut(), sender) else {
             return;
         };
         let grant = match acknowledges(arrival) {
@@ -124,8 +131,9 @@ impl Host {
 
     /// Passes on that packets of a stream were lost.
     pub(crate) fn hear_loss(&mut self, now: Time, (id, stream): (PairId, Stream), loss: Loss) {
-        if let Some(scoped) = self.scoped.as_deref_mut() {
-            if let Some(sender) = self.pairs[id.index()].sending.sender(stream) {
+        let pair = &self.pairs[id.index()];
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
+            if let Some(sender) = pair.sending.sender(stream) {
                 scoped.enforcer.on_loss(now, sender, loss);
             }
             return;
@@ -137,9 +145,11 @@ impl Host {
 
     /// Passes on a CNP. It doesn't say of which stream, and both have the same controller.
     pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
-        let sending = &self.pairs[id.index()].sending;
-        if let Some(scoped) = self.scoped.as_deref_mut() {
-            let mut senders = Stream::BOTH.iter().filter_map(|&of| sending.sender(of));
+        let pair = &self.pairs[id.index()];
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
+            let mut senders = Stream::BOTH
+                .iter()
+                .filter_map(|&of| pair.sending.sender(of));
             if let Some(sender) = senders.next() {
                 scoped.enforcer.on_cnp(now, sender);
             }

@@ -5,7 +5,7 @@
 //! data of READs, the receiver's shares, posted work and completions.
 //!
 //! In go work requests ([`Host::post`]), packets with what the network says of them ([`Arrival`]), pauses of
-//! a class, the state of the link, and `now`. Out come the next packet when asked ([`Host::poll_transmit`]),
+//! a class, the state of the link, and `now`. Out come the next packet of a port when asked ([`Host::poll_transmit`]),
 //! [`Event`]s and one deadline. It never schedules: it is asked for a packet when a transmitter is free.
 //! Nothing in it depends on who drives it, a simulator in virtual time or a thread with sockets, and it
 //! knows nothing that no packet carried but what both ends of a connection agree on before the first one
@@ -33,9 +33,10 @@
 //!     bdp: Bytes::new(100_000),
 //!     mtu: settings.transport.mtu,
 //! };
-//! let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &environment, &Tenants::default()));
+//! let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &Tenants::default()));
 //! let opening = |peer| Opening {
 //!     flow: 7,
+//!     port: 0,
 //!     class: 3,
 //!     tenant: TenantId::new(0),
 //!     peer: HostId::new(peer),
@@ -49,7 +50,7 @@
 //! hosts[0].post(now, pairs[0], WorkRequest::new(1, write, Bytes::new(5000)));
 //! let completed = loop {
 //!     for sender in [0, 1] {
-//!         while let Some(departure) = hosts[sender].poll_transmit(now) {
+//!         while let Some(departure) = hosts[sender].poll_transmit(now, 0) {
 //!             let receiver = 1 - sender;
 //!             let arrival = Arrival::from_departure(&departure, Measured::default());
 //!             let (memory, receives) = (&mut Unchecked, &mut Unchecked);
@@ -59,7 +60,7 @@
 //!     if let Some(event) = hosts[0].poll_event() {
 //!         break event;
 //!     }
-//!     now = hosts[0].sends_at(now).expect("its pacer says when");
+//!     now = hosts[0].sends_at(now, 0).expect("its pacer says when");
 //! };
 //! assert!(matches!(completed, Event::Completed { flow: 7, id: 1, .. }));
 //! ```
@@ -76,6 +77,7 @@ mod hear;
 mod nic;
 mod packet;
 mod pair;
+mod port;
 mod replies;
 mod scoped;
 mod settings;

@@ -1,70 +1,62 @@
 //! One host's NIC.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
 use fairlane_transport::{Requester, Source, WorkRequest};
-use fairlane_units::{Bytes, Psn, Rate, Time};
+use fairlane_units::{Bytes, Psn, Time};
 
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
 use crate::packet::{Event, Opening, PairId};
 use crate::pair::{NONE, Pair, Stream};
-use crate::replies::Replies;
-use crate::scoped::{Scoped, Tenants};
+use crate::port::Port;
+use crate::scoped::Tenants;
 use crate::settings::{Settings, Timers};
-use crate::turns::Turns;
 
 /// One host's NIC: queue pairs with their controllers, whose turn it is, what is owed to others.
 ///
-/// It has one port. A driver hands in [work requests](Self::post), [packets](Self::on_packet),
-/// [pauses](Self::on_pause) and the [state of the link](Self::on_link); it asks for a
-/// [packet to send](Self::poll_transmit) whenever the transmitter is free and
+/// It has one or more ports, counted from 0, and every queue pair is [bound](Opening::port) to one: its
+/// packets and its answers leave by that one. A driver hands in [work requests](Self::post),
+/// [packets](Self::on_packet), [pauses](Self::on_pause) and the [state of links](Self::on_link); it asks
+/// for a [packet to send](Self::poll_transmit) whenever the transmitter of a port is free and
 /// [`sends_at`](Self::sends_at) says that there may be one, for [events](Self::poll_event) after every
-/// call, and calls [`on_deadline`](Self::on_deadline) when [`deadline`](Self::deadline) has come. Time
-/// never goes back.
+/// call, and calls [`on_deadline`](Self::on_deadline) when [`deadline`](Self::deadline) has come, after
+/// which any port may have something to send. Time never goes back. A number that no port has makes
+/// calls panic.
 ///
 /// A queue pair may send requests and responses to READs at a time. They have one controller, pacer and window,
 /// and take turns.
 #[derive(Clone, Debug)]
 pub struct Host {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) rate: Rate,
     pub(crate) pairs: Vec<Pair>,
     free: Vec<u32>,
-    pub(crate) turns: Turns,
-    pub(crate) replies: Replies,
+    pub(crate) ports: Vec<Port>,
     /// Where the payload of the packet sent last is; a driver without payload needn't carry it around.
     pub(crate) source: Source,
-    /// Classes that are paused, as a bit set.
-    pub(crate) paused: u8,
-    up: bool,
-    pub(crate) scoped: Option<Box<Scoped>>,
     pub(crate) deadlines: Deadlines,
     pub(crate) events: VecDeque<Event>,
     pub(crate) ledger: Ledger,
 }
 
 impl Host {
-    /// A NIC whose link is up; `environment` is what holds for all that it sends.
-    pub fn new(settings: Arc<Settings>, environment: &Environment, tenants: &Tenants) -> Self {
+    /// A NIC with links that are up, one for each of `environments`, which hold for all that its ports send.
+    pub fn new(settings: Arc<Settings>, environments: &[Environment], tenants: &Tenants) -> Self {
         let tallies = match tenants.all.len() {
             0 | 1 => Vec::new(),
             several => alloc::vec![Tally::default(); several],
         };
         Self {
-            rate: environment.line_rate,
             pairs: Vec::new(),
             free: Vec::new(),
-            turns: Turns::new(settings.leaving),
-            replies: Replies::default(),
+            ports: environments
+                .iter()
+                .map(|environment| Port::new(&settings, environment, tenants))
+                .collect(),
             source: Source::Nothing,
-            paused: 0,
-            up: true,
-            scoped: Scoped::new(&settings, environment, tenants),
             deadlines: Deadlines::default(),
             events: VecDeque::new(),
             ledger: Ledger {
@@ -117,7 +109,8 @@ impl Host {
         pair.live = false;
         pair.queued = Time::MAX;
         let position = pair.position;
-        if let Some(scoped) = self.scoped.as_deref_mut() {
+        let port = &mut self.ports[usize::from(pair.port)];
+        if let Some(scoped) = port.scoped.as_deref_mut() {
             for sender in pair.sending.take_senders() {
                 scoped.close(now, sender, settled);
             }
@@ -125,37 +118,35 @@ impl Host {
         if position != NONE {
             let pairs = &mut self.pairs;
             let moved = |pair: u32, position| pairs[pair as usize].position = position;
-            self.turns.leave(position, moved);
+            port.turns.leave(position, moved);
         }
         self.free.push(id.0);
     }
 
-    /// The link comes up or goes down; with it go the pauses, and answers that haven't been sent, whose
-    /// echoes `lost` is told of.
-    pub fn on_link(&mut self, now: Time, up: bool, lost: impl FnMut(u32)) {
-        self.up = up;
+    /// The link of a port comes up or goes down; with it go the pauses, and answers that haven't been sent,
+    /// whose echoes `lost` is told of.
+    pub fn on_link(&mut self, now: Time, port: u8, up: bool, lost: impl FnMut(u32)) {
+        let state = &mut self.ports[usize::from(port)];
+        state.up = up;
         if !up {
-            self.replies.clear(lost);
-            self.on_pauses(now, 0);
+            state.replies.clear(lost);
+            self.on_pauses(now, port, 0);
         }
     }
 
-    /// The switch pauses a class, or ends that.
-    pub fn on_pause(&mut self, now: Time, class: u8, pause: bool) {
-        let bit = 1 << class;
-        let paused = if pause {
-            self.paused | bit
-        } else {
-            self.paused & !bit
-        };
-        self.on_pauses(now, paused);
+    /// The switch behind a port pauses a class, or ends that.
+    pub fn on_pause(&mut self, now: Time, port: u8, class: u8, pause: bool) {
+        let (bit, before) = (1 << class, self.ports[usize::from(port)].paused);
+        let paused = if pause { before | bit } else { before & !bit };
+        self.on_pauses(now, port, paused);
     }
 
-    /// The classes that are paused have become these, as a bit set.
-    pub fn on_pauses(&mut self, now: Time, paused: u8) {
-        self.paused = paused;
-        for position in 0..self.turns.len() as u32 {
-            let number = self.turns.at(position);
+    /// The classes that are paused at a port have become these, as a bit set.
+    pub fn on_pauses(&mut self, now: Time, port: u8, paused: u8) {
+        let at = usize::from(port);
+        self.ports[at].paused = paused;
+        for position in 0..self.ports[at].turns.len() as u32 {
+            let number = self.ports[at].turns.at(position);
             let pair = &self.pairs[number as usize];
             if pair.live && pair.position == position {
                 self.refresh(now, PairId(number));
@@ -169,24 +160,11 @@ impl Host {
         Some(self.deadlines.first()).filter(|&at| at != Time::MAX)
     }
 
-    /// From when on [`poll_transmit`](Self::poll_transmit) may have a packet, perhaps a time that has
-    /// passed; `None` before something else happens.
+    /// From when on [`poll_transmit`](Self::poll_transmit) may have a packet for a port, perhaps a time that
+    /// has passed; `None` before something else happens.
     #[inline]
-    pub fn sends_at(&mut self, now: Time) -> Option<Time> {
-        if !self.up {
-            return None;
-        }
-        if self.replies.may_leave(&self.settings, self.paused) {
-            return Some(Time::ZERO);
-        }
-        let first = self.turns.earliest();
-        match &mut self.scoped {
-            None => first,
-            Some(scoped) => {
-                let enforced = scoped.enforcer.earliest(now);
-                first.into_iter().chain(enforced).min()
-            }
-        }
+    pub fn sends_at(&mut self, now: Time, port: u8) -> Option<Time> {
+        self.ports[usize::from(port)].sends_at(now, &self.settings)
     }
 
     /// Fires the deadlines that have come.
@@ -239,7 +217,8 @@ impl Host {
     /// Whether something other than a packet that arrives makes it send.
     pub fn will_act(&self) -> bool {
         let retries = |pair: &Pair| pair.live && pair.requester.deadline().is_some();
-        (self.up && self.turns.earliest().is_some()) || self.pairs.iter().any(retries)
+        let sends = |port: &Port| port.up && port.turns.earliest().is_some();
+        self.ports.iter().any(sends) || self.pairs.iter().any(retries)
     }
 
     /// What it has counted.
@@ -266,10 +245,11 @@ impl Host {
         self.pairs[id.index()].sending.pacer.available()
     }
 
-    /// When the pacers of queue pairs with requests to send let them go, whatever else stops them.
-    pub fn paced(&self) -> impl Iterator<Item = Time> + '_ {
-        let waiting = (0..self.turns.len() as u32).filter_map(|position| {
-            let pair = &self.pairs[self.turns.at(position) as usize];
+    /// When the pacers of queue pairs of a port with requests to send let them go, whatever else stops them.
+    pub fn paced(&self, port: u8) -> impl Iterator<Item = Time> + '_ {
+        let turns = &self.ports[usize::from(port)].turns;
+        let waiting = (0..turns.len() as u32).filter_map(|position| {
+            let pair = &self.pairs[turns.at(position) as usize];
             let here = pair.live && pair.position == position;
             (here && pair.requester.has_packet()).then_some(pair)
         });
@@ -286,7 +266,7 @@ impl Host {
     /// Makes a queue pair that is about to send data of a stream known to the enforcer.
     pub(crate) fn enforce(&mut self, now: Time, id: PairId, stream: Stream) {
         let pair = &mut self.pairs[id.index()];
-        if let Some(scoped) = self.scoped.as_deref_mut()
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
             && pair.sending.sender(stream).is_none()
         {
             scoped.open(now, (id.0, stream), pair);
@@ -297,7 +277,7 @@ impl Host {
     pub(crate) fn join(&mut self, id: PairId) {
         let pair = &mut self.pairs[id.index()];
         if pair.position == NONE {
-            pair.position = self.turns.push(id.0);
+            pair.position = self.ports[usize::from(pair.port)].turns.push(id.0);
         }
     }
 
@@ -305,11 +285,12 @@ impl Host {
     #[inline]
     pub(crate) fn refresh(&mut self, now: Time, id: PairId) {
         let pair = &mut self.pairs[id.index()];
-        let paused = self.paused & 1 << pair.class != 0;
-        if self.scoped.is_some() {
+        let port = &mut self.ports[usize::from(pair.port)];
+        let paused = port.paused & 1 << pair.class != 0;
+        if port.scoped.is_some() {
             self.offer(now, id, paused);
         } else if pair.position != NONE {
-            self.turns.set(pair.position, pair.available(paused));
+            port.turns.set(pair.position, pair.available(paused));
         }
         self.arm(id);
     }
@@ -321,10 +302,11 @@ impl Host {
         let pair = &self.pairs[id.index()];
         let requests = pair.requests_at(paused);
         let asks = requests.is_some() && pair.requester.asks_for_data();
+        let port = &mut self.ports[usize::from(pair.port)];
         if pair.position != NONE {
-            self.turns.set(pair.position, requests.filter(|_| asks));
+            port.turns.set(pair.position, requests.filter(|_| asks));
         }
-        let Some(scoped) = self.scoped.as_deref_mut() else {
+        let Some(scoped) = port.scoped.as_deref_mut() else {
             return;
         };
         let (requests, responses) = (requests.is_some() && !asks, pair.responses_at(paused));

@@ -29,6 +29,8 @@ impl PairId {
 pub struct Opening {
     /// The driver's number for the connection, which packets and events come with.
     pub flow: u32,
+    /// The port that it is bound to: by it go its packets and its answers.
+    pub port: u8,
     /// The traffic class of its packets.
     pub class: u8,
     /// The tenant that it belongs to.

@@ -46,6 +46,7 @@ pub(crate) struct Pair {
     pub(crate) owes_mark: bool,
     pub(crate) live: bool,
     pub(crate) class: u8,
+    pub(crate) port: u8,
     /// Bytes placed of what came in.
     pub(crate) placed: Bytes,
     /// Place in the round robin, or [`NONE`] before it has ever had something to send.
@@ -74,6 +75,7 @@ impl Pair {
             owes_mark: false,
             live: true,
             class: opening.class,
+            port: opening.port,
             placed: Bytes::ZERO,
             position: NONE,
             requester: Requester::new(config, sends),

@@ -9,24 +9,25 @@ use crate::packet::{Departure, NO_ECHO, PairId, Role};
 use crate::pair::Stream;
 
 impl Host {
-    /// The next packet, now that the transmitter is free: answers first, then queue pairs in turn.
+    /// The next packet of a port, now that its transmitter is free: answers first, then queue pairs in turn.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
-        if let Some(answer) = self.poll_answer() {
+    pub fn poll_transmit(&mut self, now: Time, port: u8) -> Option<Departure> {
+        if let Some(answer) = self.poll_answer(port) {
             return Some(answer);
         }
-        let id = self.turn(now)?;
+        let id = self.turn(now, port)?;
         Some(self.transmit(now, id))
     }
 
-    /// The next answer, if one may be sent.
+    /// The next answer of a port, if one may be sent.
     #[inline(always)]
-    pub fn poll_answer(&mut self) -> Option<Departure> {
-        if !self.replies.may_leave(&self.settings, self.paused) {
+    pub fn poll_answer(&mut self, port: u8) -> Option<Departure> {
+        let port = &mut self.ports[usize::from(port)];
+        if !port.replies.may_leave(&self.settings, port.paused) {
             return None;
         }
         self.source = Source::Nothing;
-        self.replies.pop(&self.settings)
+        port.replies.pop(&self.settings)
     }
 
     /// Where the payload of the packet that was polled last is.
@@ -35,45 +36,52 @@ impl Host {
         self.source
     }
 
-    /// Whether there is anything that may be sent, now or ever, without something else happening before.
+    /// Whether there is nothing that a port may send, now or ever, without something else happening before.
     #[inline]
-    pub fn is_quiet(&self) -> bool {
-        self.replies.is_empty() && self.turns.is_empty()
+    pub fn is_quiet(&self, port: u8) -> bool {
+        let port = &self.ports[usize::from(port)];
+        port.replies.is_empty() && port.turns.is_empty()
     }
 
-    /// How many answers wait: CNPs, and others.
-    pub fn answers(&self) -> [usize; 2] {
-        self.replies.waiting()
+    /// How many answers wait at a port: CNPs, and others.
+    pub fn answers(&self, port: u8) -> [usize; 2] {
+        self.ports[usize::from(port)].replies.waiting()
     }
 
-    /// The answers that wait behind so many of each kind, for a driver that wants to see them come.
-    pub fn answers_behind(&self, known: [usize; 2]) -> impl Iterator<Item = Departure> + '_ {
-        self.replies.behind(&self.settings, known)
+    /// The answers that wait at a port behind so many of each kind, for a driver that wants to see them come.
+    pub fn answers_behind(
+        &self,
+        port: u8,
+        known: [usize; 2],
+    ) -> impl Iterator<Item = Departure> + '_ {
+        let replies = &self.ports[usize::from(port)].replies;
+        replies.behind(&self.settings, known)
     }
 
-    /// Whether answers wait.
+    /// Whether answers wait at a port.
     #[inline]
-    pub fn has_answers(&self) -> bool {
-        !self.replies.is_empty()
+    pub fn has_answers(&self, port: u8) -> bool {
+        !self.ports[usize::from(port)].replies.is_empty()
     }
 
-    /// The queue pair whose turn it is, if one may send.
+    /// The queue pair whose turn it is at a port, if one may send.
     #[inline]
-    pub fn turn(&mut self, now: Time) -> Option<PairId> {
-        let pairs = &mut self.pairs;
+    pub fn turn(&mut self, now: Time, port: u8) -> Option<PairId> {
+        let (pairs, port) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
         let moved = |pair: u32, position| pairs[pair as usize].position = position;
-        let chosen = self.turns.choose(now, moved);
+        let chosen = port.turns.choose(now, moved);
         if let Some(position) = chosen {
-            return Some(PairId(self.turns.at(position)));
+            return Some(PairId(port.turns.at(position)));
         }
-        let scoped = self.scoped.as_deref_mut()?;
+        let scoped = port.scoped.as_deref_mut()?;
         scoped.turn(now).map(PairId)
     }
 
     /// Whether a queue pair may send now.
     pub fn may_send(&self, now: Time, id: PairId) -> bool {
         let pair = &self.pairs[id.index()];
-        pair.live && self.turns.is_available(pair.position, now)
+        let turns = &self.ports[usize::from(pair.port)].turns;
+        pair.live && turns.is_available(pair.position, now)
     }
 
     /// The next packet of a queue pair whose [turn](Self::turn) it is.
@@ -98,7 +106,9 @@ impl Host {
     #[inline]
     fn send(&mut self, now: Time, id: PairId, responds: bool) -> Departure {
         let pair = &mut self.pairs[id.index()];
-        self.turns.serve(pair.position);
+        self.ports[usize::from(pair.port)]
+            .turns
+            .serve(pair.position);
         let config = &self.settings.transport;
         let outgoing = if responds {
             pair.responder.poll_transmit(config)
@@ -128,13 +138,15 @@ impl Host {
 
     /// Which stream of a queue pair in turn the next packet is of.
     fn stream_in_turn(&mut self, now: Time, id: PairId) -> Stream {
-        match &self.scoped {
+        let pair = &self.pairs[id.index()];
+        let port = &self.ports[usize::from(pair.port)];
+        match &port.scoped {
             // Requests for data wait with those that nobody enforces.
             Some(_) if self.may_send(now, id) => Stream::Requests,
             Some(scoped) => scoped.stream,
             None => {
-                let pair = &mut self.pairs[id.index()];
-                pair.choose(now, self.paused & 1 << pair.class != 0)
+                let paused = port.paused & 1 << pair.class != 0;
+                self.pairs[id.index()].choose(now, paused)
             }
         }
     }
@@ -148,7 +160,8 @@ impl Host {
         if closes {
             pair.requester.ask();
         }
-        outgoing.packet.ack_request |= closes || self.scoped.is_some();
+        let shares = self.ports[usize::from(pair.port)].scoped.is_some();
+        outgoing.packet.ack_request |= closes || shares;
     }
 
     #[inline]
@@ -189,19 +202,21 @@ impl Host {
             return;
         }
         let size = Bytes::new(u64::from(departure.wire));
-        if let Some(scoped) = self.scoped.as_deref_mut() {
+        let pair = &self.pairs[id.index()];
+        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             let stream = match departure.from_responder {
                 true => Stream::Responses,
                 false => Stream::Requests,
             };
-            scoped.charge(now, (&self.pairs[id.index()], stream), size);
+            scoped.charge(now, (pair, stream), size);
             return;
         }
         self.advance(now, id, false);
-        let sending = &mut self.pairs[id.index()].sending;
+        let pair = &mut self.pairs[id.index()];
+        let sending = &mut pair.sending;
         let rate = match self.settings.paced {
             true => sending.controller.rate(),
-            false => self.rate,
+            false => self.ports[usize::from(pair.port)].rate,
         };
         let rounding = self.settings.rounding;
         sending.pacer.on_sent(now, size, rate, rounding);

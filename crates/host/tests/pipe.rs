@@ -101,10 +101,11 @@ impl World {
             .collect();
         let here = all.clone();
         let tenants = Tenants { all, here };
-        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &environment, &tenants));
+        let mut hosts = [0, 1].map(|_| Host::new(settings.clone(), &[environment], &tenants));
         let open = |host: &mut Host, peer| {
             let opening = |flow| Opening {
                 flow,
+                port: 0,
                 class: 3,
                 tenant: TenantId::new(flow % 2),
                 peer: HostId::new(peer),
@@ -163,7 +164,7 @@ impl World {
     /// Sends what a host has, as fast as its link is.
     fn transmit(&mut self, from: usize) {
         while self.free[from] <= self.now {
-            let Some(mut departure) = self.hosts[from].poll_transmit(self.now) else {
+            let Some(mut departure) = self.hosts[from].poll_transmit(self.now, 0) else {
                 return;
             };
             let size = Bytes::new(u64::from(departure.wire));
@@ -249,7 +250,7 @@ impl World {
         let now = self.now;
         let mut next = self.flying.peek().map(|next| next.0.0);
         for (host, free) in self.hosts.iter_mut().zip(self.free) {
-            let sends = host.sends_at(now).map(|at| at.max(free));
+            let sends = host.sends_at(now, 0).map(|at| at.max(free));
             next = next.into_iter().chain(sends).chain(host.deadline()).min();
         }
         next
@@ -486,12 +487,12 @@ fn marks_reach_the_controller_by_cnps_and_slow_it() {
 fn a_pause_holds_data_back_until_it_ends() {
     let settings = settings(Algorithm::Fixed, Scope::Qp, false);
     let mut world = World::new(settings, CLEAN, 1, 1);
-    world.hosts[0].on_pause(Time::ZERO, 3, true);
+    world.hosts[0].on_pause(Time::ZERO, 0, 3, true);
     world.post(0, write(5000));
-    assert!(world.hosts[0].poll_transmit(Time::ZERO).is_none());
-    assert!(world.hosts[0].sends_at(Time::ZERO).is_none());
+    assert!(world.hosts[0].poll_transmit(Time::ZERO, 0).is_none());
+    assert!(world.hosts[0].sends_at(Time::ZERO, 0).is_none());
     world.now = Time::from_ns(500);
-    world.hosts[0].on_pause(world.now, 3, false);
+    world.hosts[0].on_pause(world.now, 0, 3, false);
     world.run();
     assert_eq!(world.completed.len(), 1);
 }

@@ -163,6 +163,7 @@ impl Default for Topology {
         Self::Star {
             hosts: 2,
             host_link: LinkSpec::default(),
+            planes: 1,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Nodes and links of generated topologies.
 //!
 //! Hosts come first, switch by switch, then the switches: dumbbell left, right; leaf-spine leaves,
-//! then spines; fat-tree ToRs pod by pod, then aggregations pod by pod, then cores.
+//! then spines; fat-tree ToRs pod by pod, then aggregations pod by pod, then cores. Of several planes all
+//! switches of one come before those of the next, and so do links.
 
 use fairlane_units::NodeId;
 
@@ -48,10 +49,11 @@ pub fn counts(topology: &Topology) -> Counts {
             product.saturating_mul(u64::from(*factor))
         })
     };
+    let planes = u64::from(topology.planes());
     let counts = |hosts: u64, switches: u64, fabric: u64| Counts {
         hosts,
-        switches,
-        links: hosts.saturating_add(fabric),
+        switches: switches.saturating_mul(planes),
+        links: hosts.saturating_add(fabric).saturating_mul(planes),
     };
     match *topology {
         Topology::Dumbbell { left, right, .. } => counts(u64::from(left) + u64::from(right), 2, 1),
@@ -96,7 +98,18 @@ pub fn counts(topology: &Topology) -> Counts {
 
 /// Generates a shape, which `counts` must have found to be of a sensible size; empty for a file.
 pub fn generate(topology: &Topology) -> TopologyText {
-    let mut plan = Plan::new(counts(topology));
+    let (counts, planes) = (counts(topology), topology.planes());
+    let mut plan = Plan::new(counts);
+    let switches = (plan.text.nodes - plan.hosts).checked_div(planes);
+    for plane in 0..planes {
+        plan.first = plan.hosts + plane * switches.unwrap_or(0);
+        add_plane(topology, &mut plan);
+    }
+    plan.text
+}
+
+/// Adds the links of one plane.
+fn add_plane(topology: &Topology, plan: &mut Plan) {
     match *topology {
         Topology::Dumbbell {
             left,
@@ -108,13 +121,16 @@ pub fn generate(topology: &Topology) -> TopologyText {
             plan.attach(1, left, right, host_link);
             plan.connect(0, 1, core_link);
         }
-        Topology::Star { hosts, host_link } => plan.attach(0, 0, hosts, host_link),
+        Topology::Star {
+            hosts, host_link, ..
+        } => plan.attach(0, 0, hosts, host_link),
         Topology::LeafSpine {
             leaves,
             spines,
             hosts_per_leaf,
             host_link,
             fabric_link,
+            ..
         } => {
             plan.attach_each(leaves, hosts_per_leaf, host_link);
             for leaf in 0..leaves {
@@ -140,6 +156,7 @@ pub fn generate(topology: &Topology) -> TopologyText {
             hosts_per_tor,
             host_link,
             fabric_link,
+            ..
         } => {
             plan.attach_each(pods * tors_per_pod, hosts_per_tor, host_link);
             let tree = FatTree {
@@ -148,15 +165,16 @@ pub fn generate(topology: &Topology) -> TopologyText {
                 aggregations: aggregations_per_pod,
                 cores,
             };
-            tree.connect(&mut plan, fabric_link);
+            tree.connect(plan, fabric_link);
         }
         Topology::File { .. } => {}
     }
-    plan.text
 }
 
 struct Plan {
     hosts: u32,
+    /// The first switch of the plane at hand.
+    first: u32,
     text: TopologyText,
 }
 
@@ -170,6 +188,7 @@ impl Plan {
         let links = Vec::with_capacity(usize::try_from(counts.links).unwrap_or(0));
         Self {
             hosts,
+            first: hosts,
             text: TopologyText {
                 nodes,
                 switches: (hosts..nodes).collect(),
@@ -178,10 +197,10 @@ impl Plan {
         }
     }
 
-    /// Links `count` hosts from number `first` on to a switch, counted among switches.
+    /// Links `count` hosts from number `first` on to a switch, counted among those of the plane.
     fn attach(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
         for host in first..first + count {
-            self.link(host, self.hosts + switch, link);
+            self.link(host, self.first + switch, link);
         }
     }
 
@@ -191,9 +210,9 @@ impl Plan {
         }
     }
 
-    /// Links two switches, counted among switches.
+    /// Links two switches, counted among those of the plane.
     fn connect(&mut self, a: u32, b: u32, link: LinkSpec) {
-        self.link(self.hosts + a, self.hosts + b, link);
+        self.link(self.first + a, self.first + b, link);
     }
 
     fn link(&mut self, a: u32, b: u32, LinkSpec { rate, delay }: LinkSpec) {

@@ -287,6 +287,9 @@ pub enum Topology {
         hosts: u32,
         /// Links of hosts.
         host_link: LinkSpec,
+        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        planes: u32,
     },
     /// Every leaf is linked to every spine.
     LeafSpine {
@@ -300,6 +303,9 @@ pub enum Topology {
         host_link: LinkSpec,
         /// Links between leaves and spines.
         fabric_link: LinkSpec,
+        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        planes: u32,
     },
     /// Every switch is linked to every other.
     Mesh {
@@ -329,6 +335,9 @@ pub enum Topology {
         host_link: LinkSpec,
         /// Links between switches.
         fabric_link: LinkSpec,
+        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        planes: u32,
     },
     /// From a file in the topology text of HPCC's simulator.
     File {
@@ -367,6 +376,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Several hosts send to one at the same time, again and again.
     Incast {
@@ -401,6 +413,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Every host sends one message to another, and receives one.
     Permutation {
@@ -421,6 +436,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Every host sends one message to every other.
     AllToAll {
@@ -441,6 +459,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor.
@@ -465,6 +486,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
@@ -518,6 +542,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
     /// Messages listed in the scenario or in a file.
     Flows {
@@ -533,6 +560,9 @@ pub enum Workload {
         /// The tenant that it belongs to; left out, the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tenant: Option<String>,
+        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plane: Option<u8>,
     },
 }
 

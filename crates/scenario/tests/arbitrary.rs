@@ -97,6 +97,9 @@ const TOML_PARTS: &[&str] = &[
     "weight = 0\n",
     "tenant = \"a\"\n",
     "guarantee = \"1Gbps\"\n",
+    "planes = 2\n",
+    "planes = 4000000000\n",
+    "plane = 1\n",
 ];
 
 const KEYS: &[&str] = &[

@@ -45,6 +45,14 @@ pub(crate) fn profile(profile: Profile) -> &'static str {
 }
 
 fn topology(topology: &Topology) -> String {
+    let shape = shape(topology);
+    match topology.planes() {
+        1 => shape,
+        planes => format!("{shape}, {planes} planes"),
+    }
+}
+
+fn shape(topology: &Topology) -> String {
     match topology {
         Topology::Dumbbell {
             left,
@@ -55,13 +63,16 @@ fn topology(topology: &Topology) -> String {
             "dumbbell, {left} and {right} hosts at {}, {} between",
             host_link.rate, core_link.rate
         ),
-        Topology::Star { hosts, host_link } => format!("star, {hosts} hosts at {}", host_link.rate),
+        Topology::Star {
+            hosts, host_link, ..
+        } => format!("star, {hosts} hosts at {}", host_link.rate),
         Topology::LeafSpine {
             leaves,
             spines,
             hosts_per_leaf,
             host_link,
             fabric_link,
+            ..
         } => format!(
             "leaf-spine, {leaves} leaves of {hosts_per_leaf} hosts, {spines} spines, {}",
             rates(host_link, fabric_link)
@@ -83,6 +94,7 @@ fn topology(topology: &Topology) -> String {
             hosts_per_tor,
             host_link,
             fabric_link,
+            ..
         } => format!(
             "fat-tree, {pods} pods of {aggregations_per_pod} aggregation and {tors_per_pod} ToR \
              switches, {cores} cores, {hosts_per_tor} hosts per ToR, {}",

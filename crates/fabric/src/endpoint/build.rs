@@ -41,8 +41,9 @@ pub(crate) fn build(
         return Ok(None);
     }
     let hosts: Vec<NodeId> = topology.hosts().collect();
+    let ports = topology.planes().map_or(1, |planes| planes.count);
     let mut builder = Builder {
-        endpoints: empty(scenario, hosts.len(), specs.len()),
+        endpoints: empty(scenario, (hosts.len(), ports), specs.len()),
         sharing: BTreeMap::new(),
         ratio: scenario.nic.share.ratio as usize,
         specs,
@@ -78,10 +79,10 @@ pub(crate) fn build(
     Ok(Some(Box::new(endpoints)))
 }
 
-fn empty(scenario: &Scenario, hosts: usize, messages: usize) -> Endpoints {
+fn empty(scenario: &Scenario, (hosts, ports): (usize, u8), messages: usize) -> Endpoints {
     let costs = Costs::new(scenario);
     Endpoints {
-        pipelines: (0..hosts).map(|_| Pipeline::new(&costs)).collect(),
+        pipelines: (0..hosts).map(|_| Pipeline::new(&costs, ports)).collect(),
         costs,
         policy: scenario.nic.policy,
         cached: scenario.transport.service != Service::Ud,

@@ -60,6 +60,14 @@ pub(crate) struct PipelineCounters {
     pub(crate) misses: u64,
 }
 
+/// What the transmitter of a port waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transmitter {
+    /// The queue pair whose state is fetched for it, and when that is there.
+    pub(crate) granted: Option<PairId>,
+    pub(crate) stalled: Time,
+}
+
 /// The NIC of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
@@ -73,9 +81,8 @@ pub(crate) struct Pipeline {
     /// Work requests begun whose packets haven't all been sent.
     pub(crate) begun: u32,
     pub(crate) wake: Wake,
-    /// The queue pair that the transmitter waits for, and until when.
-    pub(crate) granted: Option<PairId>,
-    pub(crate) stalled: Time,
+    /// By port.
+    pub(crate) transmitters: Vec<Transmitter>,
     /// Packets that wait for the receiver, the first one until `receiving`.
     pub(crate) received: PacketList,
     pub(crate) receiving: Wake,
@@ -86,7 +93,8 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(costs: &Costs) -> Self {
+    /// That of a NIC with so many ports.
+    pub(crate) fn new(costs: &Costs, ports: u8) -> Self {
         Self {
             cache: Cache::new(costs.cache_entries),
             context_free: Time::ZERO,
@@ -95,8 +103,7 @@ impl Pipeline {
             processing: None,
             begun: 0,
             wake: Wake::default(),
-            granted: None,
-            stalled: Time::ZERO,
+            transmitters: vec![Transmitter::default(); usize::from(ports)],
             received: PacketList::default(),
             receiving: Wake::default(),
             held: 0,

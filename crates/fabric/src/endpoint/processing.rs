@@ -4,7 +4,7 @@ use fairlane_engine::{Engine, Event};
 use fairlane_host::{Host, PairId};
 use fairlane_units::Time;
 
-use super::pipeline::{Step, Wqe};
+use super::pipeline::{Step, Transmitter, Wqe};
 use super::{Endpoints, Output};
 use crate::network::Network;
 use crate::waking::Waking;
@@ -198,17 +198,18 @@ impl Endpoints {
     pub(crate) fn with_context(
         &mut self,
         nic: &Host,
-        (host, now): (u32, Time),
+        (host, plane, now): (u32, u8, Time),
         (chosen, messages): (PairId, usize),
     ) -> Result<PairId, Time> {
         if !self.cached {
             return Ok(chosen);
         }
         let pipeline = &mut self.pipelines[host as usize];
-        if now < pipeline.stalled {
-            return Err(pipeline.stalled);
+        let transmitter = &mut pipeline.transmitters[usize::from(plane)];
+        if now < transmitter.stalled {
+            return Err(transmitter.stalled);
         }
-        if let Some(granted) = pipeline.granted.take()
+        if let Some(granted) = transmitter.granted.take()
             && nic.may_send(now, granted)
         {
             return Ok(granted);
@@ -220,8 +221,10 @@ impl Endpoints {
         if ready <= now {
             return Ok(chosen);
         }
-        pipeline.granted = Some(chosen);
-        pipeline.stalled = ready;
+        pipeline.transmitters[usize::from(plane)] = Transmitter {
+            granted: Some(chosen),
+            stalled: ready,
+        };
         Err(ready)
     }
 }

@@ -20,18 +20,22 @@ impl Network {
     /// The paths that a flow's packets may take there and back; paths that are alike count once.
     pub(crate) fn known_paths(&mut self, flow: u32) -> Paths {
         let flow = &self.flows[flow as usize];
+        let plane = flow.plane;
         let swaps = self.rules.hpcc_ns3;
         if !self.plan.fixed {
             let tuples = [false, true].map(|back| flow.label(back, swaps));
-            return tuples.map(|tuple| self.shapes.paths(&self.graph, &self.routes, &tuple));
+            return tuples.map(|tuple| {
+                self.shapes
+                    .paths(&self.graph, &self.routes, (plane, &tuple))
+            });
         }
         [false, true].map(|back| {
             let tuple = flow.label(back, swaps);
-            let hops = |path: &[u32]| baseline::hops(&self.graph, &tuple, path);
+            let hops = |path: &[u32]| baseline::hops(&self.graph, (tuple.source, plane), path);
             let known = flow.path(&self.graph, back).map(hops);
             // It is cut off, or longer than what is foreseen.
             let traced = || {
-                let path = fixed_path(&self.graph, &self.routes, &self.plan, &tuple)?;
+                let path = fixed_path(&self.graph, &self.routes, &self.plan, (plane, &tuple))?;
                 Some(hops(&path))
             };
             known.or_else(traced).into_iter().collect()

@@ -82,8 +82,9 @@ impl Survey<'_> {
         cut.chain(hosts).min().unwrap_or(Duration::ZERO)
     }
 
-    /// For each node the first one that it must not be parted from: hosts stay with their switch, and
-    /// switches with those that are near, or whose link comes back, where both ends agree on pauses at once.
+    /// For each node the first one that it must not be parted from: hosts stay with their switch of the first
+    /// plane, and switches with those that are near, or whose link comes back, where both ends agree on pauses
+    /// at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
             let (here, there) = self.net.ends(port);
@@ -98,10 +99,11 @@ impl Survey<'_> {
         let mut groups: Vec<u32> = (0..self.net.graph.edges.len() as u32).collect();
         for port in ports() {
             let agrees = self.net.rules.pfc && self.faults.comes_back(port / 2);
-            if switch_link(port) && self.latency(port).as_ps() >= limit && !agrees {
+            let far = switch_link(port) && self.latency(port).as_ps() >= limit;
+            let (here, there) = self.net.ends(port);
+            if (far || self.leads_to_another_plane(here, there)) && !agrees {
                 continue;
             }
-            let (here, there) = self.net.ends(port);
             let roots = [here, there].map(|node| root(&mut groups, node));
             let first = roots[0].min(roots[1]);
             for one in roots {
@@ -113,22 +115,35 @@ impl Survey<'_> {
             .collect()
     }
 
+    /// Whether a link is one of a host to a plane other than the first.
+    fn leads_to_another_plane(&self, here: u32, there: u32) -> bool {
+        let graph = &self.net.graph;
+        let [here, there] = [here, there].map(|node| node as usize);
+        match (graph.is_switch[here], graph.is_switch[there]) {
+            (true, false) => graph.planes.of[here] > 0,
+            (false, true) => graph.planes.of[there] > 0,
+            _ => false,
+        }
+    }
+
     /// How much each node has to do: packets that it sends, as far as the messages say beforehand.
     fn weights(&self) -> Vec<u64> {
         let mut weights = vec![1; self.net.graph.edges.len()];
         let step = self.net.messages.div_ceil(SAMPLED).max(1);
         let mtu = u64::from(self.net.rules.mtu);
         for message in (0..self.net.messages).step_by(step) {
-            let tuple = self.net.flows[message].tuple;
+            let flow = &self.net.flows[message];
+            let tuple = flow.tuple;
             let packets = self.net.specs[message].size.get().div_ceil(mtu);
             for end in [tuple.source, tuple.destination] {
                 weights[end.index()] += packets;
             }
-            let path = self
-                .net
+            let net = self.net;
+            let way = (flow.plane, &tuple);
+            let path = net
                 .plan
                 .fixed
-                .then(|| fixed_path(&self.net.graph, &self.net.routes, &self.net.plan, &tuple));
+                .then(|| fixed_path(&net.graph, &net.routes, &net.plan, way));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.
                 weights[self.net.graph.owners[port as usize] as usize] += 2 * packets;

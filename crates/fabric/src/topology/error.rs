@@ -3,6 +3,7 @@
 use core::fmt;
 use std::path::PathBuf;
 
+use fairlane_scenario::PlaneError;
 use fairlane_units::NodeId;
 
 use super::Link;
@@ -85,13 +86,15 @@ pub enum TopologyError {
         /// What was given.
         loss: f64,
     },
-    /// A host isn't on exactly one link.
+    /// A host isn't on exactly one link, or has another number of links to switches than the others.
     HostLinks {
         /// The host.
         host: NodeId,
         /// Its links.
         links: u32,
     },
+    /// The links of hosts make no planes.
+    Planes(PlaneError),
     /// Some nodes can't reach each other.
     Disconnected {
         /// A node.
@@ -123,6 +126,7 @@ impl TopologyError {
             Self::Loss { .. } => "a loss rate is a probability from 0 to 1",
             Self::HostLinks { links: 0, .. } => "link the host to a switch, or list it as a switch",
             Self::HostLinks { .. } => "list the node as a switch if it forwards packets",
+            Self::Planes(error) => error.hint(),
             Self::Disconnected { .. } => "add links until every node reaches every other",
         }
     }
@@ -174,8 +178,12 @@ impl TopologyError {
                 write!(f, "switch {switch} is listed twice")
             }
             Self::HostLinks { host, links } => {
-                write!(f, "host {host} has {links} links, expected one")
+                write!(
+                    f,
+                    "host {host} has {links} links, expected one in each plane"
+                )
             }
+            Self::Planes(error) => f.write_str(&error.message()),
             Self::Disconnected { from, to } => {
                 write!(f, "nodes {from} and {to} can't reach each other")
             }

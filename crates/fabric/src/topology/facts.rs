@@ -84,7 +84,7 @@ fn diameter(topology: &Topology) -> u32 {
     let graph = Graph::new(topology);
     let attached = topology
         .hosts()
-        .filter_map(|host| graph.neighbours(host).first());
+        .flat_map(|host| graph.neighbours(host).iter());
     let mut above: Vec<NodeId> = attached.copied().collect();
     above.sort_unstable();
     let shared = above.chunk_by(|a, b| a == b).any(|hosts| hosts.len() > 1);

@@ -2,13 +2,15 @@
 
 use fairlane_units::NodeId;
 
-use super::Topology;
+use super::{NodeKind, Topology};
 
 /// The neighbours of every node in one array.
 pub(super) struct Graph {
     /// Where the neighbours of each node begin; one entry more than there are nodes.
     offsets: Vec<usize>,
     ends: Vec<NodeId>,
+    /// Hosts end ways: only switches forward.
+    is_host: Vec<bool>,
 }
 
 impl Graph {
@@ -30,7 +32,15 @@ impl Graph {
                 next[from.index()] += 1;
             }
         }
-        Self { offsets, ends }
+        Self {
+            offsets,
+            ends,
+            is_host: topology
+                .nodes
+                .iter()
+                .map(|&kind| kind == NodeKind::Host)
+                .collect(),
+        }
     }
 
     pub(super) fn neighbours(&self, node: NodeId) -> &[NodeId] {
@@ -47,6 +57,9 @@ impl Graph {
         let mut head = 0;
         while let Some(&node) = queue.get(head) {
             head += 1;
+            if self.is_host[node.index()] && distances[node.index()] != Some(0) {
+                continue;
+            }
             let next = distances[node.index()].map(|distance: u32| distance + 1);
             for peer in self.neighbours(node) {
                 if distances[peer.index()].is_none() {

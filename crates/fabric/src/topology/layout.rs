@@ -99,12 +99,15 @@ fn host_row(topology: &Topology, graph: &Graph) -> Vec<f64> {
     let mut slots = vec![None; topology.nodes.len()];
     let mut next = 0;
     for switch in topology.switches() {
-        let hosts = hosts_of(topology, graph, switch);
-        for host in &hosts {
-            slots[host.index()] = Some(next);
-            next += 1;
+        let first = next;
+        for host in hosts_of(topology, graph, switch) {
+            // A host with several ports stands with those at its first one.
+            if slots[host.index()].is_none() {
+                slots[host.index()] = Some(next);
+                next += 1;
+            }
         }
-        next += usize::from(!hosts.is_empty());
+        next += usize::from(next > first);
     }
     // Two hosts on one link have no switch above them.
     for host in topology.hosts() {

@@ -1,6 +1,6 @@
 //! Hosts, switches and the links between them: generated or read, checked, described and drawn.
 //!
-//! A [`Topology`] that exists is sound: it has hosts, every host hangs on exactly one link, no link
+//! A [`Topology`] that exists is sound: it has hosts, every host has one link to each plane, no link
 //! is doubled, and every node reaches every other.
 
 mod check;
@@ -10,7 +10,7 @@ mod flow;
 mod graph;
 mod layout;
 
-use fairlane_scenario::{Topology as Shape, TopologyText};
+use fairlane_scenario::{PlaneError, Planes, Topology as Shape, TopologyText};
 use fairlane_units::{Duration, NodeId, Rate};
 
 pub use error::TopologyError;
@@ -81,8 +81,8 @@ impl Topology {
     /// A fabric of `nodes` nodes of which `switches` are switches and the rest hosts.
     ///
     /// # Errors
-    /// If a node is unknown, a link unsound or doubled, a host not on exactly one link, or a part
-    /// of the fabric cut off.
+    /// If a node is unknown, a link unsound or doubled, a host not on exactly one link of each
+    /// plane, or a part of the fabric cut off.
     pub fn from_links(
         nodes: u32,
         switches: &[u32],
@@ -139,14 +139,43 @@ impl Topology {
         self.nodes.get(node.index()) == Some(&NodeKind::Host)
     }
 
-    /// The rate of each host's link by node number; zero for switches.
+    /// The planes of the fabric: how many ports hosts have, and which plane each switch belongs to.
+    ///
+    /// # Errors
+    /// If links of hosts make no planes, of which a sound topology has none.
+    pub(crate) fn planes(&self) -> Result<Planes, PlaneError> {
+        let switches: Vec<bool> = self
+            .nodes
+            .iter()
+            .map(|&kind| kind == NodeKind::Switch)
+            .collect();
+        let links = self.links.iter().map(|link| (link.a.get(), link.b.get()));
+        Planes::find(&switches, &links.collect::<Vec<_>>())
+    }
+
+    /// The rate of each host's links together, by node number; zero for switches.
     pub fn host_rates(&self) -> Vec<Rate> {
+        self.sum_host_rates(|_| true)
+    }
+
+    /// The rate of each host's link to a plane, by node number; zero for switches.
+    pub fn plane_rates(&self, plane: u8) -> Vec<Rate> {
+        self.sum_host_rates(|port| port == plane)
+    }
+
+    fn sum_host_rates(&self, counts: impl Fn(u8) -> bool) -> Vec<Rate> {
         let mut rates = vec![Rate::ZERO; self.nodes.len()];
+        let mut ports = vec![0; self.nodes.len()];
         for link in &self.links {
-            for end in [link.a, link.b] {
-                if self.is_host(end) {
-                    rates[end.index()] = link.rate;
+            for end in [link.a, link.b]
+                .into_iter()
+                .filter(|end| self.is_host(*end))
+            {
+                if counts(ports[end.index()]) {
+                    let rate = &mut rates[end.index()];
+                    *rate = Rate::from_bps(rate.as_bps().saturating_add(link.rate.as_bps()));
                 }
+                ports[end.index()] += 1;
             }
         }
         rates

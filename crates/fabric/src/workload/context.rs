@@ -29,8 +29,8 @@ pub(super) struct Context<'a> {
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
-    /// Link rates of hosts by node number.
-    pub(super) rates: &'a [Rate],
+    /// By node number, rates of the links by which a host sends messages of the workload.
+    pub(super) rates: Vec<Rate>,
 }
 
 impl<'a> Context<'a> {

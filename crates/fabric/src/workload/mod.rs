@@ -54,7 +54,10 @@ pub fn generate(
             tenant: number_of(tenants, index, workload)?,
             inputs,
             hosts: &hosts,
-            rates: &rates,
+            rates: match workload.plane() {
+                Some(plane) => topology.plane_rates(plane),
+                None => rates.clone(),
+            },
         };
         add(&context, workload, &mut messages)?;
     }

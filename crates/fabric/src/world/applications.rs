@@ -63,14 +63,14 @@ impl World {
                         let nic = &mut self.hosts.nics[host as usize];
                         nic.host.post(now, pair, request);
                     }
-                    self.send_from_host(host);
+                    self.send_from_plane(host, self.net.plane_of(flow));
                 }
                 Output::Advance(host) => {
                     self.drive(|all, net| all.advance(&mut net.engine, host));
                 }
                 Output::Pause { host, class, pause } => {
                     let nic = &mut self.hosts.nics[host as usize];
-                    nic.push_frame(&mut self.net, class, pause);
+                    nic.push_frames(&mut self.net, class, pause);
                     self.send_from_host(host);
                 }
                 Output::Ended(operation) => {

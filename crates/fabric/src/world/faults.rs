@@ -27,9 +27,10 @@ impl World {
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];
         for port in ends {
-            let port = &self.net.ports[port as usize];
-            if !port.on_switch {
-                self.hosts.nics[port.owner as usize].on_link(&mut self.net, change.up);
+            let state = &self.net.ports[port as usize];
+            if !state.on_switch {
+                let nic = &mut self.hosts.nics[state.owner as usize];
+                nic.on_link(&mut self.net, nic.plane_of(port), change.up);
             }
         }
         self.net.reroute();
@@ -55,7 +56,8 @@ impl World {
             Again::ByHost(host) => self.drive(|all, _| all.pause_again(host)),
             Again::BySwitch(true) if !self.net.ports[port as usize].on_switch => {
                 let host = self.net.ports[port as usize].owner;
-                self.hosts.nics[host as usize].on_pause(&self.net);
+                let nic = &mut self.hosts.nics[host as usize];
+                nic.on_pause(&self.net, nic.plane_of(port));
             }
             Again::BySwitch(_) | Again::Elsewhere => {}
         }

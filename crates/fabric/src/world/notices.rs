@@ -63,15 +63,17 @@ impl World {
             true => spec.source,
             false => spec.destination,
         };
+        let plane = self.net.plane_of(message);
         for successor in self.schedule.waiting_for(&self.net.specs, message) {
             let source = self.net.specs[successor as usize].source;
             if source == here {
                 self.on_predecessor(successor);
             } else if source != spec.source {
-                let at = self
-                    .net
-                    .now()
-                    .saturating_add(self.hosts.half_round_trip(&self.net, here, source));
+                let at = self.net.now().saturating_add(self.hosts.half_round_trip(
+                    &self.net,
+                    plane,
+                    (here, source),
+                ));
                 self.send_notice(source, at, Notice::Arrived(successor));
             }
         }

@@ -86,7 +86,7 @@ impl World {
         self.hosts.nics[source as usize]
             .host
             .post(now, pair, request);
-        self.send_from_host(source);
+        self.send_from_plane(source, self.net.plane_of(message));
     }
 
     /// Records the end of a message.

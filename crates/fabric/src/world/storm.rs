@@ -13,12 +13,17 @@ impl World {
 
     pub(crate) fn on_storm(&mut self) {
         let (hosts, ports) = (&self.hosts, &self.net.ports);
-        let rate = |node| ports[hosts.nics[hosts.host(node) as usize].port as usize].rate;
+        // Frames are repeated in time for the fastest of a host's links.
+        let rate = |node| {
+            let lanes = &hosts.nics[hosts.host(node) as usize].lanes;
+            let rates = lanes.iter().map(|lane| ports[lane.port as usize].rate);
+            rates.max().unwrap_or_default()
+        };
         let frames = self.storms.due(self.net.now(), rate);
         for (number, node, class, pause) in frames {
             self.net.set_order(number);
             let host = self.hosts.host(node);
-            self.hosts.nics[host as usize].push_frame(&mut self.net, class, pause);
+            self.hosts.nics[host as usize].push_frames(&mut self.net, class, pause);
             self.send_from_host(host);
         }
         self.net.set_order(0);

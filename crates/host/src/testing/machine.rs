@@ -76,7 +76,7 @@ impl Machine {
             here: alloc::vec![weight],
         };
         let mut machine = Self {
-            nic: Host::new(Arc::new(settings), &environment, &tenants),
+            nic: Host::new(Arc::new(settings), &[environment], &tenants),
             memory: HostMemory::new(&program.regions[side.index()]),
             endpoints: Vec::new(),
             free: Time::ZERO,
@@ -108,6 +108,7 @@ impl Machine {
             peer: HostId::new(side.other().index() as u32),
             peer_rate: RATE,
             environment: self.environment,
+            port: 0,
             whole: None,
         };
         self.nic.open_at(now, &opening, psns)
@@ -137,14 +138,14 @@ impl Machine {
 
     /// When it may send something, or its NIC wants to be called.
     pub(super) fn next_event(&mut self, now: Time) -> Option<Time> {
-        let sends = self.nic.sends_at(now).map(|at| at.max(self.free));
+        let sends = self.nic.sends_at(now, 0).map(|at| at.max(self.free));
         sends.into_iter().chain(self.nic.deadline()).min()
     }
 
     /// The next packet with its connection, if the transmitter is free.
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(usize, Departure)> {
         while self.free <= now {
-            let departure = self.nic.poll_transmit(now)?;
+            let departure = self.nic.poll_transmit(now, 0)?;
             if let Some(connection) = self.connection(departure.flow) {
                 return Some((connection, departure));
             }

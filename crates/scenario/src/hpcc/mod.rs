@@ -66,6 +66,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         flow: Vec::new(),
         verb: Verb::Write,
         tenant: None,
+        plane: None,
     }];
     scenario.name = stem(config);
     scenario.resolve();
@@ -123,6 +124,7 @@ impl Imported {
             flow: Vec::new(),
             verb: Verb::Write,
             tenant: None,
+            plane: None,
         }];
         let mut text = String::from("# Imported from a case of HPCC's ns-3 simulator.\n");
         for note in &self.notes {

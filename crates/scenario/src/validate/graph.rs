@@ -6,6 +6,7 @@ use fairlane_units::Rate;
 
 use super::limits::fail;
 use super::{Check, Subject};
+use crate::planes::Planes;
 use crate::types::Profile;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -40,17 +41,32 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 }
 
 fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
-    let switches = subject.switch_flags();
-    let mut linked = vec![false; switches.len()];
-    for (i, link) in subject.fabric.links.iter().enumerate() {
-        for node in [link.a, link.b] {
-            let seen = std::mem::replace(&mut linked[node as usize], true);
-            if seen && !switches[node as usize] {
-                let message = format!("host {node} has a second link, expected one");
-                let hint = "list the node as a switch, or remove the link: hosts have one port";
-                return fail(subject.link_place(i), message, hint);
-            }
+    let ends = subject.fabric.links.iter().map(|link| (link.a, link.b));
+    let ends: Vec<(u32, u32)> = ends.collect();
+    let found = Planes::find(&subject.switch_flags(), &ends);
+    let planes = match found {
+        Ok(planes) => planes.count,
+        Err(error) => {
+            let link = error.link().map(|link| subject.link_place(link));
+            let place = link.unwrap_or_else(|| place.to_owned());
+            return fail(place, error.message(), error.hint());
         }
+    };
+    if planes > 1 && subject.scenario.profile == Profile::HpccNs3 {
+        let message = format!("{planes} planes, expected one under profile \"hpcc-ns3\"");
+        let place = match subject.inputs.topology {
+            Some(_) => place,
+            None => "topology.planes",
+        };
+        return fail(
+            place,
+            message,
+            "its hosts have one port; use profile \"exact\"",
+        );
+    }
+    let mut linked = vec![false; subject.fabric.nodes as usize];
+    for node in ends.into_iter().flat_map(|(a, b)| [a, b]) {
+        linked[node as usize] = true;
     }
     match linked.iter().position(|linked| !linked) {
         Some(node) => fail(

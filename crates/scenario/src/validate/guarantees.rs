@@ -120,15 +120,15 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
     let uplinks = uplinks(subject);
     let mut switches: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for host in &subject.hosts {
-        if let Some(switch) = homes.get(host.index()).copied().flatten() {
+        for &switch in homes.get(host.index()).into_iter().flatten() {
             switches.entry(switch).or_default().push(*host);
         }
     }
     for (&switch, here) in &switches {
         let link = uplinks[switch as usize];
         let elsewhere = |host: &&NodeId| {
-            let home = homes.get(host.index()).copied().flatten();
-            home.is_some_and(|home| home != switch)
+            let own = homes.get(host.index());
+            own.is_some_and(|own| !own.is_empty() && !own.contains(&switch))
         };
         let (mut from, mut to) = (Sum(Rate::ZERO), Sum(Rate::ZERO));
         for promise in promises {
@@ -304,21 +304,16 @@ fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
     rates
 }
 
-/// By node, the switch of a host that has one link, to a switch.
-fn homes(subject: &Subject<'_>) -> Vec<Option<u32>> {
+/// By node, the switches that a host is linked to, one in each plane.
+fn homes(subject: &Subject<'_>) -> Vec<Vec<u32>> {
     let switches = subject.switch_flags();
-    let mut links = vec![0; switches.len()];
-    let mut homes = vec![None; switches.len()];
+    let mut homes = vec![Vec::new(); switches.len()];
     for link in &subject.fabric.links {
         for (node, other) in [(link.a, link.b), (link.b, link.a)] {
-            links[node as usize] += 1;
             if !switches[node as usize] && switches[other as usize] {
-                homes[node as usize] = Some(other);
+                homes[node as usize].push(other);
             }
         }
-    }
-    for (home, count) in homes.iter_mut().zip(links) {
-        *home = home.filter(|_| count == 1);
     }
     homes
 }

@@ -71,6 +71,16 @@ impl Subject<'_> {
         flags
     }
 
+    /// How many ports hosts have: one in each plane.
+    fn ports(&self) -> u8 {
+        let Some(host) = self.hosts.first().map(|host| host.get()) else {
+            return 1;
+        };
+        let links = self.fabric.links.iter();
+        let own = links.filter(|link| link.a == host || link.b == host);
+        u8::try_from(own.count()).unwrap_or(u8::MAX)
+    }
+
     fn is_host(&self, node: u32) -> bool {
         self.hosts.binary_search(&NodeId::new(node)).is_ok()
     }

@@ -3,12 +3,14 @@
 use super::limits::{fail, positive, rate, span, within};
 use super::{Check, Subject};
 use crate::layout::counts;
+use crate::planes::MOST_PLANES;
 use crate::topology_text::{LONGEST_DELAY, MOST_LINKS, MOST_NODES, shortest_delay};
 use crate::types::{LinkSpec, Scenario, Topology};
 
 /// Checks that a generated topology has a sensible size, before it is generated.
 pub(super) fn check_counts(scenario: &Scenario) -> Check {
     let topology = &scenario.topology;
+    within("topology.planes", topology.planes(), 1, MOST_PLANES)?;
     for (key, count) in named_counts(topology) {
         positive(&format!("topology.{key}"), count)?;
     }

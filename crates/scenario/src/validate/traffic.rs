@@ -57,6 +57,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             Workload::KeyValue { .. } => super::key_value::check(&scope, workload)?,
             Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
         }
+        scope.plane(workload.plane())?;
         tenants::belongs(&scope, workload)?;
     }
     Ok(())
@@ -90,6 +91,30 @@ impl Scope<'_> {
         message_size(self.subject.scenario.profile, &self.key(key), value)
     }
 
+    /// Messages take a plane that there is.
+    fn plane(&self, plane: Option<u8>) -> Check {
+        let (Some(plane), ports) = (plane, self.subject.ports()) else {
+            return Ok(());
+        };
+        if plane < ports {
+            return Ok(());
+        }
+        let (message, hint) = match ports {
+            0 | 1 => (
+                format!("is {plane}, expected 0: hosts have one port"),
+                "leave it out, or build a topology with `planes`".to_owned(),
+            ),
+            _ => (
+                format!(
+                    "is {plane}, expected 0 to {}, a plane of the topology",
+                    ports - 1
+                ),
+                format!("write a plane from 0 to {}", ports - 1),
+            ),
+        };
+        fail(self.key("plane"), message, hint)
+    }
+
     fn messages(&self, count: u64) -> Check {
         if count <= MOST_MESSAGES {
             return Ok(());
@@ -110,6 +135,7 @@ impl Scope<'_> {
             sources,
             destinations,
             class: c,
+            plane,
             ..
         } = workload
         else {
@@ -136,7 +162,9 @@ impl Scope<'_> {
             );
         }
         match self.subject.inputs.sizes.get(self.index) {
-            Some(Some(sizes)) => self.messages(self.arrivals(sizes, *load, *duration, from.len())),
+            Some(Some(sizes)) => {
+                self.messages(self.arrivals(sizes, (*load, *plane), *duration, from.len()))
+            }
             _ => Ok(()),
         }
     }
@@ -148,9 +176,17 @@ impl Scope<'_> {
         clippy::cast_precision_loss,
         reason = "an estimate; the cast saturates"
     )]
-    fn arrivals(&self, sizes: &SizeDistribution, load: f64, span: Duration, hosts: usize) -> u64 {
+    fn arrivals(
+        &self,
+        sizes: &SizeDistribution,
+        (load, plane): (f64, Option<u8>),
+        span: Duration,
+        hosts: usize,
+    ) -> u64 {
+        // The load is that of all links of a host, or of the one of its plane.
+        let ports = plane.map_or_else(|| self.subject.ports(), |_| 1);
         let rates = self.subject.fabric.links.iter().map(|link| link.rate);
-        let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64();
+        let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64() * f64::from(ports);
         (hosts as f64 * load * fastest * span.as_secs_f64() / 8.0 / sizes.mean()) as u64
     }
 
