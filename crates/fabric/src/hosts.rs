@@ -58,14 +58,16 @@ impl Hosts {
     /// What all NICs have counted.
     pub(crate) fn heard(&self) -> fairlane_host::Counters {
         let mut all = fairlane_host::Counters::default();
-        self.nics.iter().for_each(|nic| all += *nic.host.counters());
+        self.nics
+            .iter()
+            .for_each(|nic| all += nic.host.ledger().all);
         all
     }
 
     /// The same of a tenant, if there are several.
     pub(crate) fn heard_by(&self, tenant: usize) -> fairlane_host::Tally {
         let mut all = fairlane_host::Tally::default();
-        let tallies = self.nics.iter().map(|nic| nic.host.tallies());
+        let tallies = self.nics.iter().map(|nic| &nic.host.ledger().tallies);
         tallies
             .filter_map(|tallies| tallies.get(tenant))
             .for_each(|&tally| all += tally);

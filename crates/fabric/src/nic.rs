@@ -101,7 +101,7 @@ impl Nic {
         pair: Option<PairId>,
     ) -> Heard {
         if net.tracer.is_on() {
-            let before = self.host.answers(plane);
+            let before = self.host.port(plane).answers();
             let heard = self.hand_in(net, at, pair);
             self.trace_answers(net, plane, before);
             return heard;
@@ -257,8 +257,8 @@ impl Nic {
     fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
         let now = net.engine.now();
         let lane = &mut self.lanes[usize::from(plane)];
-        let waits = !lane.frames.is_empty() || self.host.has_answers(plane);
-        if waits || (net.rules.hpcc_ns3 && !self.host.is_quiet(plane)) {
+        let waits = !lane.frames.is_empty() || self.host.port(plane).has_answers();
+        if waits || (net.rules.hpcc_ns3 && !self.host.port(plane).is_quiet()) {
             net.await_port(lane.port);
         } else if let Some(at) = self.host.sends_at(now, plane) {
             if at <= net.ports[lane.port as usize].free_at {

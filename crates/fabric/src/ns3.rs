@@ -58,7 +58,7 @@ impl Ns3 {
         shifted: bool,
     ) {
         self.arm_timers(engine, nic, flow, pair);
-        let at = nic.host.paced_until(pair);
+        let at = nic.host.pair(pair).paced_until();
         // This profile has one plane.
         let lane = &mut nic.lanes[0];
         if shifted && lane.wake.is_armed() && at < lane.wake.deadline() {

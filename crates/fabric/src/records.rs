@@ -18,7 +18,7 @@ impl Hosts {
     ) -> MessageRecord {
         let spec = &net.specs[message as usize];
         let host = &self.nics[self.host(spec.source) as usize].host;
-        let requester = host.requester(pair);
+        let requester = host.pair(pair).requester();
         let acknowledged = requester.next_position() - requester.bytes_in_flight();
         let posted = self.connections.posted.get(&message);
         let never = self.never_posted(net, message);

@@ -16,6 +16,7 @@ mod witness;
 
 pub(crate) use merge::merge;
 pub(crate) use watch::look;
+pub(crate) use witness::applications_go_on;
 
 use fairlane_engine::Event;
 use fairlane_host::{Event as Heard, PairId};

@@ -386,8 +386,8 @@ impl Host {
                 status: completion.status,
             });
         }
-        if fails {
-            self.on_failure(id);
+        if fails && self.settings.transport.service.is_reliable() {
+            self.end_responder(id);
         }
     }
 }

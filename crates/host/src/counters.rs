@@ -60,10 +60,11 @@ impl AddAssign for Tally {
 
 /// Counters of a NIC, in all and by tenant.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
-    pub(crate) all: Counters,
-    /// Empty if there is one tenant, of which the totals say everything.
-    pub(crate) tallies: Vec<Tally>,
+pub struct Ledger {
+    /// In all.
+    pub all: Counters,
+    /// By tenant; empty if there is one tenant, of which the totals say everything.
+    pub tallies: Vec<Tally>,
 }
 
 impl Ledger {

@@ -17,11 +17,6 @@ impl Host {
         self.refresh(now, id);
     }
 
-    /// Whether a queue pair has failed. Receives are the driver's: it ends them as flushed.
-    pub fn has_failed(&self, id: PairId) -> bool {
-        self.pairs[id.index()].responder.has_failed()
-    }
-
     /// Ends a work request of which a packet has just been polled, because its data can't be read; that packet must
     /// not be sent. A reliable connection fails when the work requests before it have ended, of an unreliable queue
     /// pair the sending side alone.
@@ -51,16 +46,9 @@ impl Host {
         self.refresh(now, id);
     }
 
-    /// The requester of a queue pair has failed.
-    #[cold]
-    pub(crate) fn on_failure(&mut self, id: PairId) {
-        if self.settings.transport.service.is_reliable() {
-            self.end_responder(id);
-        }
-    }
-
     /// Ends a responder, unless it has failed: then it still says why.
-    fn end_responder(&mut self, id: PairId) {
+    #[cold]
+    pub(crate) fn end_responder(&mut self, id: PairId) {
         let responder = &mut self.pairs[id.index()].responder;
         if !responder.has_failed()
             && let Some(ended) = responder.flush()

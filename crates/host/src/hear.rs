@@ -8,39 +8,14 @@ use fairlane_wire::Syndrome;
 use crate::nic::Host;
 use crate::packet::{Arrival, PairId, Role};
 use crate::pair::Stream;
-use crate::settings::Timers;
 
 impl Host {
-    /// Fires the timers of a controller that have come up before `now`, or by then if they are `due`: what
-    /// happens at an instant comes before the timers of that instant.
-    #[inline]
-    pub(crate) fn advance(&mut self, now: Time, id: PairId, due: bool) {
-        if self.settings.timers == Timers::Driven {
-            return;
-        }
-        let sending = &mut self.pairs[id.index()].sending;
-        let controller = &mut sending.controller;
-        let mut fired = false;
-        while let Some((timer, at)) = controller.timers().first() {
-            if at > now || (at == now && !due) {
-                break;
-            }
-            controller.on_timer(at, timer);
-            fired = true;
-        }
-        if fired && sending.is_window_limited() {
-            sending.update_window();
-        }
-    }
-
     /// Fires a timer of a controller, for a driver that [does so](Timers::Driven).
     pub fn on_timer(&mut self, now: Time, id: PairId, timer: usize) {
-        self.pairs[id.index()]
-            .sending
-            .controller
-            .on_timer(now, timer);
-        self.on_rate(id, Rate::ZERO, false);
-        if self.pairs[id.index()].sending.is_window_limited() {
+        let sending = &mut self.pairs[id.index()].sending;
+        sending.controller.on_timer(now, timer);
+        if sending.is_window_limited() {
+            sending.update_window();
             self.refresh(now, id);
         }
     }
@@ -75,8 +50,8 @@ impl Host {
             self.pass_on(now, (id, stream), arrival, &ack, lost);
             return false;
         }
-        self.advance(now, id, false);
         let pair = &mut self.pairs[id.index()];
+        pair.sending.advance(&self.settings, now, false);
         let (beside, next_beside) = pair.positions(stream.other());
         ack.acknowledged += beside;
         ack.next_to_send += next_beside;
@@ -86,7 +61,7 @@ impl Host {
             controller.on_loss(now, Loss::Nak);
         }
         let shifts = controller.on_ack(now, &ack);
-        self.on_rate(id, before, shifts)
+        pair.sending.on_rate(&self.settings, before, shifts)
     }
 
     fn pass_on(
@@ -115,20 +90,6 @@ impl Host {
         scoped.enforcer.on_ack(now, sender, ack, grant);
     }
 
-    /// Follows a change of rate from `before`; `shifts` says that a packet already paced moves too.
-    #[inline]
-    fn on_rate(&mut self, id: PairId, before: Rate, shifts: bool) -> bool {
-        let sending = &mut self.pairs[id.index()].sending;
-        if sending.is_window_limited() {
-            sending.update_window();
-        }
-        if shifts {
-            let (rate, rounding) = (sending.controller.rate(), self.settings.rounding);
-            sending.pacer.on_rate_change(before, rate, rounding);
-        }
-        shifts
-    }
-
     /// Passes on that packets of a stream were lost.
     pub(crate) fn hear_loss(&mut self, now: Time, (id, stream): (PairId, Stream), loss: Loss) {
         let pair = &self.pairs[id.index()];
@@ -138,9 +99,10 @@ impl Host {
             }
             return;
         }
-        self.advance(now, id, false);
-        self.pairs[id.index()].sending.controller.on_loss(now, loss);
-        self.on_rate(id, Rate::ZERO, false);
+        let sending = &mut self.pairs[id.index()].sending;
+        sending.advance(&self.settings, now, false);
+        sending.controller.on_loss(now, loss);
+        sending.on_rate(&self.settings, Rate::ZERO, false);
     }
 
     /// Passes on a CNP. It doesn't say of which stream, and both have the same controller.
@@ -154,9 +116,10 @@ impl Host {
                 scoped.enforcer.on_cnp(now, sender);
             }
         } else {
-            self.advance(now, id, false);
-            self.pairs[id.index()].sending.controller.on_cnp(now);
-            self.on_rate(id, Rate::ZERO, false);
+            let sending = &mut self.pairs[id.index()].sending;
+            sending.advance(&self.settings, now, false);
+            sending.controller.on_cnp(now);
+            sending.on_rate(&self.settings, Rate::ZERO, false);
         }
         self.refresh(now, id);
     }

@@ -86,8 +86,10 @@ pub mod testing;
 mod transmit;
 mod turns;
 
-pub use counters::{Counters, Tally};
+pub use counters::{Counters, Ledger, Tally};
 pub use nic::Host;
 pub use packet::{Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role};
+pub use pair::Pair;
+pub use port::Port;
 pub use scoped::Tenants;
 pub use settings::{AckPause, Leaving, Settings, Sizes, Timers};

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
-use fairlane_transport::{Requester, Source, WorkRequest};
-use fairlane_units::{Bytes, Psn, Time};
+use fairlane_transport::{Source, WorkRequest};
+use fairlane_units::{Psn, Time};
 
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
@@ -176,7 +176,9 @@ impl Host {
             }
             pair.queued = Time::MAX;
             let id = PairId(number);
-            self.advance(now, id, true);
+            self.pairs[number as usize]
+                .sending
+                .advance(&self.settings, now, true);
             let due = self.pairs[id.index()].requester.deadline();
             if due.is_some_and(|due| due <= now) {
                 self.on_ack_timeout(now, id);
@@ -197,15 +199,16 @@ impl Host {
         self.events.pop_front()
     }
 
-    /// The requesting end of a queue pair.
+    /// A queue pair, to look at.
     #[inline]
-    pub fn requester(&self, id: PairId) -> &Requester {
-        &self.pairs[id.index()].requester
+    pub fn pair(&self, id: PairId) -> &Pair {
+        &self.pairs[id.index()]
     }
 
-    /// What a queue pair was opened with.
-    pub fn opening(&self, id: PairId) -> &Opening {
-        &self.pairs[id.index()].opening
+    /// A port, to look at.
+    #[inline]
+    pub fn port(&self, port: u8) -> &Port {
+        &self.ports[usize::from(port)]
     }
 
     /// Queue pairs that are open.
@@ -223,13 +226,8 @@ impl Host {
 
     /// What it has counted.
     #[inline]
-    pub const fn counters(&self) -> &Counters {
-        &self.ledger.all
-    }
-
-    /// The same by tenant; empty if there is only one.
-    pub fn tallies(&self) -> &[Tally] {
-        &self.ledger.tallies
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// The deadlines of a queue pair's controller, for a driver that [fires them](Timers::Driven), and
@@ -238,11 +236,6 @@ impl Host {
         let controller = &mut self.pairs[id.index()].sending.controller;
         let changed = controller.take_changed_timers();
         (changed, controller.timers())
-    }
-
-    /// When the pacer of a queue pair lets the next packet go.
-    pub fn paced_until(&self, id: PairId) -> Time {
-        self.pairs[id.index()].sending.pacer.available()
     }
 
     /// When the pacers of queue pairs of a port with requests to send let them go, whatever else stops them.
@@ -254,11 +247,6 @@ impl Host {
             (here && pair.requester.has_packet()).then_some(pair)
         });
         waiting.map(|pair| pair.sending.pacer.available())
-    }
-
-    /// Bytes that a queue pair has sent and that aren't confirmed.
-    pub fn in_flight(&self, id: PairId) -> Bytes {
-        self.pairs[id.index()].in_flight()
     }
 }
 
@@ -292,7 +280,8 @@ impl Host {
         } else if pair.position != NONE {
             port.turns.set(pair.position, pair.available(paused));
         }
-        self.arm(id);
+        let pair = &mut self.pairs[id.index()];
+        arm(&mut self.deadlines, &self.settings, (id.0, pair));
     }
 
     /// Brings the enforcer up to date on a queue pair, which waits there for its turn. Requests for data
@@ -315,25 +304,24 @@ impl Host {
         let responses = responses.is_some();
         scoped.offer(now, settings, (pair, Stream::Responses), responses);
     }
+}
 
-    /// Sees to it that a queue pair comes up in time: for its acknowledgement timeout, or when a timer
-    /// may open its window.
-    #[inline]
-    fn arm(&mut self, id: PairId) {
-        let pair = &mut self.pairs[id.index()];
-        if let Some(at) = pair.requester.deadline() {
-            self.deadlines.arm(id.0, at, &mut pair.queued);
-        }
-        if pair.reading.is_some()
-            && let Some(at) = pair.settles_at(self.settings.transport.ack_timeout)
-        {
-            self.deadlines.arm(id.0, at, &mut pair.queued);
-        }
-        if self.settings.timers == Timers::Lazy && pair.is_closed() {
-            let timer = pair.sending.controller.timers().first();
-            if let Some((_, at)) = timer {
-                self.deadlines.arm(id.0, at, &mut pair.queued);
-            }
+/// Sees to it that a queue pair comes up in time: for its acknowledgement timeout, or when a timer
+/// may open its window.
+#[inline]
+fn arm(deadlines: &mut Deadlines, settings: &Settings, (number, pair): (u32, &mut Pair)) {
+    if let Some(at) = pair.requester.deadline() {
+        deadlines.arm(number, at, &mut pair.queued);
+    }
+    if pair.reading.is_some()
+        && let Some(at) = pair.settles_at(settings.transport.ack_timeout)
+    {
+        deadlines.arm(number, at, &mut pair.queued);
+    }
+    if settings.timers == Timers::Lazy && pair.is_closed() {
+        let timer = pair.sending.controller.timers().first();
+        if let Some((_, at)) = timer {
+            deadlines.arm(number, at, &mut pair.queued);
         }
     }
 }

@@ -5,11 +5,11 @@ use alloc::collections::VecDeque;
 
 use fairlane_congestion::scope::SenderId;
 use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
-use fairlane_transport::{Requester, Responder};
-use fairlane_units::{Bytes, Duration, Psn, Time};
+use fairlane_transport::{Outgoing, Requester, Responder};
+use fairlane_units::{Bytes, Duration, Psn, Rate, Time};
 
 use crate::packet::Opening;
-use crate::settings::Settings;
+use crate::settings::{Settings, Timers};
 
 /// No number.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -37,7 +37,7 @@ impl Stream {
 /// A queue pair. What the arrival of data touches lies together.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Pair {
+pub struct Pair {
     pub(crate) responder: Responder,
     pub(crate) notification_point: NotificationPoint,
     /// The latest request that has come, of those sent for the first time.
@@ -61,6 +61,38 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Its requesting end.
+    #[inline]
+    pub const fn requester(&self) -> &Requester {
+        &self.requester
+    }
+
+    /// What it was opened with.
+    pub const fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// When its pacer lets the next packet go.
+    pub const fn paced_until(&self) -> Time {
+        self.sending.pacer.available()
+    }
+
+    /// Whether it has failed. Receives are the driver's: it ends them as flushed.
+    pub const fn has_failed(&self) -> bool {
+        self.responder.has_failed()
+    }
+
+    /// Has a packet ask for an acknowledgement if the window closes behind it: one that it `shares` may close
+    /// with a packet of another queue pair.
+    #[inline]
+    pub(crate) fn ask_if_closed(&mut self, shares: bool, outgoing: &mut Outgoing) {
+        let closes = self.in_flight() >= self.sending.window_limit;
+        if closes {
+            self.requester.ask();
+        }
+        outgoing.packet.ack_request |= closes || shares;
+    }
+
     pub(crate) fn new(
         settings: &Settings,
         now: Time,
@@ -94,7 +126,7 @@ impl Pair {
 
     /// Bytes of data under way that nobody has confirmed.
     #[inline]
-    pub(crate) fn in_flight(&self) -> Bytes {
+    pub fn in_flight(&self) -> Bytes {
         let read = self.reading.as_ref().map(|reading| reading.in_flight());
         self.requester.bytes_in_flight() + read.unwrap_or_default()
     }
@@ -247,6 +279,39 @@ impl Sending {
     #[inline]
     pub(crate) const fn is_window_limited(&self) -> bool {
         self.window_limit.get() != u64::MAX
+    }
+
+    /// Fires the timers of the controller that have come up before `now`, or by then if they are `due`: what
+    /// happens at an instant comes before the timers of that instant.
+    #[inline]
+    pub(crate) fn advance(&mut self, settings: &Settings, now: Time, due: bool) {
+        if settings.timers == Timers::Driven {
+            return;
+        }
+        let mut fired = false;
+        while let Some((timer, at)) = self.controller.timers().first() {
+            if at > now || (at == now && !due) {
+                break;
+            }
+            self.controller.on_timer(at, timer);
+            fired = true;
+        }
+        if fired && self.is_window_limited() {
+            self.update_window();
+        }
+    }
+
+    /// Follows a change of rate from `before`; `shifts` says that a packet already paced moves too.
+    #[inline]
+    pub(crate) fn on_rate(&mut self, settings: &Settings, before: Rate, shifts: bool) -> bool {
+        if self.is_window_limited() {
+            self.update_window();
+        }
+        if shifts {
+            let (rate, rounding) = (self.controller.rate(), settings.rounding);
+            self.pacer.on_rate_change(before, rate, rounding);
+        }
+        shifts
     }
 
     /// Brings the window up to date with the controller.

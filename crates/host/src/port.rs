@@ -13,7 +13,7 @@ use crate::turns::Turns;
 
 /// A port. Queue pairs that are bound to it send by it, and so do their answers.
 #[derive(Clone, Debug)]
-pub(crate) struct Port {
+pub struct Port {
     pub(crate) rate: Rate,
     pub(crate) turns: Turns,
     pub(crate) replies: Replies,
@@ -39,6 +39,23 @@ impl Port {
             up: true,
             scoped: Scoped::new(settings, environment, tenants),
         }
+    }
+
+    /// Whether there is nothing that it may send, now or ever, without something else happening before.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.replies.is_empty() && self.turns.is_empty()
+    }
+
+    /// How many answers wait: CNPs, and others.
+    pub fn answers(&self) -> [usize; 2] {
+        self.replies.waiting()
+    }
+
+    /// Whether answers wait.
+    #[inline]
+    pub fn has_answers(&self) -> bool {
+        !self.replies.is_empty()
     }
 
     /// From when on there may be a packet to send.

@@ -6,7 +6,8 @@ use fairlane_wire::Opcode;
 
 use crate::nic::Host;
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
-use crate::pair::Stream;
+use crate::pair::{Pair, Stream};
+use crate::settings::Sizes;
 
 impl Host {
     /// The next packet of a port, now that its transmitter is free: answers first, then queue pairs in turn.
@@ -36,18 +37,6 @@ impl Host {
         self.source
     }
 
-    /// Whether there is nothing that a port may send, now or ever, without something else happening before.
-    #[inline]
-    pub fn is_quiet(&self, port: u8) -> bool {
-        let port = &self.ports[usize::from(port)];
-        port.replies.is_empty() && port.turns.is_empty()
-    }
-
-    /// How many answers wait at a port: CNPs, and others.
-    pub fn answers(&self, port: u8) -> [usize; 2] {
-        self.ports[usize::from(port)].replies.waiting()
-    }
-
     /// The answers that wait at a port behind so many of each kind, for a driver that wants to see them come.
     pub fn answers_behind(
         &self,
@@ -56,12 +45,6 @@ impl Host {
     ) -> impl Iterator<Item = Departure> + '_ {
         let replies = &self.ports[usize::from(port)].replies;
         replies.behind(&self.settings, known)
-    }
-
-    /// Whether answers wait at a port.
-    #[inline]
-    pub fn has_answers(&self, port: u8) -> bool {
-        !self.ports[usize::from(port)].replies.is_empty()
     }
 
     /// The queue pair whose turn it is at a port, if one may send.
@@ -99,8 +82,18 @@ impl Host {
     /// The next packet of a queue pair that has been asked for data.
     #[inline(never)]
     fn send_either(&mut self, now: Time, id: PairId) -> Departure {
-        let responds = self.stream_in_turn(now, id) == Stream::Responses;
-        self.send(now, id, responds)
+        let pair = &self.pairs[id.index()];
+        let port = &self.ports[usize::from(pair.port)];
+        let stream = match &port.scoped {
+            // Requests for data wait with those that nobody enforces.
+            Some(_) if self.may_send(now, id) => Stream::Requests,
+            Some(scoped) => scoped.stream,
+            None => {
+                let paused = port.paused & 1 << pair.class != 0;
+                self.pairs[id.index()].choose(now, paused)
+            }
+        };
+        self.send(now, id, stream == Stream::Responses)
     }
 
     #[inline]
@@ -124,74 +117,19 @@ impl Host {
                 self.answer_behind(id);
             }
         } else {
-            self.ask_if_closed(id, &mut outgoing);
+            let shares = self.ports[usize::from(pair.port)].scoped.is_some();
+            pair.ask_if_closed(shares, &mut outgoing);
         }
         self.source = outgoing.source;
-        let departure = self.depart(id, &outgoing, responds);
+        let pair = &self.pairs[id.index()];
+        let departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
+        self.ledger.on_packet(departure.tenant, departure.again);
         self.charge(now, id, &departure);
         if !self.settings.transport.service.is_reliable() {
             self.complete(id);
         }
         self.refresh(now, id);
         departure
-    }
-
-    /// Which stream of a queue pair in turn the next packet is of.
-    fn stream_in_turn(&mut self, now: Time, id: PairId) -> Stream {
-        let pair = &self.pairs[id.index()];
-        let port = &self.ports[usize::from(pair.port)];
-        match &port.scoped {
-            // Requests for data wait with those that nobody enforces.
-            Some(_) if self.may_send(now, id) => Stream::Requests,
-            Some(scoped) => scoped.stream,
-            None => {
-                let paused = port.paused & 1 << pair.class != 0;
-                self.pairs[id.index()].choose(now, paused)
-            }
-        }
-    }
-
-    /// Has a packet ask for an acknowledgement if the window closes behind it: one that is shared may
-    /// close with a packet of another queue pair.
-    #[inline]
-    fn ask_if_closed(&mut self, id: PairId, outgoing: &mut Outgoing) {
-        let pair = &mut self.pairs[id.index()];
-        let closes = pair.in_flight() >= pair.sending.window_limit;
-        if closes {
-            pair.requester.ask();
-        }
-        let shares = self.ports[usize::from(pair.port)].scoped.is_some();
-        outgoing.packet.ack_request |= closes || shares;
-    }
-
-    #[inline]
-    fn depart(&mut self, id: PairId, outgoing: &Outgoing, responds: bool) -> Departure {
-        let pair = &self.pairs[id.index()];
-        let tenant = pair.opening.tenant;
-        let again = outgoing.retransmitted;
-        self.ledger.on_packet(tenant, again);
-        let packet = outgoing.packet;
-        Departure {
-            wire: self
-                .settings
-                .sizes
-                .data(packet.opcode, packet.payload.get() as u16),
-            pair: id,
-            flow: pair.opening.flow,
-            packet,
-            role: match responds {
-                true => Role::Response,
-                false => Role::Request,
-            },
-            from_responder: responds,
-            tenant,
-            class: pair.class,
-            marked: false,
-            again,
-            ends: outgoing.ends && !again && !responds,
-            share: 0,
-            echo: NO_ECHO,
-        }
     }
 
     /// Charges a packet to the pacer of its queue pair, or to the enforcer. Requests for data are free: the
@@ -211,14 +149,44 @@ impl Host {
             scoped.charge(now, (pair, stream), size);
             return;
         }
-        self.advance(now, id, false);
         let pair = &mut self.pairs[id.index()];
         let sending = &mut pair.sending;
+        sending.advance(&self.settings, now, false);
         let rate = match self.settings.paced {
             true => sending.controller.rate(),
             false => self.ports[usize::from(pair.port)].rate,
         };
         let rounding = self.settings.rounding;
         sending.pacer.on_sent(now, size, rate, rounding);
+    }
+}
+
+/// A packet as it leaves.
+#[inline]
+fn depart(
+    sizes: &Sizes,
+    (id, pair): (PairId, &Pair),
+    outgoing: &Outgoing,
+    responds: bool,
+) -> Departure {
+    let again = outgoing.retransmitted;
+    let packet = outgoing.packet;
+    Departure {
+        wire: sizes.data(packet.opcode, packet.payload.get() as u16),
+        pair: id,
+        flow: pair.opening.flow,
+        packet,
+        role: match responds {
+            true => Role::Response,
+            false => Role::Request,
+        },
+        from_responder: responds,
+        tenant: pair.opening.tenant,
+        class: pair.class,
+        marked: false,
+        again,
+        ends: outgoing.ends && !again && !responds,
+        share: 0,
+        echo: NO_ECHO,
     }
 }

@@ -318,7 +318,11 @@ fn judge_in(mut world: World, jobs: &[Job]) -> World {
     assert_eq!(world.completed, once.collect());
     let data = jobs.iter().filter(|job| job.verb < 3);
     let wanted: u64 = data.map(|job| job.size).sum();
-    let placed: u64 = world.hosts.iter().map(|host| host.counters().placed).sum();
+    let placed: u64 = world
+        .hosts
+        .iter()
+        .map(|host| host.ledger().all.placed)
+        .sum();
     assert_eq!(placed, wanted);
     world
 }
@@ -451,7 +455,7 @@ fn a_controller_hears_what_arrives_of_both_streams() {
 fn a_clean_pipe_needs_no_packet_twice_and_is_full() {
     let settings = settings(Algorithm::Dcqcn, Scope::Qp, false);
     let world = judge(settings, CLEAN, &[write(1_000_000)], 1);
-    let counters = world.hosts[0].counters();
+    let counters = world.hosts[0].ledger().all;
     assert_eq!((counters.retransmissions, counters.reordered), (0, 0));
     // 977 packets of at most 1,102 bytes, and a round trip.
     let least = Bytes::new(977 * 1102).serialization(RATE);
@@ -467,7 +471,7 @@ fn packets_that_pass_others_are_counted() {
     };
     let settings = settings(Algorithm::Fixed, Scope::Qp, true);
     let world = judge(settings, pipe, &[write(300_000)], 7);
-    assert!(world.hosts[1].counters().reordered > 0);
+    assert!(world.hosts[1].ledger().all.reordered > 0);
 }
 
 #[test]
@@ -476,7 +480,7 @@ fn marks_reach_the_controller_by_cnps_and_slow_it() {
     let settings = || settings(Algorithm::Dcqcn, Scope::Qp, false);
     let fast = judge(settings(), CLEAN, &[write(2_000_000)], 3).ended;
     let slow = judge(settings(), marking, &[write(2_000_000)], 3);
-    let [sender, receiver] = slow.hosts.each_ref().map(Host::counters);
+    let [sender, receiver] = slow.hosts.each_ref().map(|host| host.ledger().all);
     assert!(receiver.cnps_sent > 0);
     assert_eq!(sender.cnps, receiver.cnps_sent);
     let late = fast + Duration::from_us(20);

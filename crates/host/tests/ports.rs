@@ -159,7 +159,7 @@ fn a_port_that_is_down_loses_its_answers_and_no_others() {
     for host in &mut hosts.hosts {
         host.on_link(Time::ZERO, 0, false, |_| {});
     }
-    assert!(!hosts.hosts[1].has_answers(0) && hosts.hosts[1].has_answers(1));
+    assert!(!hosts.hosts[1].port(0).has_answers() && hosts.hosts[1].port(1).has_answers());
     assert!(hosts.hosts[0].sends_at(Time::ZERO, 0).is_none());
     assert!(hosts.hosts[0].sends_at(Time::ZERO, 1).is_some());
     assert!(hosts.hosts[0].will_act());

@@ -214,7 +214,7 @@ impl Endpoints {
         {
             return Ok(granted);
         }
-        let Some(pair) = nic.opening(chosen).flow.checked_sub(messages as u32) else {
+        let Some(pair) = nic.pair(chosen).opening().flow.checked_sub(messages as u32) else {
             return Ok(chosen);
         };
         let ready = pipeline.context(&self.costs, now, pair);

@@ -13,7 +13,7 @@ use crate::goal::Goal;
 use crate::network::Network;
 use crate::waking::control;
 use crate::watch::{Watch, pause_cycle};
-use crate::world::{World, look};
+use crate::world::{World, applications_go_on, look};
 use crate::{Control, Ending};
 
 /// Windows between two reports of progress.
@@ -301,6 +301,6 @@ fn goes_on(worlds: &mut Worlds<'_>, until: Time) -> bool {
     let endpoints = || worlds.iter().filter_map(|world| world.endpoints.as_deref());
     let ending = endpoints().any(|all| all.ending > 0);
     let known = !ending || !endpoints().any(Endpoints::has_background);
-    let steady = known || worlds.iter().any(|world| world.applications_go_on(until));
+    let steady = known || worlds.iter().any(|world| applications_go_on(world, until));
     steady && worlds.iter_mut().any(|world| world.goes_on(until))
 }

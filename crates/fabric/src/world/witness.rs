@@ -20,7 +20,7 @@ impl World {
         if self.schedule.is_pending() || self.notices.are_pending() {
             return true;
         }
-        if self.applications_go_on(until) {
+        if applications_go_on(self, until) {
             return true;
         }
         let long = |message: u32| has_to_send(&self.net, &self.hosts, message, until);
@@ -35,12 +35,10 @@ impl World {
     }
 }
 
-impl World {
-    /// Whether an application that others, in the background, go on for can't end `until` then.
-    pub(crate) fn applications_go_on(&self, until: Time) -> bool {
-        let endpoints = self.endpoints.as_deref();
-        endpoints.is_some_and(|all| go_on(&self.hosts, all, until))
-    }
+/// Whether an application that others, in the background, go on for can't end `until` then.
+pub(crate) fn applications_go_on(world: &World, until: Time) -> bool {
+    let endpoints = world.endpoints.as_deref();
+    endpoints.is_some_and(|all| go_on(&world.hosts, all, until))
 }
 
 /// Whether a message has packets that haven't been sent, or data that can't have come `until` then, and
@@ -53,7 +51,7 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool 
         return false;
     };
     let nic = &hosts.nics[hosts.host(net.specs[message as usize].source) as usize];
-    let requester = nic.host.requester(pair);
+    let requester = nic.host.pair(pair).requester();
     let waits = requester.deadline().is_none_or(|at| at > until);
     let room = net.ports[nic.port(net.plane_of(message)) as usize]
         .rate
@@ -78,7 +76,7 @@ fn go_on(hosts: &Hosts, endpoints: &Endpoints, until: Time) -> bool {
         let open = hosts.connections.pair(pair.message, Side::Requester);
         let host = &hosts.nics[pair.host as usize].host;
         let waits = |pair| {
-            let deadline = host.requester(pair).deadline();
+            let deadline = host.pair(pair).requester().deadline();
             deadline.is_none_or(|at| at > until)
         };
         !application.background && more && !pair.failed && open.is_some_and(waits)

@@ -132,7 +132,7 @@ impl Machine {
     /// Whether the application may post another work request.
     pub(super) fn has_room(&self, connection: usize) -> bool {
         let end = &self.endpoints[connection];
-        let held = self.nic.requester(end.id).outstanding();
+        let held = self.nic.pair(end.id).requester().outstanding();
         held < end.capacity.requests as usize
     }
 

@@ -149,7 +149,7 @@ impl Pair {
             return Ok(());
         }
         for (connection, end) in host.endpoints.iter().enumerate() {
-            if is_due(host.nic.requester(end.id).deadline()) {
+            if is_due(host.nic.pair(end.id).requester().deadline()) {
                 self.statistics.timeouts += 1;
                 self.model.timed_out((side, connection));
             }
@@ -271,7 +271,7 @@ impl Pair {
         let host = &mut self.hosts[to.0.index()];
         let end = &mut host.endpoints[to.1];
         let arrival = arrival(packet, (end.flow, payload.len(), marked));
-        let failed = host.nic.has_failed(end.id);
+        let failed = host.nic.pair(end.id).has_failed();
         let (memory, receives) = (&mut host.memory, &mut end.receives);
         let placement = match has_key(packet) {
             true => {
@@ -294,7 +294,7 @@ impl Pair {
             payload,
             placement,
             deeds: core::mem::take(&mut memory.deeds),
-            failed: !failed && host.nic.has_failed(end.id),
+            failed: !failed && host.nic.pair(end.id).has_failed(),
         };
         self.model.heard(to, &effect)?;
         self.settle(to.0)
@@ -313,7 +313,7 @@ impl Pair {
         for connection in 0..self.program.connections.len() {
             let host = &mut self.hosts[side.index()];
             let end = &mut host.endpoints[connection];
-            while host.nic.has_failed(end.id)
+            while host.nic.pair(end.id).has_failed()
                 && let Some(receive) = end.receives.take()
             {
                 let flushed = ReceiveCompletion::failed(receive.id, Status::Flushed);
@@ -355,7 +355,7 @@ impl Pair {
         let host = &mut self.hosts[step.side.index()];
         let has_room = host.has_room(step.connection);
         let end = &mut host.endpoints[step.connection];
-        let stopped = host.nic.requester(end.id).has_failed();
+        let stopped = host.nic.pair(end.id).requester().has_failed();
         match step.action {
             Action::Request(request) if has_room => {
                 let posted = Fault::request(self.fault, request);
@@ -372,7 +372,7 @@ impl Pair {
                 host.nic.drain(now, end.id);
                 self.model.draining(at, true);
             }
-            Action::Resume if stopped && !host.nic.has_failed(end.id) => {
+            Action::Resume if stopped && !host.nic.pair(end.id).has_failed() => {
                 host.nic.resume(now, end.id);
                 self.model.restarted(at);
             }
