@@ -6,6 +6,7 @@
 )]
 
 pub mod card;
+pub mod incast;
 pub mod link;
 pub mod sender;
 
