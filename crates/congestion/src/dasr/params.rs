@@ -96,9 +96,9 @@ pub struct Params {
     pub mode: Mode,
     /// The part of its link that a receiver divides.
     pub eta: f64,
-    /// The same, while more senders share it than packets fit into a round trip: each has one packet in flight, so that only
-    /// what isn't divided empties the queue.
-    pub crowded: f64,
+    /// The same, while a queue may stand in front of it: for some time after a sender joined, and while more senders share
+    /// the link than packets fit into a round trip.
+    pub draining: f64,
     /// What a sender may have in flight, in parts of what its share carries in a round trip without queues; one packet
     /// at least.
     pub window: f64,
@@ -115,8 +115,10 @@ pub struct Params {
     pub silence: f64,
     /// ... its share asks for longer: so many packet times are allowed.
     pub silent_packets: u32,
-    /// Round trips over which a receiver measures what a sender sends.
+    /// Round trips over which a receiver measures what a sender sends that doesn't declare its demand.
     pub measured_over: f64,
+    /// The same, to check what others declare: more, since queues that come and go change rates for a round trip or two.
+    pub checked_over: f64,
     /// What a sender is given beyond what is measured, as a part of that; the same excess over its declared demand shows that
     /// this is untrue.
     pub headroom: f64,
@@ -134,7 +136,7 @@ impl Default for Params {
         Self {
             mode: Mode::DemandAware,
             eta: 1.0,
-            crowded: 0.98,
+            draining: 0.98,
             window: 1.5,
             first_burst: 0.5,
             tolerance: 0.01,
@@ -143,6 +145,7 @@ impl Default for Params {
             silence: 4.0,
             silent_packets: 4,
             measured_over: 2.0,
+            checked_over: 16.0,
             headroom: 0.25,
             at_a_time: 4,
             rows: 4096,
@@ -166,8 +169,8 @@ impl Parameters for Params {
         vec![
             // Below a tenth the rest of the link would be of no use to anybody.
             Limit::within("eta", self.eta, 0.1, 1.0),
-            Limit::within("crowded", self.crowded, 0.1, 1.0),
-            Limit::holds("crowded", self.crowded <= self.eta, "at most eta"),
+            Limit::within("draining", self.draining, 0.1, 1.0),
+            Limit::holds("draining", self.draining <= self.eta, "at most eta"),
             Limit::within("window", self.window, 1.0, 1024.0),
             Limit::within("first_burst", self.first_burst, 0.0, 16.0),
             Limit::within("tolerance", self.tolerance, 0.0, 0.5),
@@ -186,6 +189,7 @@ impl Parameters for Params {
             ),
             Limit::count("silent_packets", self.silent_packets.into(), 1, 1024),
             Limit::within("measured_over", self.measured_over, 0.5, 1024.0),
+            Limit::within("checked_over", self.checked_over, 0.5, 1024.0),
             Limit::within("headroom", self.headroom, 0.01, 16.0),
             Limit::count("at_a_time", self.at_a_time.into(), 1, 1 << 20),
             Limit::count("rows", self.rows.into(), 1, MOST_ROWS),

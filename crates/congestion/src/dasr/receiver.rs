@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use self::divide::{Group, Scratch};
-use super::params::{Mode, Params, spans};
-use super::rows::{Peer, Row, Rows, bps};
+use super::params::{Mode, Params, sizes, spans};
+use super::rows::{Look, Peer, Row, Rows, bps};
 use crate::Environment;
 use crate::scope::Share;
 
@@ -65,6 +65,13 @@ pub struct Push {
     pub share: Share,
 }
 
+/// Packets that measuring a sender takes at least.
+const MEASURED: u64 = 2;
+
+/// The same if what it has declared is checked. A queue that drains brings packets closer together, by less than the
+/// head-room over so many of them.
+const CHECKED: u64 = 8;
+
 /// How the card of a receiver apportions its link; one for each port.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -81,6 +88,8 @@ pub struct Receiver {
     /// Rows that are to be told of their share, and where the search for the next one goes on.
     unheard: usize,
     hand: usize,
+    /// Until when a queue may stand; zero for none.
+    drains_until: Time,
     deadline: Time,
     turned_away: u64,
     scratch: Scratch,
@@ -112,6 +121,7 @@ impl Receiver {
             rows: Rows::default(),
             unheard: 0,
             hand: 0,
+            drains_until: Time::ZERO,
             deadline: Time::MAX,
             turned_away: 0,
             scratch: Scratch::default(),
@@ -133,6 +143,9 @@ impl Receiver {
                 None => return self.turn_away(),
             },
         };
+        if joins {
+            self.drain(now);
+        }
         let divides = self.note(now, at, &data) || joins;
         let row = &self.rows.all[at];
         if data.part.ends() && (data.demand == Some(0)) {
@@ -227,16 +240,17 @@ impl Receiver {
     /// Takes in what a packet says; whether shares may change.
     fn note(&mut self, now: Time, at: usize, data: &Data) -> bool {
         let row = &mut self.rows.all[at];
-        let slow = 2 * self.packet.serialization(row.pace()).as_ps();
-        let look = spans(self.rtt, self.params.measured_over);
-        let look = look.max(Duration::from_ps(slow));
+        let (rounds, packets) = match data.demand {
+            Some(_) => (self.params.checked_over, CHECKED),
+            None => (self.params.measured_over, MEASURED),
+        };
+        let look = Look {
+            span: spans(self.rtt, rounds),
+            bytes: self.packet * packets,
+            headroom: self.params.headroom,
+        };
         let mode = self.params.mode;
-        row.note_demand(
-            now,
-            (data.wire, data.demand),
-            mode,
-            (look, self.params.headroom),
-        );
+        row.note_demand(now, (data.wire, data.demand), mode, look);
         (row.via, row.seen) = (data.via, now);
         self.unheard -= usize::from(core::mem::take(&mut row.unheard));
         row.backlog = data.backlog.unwrap_or(u32::MAX);
@@ -272,11 +286,22 @@ impl Receiver {
     fn divided(&self) -> f64 {
         let packets = self.packet * self.rows.all.len() as u64;
         let crowded = packets > self.bdp && self.params.mode != Mode::ShortestFirst;
-        let part = match crowded {
-            true => self.params.crowded,
+        let part = match crowded || self.drains_until != Time::ZERO {
+            true => self.params.draining,
             false => self.params.eta,
         };
         part * self.line_rate.as_f64()
+    }
+
+    /// Leaves the queue that a newcomer's first burst and shares that are out of date make the time to drain. Windows let
+    /// no more stand than what they have beyond a round trip, and a packet of each sender.
+    fn drain(&mut self, now: Time) {
+        let spare = (self.params.eta - self.params.draining) * self.line_rate.as_f64();
+        let rows = self.rows.all.len() as u64;
+        if rows > 1 && spare >= 1.0 {
+            let queue = sizes(self.bdp, self.params.window - 1.0) + self.packet * rows;
+            self.drains_until = now.saturating_add(queue.serialization(bps(spare)));
+        }
     }
 
     /// What one more sender would get.

@@ -49,29 +49,33 @@ impl Meter {
         }
     }
 
-    /// Another packet; a look takes `span` at least.
-    fn on_packet(
-        &mut self,
-        now: Time,
-        wire: Bytes,
-        declared: Rate,
-        (span, headroom): (Duration, f64),
-    ) {
+    /// Another packet, after which a look may end.
+    fn on_packet(&mut self, now: Time, wire: Bytes, declared: Rate, look: Look) {
         self.bytes += wire;
         self.declared = self.declared.max(declared);
         let passed = now.saturating_since(self.since);
-        if passed < span || passed.is_zero() {
+        if passed < look.span || self.bytes < look.bytes || passed.is_zero() {
             return;
         }
         let bps = u128::from(self.bytes.get()) * 8_000_000_000_000 / u128::from(passed.as_ps());
         let measured = Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX));
         *self = Self {
             measured: Some(measured),
-            exceeds: measured > self.declared.scale(1.0 + headroom),
+            exceeds: measured > self.declared.scale(1.0 + look.headroom),
             declared,
             ..Self::new(now)
         };
     }
+}
+
+/// How senders are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// The least time and bytes of a look.
+    pub(crate) span: Duration,
+    pub(crate) bytes: Bytes,
+    /// What more than is measured, or declared, may be.
+    pub(crate) headroom: f64,
 }
 
 /// One sender.
@@ -132,14 +136,14 @@ impl Row {
         now: Time,
         (wire, demand): (Bytes, Option<u16>),
         mode: Mode,
-        look: (Duration, f64),
+        look: Look,
     ) {
         let line = self.peer.line_rate;
         // Who says that it needs nothing, but goes on, needs the least.
         self.declared = demand.and_then(|units| Share::new(units.max(1)).map(|one| one.of(line)));
         let declared = self.declared.unwrap_or(line);
         self.meter.on_packet(now, wire, declared, look);
-        self.demand = self.wants(mode, look.1).min(match mode {
+        self.demand = self.wants(mode, look.headroom).min(match mode {
             Mode::Count => f64::INFINITY,
             _ => line.as_f64(),
         });

@@ -22,6 +22,27 @@ const DELAY: Duration = Duration::from_ns(2000);
 /// An endless message.
 pub const ENDLESS: u64 = 1 << 40;
 
+/// So many round trips without queues.
+pub fn rtts(count: f64) -> Duration {
+    Duration::from_ps((STAR.base_rtt.as_ps() as f64 * count) as u64)
+}
+
+/// So many of them after the beginning.
+pub fn at(count: f64) -> Time {
+    Time::ZERO + rtts(count)
+}
+
+pub fn in_rtts(span: Duration) -> f64 {
+    span.as_ns_f64() / STAR.base_rtt.as_ns_f64()
+}
+
+/// What each of so many equal senders has.
+pub fn fair(count: usize) -> Rate {
+    let crowded = WIRE * count as u64 > STAR.bdp;
+    let divided = STAR.line_rate.scale(if crowded { 0.98 } else { 1.0 });
+    divided / count as u64
+}
+
 /// What a sender says of its demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {

@@ -166,7 +166,10 @@ impl Receiver {
     /// Tells those that won't hear of their share otherwise, and finds the next deadline.
     pub(super) fn look_after_rows(&mut self, now: Time) {
         let unheard = spans(self.rtt, self.params.push_after);
-        let mut deadline = Time::MAX;
+        let mut deadline = match self.drains_until {
+            Time::ZERO => Time::MAX,
+            until => until,
+        };
         for row in &mut self.rows.all {
             let due = due::push_due(row, &self.params, (self.rtt, self.packet));
             if !row.unheard && due.is_some_and(|at| at <= now) {

@@ -22,9 +22,13 @@ impl Receiver {
                 false => at += 1,
             }
         }
-        match self.rows.all.len() == before {
-            true => self.look_after_rows(now),
-            false => self.divide(now),
+        let drained = self.drains_until != Time::ZERO && self.drains_until <= now;
+        if drained {
+            self.drains_until = Time::ZERO;
+        }
+        match drained || self.rows.all.len() < before {
+            true => self.divide(now),
+            false => self.look_after_rows(now),
         }
     }
 }
