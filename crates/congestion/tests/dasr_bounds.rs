@@ -372,19 +372,16 @@ fn defaults_satisfy_their_limits_and_others_do_not() {
     };
     let usual = Params::default();
     assert!(broken(&usual).is_empty());
-    let eta = Params {
-        eta: 0.9,
-        ..usual.clone()
-    };
+    let eta = Params { eta: 0.9, ..usual };
     assert_eq!(broken(&eta), ["draining"]);
     let push = Params {
         push_change: 0.001,
-        ..usual.clone()
+        ..usual
     };
     assert_eq!(broken(&push), ["push_change"]);
     let silence = Params {
         push_after: 5.0,
-        ..usual.clone()
+        ..usual
     };
     assert_eq!(broken(&silence), ["silence"]);
     let nothing = Params {
