@@ -193,6 +193,23 @@ proptest! {
     }
 }
 
+/// All are told that there is room which isn't there.
+#[test]
+fn a_queue_of_those_that_ask_for_less_than_they_send_drains() {
+    let mut flows = crowd(8);
+    flows[2..]
+        .iter_mut()
+        .for_each(|flow| flow.says = Says::Units(600));
+    let mut net = Net::new(&Params::default(), &[], &flows, 0.0);
+    net.run(at(20.0));
+    let early = core::mem::take(&mut net.queue);
+    net.run(at(200.0));
+    net.queue = Bytes::ZERO;
+    net.run(at(400.0));
+    assert!(early > STAR.bdp * 2, "{early}");
+    assert!(net.queue < STAR.bdp / 2, "{}", net.queue);
+}
+
 #[test]
 fn tenants_have_their_weights_however_many_senders() {
     for (weights, first) in [([1.0, 1.0], 0.5), ([1.0, 3.0], 0.25), ([4.0, 1.0], 0.8)] {

@@ -109,6 +109,13 @@ fn convergence() {
             begin(n, &usual, loss).print(&format!("all at once, n={n}, loss {loss}"));
         }
     }
+    for n in DEGREES {
+        let params = Params {
+            draining: 1.0,
+            ..Params::default()
+        };
+        join(n, &params, 0.0).print(&format!("join, n={n}, without draining"));
+    }
     for (name, first_burst) in [("a packet", 0.0), ("a quarter", 0.25), ("a product", 1.0)] {
         for n in DEGREES {
             let params = Params {
@@ -201,6 +208,23 @@ fn goodputs() {
             let (gbps, queue) = goodput(&Params::default(), &crowd(n, 1.0), loss);
             let queue = queue.as_f64() / 1000.0;
             println!("goodput, n={n}, loss {loss}: {gbps:.2} Gb/s, queue {queue:.1} KB");
+        }
+    }
+    for liars in [1, 4, 6, 7] {
+        let mut flows = crowd(8, 1.0);
+        let last = &mut flows[8 - liars..];
+        last.iter_mut()
+            .for_each(|flow| flow.says = Says::Units(600));
+        for headroom in [0.25, 16.0] {
+            let params = Params {
+                headroom,
+                ..Params::default()
+            };
+            let (gbps, queue) = goodput(&params, &flows, 0.0);
+            let queue = queue.as_f64() / 1000.0;
+            println!(
+                "{liars} of 8 say 1 %, headroom {headroom}: {gbps:.2} Gb/s, queue {queue:.1} KB"
+            );
         }
     }
     // Half of 16 can use 2 % of their line.

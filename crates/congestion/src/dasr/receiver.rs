@@ -24,7 +24,7 @@ pub enum Part {
     Last,
     /// All of it.
     Only,
-    /// Of no account: a packet that came before, or that the transport didn't take.
+    /// Of no account: a packet that came before, or that the transport didn't take. It only shows that its sender is there.
     Other,
 }
 
@@ -240,6 +240,11 @@ impl Receiver {
     /// Takes in what a packet says; whether shares may change.
     fn note(&mut self, now: Time, at: usize, data: &Data) -> bool {
         let row = &mut self.rows.all[at];
+        (row.via, row.seen) = (data.via, now);
+        self.unheard -= usize::from(core::mem::take(&mut row.unheard));
+        if data.part == Part::Other {
+            return false;
+        }
         let (rounds, packets) = match data.demand {
             Some(_) => (self.params.checked_over, CHECKED),
             None => (self.params.measured_over, MEASURED),
@@ -251,11 +256,9 @@ impl Receiver {
         };
         let mode = self.params.mode;
         row.note_demand(now, (data.wire, data.demand), mode, look);
-        (row.via, row.seen) = (data.via, now);
-        self.unheard -= usize::from(core::mem::take(&mut row.unheard));
         row.backlog = data.backlog.unwrap_or(u32::MAX);
         if data.part.begins() {
-            row.open += 1;
+            row.open = row.open.saturating_add(1);
         }
         if matches!(data.part, Part::Middle | Part::Last) {
             // Of a message whose beginning was forgotten when its sender was silent.

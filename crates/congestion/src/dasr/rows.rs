@@ -108,6 +108,9 @@ pub(crate) struct Row {
     meter: Meter,
 }
 
+// `docs/dasr.md` says how much memory senders take.
+const _: () = assert!(size_of::<Row>() <= 256);
+
 impl Row {
     pub(crate) const fn new(now: Time, peer: Peer, group: u32) -> Self {
         Self {
