@@ -42,6 +42,7 @@ extern crate alloc;
 
 mod algorithm;
 mod contract;
+pub mod dasr;
 pub mod dcqcn;
 pub mod dctcp;
 mod feedback;

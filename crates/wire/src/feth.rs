@@ -113,6 +113,7 @@ impl<'a> Feth<'a> {
             rate: self.share,
             switches: self.switches,
             time: self.time,
+            backlog: None,
             telemetry: self.telemetry,
         }
     }
@@ -143,12 +144,23 @@ mod tests {
     }
 
     #[test]
+    fn the_bit_of_the_backlog_is_reserved_here() {
+        let bytes = [0x90, 0, 0x80, 0x01, 7];
+        let header = Feth {
+            share: Some(0x8001),
+            ..Feth::NOTHING
+        };
+        assert_eq!(Feth::parse(&bytes), Ok((header, &[7][..])));
+    }
+
+    #[test]
     fn an_echo_has_what_came_without_free_room() {
         let mut data = [0; 4 + 4 + 4 + 3 * Hop::LENGTH];
         let sent = Teth {
             demand: Some(9),
             ttl: 64,
             time: Some(TimeStamp::new(0x0102_0304)),
+            backlog: None,
             telemetry: Telemetry::collecting(3),
         };
         assert!(sent.emit(&mut data).is_ok());

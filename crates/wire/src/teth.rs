@@ -2,14 +2,16 @@
 //! own; `docs/wire.md` has the rules.
 //!
 //! ```text
-//! +-+-+-+---------+---------------+-------------------------------+
-//! |D|T|H|reserved |  time to live |             demand            |
-//! +-+-+-+---------+---------------+-------------------------------+
+//! +-+-+-+-+-------+---------------+-------------------------------+
+//! |D|T|H|B| rsvd  |  time to live |             demand            |
+//! +-+-+-+-+-------+---------------+-------------------------------+
 //! |                    if T: time stamp, in ns                    |
+//! +---------------------------------------------------------------+
+//! |                   if B: backlog, in bytes                     |
 //! +---------------------------------------------------------------+
 //! |               if H: telemetry, 4 bytes and records            |
 //! +---------------------------------------------------------------+
-//! D the demand is said  T a time stamp follows  H telemetry (hops) follows
+//! D the demand is said  T a time stamp follows  H telemetry (hops) follows  B the backlog follows
 //! ```
 
 use core::fmt;
@@ -30,6 +32,9 @@ pub struct Teth<'a> {
     pub ttl: u8,
     /// When the sender sent the packet, by its own clock.
     pub time: Option<TimeStamp>,
+    /// Payload that the sender still has for this receiver and tenant behind this packet, in bytes; `u32::MAX` is as
+    /// much or more. `None` if it doesn't say.
+    pub backlog: Option<u32>,
     /// Room for what switches say.
     pub telemetry: Option<Telemetry<'a>>,
 }
@@ -40,6 +45,7 @@ impl<'a> Teth<'a> {
         demand: None,
         ttl: 0,
         time: None,
+        backlog: None,
         telemetry: None,
     };
 
@@ -66,6 +72,7 @@ impl<'a> Teth<'a> {
             demand: words.rate,
             ttl: words.switches,
             time: words.time,
+            backlog: words.backlog,
             telemetry: words.telemetry,
         };
         Ok((header, rest))
@@ -85,6 +92,7 @@ impl<'a> Teth<'a> {
             rate: self.demand,
             switches: self.ttl,
             time: self.time,
+            backlog: self.backlog,
             telemetry: self.telemetry,
         }
     }
@@ -103,24 +111,25 @@ mod tests {
     #[test]
     fn every_field_has_its_place() {
         let bytes = [
-            0xe0, 64, 0x12, 0x34, 0xaa, 0xbb, 0xcc, 0xdd, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0xf0, 64, 0x12, 0x34, 0xaa, 0xbb, 0xcc, 0xdd, 0x0a, 0x0b, 0x0c, 0x0d, 1, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         ];
         let header = Teth {
             demand: Some(0x1234),
             ttl: 64,
             time: Some(TimeStamp::new(0xaabb_ccdd)),
+            backlog: Some(0x0a0b_0c0d),
             telemetry: Telemetry::collecting(1),
         };
         assert_eq!(Teth::parse(&bytes), Ok((header, &[][..])));
-        let mut buffer = [0xff; 32];
+        let mut buffer = [0xff; 36];
         assert_eq!(header.emit(&mut buffer).map(|rest| rest.len()), Ok(0));
-        assert_eq!((buffer, header.length()), (bytes, 32));
+        assert_eq!((buffer, header.length()), (bytes, 36));
     }
 
     #[test]
     fn what_is_not_said_takes_no_room_and_reserved_bits_are_ignored() {
-        let bytes = [0x1f, 0, 0xff, 0xff];
+        let bytes = [0x0f, 0, 0xff, 0xff];
         assert_eq!(Teth::parse(&bytes), Ok((Teth::NOTHING, &[][..])));
         let mut buffer = [0xff; 4];
         assert!(Teth::NOTHING.emit(&mut buffer).is_ok());
@@ -132,6 +141,18 @@ mod tests {
         };
         let bytes = [0x40, 0, 0, 0, 0, 0, 0, 7];
         assert_eq!(Teth::parse(&bytes), Ok((stamped, &[][..])));
+    }
+
+    #[test]
+    fn a_backlog_takes_a_word_of_its_own() {
+        let header = Teth {
+            demand: Some(0),
+            backlog: Some(u32::MAX),
+            ..Teth::NOTHING
+        };
+        let bytes = [0x90, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(Teth::parse(&bytes), Ok((header, &[][..])));
+        assert!(Teth::parse(&bytes[..7]).is_err());
     }
 
     #[test]

@@ -4,20 +4,23 @@
 //! the upper three bits. Data has a [`Teth`], replies have a [`Feth`]; both are made alike:
 //!
 //! ```text
-//! +-+-+-+---------+---------------+-------------------------------+
-//! |R|T|H|reserved |   switches    |              rate             |
-//! +-+-+-+---------+---------------+-------------------------------+
+//! +-+-+-+-+-------+---------------+-------------------------------+
+//! |R|T|H|B| rsvd  |   switches    |              rate             |
+//! +-+-+-+-+-------+---------------+-------------------------------+
 //! |                    if T: time stamp, in ns                    |
+//! +---------------------------------------------------------------+
+//! |                   if B: backlog, in bytes                     |
 //! +---------------------------------------------------------------+
 //! |               if H: telemetry, 4 bytes and records            |
 //! +---------------------------------------------------------------+
 //! R the rate is said  T a time stamp follows  H telemetry (hops) follows
+//! B the backlog follows, only with data
 //! ```
 
 use core::fmt;
 use core::ops::Range;
 
-use crate::bytes::{read_u16, room, take, write_u16};
+use crate::bytes::{read_u16, read_u32, room, take, write_u16, write_u32};
 use crate::error::{Error, Field};
 use crate::feth::Feth;
 use crate::opcode::{Opcode, TrafficKind};
@@ -36,8 +39,10 @@ mod field {
 const RATE: u8 = 0x80;
 const TIME: u8 = 0x40;
 const TELEMETRY: u8 = 0x20;
+const BACKLOG: u8 = 0x10;
 
 const HEAD: usize = 4;
+const BACKLOG_LENGTH: usize = 4;
 
 /// What hosts tell each other of a packet's way and of rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,7 +58,7 @@ pub enum Traffic<'a> {
 
 impl<'a> Traffic<'a> {
     /// Length of the longest header in bytes.
-    pub const MAX_LENGTH: usize = HEAD + TimeStamp::LENGTH + Telemetry::MAX_LENGTH;
+    pub const MAX_LENGTH: usize = HEAD + TimeStamp::LENGTH + BACKLOG_LENGTH + Telemetry::MAX_LENGTH;
 
     /// Which header this is.
     #[inline]
@@ -142,6 +147,7 @@ pub(crate) struct Words<'a> {
     pub(crate) rate: Option<u16>,
     pub(crate) switches: u8,
     pub(crate) time: Option<TimeStamp>,
+    pub(crate) backlog: Option<u32>,
     pub(crate) telemetry: Option<Telemetry<'a>>,
 }
 
@@ -152,11 +158,15 @@ impl<'a> Words<'a> {
             Some(_) => TimeStamp::LENGTH,
             None => 0,
         };
+        let backlog = match self.backlog {
+            Some(_) => BACKLOG_LENGTH,
+            None => 0,
+        };
         let telemetry = match &self.telemetry {
             Some(telemetry) => telemetry.length(),
             None => 0,
         };
-        HEAD + time + telemetry
+        HEAD + time + backlog + telemetry
     }
 
     #[inline]
@@ -167,11 +177,16 @@ impl<'a> Words<'a> {
             rate: (flags & RATE != 0).then(|| read_u16(head, field::RATE)),
             switches: head[field::SWITCHES],
             time: None,
+            backlog: None,
             telemetry: None,
         };
         if flags & TIME != 0 {
             let (time, behind) = TimeStamp::parse(rest)?;
             (words.time, rest) = (Some(time), behind);
+        }
+        if flags & BACKLOG != 0 && matches!(field, Field::Teth) {
+            let (backlog, behind) = take::<BACKLOG_LENGTH>(rest, field)?;
+            (words.backlog, rest) = (Some(read_u32(backlog, 0..BACKLOG_LENGTH)), behind);
         }
         if flags & TELEMETRY != 0 {
             let (telemetry, behind) = Telemetry::parse(rest)?;
@@ -190,11 +205,17 @@ impl<'a> Words<'a> {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         head[field::FLAGS] = flag(self.rate.is_some(), RATE)
             | flag(self.time.is_some(), TIME)
+            | flag(self.backlog.is_some(), BACKLOG)
             | flag(self.telemetry.is_some(), TELEMETRY);
         head[field::SWITCHES] = self.switches;
         write_u16(head, field::RATE, self.rate.unwrap_or(0));
         if let Some(time) = self.time {
             rest = time.emit(rest)?;
+        }
+        if let Some(backlog) = self.backlog {
+            let (bytes, behind) = room::<BACKLOG_LENGTH>(rest, field)?;
+            write_u32(bytes, 0..BACKLOG_LENGTH, backlog);
+            rest = behind;
         }
         if let Some(telemetry) = self.telemetry {
             rest = telemetry.emit(rest)?;
@@ -218,6 +239,9 @@ pub(crate) fn describe(
     }
     if let Some(time) = words.time {
         write!(f, " time={time}")?;
+    }
+    if let Some(backlog) = words.backlog {
+        write!(f, " backlog={backlog}")?;
     }
     match words.telemetry {
         Some(telemetry) => write!(f, " {telemetry}"),

@@ -6,7 +6,7 @@ use common::{Whole, whole};
 use fairlane_wire::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Datagram, Deth, Ethernet, Feth, Field, Frame, Headers, Hop,
     Icrc, IcrcDigest, Ieth, ImmDt, Ipv4, Ipv6, Network, Opcode, Packet, Reason, Reth, Telemetry,
-    Teth, TimeStamp, Traffic, Udp,
+    Teth, TimeStamp, Traffic, TrafficKind, Udp,
 };
 use proptest::prelude::*;
 
@@ -195,7 +195,8 @@ proptest! {
         }
         clear_reserved(opcode, &mut bytes);
         if with_traffic.is_some() || opcode == Opcode::RcReadFeedback {
-            clear_traffic(&mut bytes, opcode.header_length());
+            let with_data = opcode.traffic() == TrafficKind::Data;
+            clear_traffic(&mut bytes, opcode.header_length(), with_data);
         }
         if let Ok((packet, icrc)) = Packet::parse(&bytes) {
             let mut again = vec![0; packet.length()];
@@ -232,15 +233,16 @@ fn clear_reserved(opcode: Opcode, bytes: &mut [u8]) {
 }
 
 /// The same for a header of traffic management that begins at `at`; most room becomes little.
-fn clear_traffic(bytes: &mut [u8], at: usize) {
+fn clear_traffic(bytes: &mut [u8], at: usize, with_data: bool) {
     let Some(header) = bytes.get_mut(at..).filter(|header| header.len() >= 4) else {
         return;
     };
-    header[0] &= 0xe0;
+    header[0] &= if with_data { 0xf0 } else { 0xe0 };
     if header[0] & 0x80 == 0 {
         header[2..4].fill(0);
     }
-    let behind = if header[0] & 0x40 != 0 { 8 } else { 4 };
+    let words = [0x40, 0x10].map(|bit| usize::from(header[0] & bit != 0));
+    let behind = 4 + 4 * (words[0] + words[1]);
     if header[0] & 0x20 == 0 || header.len() < behind + 4 {
         return;
     }

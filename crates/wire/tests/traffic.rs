@@ -76,6 +76,7 @@ fn data_collects_a_record_and_keeps_its_icrc() {
         demand: Some(0x8000),
         ttl: 64,
         time: Some(SENT_AT),
+        backlog: None,
         telemetry: Telemetry::collecting(2),
     };
     let packet = Packet::new(bth, Extension::None, &payload).with_traffic(Traffic::Data(teth));
@@ -98,6 +99,24 @@ fn data_collects_a_record_and_keeps_its_icrc() {
         .switches(62),
         2
     );
+}
+
+#[test]
+fn data_says_what_is_to_come() {
+    let frame = bytes(
+        "020000000002 020000000001 0800 456a0038000040003e1128490a0000010a000002 c00012b700240000
+         c700ffff0000001100000009 90400800 00012345 deadbeef 5fdd0f98",
+    );
+    let bth = Bth::new(Opcode::RcWriteMiddle, QpNumber::new(0x11), Psn::new(9));
+    let payload = [0xde, 0xad, 0xbe, 0xef];
+    let teth = Teth {
+        demand: Some(0x800),
+        ttl: 64,
+        backlog: Some(0x1_2345),
+        ..Teth::NOTHING
+    };
+    let packet = Packet::new(bth, Extension::None, &payload).with_traffic(Traffic::Data(teth));
+    assert_frame(&frame, &between([1, 2], 26, Ecn::Capable0, packet));
 }
 
 #[test]

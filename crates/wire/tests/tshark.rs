@@ -345,6 +345,7 @@ fn traffic(kind: TrafficKind) -> Traffic<'static> {
             demand: Some(0x7fff),
             ttl: 64,
             time,
+            backlog: Some(0x0102_0304),
             telemetry: Telemetry::collecting(9),
         }),
         TrafficKind::Feedback => Traffic::Feedback(Feth {

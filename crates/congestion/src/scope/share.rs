@@ -12,6 +12,9 @@ const UNITS: u128 = u16::MAX as u128;
 pub struct Share(NonZeroU16);
 
 impl Share {
+    /// The least that can be said.
+    pub const LEAST: Self = Self(NonZeroU16::MIN);
+
     /// The share with this number of units; none for zero.
     pub const fn new(units: u16) -> Option<Self> {
         match NonZeroU16::new(units) {

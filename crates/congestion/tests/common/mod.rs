@@ -5,6 +5,7 @@
     reason = "each test file uses a part of it"
 )]
 
+pub mod incast;
 pub mod link;
 pub mod nic;
 pub mod sender;

@@ -186,10 +186,14 @@ fn traffic(kind: TrafficKind) -> impl Strategy<Value = WholeTraffic> {
                 [&[room, passed, first, second], &records[..]].concat()
             })
         });
-    (any::<([u8; 4], [u8; 4])>(), telemetry).prop_map(move |((head, time), telemetry)| {
+    let words = any::<([u8; 4], [u8; 4], [u8; 4])>();
+    (words, telemetry).prop_map(move |((head, time, backlog), telemetry)| {
         let mut bytes = Vec::from(head);
         if head[0] & 0x40 != 0 {
             bytes.extend(time);
+        }
+        if head[0] & 0x10 != 0 && kind == TrafficKind::Data {
+            bytes.extend(backlog);
         }
         if head[0] & 0x20 != 0 {
             bytes.extend(telemetry);

@@ -1,0 +1,75 @@
+//! What time does to rows: silence, and shares that nobody asks for.
+
+use fairlane_units::{Bytes, Duration, Time};
+
+use super::Receiver;
+use crate::dasr::params::{Params, spans};
+use crate::dasr::rows::Row;
+
+impl Receiver {
+    /// Forgets senders that have been silent for too long, and notes whom to [tell](Self::poll_push) of
+    /// their share. Before its time it does nothing.
+    pub fn on_deadline(&mut self, now: Time) {
+        if now < self.deadline {
+            return;
+        }
+        let mut at = 0;
+        let before = self.rows.all.len();
+        while let Some(row) = self.rows.all.get(at) {
+            match leaves_at(row, &self.params, (self.rtt, self.packet)) <= now {
+                // Another one takes its place.
+                true => self.leave(at),
+                false => at += 1,
+            }
+        }
+        let drained = self.drains_until != Time::ZERO && self.drains_until <= now;
+        if drained {
+            self.drains_until = Time::ZERO;
+        }
+        match drained || self.rows.all.len() < before {
+            true => self.divide(now),
+            false => self.look_after_rows(now),
+        }
+    }
+}
+
+/// When a sender that stays silent has left; with the base round-trip time and the size of a packet.
+fn leaves_at(row: &Row, params: &Params, (rtt, packet): (Duration, Bytes)) -> Time {
+    if row.ended {
+        return row.seen.saturating_add(rtt);
+    }
+    let slow = packet.serialization(row.pace());
+    let slow = slow.saturating_mul(params.silent_packets.into());
+    row.seen
+        .saturating_add(spans(rtt, params.silence).max(slow))
+}
+
+/// When a sender that stays silent is to be told of its share, if ever: soon if that has changed; else when a packet of an
+/// open message is missing, since the acknowledgement that it waits for may be lost.
+pub(super) fn push_due(
+    row: &Row,
+    params: &Params,
+    (rtt, packet): (Duration, Bytes),
+) -> Option<Time> {
+    let again = spans(rtt, params.push_after);
+    if row.is_out_of_date(params.push_change) {
+        return Some(row.seen.max(row.told_at).saturating_add(again));
+    }
+    let late = || rtt + spans(packet.serialization(row.pace()), LATE);
+    let due = match row.told_at > row.seen {
+        true => row.told_at.saturating_add(again),
+        false => row.seen.saturating_add(late()),
+    };
+    (row.open > 0).then_some(due)
+}
+
+/// A packet is missing so many packet times and a round trip after the last one: half a packet time for whatever delays
+/// the one that is due.
+const LATE: f64 = 1.5;
+
+/// When a sender that stays silent is to be looked at.
+pub(super) fn due(row: &Row, params: &Params, rtt_and_packet: (Duration, Bytes)) -> Time {
+    let leaves = leaves_at(row, params, rtt_and_packet);
+    let push = push_due(row, params, rtt_and_packet).filter(|_| !row.unheard);
+    push.map_or(leaves, |push| push.min(leaves))
+}

@@ -1,0 +1,334 @@
+//! The sender's side: what it may send to each receiver, and what it says of itself.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
+
+use super::index::{Index, Key};
+use super::params::{Params, sizes, spans};
+use super::uplink::Uplink;
+use crate::Environment;
+use crate::scope::Grant;
+
+/// A receiver that a [`Sender`] sends to for one tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DestinationId(u32);
+
+impl DestinationId {
+    /// Its number at the card; numbers of forgotten ones are used again.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The one with this [`index`](Self::index).
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+/// What the header of a packet with data says to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The rate that this sender could use, in parts of 65535 of its line rate, rounded up; 0 if nothing follows.
+    pub demand: u16,
+    /// Payload that follows, in bytes, at most `u32::MAX`.
+    pub backlog: u32,
+}
+
+/// One receiver, for one tenant.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    key: Key,
+    /// Queue pairs.
+    users: u32,
+    rtt: Duration,
+    /// What may be in flight before its share is known.
+    first_burst: Bytes,
+    /// What it lets this sender send, once it has said so, and what may be in flight then.
+    share: Option<Rate>,
+    window: Bytes,
+    heard: Time,
+    /// Whether it hasn't been heard since nothing was in flight: perhaps it counts this sender as gone.
+    returns: bool,
+    /// Whether something was given up as lost since it was heard.
+    lost: bool,
+    in_flight: Bytes,
+    backlog: Bytes,
+    /// What controllers and applications allow.
+    limit: Rate,
+    /// When the last packet left, and its size.
+    departed: Time,
+    last_size: Bytes,
+}
+
+/// What a card may send to each receiver, and what it says of itself; one for each port.
+///
+/// It limits what queue pairs of a tenant send to a receiver together, beside whatever controllers limit each of
+/// them: the lower rate wins.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    params: Params,
+    line_rate: Rate,
+    mtu: Bytes,
+    destinations: Vec<Destination>,
+    free: Vec<u32>,
+    index: Index,
+    /// Those without queue pairs, by the time when the last one closed.
+    idle: BTreeSet<(Time, u32)>,
+    uplink: Uplink,
+}
+
+impl Sender {
+    /// A card with a link of `environment.line_rate` that sends nothing yet.
+    ///
+    /// # Panics
+    /// If the link has no rate.
+    pub fn new(params: &Params, environment: &Environment) -> Self {
+        let line_rate = environment.line_rate;
+        assert!(!line_rate.is_zero(), "a link that is divided has a rate");
+        Self {
+            params: params.clone(),
+            line_rate,
+            mtu: environment.mtu,
+            destinations: Vec::new(),
+            free: Vec::new(),
+            index: Index::default(),
+            idle: BTreeSet::new(),
+            uplink: Uplink::new(line_rate.as_f64(), params.tolerance),
+        }
+    }
+
+    /// A queue pair of `tenant` to `receiver` begins, on a path with this round-trip time and bandwidth-delay product.
+    pub fn open(
+        &mut self,
+        now: Time,
+        tenant: TenantId,
+        receiver: HostId,
+        environment: &Environment,
+    ) -> DestinationId {
+        let key = (tenant, receiver);
+        let at = match self.index.get(key) {
+            Some(at) => at,
+            None => self.add(Destination {
+                key,
+                users: 0,
+                rtt: environment.base_rtt,
+                first_burst: sizes(environment.bdp, self.params.first_burst),
+                share: None,
+                window: Bytes::ZERO,
+                heard: now,
+                returns: true,
+                lost: false,
+                in_flight: Bytes::ZERO,
+                backlog: Bytes::ZERO,
+                limit: self.line_rate,
+                departed: Time::ZERO,
+                last_size: Bytes::ZERO,
+            }),
+        };
+        let destination = &mut self.destinations[at as usize];
+        if destination.users == 0 {
+            self.idle.remove(&(destination.departed, at));
+        }
+        destination.users += 1;
+        DestinationId(at)
+    }
+
+    /// A queue pair ends, with so much payload that was in flight and that was to follow.
+    pub fn close(&mut self, id: DestinationId, (in_flight, backlog): (Bytes, Bytes)) {
+        let destination = &mut self.destinations[id.index()];
+        destination.in_flight = destination.in_flight.saturating_sub(in_flight);
+        destination.backlog = destination.backlog.saturating_sub(backlog);
+        destination.users -= 1;
+        if destination.users == 0 {
+            (destination.in_flight, destination.backlog) = (Bytes::ZERO, Bytes::ZERO);
+            self.idle.insert((destination.departed, id.0));
+        }
+        self.follow(id);
+        while self.idle.len() > self.params.remembered as usize {
+            if let Some((_, oldest)) = self.idle.pop_first() {
+                self.index.remove(self.destinations[oldest as usize].key);
+                self.free.push(oldest);
+            }
+        }
+    }
+
+    /// There is so much more payload to send.
+    pub fn on_posted(&mut self, id: DestinationId, payload: Bytes) {
+        self.destinations[id.index()].backlog += payload;
+        self.follow(id);
+    }
+
+    /// Payload that was in flight has arrived, as far as this host knows.
+    pub fn on_acknowledged(&mut self, id: DestinationId, payload: Bytes) {
+        let destination = &mut self.destinations[id.index()];
+        destination.in_flight = destination.in_flight.saturating_sub(payload);
+    }
+
+    /// Payload that was in flight will be sent again. Until something is heard, packets go one by one: a queue that
+    /// delays acknowledgements for so long needs no further burst.
+    pub fn on_rewound(&mut self, id: DestinationId, payload: Bytes) {
+        let destination = &mut self.destinations[id.index()];
+        destination.in_flight = destination.in_flight.saturating_sub(payload);
+        destination.backlog += payload;
+        destination.lost = true;
+        self.follow(id);
+    }
+
+    /// Controllers and applications allow this rate, all queue pairs together.
+    pub fn set_limit(&mut self, id: DestinationId, limit: Rate) {
+        let limit = limit.min(self.line_rate).max(Rate::from_bps(1));
+        self.destinations[id.index()].limit = limit;
+        self.follow(id);
+    }
+
+    /// A reply has come, or a share that nobody asked for. Returns whether the [time](Self::available) of the next packet has
+    /// changed.
+    pub fn on_share(&mut self, now: Time, id: DestinationId, grant: Grant) -> bool {
+        let share = match grant {
+            Grant::Unsaid => return false,
+            Grant::Free => self.line_rate,
+            Grant::Share(share) => share.of(self.line_rate).max(Rate::from_bps(1)),
+        };
+        let destination = &mut self.destinations[id.index()];
+        destination.heard = now;
+        (destination.returns, destination.lost) = (false, false);
+        if destination.share == Some(share) {
+            return false;
+        }
+        destination.share = Some(share);
+        destination.window = sizes(share.bytes_in(destination.rtt), self.params.window);
+        self.follow(id);
+        true
+    }
+
+    /// A packet leaves, of `wire` bytes with headers.
+    pub fn on_sent(&mut self, now: Time, id: DestinationId, (wire, payload): (Bytes, Bytes)) {
+        self.expire(now, id);
+        let destination = &mut self.destinations[id.index()];
+        destination.returns |= destination.in_flight.is_zero();
+        destination.in_flight += payload;
+        destination.backlog = destination.backlog.saturating_sub(payload);
+        (destination.departed, destination.last_size) = (now, wire);
+        self.follow(id);
+    }
+
+    /// From when on the next packet may leave, with so much payload; `None` if something must be acknowledged before.
+    pub fn available(&mut self, now: Time, id: DestinationId, payload: Bytes) -> Option<Time> {
+        self.expire(now, id);
+        let destination = &self.destinations[id.index()];
+        let rate = destination.rate(self.line_rate);
+        let paced = match destination.last_size.is_zero() {
+            true => Time::ZERO,
+            false => destination
+                .departed
+                .saturating_add(destination.last_size.serialization(rate)),
+        };
+        destination.admits(payload).then_some(paced)
+    }
+
+    /// The rate towards a receiver: its share, or the line rate before one is known; what controllers and
+    /// applications allow, if that is less.
+    pub fn rate(&self, id: DestinationId) -> Rate {
+        self.destinations[id.index()].rate(self.line_rate)
+    }
+
+    /// What a receiver lets this sender send, if it is known.
+    pub fn share(&self, id: DestinationId) -> Option<Rate> {
+        self.destinations[id.index()].share
+    }
+
+    /// What the header of the packet says that leaves now; [`on_sent`](Self::on_sent) has been called for it.
+    pub fn declare(&mut self, id: DestinationId) -> Declared {
+        let destination = &self.destinations[id.index()];
+        let backlog = destination.backlog.get();
+        let demand = match backlog {
+            0 => 0,
+            _ => {
+                let could = self.uplink.part(id.index());
+                self.units(destination.limit.as_f64().min(could))
+            }
+        };
+        Declared {
+            demand,
+            backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Receivers that it knows.
+    pub const fn destinations(&self) -> usize {
+        self.destinations.len() - self.free.len()
+    }
+
+    /// A rate in parts of the line, rounded up.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    fn units(&self, rate: f64) -> u16 {
+        let units = rate / self.line_rate.as_f64() * f64::from(u16::MAX);
+        let down = units as u16;
+        down.saturating_add(u16::from(f64::from(down) < units))
+            .max(1)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]
+    fn add(&mut self, destination: Destination) -> u32 {
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.destinations[at as usize] = destination;
+                at
+            }
+            None => {
+                self.destinations.push(destination);
+                self.destinations.len() as u32 - 1
+            }
+        };
+        self.index.set(destination.key, at);
+        at
+    }
+
+    /// Tells the link what a receiver can take.
+    fn follow(&mut self, id: DestinationId) {
+        let destination = &self.destinations[id.index()];
+        let active = !destination.backlog.is_zero();
+        let cap = active.then(|| destination.rate(self.line_rate).as_f64());
+        self.uplink.set(id.index(), cap);
+    }
+
+    /// Forgets a share of which nothing was heard for so long that the receiver has forgotten this sender; not while an
+    /// acknowledgement is to come, since a queue may delay that for longer.
+    fn expire(&mut self, now: Time, id: DestinationId) {
+        let destination = &mut self.destinations[id.index()];
+        let Some(share) = destination
+            .share
+            .filter(|_| destination.in_flight.is_zero())
+        else {
+            return;
+        };
+        let since = destination.heard.max(destination.departed);
+        let slow = self.mtu.max(destination.last_size).serialization(share);
+        let slow = slow.saturating_mul(self.params.silent_packets.into());
+        let span = spans(destination.rtt, self.params.silence).max(slow);
+        if now.saturating_since(since) >= span {
+            destination.share = None;
+            self.follow(id);
+        }
+    }
+}
+
+impl Destination {
+    fn rate(&self, line_rate: Rate) -> Rate {
+        self.share.unwrap_or(line_rate).min(self.limit)
+    }
+
+    /// Whether the next packet may be sent on top of what is in flight; a single one always may.
+    fn admits(&self, payload: Bytes) -> bool {
+        let first = self.returns || self.share.is_none();
+        let begins = !first || self.in_flight + payload <= self.first_burst;
+        let fits = self.share.is_none() || self.in_flight < self.window;
+        self.in_flight.is_zero() || begins && fits && !self.lost
+    }
+}
