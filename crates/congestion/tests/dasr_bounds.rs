@@ -194,6 +194,25 @@ fn silence_ends_after_four_round_trips_or_packet_times() {
     }
 }
 
+#[test]
+fn demand_that_changes_with_every_packet_is_heeded_now_and_then() {
+    let mut receiver = Receiver::new(&Params::default(), &STAR, &[]);
+    let mut now = at(0.0);
+    receiver.on_data(now, peer(0, 1), data(Part::First, Some(u16::MAX)));
+    receiver.on_data(now, peer(0, 2), data(Part::First, Some(29_000)));
+    let (mut changes, mut before) = (0, receiver.share(peer(0, 1)));
+    for packet in 0..1000 {
+        now += WIRE.serialization(LINE / 65_535 * 29_000);
+        let demand = if packet % 3 == 0 { 20_000 } else { 29_000 };
+        receiver.on_data(now, peer(0, 2), data(Part::Middle, Some(demand)));
+        let share = receiver.share(peer(0, 1));
+        changes += u32::from(share != before);
+        before = share;
+    }
+    // 79 round trips.
+    assert!((79..=8 * 79).contains(&changes), "{changes}");
+}
+
 /// A card that has so much to send to each of some receivers.
 fn card(receivers: u32, payload: u64) -> (Sender, Vec<DestinationId>) {
     let mut sender = Sender::new(&Params::default(), &STAR);

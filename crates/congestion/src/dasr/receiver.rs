@@ -65,6 +65,10 @@ pub struct Push {
     pub share: Share,
 }
 
+/// How often in a round trip a receiver looks at all rows, at most, but for joins and leaves: that takes time in proportion to
+/// their number.
+const LOOKS: u64 = 8;
+
 /// Packets that measuring a sender takes at least.
 const MEASURED: u64 = 2;
 
@@ -91,6 +95,9 @@ pub struct Receiver {
     /// Until when a queue may stand; zero for none.
     drains_until: Time,
     deadline: Time,
+    /// When it last divided, and whether demand has changed since.
+    divided_at: Time,
+    wants_division: bool,
     turned_away: u64,
     scratch: Scratch,
 }
@@ -123,6 +130,8 @@ impl Receiver {
             hand: 0,
             drains_until: Time::ZERO,
             deadline: Time::MAX,
+            divided_at: Time::ZERO,
+            wants_division: false,
             turned_away: 0,
             scratch: Scratch::default(),
         }
@@ -146,7 +155,7 @@ impl Receiver {
         if joins {
             self.drain(now);
         }
-        let divides = self.note(now, at, &data) || joins;
+        self.wants_division |= self.note(now, at, &data);
         let row = &self.rows.all[at];
         if data.part.ends() && (data.demand == Some(0)) {
             let share = row.stated();
@@ -154,8 +163,12 @@ impl Receiver {
             self.divide(now);
             return share;
         }
-        if divides {
+        let again = self.divided_at.saturating_add(self.rtt / LOOKS);
+        if joins || self.wants_division && now >= again {
             self.divide(now);
+        } else if self.wants_division {
+            // Who changes its demand with every packet must not have everybody's share computed as often.
+            self.deadline = self.deadline.min(again);
         }
         let row = &mut self.rows.all[at];
         (row.told, row.told_at) = (row.share, now);
@@ -215,10 +228,10 @@ impl Receiver {
         self.turned_away
     }
 
-    /// What senders may use together: for each its share, or its demand if that is less.
+    /// What senders may use together: for each its share, or its demand if that was less when the link was divided last.
     pub fn apportioned(&self) -> Rate {
-        let used = |row: &Row| match row.demand < row.share.as_f64() {
-            true => bps(row.demand),
+        let used = |row: &Row| match row.divided < row.share.as_f64() {
+            true => bps(row.divided),
             false => row.share,
         };
         let rates = self.rows.all.iter().map(used);

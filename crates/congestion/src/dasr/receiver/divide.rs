@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use fairlane_units::{TenantId, Time};
 
-use super::{Receiver, due};
+use super::{LOOKS, Receiver, due};
 use crate::dasr::fill::{Basin, level};
-use crate::dasr::params::{Mode, spans};
+use crate::dasr::params::Mode;
 use crate::dasr::rows::{Row, bps};
 use crate::scope::Share;
 
@@ -73,6 +73,7 @@ impl Row {
 impl Receiver {
     /// Divides the link anew, and sees to it that everybody hears of it.
     pub(super) fn divide(&mut self, now: Time) {
+        (self.divided_at, self.wants_division) = (now, false);
         self.divide_among_tenants();
         self.sort_by_tenant();
         for group in 0..self.groups.len() {
@@ -165,7 +166,6 @@ impl Receiver {
 
     /// Tells those that won't hear of their share otherwise, and finds the next deadline.
     pub(super) fn look_after_rows(&mut self, now: Time) {
-        let unheard = spans(self.rtt, self.params.push_after);
         let mut deadline = match self.drains_until {
             Time::ZERO => Time::MAX,
             until => until,
@@ -179,17 +179,13 @@ impl Receiver {
             let due = due::due(row, &self.params, (self.rtt, self.packet));
             deadline = deadline.min(due);
         }
-        // Looking takes time in proportion to the rows, so it isn't done all the time.
-        let soonest = now.saturating_add(unheard / LOOKS);
+        let soonest = now.saturating_add(self.rtt / LOOKS);
         self.deadline = match deadline {
             Time::MAX => Time::MAX,
             deadline => deadline.max(soonest),
         };
     }
 }
-
-/// How often at most a receiver looks at all rows while it waits for one of them to count as not heard.
-const LOOKS: u64 = 4;
 
 /// How many of a tenant's senders in order are served: as many at a time as stated, and more if those can't use
 /// what there is.

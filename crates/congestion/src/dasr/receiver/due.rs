@@ -26,7 +26,7 @@ impl Receiver {
         if drained {
             self.drains_until = Time::ZERO;
         }
-        match drained || self.rows.all.len() < before {
+        match drained || self.wants_division || self.rows.all.len() < before {
             true => self.divide(now),
             false => self.look_after_rows(now),
         }
