@@ -195,6 +195,33 @@ fn spray_leaf_spine_gives_every_message_its_rate() {
 }
 
 #[test]
+fn two_planes_carry_more_and_leave_each_other_alone() {
+    let results = run("two-plane-leaf-spine.toml");
+    let path = root().join("scenarios/two-plane-leaf-spine.toml");
+    let one = ["topology.planes=1".to_owned()];
+    let loaded = fairlane_scenario::load(&path, &one, None).expect("it loads");
+    let simulation = Simulation::new(&loaded).expect("it builds");
+    let alone = simulation.run(&mut |_| Control::Continue);
+    let mean = |results: &Results| {
+        let messages = results.messages.iter().filter(|m| m.workload == 0);
+        let taken = messages.filter_map(|m| Some((m.finish? - m.start).as_secs_f64()));
+        taken.sum::<f64>() / (16.0 * 15.0)
+    };
+    let gain = mean(&alone) / mean(&results);
+    assert!((1.5..2.0).contains(&gain), "{gain}");
+    // The ports of the two leaves, nodes 16 and 22, towards host 0.
+    let deepest = |leaf: u32| {
+        let mut ports = results.ports.iter();
+        let found = ports.position(|port| port.node.get() == leaf && port.peer_node.get() == 0);
+        let port = found.expect("a leaf of each plane is linked to host 0");
+        let rows = results.series.queue_max.chunks(results.series.ports);
+        rows.map(|row| row[port]).max().unwrap_or_default()
+    };
+    let (first, second) = (deepest(16), deepest(22));
+    assert!(first > 100_000 && second < 50_000, "{first} {second}");
+}
+
+#[test]
 fn lossy_completes_every_message() {
     let results = run("lossy.toml");
     assert!(drops(&results, "link-error") > 0);

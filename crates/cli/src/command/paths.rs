@@ -119,9 +119,15 @@ impl Choice {
         let row = |(what, path): (&str, &Vec<u32>)| vec![what.into(), chain(path, " > ")];
         let rows: Vec<_> = self.rows().map(row).collect();
         let more = if self.more { "more than " } else { "" };
+        // A host has one switch in each plane.
+        let first: BTreeSet<_> = self.forward.iter().map(|path| path.get(1)).collect();
+        let which = match first.len() {
+            0 | 1 => "",
+            _ => " in the plane of its message",
+        };
         format!(
             "{}\n\n{more}{} equally short paths of data from {} to {}, {more}{} of acknowledgements; under \
-             forwarding \"{}\" no source port decides: every packet may take any of them",
+             forwarding \"{}\" no source port decides: every packet may take any of them{which}",
             table::columns(&["may be taken by", "path"], &rows),
             self.forward.len(),
             self.source,
