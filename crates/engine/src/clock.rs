@@ -117,6 +117,15 @@ impl Engine {
         }
     }
 
+    /// As [`reserve`](Self::reserve), for what the [key](Key::ranked) of rank and component is known of.
+    #[inline]
+    pub fn reserve_ranked(&mut self, ranked: Key) -> Key {
+        match self.ties {
+            Ties::Rank => ranked,
+            Ties::Insertion => self.reserve(0, ranked.component()),
+        }
+    }
+
     /// Schedules an event.
     ///
     /// # Panics

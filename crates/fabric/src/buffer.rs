@@ -124,6 +124,7 @@ mod tests {
 
     fn port(headroom_limit: u32, threshold_shift: u8) -> Port {
         let spec = PortSpec {
+            number: 0,
             node: 0,
             owner: 0,
             peer: 1,

@@ -11,6 +11,7 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 use prefetch_index::prefetch_index;
 
 use crate::packet::{Flight, Packet, PacketList, PacketPool};
+use crate::waking::Waking;
 
 pub(crate) use fair::FairQueues;
 pub(crate) use tenants::TenantUse;
@@ -76,6 +77,8 @@ pub(crate) struct Port {
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
+    /// What decides on events of its transmitter becoming free, and of arrivals of what it sends.
+    pub(crate) keys: [Key; 2],
     ps_per_byte: u64,
     pub(crate) delay: Duration,
     pub(crate) sent_bytes: u64,
@@ -110,6 +113,7 @@ pub(crate) struct Port {
 /// What a port is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortSpec {
+    pub(crate) number: u32,
     pub(crate) node: u32,
     pub(crate) owner: u32,
     pub(crate) peer: u32,
@@ -130,6 +134,10 @@ impl Port {
         Self {
             free_at: Time::ZERO,
             free_key: Key::MIN,
+            keys: [Waking::PortFree, Waking::Arrival].map(|waking| {
+                let rank = waking.rank(u64::from(spec.number));
+                Key::ranked(rank, waking.component(spec.number))
+            }),
             free_armed: false,
             up: true,
             on_switch: spec.on_switch,
@@ -175,13 +183,6 @@ impl Port {
     pub(crate) fn fetch(&self) {
         prefetch_index(std::slice::from_ref(&self.flight), 0);
         prefetch_index(std::slice::from_ref(&self.free_at), 0);
-    }
-
-    /// The first packet of the lowest class that has any, probably the next one to leave.
-    #[inline]
-    pub(crate) fn first_waiting(&self) -> u32 {
-        let class = self.nonempty.trailing_zeros() as usize % CLASSES;
-        self.queues[class].packets.head
     }
 
     /// The time of `bytes` on this link.

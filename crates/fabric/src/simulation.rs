@@ -324,6 +324,7 @@ fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u3
         let link = &topology.links[number as usize / 2];
         let peer = graph.peer(number);
         let spec = PortSpec {
+            number,
             node,
             owner: owner_of[node as usize],
             peer: number ^ 1,

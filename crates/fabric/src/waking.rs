@@ -29,9 +29,6 @@ pub(crate) enum Waking {
 }
 
 impl Waking {
-    /// The kind in a component begins at this bit.
-    pub(crate) const SHIFT: u32 = INDEX_BITS;
-
     #[inline]
     pub(crate) const fn component(self, index: u32) -> Component {
         Component::new((self as u32) << INDEX_BITS | index)

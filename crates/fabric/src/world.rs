@@ -80,7 +80,10 @@ impl World {
     /// This is the only loop over events, so that what is most frequent becomes part of it.
     pub(crate) fn handle(&mut self, most: u64, bound: Event, alone: bool) -> u64 {
         let mut handled = 0;
-        while handled < most && !(alone && (self.is_done() || self.ending.is_some())) {
+        if alone && has_ended(self) {
+            return handled;
+        }
+        while handled < most {
             if self.net.engine.near().is_empty() && !self.turn() {
                 break;
             }
@@ -91,7 +94,8 @@ impl World {
             let (waking, index) = Waking::of(event.component());
             match waking {
                 Waking::Arrival => match self.net.on_arrival(index, event) {
-                    None => {}
+                    // Between switches nothing ends.
+                    None => continue,
                     Some(at_host) => self.on_host_arrival(index, at_host),
                 },
                 Waking::PortFree => {
@@ -104,6 +108,9 @@ impl World {
                 Waking::Unit => self.on_nic_unit(index, event),
                 Waking::Client => self.on_application(index, event),
                 Waking::Agent => self.on_agent(index, event),
+            }
+            if alone && has_ended(self) {
+                break;
             }
         }
         handled
@@ -123,11 +130,8 @@ impl World {
     fn turn(&mut self) -> bool {
         let (ports, packets) = (&self.net.ports, &self.net.packets);
         let found = self.net.engine.turn(|later| {
-            let component = later.component();
-            if let Some(port) = ports.get(Waking::index(component)) {
-                let frees = component.get() >> Waking::SHIFT == Waking::PortFree as u32;
-                let heads = [port.flight.packets().head, port.first_waiting()];
-                packets.fetch(heads[usize::from(frees)]);
+            if let Some(port) = ports.get(Waking::index(later.component())) {
+                packets.fetch(port.flight.packets().head);
             }
         });
         let near = self.net.engine.near();
@@ -303,4 +307,10 @@ impl World {
             self.send_from_host(number);
         }
     }
+}
+
+/// Whether nothing is left to be handled, or the run was told to end.
+#[inline]
+fn has_ended(world: &World) -> bool {
+    world.is_done() || world.ending.is_some()
 }

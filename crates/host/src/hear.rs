@@ -10,7 +10,7 @@ use crate::packet::{Arrival, PairId, Role};
 use crate::pair::Stream;
 
 impl Host {
-    /// Fires a timer of a controller, for a driver that [does so](Timers::Driven).
+    /// Fires a timer of a controller, for a driver that [does so](crate::Timers::Driven).
     pub fn on_timer(&mut self, now: Time, id: PairId, timer: usize) {
         let sending = &mut self.pairs[id.index()].sending;
         sending.controller.on_timer(now, timer);

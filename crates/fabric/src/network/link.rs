@@ -9,7 +9,6 @@ use crate::network::Network;
 use crate::packet::{Kind, NONE, Packet, UNDECIDED};
 use crate::port::Port;
 use crate::routing::Routes;
-use crate::waking::Waking;
 use crate::{PauseRecord, TraceEvent};
 
 /// What has come to a host.
@@ -52,15 +51,9 @@ impl Network {
             } else {
                 port.serialization(wire + gap)
             };
-        let index = u64::from(number);
-        port.free_key = self.engine.reserve(
-            Waking::PortFree.rank(index),
-            Waking::PortFree.component(number),
-        );
-        let key = self.engine.reserve(
-            Waking::Arrival.rank(index),
-            Waking::Arrival.component(number),
-        );
+        let [free, arrival] = port.keys;
+        port.free_key = self.engine.reserve_ranked(free);
+        let key = self.engine.reserve_ranked(arrival);
         let time = now + busy + port.delay;
         port.sent_bytes += u64::from(wire);
         self.counters.transmissions += 1;
