@@ -5,7 +5,7 @@ use fairlane_units::{Bytes, PortId, Psn, Time};
 use fairlane_wire::{Aeth, Opcode};
 
 use crate::log::Log;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, PacketRecord};
 use crate::routing::Graph;
 
 /// A packet that passed a captured port.
@@ -141,7 +141,7 @@ impl Capture {
         &self,
         time: Time,
         (port, outbound): (u32, bool),
-        packet: &Packet,
+        packet: &PacketRecord,
     ) -> Option<CaptureRecord> {
         self.ports[port as usize].then(|| CaptureRecord {
             time,
@@ -160,28 +160,28 @@ impl Capture {
     }
 }
 
-fn headers_of(packet: &Packet) -> CapturedTransport {
+fn headers_of(packet: &PacketRecord) -> CapturedTransport {
     let opcode = packet.opcode;
     CapturedTransport {
         message: packet.flow,
         opcode,
-        from_responder: packet.has(Packet::BACK),
+        from_responder: packet.has(PacketRecord::BACK),
         psn: Psn::new(packet.psn),
         payload: match packet.kind {
             Kind::Data => packet.payload,
             _ => 0,
         },
         switches: packet.hop,
-        marked: packet.has(Packet::MARKED),
-        ack_request: packet.has(Packet::ACK_REQUEST),
-        selective: packet.has(Packet::SELECTIVE),
+        marked: packet.has(PacketRecord::MARKED),
+        ack_request: packet.has(PacketRecord::ACK_REQUEST),
+        selective: packet.has(PacketRecord::SELECTIVE),
         access: access(packet),
         aeth: opcode.has_aeth().then(|| packet.aeth()),
     }
 }
 
 /// What a request is about, as its RETH or AtomicETH says.
-fn access(packet: &Packet) -> Option<CapturedAccess> {
+fn access(packet: &PacketRecord) -> Option<CapturedAccess> {
     let opcode = packet.opcode;
     if packet.kind == Kind::Data && opcode.has_reth() {
         return Some(CapturedAccess {

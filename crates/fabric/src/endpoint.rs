@@ -3,7 +3,7 @@
 //!
 //! An [`Application`] is one thread with a completion queue. Each of its [`Channel`]s posts a batch of
 //! operations and, once it has seen the completion of the last, another one. A channel has a
-//! [`Pair`] of its own, or shares it with others. Who writes work requests for the NIC, and when, is
+//! [`OpenPair`] of its own, or shares it with others. Who writes work requests for the NIC, and when, is
 //! the policy: the thread itself, behind a lock or not (`client`), an agent (`agent`) or a pacer
 //! (`pacer`).
 
@@ -51,7 +51,7 @@ pub(crate) struct Endpoints {
     pub(crate) pipelines: Vec<Pipeline>,
     pub(crate) agents: Vec<Agent>,
     pub(crate) pacers: Vec<Pacer>,
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<OpenPair>,
     pub(crate) applications: Vec<Application>,
     pub(crate) channels: Vec<Channel>,
     pub(crate) operations: Vec<Operation>,
@@ -92,7 +92,7 @@ pub(crate) enum Output {
 
 /// A queue pair that stays open.
 #[derive(Clone, Debug)]
-pub(crate) struct Pair {
+pub(crate) struct OpenPair {
     /// Its message number: the place of its ends among the specifications.
     pub(crate) message: u32,
     /// The host of the requester.

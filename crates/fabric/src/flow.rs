@@ -5,7 +5,7 @@ use fairlane_units::NodeId;
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
-use crate::packet::{NONE, Packet, UNDECIDED};
+use crate::packet::{NONE, PacketRecord, UNDECIDED};
 use crate::routing::{Graph, Routes};
 
 /// Switches of a path that are foreseen: one more than three tiers have. Together they fill a cache line.
@@ -59,8 +59,8 @@ impl Flow {
 
     /// The egress port at the switch that a packet is on its way to.
     #[inline]
-    pub(crate) fn egress(&self, packet: &Packet) -> u32 {
-        let ports = &self.egress[usize::from(packet.has(Packet::BACK))];
+    pub(crate) fn egress(&self, packet: &PacketRecord) -> u32 {
+        let ports = &self.egress[usize::from(packet.has(PacketRecord::BACK))];
         let port = ports.get(usize::from(packet.hop));
         port.copied().unwrap_or(UNDECIDED)
     }

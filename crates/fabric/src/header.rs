@@ -5,12 +5,12 @@ use fairlane_transport::{self as transport, Extension, Operation, Remote};
 use fairlane_units::{Bytes, Psn, QpNumber};
 use fairlane_wire::{Aeth, ExtensionKind, Opcode, Syndrome};
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, PacketRecord};
 
 /// Packs what a NIC sends, but for what the driver adds: epoch and telemetry. Of AtomicETH and DETH nothing is
 /// kept: no memory is simulated, and a connection is known by its flow.
 #[inline(always)]
-pub(crate) const fn pack(departure: &Departure, packet: &mut Packet) {
+pub(crate) const fn pack(departure: &Departure, packet: &mut PacketRecord) {
     let headers = &departure.packet;
     packet.kind = kind(departure);
     packet.opcode = headers.opcode;
@@ -54,14 +54,14 @@ const fn flags(departure: &Departure) -> u8 {
     const fn flag(set: bool, flag: u8) -> u8 {
         if set { flag } else { 0 }
     }
-    flag(departure.packet.ack_request, Packet::ACK_REQUEST)
-        | flag(departure.from_responder, Packet::BACK)
-        | flag(departure.marked, Packet::MARKED)
-        | flag(departure.packet.selective, Packet::SELECTIVE)
-        | flag(departure.again, Packet::AGAIN)
+    flag(departure.packet.ack_request, PacketRecord::ACK_REQUEST)
+        | flag(departure.from_responder, PacketRecord::BACK)
+        | flag(departure.marked, PacketRecord::MARKED)
+        | flag(departure.packet.selective, PacketRecord::SELECTIVE)
+        | flag(departure.again, PacketRecord::AGAIN)
 }
 
-impl Packet {
+impl PacketRecord {
     /// What it is to the NIC that it has come to.
     #[inline]
     pub(crate) const fn role(&self) -> Role {

@@ -12,7 +12,7 @@ use crate::connections::{Connections, End, Side};
 use crate::network::Network;
 use crate::nic::Nic;
 use crate::ns3::Ns3;
-use crate::packet::Packet;
+use crate::packet::PacketRecord;
 
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Hosts {
     pub(crate) ns3: Option<Box<Ns3>>,
 }
 
-impl Packet {
+impl PacketRecord {
     /// The end of its connection that it goes to.
     #[inline]
     const fn towards(&self) -> Side {

@@ -3,7 +3,7 @@
 use fairlane_units::{Duration, PortId};
 
 use crate::ContendedPort;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, PacketRecord};
 use crate::port::Port;
 use crate::sampler::fold_pairs;
 
@@ -63,7 +63,7 @@ impl Ledger {
     }
 
     #[inline]
-    pub(crate) fn on_transmission(&mut self, port: u32, packet: &Packet) {
+    pub(crate) fn on_transmission(&mut self, port: u32, packet: &PacketRecord) {
         self.ports[port as usize].packets += 1;
         if packet.kind == Kind::Data {
             let tenant = usize::from(packet.tenant);

@@ -10,7 +10,7 @@ use fairlane_wire::Opcode;
 use crate::TraceEvent;
 use crate::header;
 use crate::network::Network;
-use crate::packet::{Kind, Packet, PacketList, PacketPool};
+use crate::packet::{Kind, PacketList, PacketPool, PacketRecord};
 use crate::rules::Rules;
 use crate::waking::Waking;
 
@@ -125,8 +125,8 @@ impl Nic {
             tenant: TenantId::new(u32::from(packet.tenant)),
             class: packet.class,
             wire: packet.wire,
-            marked: packet.has(Packet::MARKED),
-            again: packet.has(Packet::AGAIN),
+            marked: packet.has(PacketRecord::MARKED),
+            again: packet.has(PacketRecord::AGAIN),
             share: packet.share,
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
@@ -224,7 +224,7 @@ impl Nic {
             }
             // Of a pause frame the opcode has no meaning.
             let (at, packet) = net.packets.alloc();
-            *packet = Packet::new(kind, Opcode::Cnp, class, net.rules.pause);
+            *packet = PacketRecord::new(kind, Opcode::Cnp, class, net.rules.pause);
             packet.epoch = net.epoch;
             net.counters.pause_transmissions += 1;
             lane.frames.push(&mut net.packets, at);

@@ -37,7 +37,7 @@ impl Kind {
 /// A packet in the fabric. It fills a cache line: misses on packets are what a hop costs most.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(crate) struct Packet {
+pub(crate) struct PacketRecord {
     /// The event of the arrival of the packet behind it on a link.
     follower: Event,
     /// The packet behind it in a queue or on a link; without meaning in the last one.
@@ -77,9 +77,9 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 64);
+const _: () = assert!(size_of::<PacketRecord>() == 64);
 
-impl Packet {
+impl PacketRecord {
     /// Asks for an acknowledgement.
     pub(crate) const ACK_REQUEST: u8 = 1;
     /// Goes from the responder of its connection to the requester.
@@ -133,7 +133,7 @@ pub(crate) struct Stamp {
 /// All packets of a run, by index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PacketPool {
-    packets: Vec<Packet>,
+    packets: Vec<PacketRecord>,
     free: u32,
     telemetry: Vec<Telemetry>,
     stamps: Vec<Stamp>,
@@ -150,7 +150,7 @@ impl PacketPool {
 
     /// A place for a packet, with what an earlier one has left there.
     #[inline]
-    pub(crate) fn alloc(&mut self) -> (u32, &mut Packet) {
+    pub(crate) fn alloc(&mut self) -> (u32, &mut PacketRecord) {
         if self.free == NONE {
             self.grow();
         }
@@ -164,7 +164,7 @@ impl PacketPool {
     fn grow(&mut self) {
         self.free = u32::try_from(self.packets.len()).expect("fewer than 2^26 packets");
         self.packets
-            .push(Packet::new(Kind::Data, Opcode::Cnp, 0, 0));
+            .push(PacketRecord::new(Kind::Data, Opcode::Cnp, 0, 0));
     }
 
     #[inline]
@@ -218,12 +218,12 @@ impl PacketPool {
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: u32) -> &Packet {
+    pub(crate) fn get(&self, at: u32) -> &PacketRecord {
         &self.packets[at as usize]
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, at: u32) -> &mut Packet {
+    pub(crate) fn get_mut(&mut self, at: u32) -> &mut PacketRecord {
         &mut self.packets[at as usize]
     }
 
@@ -235,7 +235,7 @@ impl PacketPool {
 
     /// A packet, if there is one.
     #[inline]
-    pub(crate) fn peek(&self, at: u32) -> Option<&Packet> {
+    pub(crate) fn peek(&self, at: u32) -> Option<&PacketRecord> {
         self.packets.get(at as usize)
     }
 
@@ -291,7 +291,7 @@ impl PacketPool {
     }
 }
 
-/// A first-in-first-out list of packets, linked through [`Packet::next`].
+/// A first-in-first-out list of packets, linked through [`PacketRecord::next`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketList {
     pub(crate) head: u32,
@@ -328,7 +328,7 @@ impl PacketList {
         &mut self,
         pool: &mut PacketPool,
         at: u32,
-        ahead: impl Fn(&Packet) -> bool,
+        ahead: impl Fn(&PacketRecord) -> bool,
     ) {
         let (mut before, mut next) = (NONE, self.head);
         while next != NONE && ahead(pool.get(next)) {
@@ -364,7 +364,7 @@ impl PacketList {
     }
 
     /// Visits the packets from the first one.
-    pub(crate) fn iter<'a>(&self, pool: &'a PacketPool) -> impl Iterator<Item = &'a Packet> {
+    pub(crate) fn iter<'a>(&self, pool: &'a PacketPool) -> impl Iterator<Item = &'a PacketRecord> {
         let (list, mut at) = (*self, self.head);
         std::iter::from_fn(move || {
             let packet = (at != NONE).then(|| pool.get(at))?;
@@ -416,7 +416,7 @@ impl Flight {
             return None;
         }
         let at = self.packets.head;
-        let &Packet { next, follower, .. } = pool.get(at);
+        let &PacketRecord { next, follower, .. } = pool.get(at);
         let last = at == self.packets.tail;
         self.packets.head = if last { NONE } else { next };
         self.arrival = if last { Event::NEVER } else { follower };

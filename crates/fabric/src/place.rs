@@ -7,7 +7,7 @@ use fairlane_engine::Event;
 use fairlane_units::{NodeId, Time};
 
 use crate::notice::Notice;
-use crate::packet::{Packet, Stamp};
+use crate::packet::{PacketRecord, Stamp};
 
 /// Which part of a fabric this is.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct Crossing {
     pub(crate) port: u32,
     /// Its arrival.
     pub(crate) arrival: Event,
-    pub(crate) packet: Packet,
+    pub(crate) packet: PacketRecord,
     /// Place of its record among those that cross, or [`NONE`].
     pub(crate) record: u32,
 }

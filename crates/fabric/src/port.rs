@@ -10,7 +10,7 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use prefetch_index::prefetch_index;
 
-use crate::packet::{Flight, Packet, PacketList, PacketPool};
+use crate::packet::{Flight, PacketList, PacketPool, PacketRecord};
 use crate::waking::Waking;
 
 pub(crate) use fair::FairQueues;
@@ -266,7 +266,7 @@ impl Port {
         &'a self,
         pool: &'a PacketPool,
         class: usize,
-    ) -> impl Iterator<Item = &'a Packet> {
+    ) -> impl Iterator<Item = &'a PacketRecord> {
         let fair = self
             .fair
             .iter()

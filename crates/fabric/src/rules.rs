@@ -3,7 +3,7 @@
 use fairlane_congestion::{Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
 use fairlane_engine::Ties;
 use fairlane_host::{Leaving, Settings, Sizes, Timers};
-use fairlane_scenario::{AckPause, Notification, Packet, Profile, Recovery, Scenario};
+use fairlane_scenario::{AckPause, Notification, PacketSizes, Profile, Recovery, Scenario};
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
 
@@ -206,7 +206,7 @@ impl Rules {
 }
 
 /// Bytes that data packets and acknowledgements carry for the congestion control.
-fn measurement(packet: &Packet, needs: Needs) -> u16 {
+fn measurement(packet: &PacketSizes, needs: Needs) -> u16 {
     let telemetry = if needs.telemetry {
         packet.telemetry
     } else {
@@ -250,7 +250,7 @@ const fn service(service: fairlane_scenario::Service) -> fairlane_transport::Ser
 }
 
 /// Bytes of extension headers; that of the RETH is a setting.
-fn extensions(packet: &Packet, hpcc_ns3: bool) -> [u16; 256] {
+fn extensions(packet: &PacketSizes, hpcc_ns3: bool) -> [u16; 256] {
     let mut sizes = [0; 256];
     for opcode in Opcode::ALL {
         let length = opcode.extension().length() as u16;

@@ -4,7 +4,7 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Ecn, LinkSpec, Nic, Output, Packet, Pfc, Profile, Recovery, Scenario, Service,
+    AckPause, Ecn, LinkSpec, Nic, Output, PacketSizes, Pfc, Profile, Recovery, Scenario, Service,
     Switch, Topology, Transport,
 };
 
@@ -15,7 +15,7 @@ impl Scenario {
             Profile::Exact => Self::default(),
             Profile::HpccNs3 => Self {
                 profile,
-                packet: Packet::hpcc_ns3(),
+                packet: PacketSizes::hpcc_ns3(),
                 switch: Switch {
                     pfc: Pfc::hpcc_ns3(),
                     ..Switch::default()
@@ -40,7 +40,7 @@ impl Default for Output {
     }
 }
 
-impl Default for Packet {
+impl Default for PacketSizes {
     fn default() -> Self {
         Self {
             mtu: Bytes::new(1024),
@@ -62,7 +62,7 @@ impl Default for Packet {
     }
 }
 
-impl Packet {
+impl PacketSizes {
     /// PPP 14, IPv4 20, UDP 8 and 6 bytes of sequence number; acknowledgements padded to 60.
     fn hpcc_ns3() -> Self {
         Self {

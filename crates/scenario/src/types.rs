@@ -33,7 +33,7 @@ pub struct Scenario {
     /// What is recorded.
     pub output: Output,
     /// Sizes on the wire.
-    pub packet: Packet,
+    pub packet: PacketSizes,
     /// Buffers, pauses and marks of switches.
     pub switch: Switch,
     /// NICs of hosts.
@@ -80,7 +80,7 @@ pub struct Output {
 /// Sizes on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Packet {
+pub struct PacketSizes {
     /// Largest payload of one packet.
     pub mtu: Bytes,
     /// Headers and trailer of every data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
@@ -737,7 +737,7 @@ impl Default for Scenario {
             stop: None,
             capture: Vec::new(),
             output: Output::default(),
-            packet: Packet::default(),
+            packet: PacketSizes::default(),
             switch: Switch::default(),
             nic: Nic::default(),
             transport: Transport::default(),

@@ -49,7 +49,7 @@ fn defaults_are_stated() {
     let schema = schema();
     let default =
         |section: &str, key: &str| schema["$defs"][section]["properties"][key]["default"].clone();
-    assert_eq!(default("Packet", "mtu"), "1KiB");
+    assert_eq!(default("PacketSizes", "mtu"), "1KiB");
     assert_eq!(default("Pfc", "headroom_delays"), "lossless");
     assert_eq!(default("Transport", "retry_limit"), 7);
     assert_eq!(schema["properties"]["stop"]["default"], "never");

@@ -14,7 +14,7 @@ use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::history::History;
 use super::lane::{Lane, Limited, Member, Place, Ring, Slab};
-use super::pair::{NONE, Pair, Payer};
+use super::pair::{HostPair, NONE, Payer};
 use super::tenant::Tenant;
 use super::{Config, Scope};
 use crate::algorithm::Controllers;
@@ -100,7 +100,7 @@ pub struct Enforcer {
     /// For each tenant its aggregate, and the cautious one or what its limited pairs have in common; then those of pairs.
     controllers: Controllers,
     tenants: Vec<Tenant>,
-    pairs: Vec<Pair>,
+    pairs: Vec<HostPair>,
     index: BTreeMap<(TenantId, HostId), u32>,
     /// Whether one controller stands for all limited pairs of a tenant: where controllers count
     /// notifications, each of k pairs would hear a k-th of them.

@@ -8,7 +8,7 @@ use super::share::Share;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Bytes that a pair takes beside its controller, its index included.
-pub const STATE_BYTES: usize = size_of::<Pair>() + INDEX_BYTES;
+pub const STATE_BYTES: usize = size_of::<HostPair>() + INDEX_BYTES;
 
 /// Key and value of the index of pairs.
 const INDEX_BYTES: usize = 12;
@@ -19,7 +19,7 @@ const _: () = assert!(size_of::<crate::hpcc::Hpcc>() + STATE_BYTES < 128);
 
 /// A source and a destination, beside their controller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
+pub(crate) struct HostPair {
     /// From when on the pacer lets the next packet go.
     pub(crate) available: Time,
     last_feedback: Coarse,
@@ -68,7 +68,7 @@ impl Coarse {
     }
 }
 
-impl Pair {
+impl HostPair {
     /// A pair that has never sent.
     pub(crate) const fn new(now: Time) -> Self {
         Self {

@@ -9,7 +9,7 @@ const MEMORY: usize = 20;
 /// Least and greatest part of a diagonal Newton step that directions begin with.
 const SCALE: (f64, f64) = (0.2, 1.5);
 
-struct Pair {
+struct Correction {
     step: Vec<f64>,
     change: Vec<f64>,
 }
@@ -17,7 +17,7 @@ struct Pair {
 /// Remembers how the gradient changed with the prices.
 #[derive(Default)]
 pub(crate) struct Quasi {
-    pairs: Vec<Pair>,
+    pairs: Vec<Correction>,
 }
 
 impl Quasi {
@@ -30,7 +30,7 @@ impl Quasi {
         if self.pairs.len() == MEMORY {
             self.pairs.remove(0);
         }
-        self.pairs.push(Pair { step, change });
+        self.pairs.push(Correction { step, change });
     }
 
     /// By how much to lower prices; rows that are not `free` stay. `weights` are estimates of the
@@ -38,7 +38,7 @@ impl Quasi {
     pub(crate) fn direction(&self, gradient: &[f64], weights: &[f64], free: &[bool]) -> Vec<f64> {
         let mut direction: Vec<f64> = gradient.to_vec();
         mask(&mut direction, free);
-        let mut used: Vec<(&Pair, f64, f64)> = Vec::new();
+        let mut used: Vec<(&Correction, f64, f64)> = Vec::new();
         for pair in self.pairs.iter().rev() {
             let product = masked(&pair.step, &pair.change, free);
             let length = weigh(&pair.step, free, |r| weights[r]);

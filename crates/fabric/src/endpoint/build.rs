@@ -10,7 +10,9 @@ use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use super::costs::Costs;
 use super::pipeline::{Lock, Pipeline};
-use super::{Agent, AgentTurns, Application, Channel, Endpoints, Limits, Pacer, Pair, ValueSizes};
+use super::{
+    Agent, AgentTurns, Application, Channel, Endpoints, Limits, OpenPair, Pacer, ValueSizes,
+};
 use crate::MessageSpec;
 use crate::topology::Topology;
 use crate::workload::number_of;
@@ -241,7 +243,7 @@ impl Builder<'_> {
         }
         let pair = self.endpoints.pairs.len() as u32;
         self.sharing.insert(key, (pair, 1));
-        self.endpoints.pairs.push(Pair {
+        self.endpoints.pairs.push(OpenPair {
             message: self.specs.len() as u32,
             host,
             verb,

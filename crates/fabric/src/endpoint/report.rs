@@ -7,7 +7,7 @@ use super::Endpoints;
 use super::agent::Agent;
 use super::pacer::Pacer;
 use crate::nic::Nic;
-use crate::packet::{Packet, PacketPool};
+use crate::packet::{PacketPool, PacketRecord};
 use crate::{ApplicationRecord, NicRecord};
 
 impl Endpoints {
@@ -94,7 +94,10 @@ impl Endpoints {
     }
 
     /// Packets that wait at NICs.
-    pub(crate) fn held<'a>(&'a self, packets: &'a PacketPool) -> impl Iterator<Item = &'a Packet> {
+    pub(crate) fn held<'a>(
+        &'a self,
+        packets: &'a PacketPool,
+    ) -> impl Iterator<Item = &'a PacketRecord> {
         let pipelines = self.pipelines.iter();
         pipelines.flat_map(|pipeline| pipeline.received.iter(packets))
     }

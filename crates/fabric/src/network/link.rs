@@ -6,7 +6,7 @@ use crate::counters::Drop;
 use crate::flow::Flow;
 use crate::forwarding::Plan;
 use crate::network::Network;
-use crate::packet::{Kind, NONE, Packet, UNDECIDED};
+use crate::packet::{Kind, NONE, PacketRecord, UNDECIDED};
 use crate::port::Port;
 use crate::routing::Routes;
 use crate::{PauseRecord, TraceEvent};
@@ -184,7 +184,11 @@ impl Network {
 /// The egress port at the switch that a packet leaves for through `port`, if that can be known now;
 /// anything if it leaves for a host.
 #[inline(always)]
-fn foresee((flows, plan, routes): (&[Flow], &Plan, &Routes), port: &Port, packet: &Packet) -> u32 {
+fn foresee(
+    (flows, plan, routes): (&[Flow], &Plan, &Routes),
+    port: &Port,
+    packet: &PacketRecord,
+) -> u32 {
     let Some(flow) = flows.get(packet.flow as usize) else {
         return NONE;
     };
@@ -194,7 +198,7 @@ fn foresee((flows, plan, routes): (&[Flow], &Plan, &Routes), port: &Port, packet
     if !port.peer_on_switch {
         return NONE;
     }
-    let destination = flow.destination(packet.has(Packet::BACK));
+    let destination = flow.destination(packet.has(PacketRecord::BACK));
     match routes.towards(port.peer_owner, destination, true) {
         [] => NONE,
         [only] => *only,

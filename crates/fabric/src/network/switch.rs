@@ -8,7 +8,7 @@ use crate::TraceEvent;
 use crate::counters::Drop;
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::{EgressPorts, Label};
-use crate::packet::{Kind, NONE, Packet, UNDECIDED};
+use crate::packet::{Kind, NONE, PacketRecord, UNDECIDED};
 
 impl Network {
     /// A packet that `sender` has sent to the port `ingress` has come in and goes to the queue of its next hop.
@@ -152,9 +152,9 @@ impl Network {
 
     /// Addresses and ports of a packet that belongs to a message.
     #[inline]
-    pub(crate) fn tuple_of(&self, packet: &Packet) -> FiveTuple {
+    pub(crate) fn tuple_of(&self, packet: &PacketRecord) -> FiveTuple {
         let flow = &self.flows[packet.flow as usize];
-        flow.label(packet.has(Packet::BACK), self.rules.hpcc_ns3)
+        flow.label(packet.has(PacketRecord::BACK), self.rules.hpcc_ns3)
     }
 
     /// Sends the next packet of a switch port if its transmitter is free.
@@ -240,7 +240,7 @@ impl Network {
         };
         let packet = self.packets.get_mut(at);
         if draw < probability && packet.kind == Kind::Data {
-            packet.flags |= Packet::MARKED;
+            packet.flags |= PacketRecord::MARKED;
             self.counters.on_mark(packet.tenant);
             self.ports[egress as usize].marked += 1;
         }
@@ -300,7 +300,7 @@ impl Network {
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         // Of a pause frame the opcode has no meaning.
         let (at, packet) = self.packets.alloc();
-        *packet = Packet::new(kind, Opcode::Cnp, class, self.rules.pause);
+        *packet = PacketRecord::new(kind, Opcode::Cnp, class, self.rules.pause);
         packet.epoch = self.epoch;
         self.counters.pause_transmissions += 1;
         // Pause frames wait in the control queue whatever class they pause.

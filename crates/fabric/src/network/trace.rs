@@ -3,7 +3,7 @@
 use fairlane_units::{Bytes, NodeId, Psn};
 
 use crate::network::Network;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, PacketRecord};
 use crate::{TraceEvent, TraceRecord, TracedPacket};
 
 impl Network {
@@ -54,7 +54,7 @@ impl Network {
             } else {
                 0
             },
-            marked: packet.has(Packet::MARKED),
+            marked: packet.has(PacketRecord::MARKED),
         };
         self.tracer.records.push(self.engine.latest(), record);
     }
@@ -71,7 +71,7 @@ impl Network {
     }
 
     /// Stream position of a data packet's first byte, or of the next byte that a reply expects.
-    fn sequence(&self, packet: &Packet) -> u64 {
+    fn sequence(&self, packet: &PacketRecord) -> u64 {
         // An acknowledgement has the PSN of the last packet that it confirms.
         let next = packet.psn + u32::from(packet.kind == Kind::Ack);
         let at = u64::from(Psn::new(next).get()) * u64::from(self.rules.mtu);

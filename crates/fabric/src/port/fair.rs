@@ -1,7 +1,7 @@
 //! Egress queues that serve ingress ports in turn instead of packets in order of arrival.
 
 use super::CLASSES;
-use crate::packet::{Packet, PacketList, PacketPool};
+use crate::packet::{PacketList, PacketPool, PacketRecord};
 
 /// The packets of an egress port by class and the port that sent them.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl FairQueues {
         &'a self,
         pool: &'a PacketPool,
         class: usize,
-    ) -> impl Iterator<Item = &'a Packet> {
+    ) -> impl Iterator<Item = &'a PacketRecord> {
         let senders = self.classes[class].senders.iter();
         senders.flat_map(|(_, packets)| packets.iter(pool))
     }

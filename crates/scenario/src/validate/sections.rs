@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration};
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject, forwarding};
-use crate::types::{EcnThreshold, Packet, Switch};
+use crate::types::{EcnThreshold, PacketSizes, Switch};
 
 /// Jumbo frames end here on most hardware.
 const MOST_MTU: u64 = 9216;
@@ -61,7 +61,7 @@ fn trace_nodes(subject: &Subject<'_>) -> Check {
     Ok(())
 }
 
-fn packet(packet: &Packet) -> Check {
+fn packet(packet: &PacketSizes) -> Check {
     let bytes = |key: &str, value: Bytes, least: u64, most: u64| {
         within(
             &format!("packet.{key}"),

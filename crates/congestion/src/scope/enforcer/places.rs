@@ -4,7 +4,7 @@ use fairlane_units::{HostId, TenantId, Time};
 
 use super::Enforcer;
 use crate::Environment;
-use crate::scope::pair::{NONE, Pair, Payer};
+use crate::scope::pair::{HostPair, NONE, Payer};
 
 impl Enforcer {
     /// The pair of a key, new if there is none.
@@ -42,7 +42,7 @@ impl Enforcer {
     }
 
     fn add(&mut self, now: Time, environment: &Environment) -> u32 {
-        self.pairs.push(Pair::new(now));
+        self.pairs.push(HostPair::new(now));
         self.controllers.push(environment);
         self.pairs.len() as u32 - 1
     }
@@ -70,7 +70,7 @@ impl Enforcer {
     fn reset(&mut self, now: Time, pair: u32) {
         let state = &mut self.pairs[pair as usize];
         // What the predecessor owes to the pacer stays owed.
-        *state = Pair::new(state.available.max(now));
+        *state = HostPair::new(state.available.max(now));
         state.rejuvenate(Payer::Budget);
     }
 }
