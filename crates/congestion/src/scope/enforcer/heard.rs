@@ -1,6 +1,6 @@
 //! What comes back, and who hears of it.
 
-use fairlane_units::{Bytes, Duration, Rate, Time};
+use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
 use crate::scope::lane::{Lane, Limited};
@@ -72,7 +72,7 @@ impl Enforcer {
             self.note_limited_mark(now, at);
         }
         if adjusted {
-            self.shift(now, at);
+            self.shift(at);
         }
         self.schedule(now, at);
     }
@@ -219,21 +219,16 @@ impl Enforcer {
         (share * all / part).min(self.environment.line_rate)
     }
 
-    /// The packet sent last is charged at the rate of now, and so is what express packets have pushed back.
-    pub(super) fn shift(&mut self, now: Time, at: u32) {
+    /// The packet sent last is charged at the rate of now.
+    pub(super) fn shift(&mut self, at: u32) {
         let rate = self.rate(at);
         let rounding = self.setting.rounding;
         let lane = &mut self.lanes.all[at as usize];
         let was = rounding.serialization(lane.last_size, lane.last_rate);
         let is = rounding.serialization(lane.last_size, rate);
-        let debt = (lane.available.saturating_since(now))
+        let later = (lane.available.saturating_add(is))
             .as_ps()
             .saturating_sub(was.as_ps());
-        let scaled =
-            u128::from(debt) * u128::from(lane.last_rate.as_bps()) / u128::from(rate.as_bps());
-        let scaled = Duration::from_ps(u64::try_from(scaled).unwrap_or(u64::MAX));
-        let later = lane.available.saturating_add(is).saturating_add(scaled);
-        let later = later.as_ps().saturating_sub(was.as_ps() + debt);
         (lane.available, lane.last_rate) = (Time::from_ps(later), rate);
     }
 
