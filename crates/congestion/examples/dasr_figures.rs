@@ -1,7 +1,8 @@
-//! The figures of `docs/dasr.md`: `cargo test -p fairlane-congestion --test dasr_figures -- --ignored --nocapture`.
+//! The figures of `docs/dasr.md`: `cargo run --release -p fairlane-congestion --example dasr_figures`.
 
 #![expect(clippy::print_stdout, reason = "printing is what they are for")]
 
+#[path = "../tests/common/mod.rs"]
 mod common;
 
 use common::incast::{Flow, Net, STAR, Says, at, fair, in_rtts, rtts};
@@ -98,8 +99,6 @@ fn begin(n: usize, params: &Params, loss: f64) -> Runs {
     runs
 }
 
-#[test]
-#[ignore = "prints what the documentation says"]
 fn convergence() {
     let usual = Params::default();
     for loss in [0.0, 0.1] {
@@ -164,8 +163,6 @@ fn incast(n: usize, params: &Params) {
     );
 }
 
-#[test]
-#[ignore = "prints what the documentation says"]
 fn incasts() {
     let slow = Params {
         eta: 0.98,
@@ -200,8 +197,6 @@ fn goodput(params: &Params, flows: &[Flow], loss: f64) -> (f64, Bytes) {
     (arrived as f64 * 8.0 / seconds / 1e9, net.queue)
 }
 
-#[test]
-#[ignore = "prints what the documentation says"]
 fn goodputs() {
     for loss in [0.0, 0.1] {
         for n in [1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 64, 120] {
@@ -245,4 +240,10 @@ fn goodputs() {
         let queue = queue.as_f64() / 1000.0;
         println!("8 of 16 at 2 %, {mode}, {says:?}: {gbps:.2} Gb/s, queue {queue:.1} KB");
     }
+}
+
+fn main() {
+    convergence();
+    incasts();
+    goodputs();
 }
