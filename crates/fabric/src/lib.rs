@@ -8,9 +8,9 @@
 //! What this crate refuses: to contain a protocol rule, to read a real clock, to allocate, hash or
 //! dispatch dynamically on the way of a packet, to hold state outside of [`Simulation`].
 //!
-//! Parts: ports and links (`port`, `link`), switches (`switch`, `buffer`), NICs (`host`,
-//! `nic`), shortest paths (`routing`), what an empty fabric does (`baseline`), the run as a whole
-//! (`schedule`, `faults`, `sampler`, `watch`, `trace`, `capture`).
+//! Parts: links and switches (`network`), NICs (`hosts`, `nic`), applications behind queue pairs that stay
+//! open (`endpoint`), these three and the run as a whole (`world`); shortest paths (`routing`), what an empty
+//! fabric does (`baseline`), several threads (`parts`).
 #![forbid(unsafe_code)]
 
 mod baseline;
