@@ -19,7 +19,7 @@ pub(crate) struct Flow {
     /// That of packets from the requester to the responder.
     pub(crate) tuple: FiveTuple,
     /// Egress ports that switches will choose for packets there and back, as far as that follows from
-    /// the tuple; else [`UNDECIDED`].
+    /// the tuple, and behind them the port of the host; else [`UNDECIDED`].
     egress: [[u32; FORESEEN]; 2],
     /// The plane that all of its packets take.
     pub(crate) plane: u8,
@@ -85,11 +85,11 @@ impl Flow {
             let path = fixed_path(graph, routes, plan, (self.plane, &self.label(back, swaps)));
             // Without a path the first switch drops the packet.
             let ports = path.unwrap_or_else(|| vec![NONE; FORESEEN]);
-            let known = &mut self.egress[usize::from(back)];
-            known
-                .iter_mut()
-                .zip(ports)
-                .for_each(|(known, port)| *known = port);
+            // A host answers by the port that the packet comes to.
+            let answers = graph.host_edge(self.destination(back), self.plane).port;
+            let known = self.egress[usize::from(back)].iter_mut();
+            let ports = ports.into_iter().chain([answers]);
+            known.zip(ports).for_each(|(known, port)| *known = port);
         }
     }
 }

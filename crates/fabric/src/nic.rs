@@ -191,18 +191,15 @@ impl Nic {
             return None;
         }
         let now = net.engine.now();
-        let sent = match self.host.poll_answer(plane) {
-            Some(answer) => inject(net, port, &answer),
+        let departure = match self.host.poll_answer(plane) {
+            Some(answer) => answer,
             None => {
                 let Some(pair) = self.host.turn(now, plane) else {
                     self.await_turn(net, plane);
                     return None;
                 };
                 match admit(&self.host, pair) {
-                    Ok(pair) => {
-                        let departure = self.host.transmit(now, pair);
-                        inject(net, port, &departure)
-                    }
+                    Ok(pair) => self.host.transmit(now, pair),
                     Err(at) => {
                         lane.arm_wake(&mut net.engine, at);
                         return None;
@@ -210,6 +207,7 @@ impl Nic {
                 }
             }
         };
+        let sent = inject(net, port, &departure);
         self.await_transmitter(net, plane);
         Some(sent)
     }

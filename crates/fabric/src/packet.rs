@@ -53,7 +53,8 @@ pub(crate) struct PacketRecord {
     /// Port that sent it last.
     pub(crate) sender: u32,
     /// Port that the switch it is on its way to will send it from, in the routes of `epoch`: a port,
-    /// [`NONE`] if there is none, or [`UNDECIDED`]; without meaning if it is on its way to a host.
+    /// [`NONE`] if there is none, or [`UNDECIDED`]. On its way to a host it only says what to fetch: the host's
+    /// port, if that is known.
     pub(crate) egress: u32,
     /// Number of its flow: its message, or the queue pair that stays open; [`NONE`] for pause frames.
     pub(crate) flow: u32,

@@ -48,11 +48,9 @@ pub(crate) struct Marking {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    // Link.
+    // Link, and what forwarding looks at.
     /// Packets on the way to the peer.
     pub(crate) flight: Flight,
-    /// The packets of classes above 0, if ingress ports take turns.
-    pub(crate) fair: Option<Box<FairQueues>>,
     /// If tenants are told of the load by what they use.
     pub(crate) tenants: Option<Box<TenantUse>>,
     pub(crate) peer: u32,
@@ -74,6 +72,12 @@ pub(crate) struct Port {
     pub(crate) loses: bool,
     /// Whether the other end is in another part of the fabric.
     pub(crate) crosses: bool,
+    /// Classes with packets, and classes that the peer has paused, as bit sets.
+    pub(crate) nonempty: u8,
+    pub(crate) paused: u8,
+    /// Class served last, for round robin.
+    pub(crate) last_served: u8,
+    pub(crate) free_armed: bool,
     // Transmitter.
     pub(crate) free_at: Time,
     pub(crate) free_key: Key,
@@ -82,21 +86,18 @@ pub(crate) struct Port {
     ps_per_byte: u64,
     pub(crate) delay: Duration,
     pub(crate) sent_bytes: u64,
-    /// Bytes waiting in all classes, and the most since the last sample.
-    pub(crate) waiting: u64,
+    /// Most bytes waiting in all classes since the last sample.
     pub(crate) waiting_max: u64,
-    /// Classes with packets, and classes that the peer has paused, as bit sets.
-    pub(crate) nonempty: u8,
-    pub(crate) paused: u8,
-    /// Class served last, for round robin.
-    pub(crate) last_served: u8,
-    pub(crate) free_armed: bool,
-    pub(crate) node: u32,
-    // Buffer use and queues.
-    pub(crate) ingress: [Ingress; CLASSES],
+    // Queues, and buffer use at the other end.
+    /// Bytes waiting in all classes.
+    pub(crate) waiting: u64,
+    /// The packets of classes above 0, if ingress ports take turns.
+    pub(crate) fair: Option<Box<FairQueues>>,
     pub(crate) queues: [Queue; CLASSES],
     pub(crate) marking: Marking,
+    pub(crate) ingress: [Ingress; CLASSES],
     memo: [(u32, Duration); 2],
+    pub(crate) node: u32,
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
@@ -109,6 +110,11 @@ pub(crate) struct Port {
     pub(crate) paused_total: Duration,
     rounding: PacingRounding,
 }
+
+/// Each begins a cache line.
+const _: () = assert!(std::mem::offset_of!(Port, free_at) == 64);
+const _: () = assert!(std::mem::offset_of!(Port, waiting) == 128);
+const _: () = assert!(std::mem::offset_of!(Port, ingress) == 256);
 
 /// What a port is made from.
 #[derive(Clone, Copy, Debug)]

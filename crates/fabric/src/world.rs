@@ -31,7 +31,7 @@ use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::network::Network;
 use crate::network::link::AtHost;
-use crate::nic::Sent;
+use crate::nic::{Nic, Sent};
 use crate::notice::Notices;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
@@ -260,12 +260,7 @@ impl World {
         let nic = &mut self.hosts.nics[host as usize];
         let sent = match self.endpoints.as_deref_mut() {
             None => nic.send(&mut self.net, plane, |_, pair| Ok(pair)),
-            Some(endpoints) => {
-                let (now, messages) = (self.net.now(), self.net.messages);
-                nic.send(&mut self.net, plane, |nic, pair| {
-                    endpoints.with_context(nic, (host, plane, now), (pair, messages))
-                })
-            }
+            Some(endpoints) => send_admitted(&mut self.net, (nic, plane), endpoints),
         };
         if let Some(sent) = sent {
             self.on_sent((host, plane), &sent);
@@ -313,4 +308,17 @@ impl World {
 #[inline]
 fn has_ended(world: &World) -> bool {
     world.is_done() || world.ending.is_some()
+}
+
+/// Sends the next packet of a host to a plane where what stands behind queue pairs has a say in it.
+#[inline(never)]
+fn send_admitted(
+    net: &mut Network,
+    (nic, plane): (&mut Nic, u8),
+    endpoints: &mut Endpoints,
+) -> Option<Sent> {
+    let (host, now, messages) = (nic.number, net.now(), net.messages);
+    nic.send(net, plane, |nic, pair| {
+        endpoints.with_context(nic, (host, plane, now), (pair, messages))
+    })
 }
