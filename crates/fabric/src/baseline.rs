@@ -48,7 +48,7 @@ impl Baseline {
         }
         // HPCC's simulator counts payload one way; exactly, it is a full packet there and an
         // acknowledgement back.
-        let sizes = if rules.hpcc_ns3 {
+        let sizes = if rules.quirks.round_trips {
             [rules.mtu as u16, 0]
         } else {
             [
@@ -57,7 +57,7 @@ impl Baseline {
             ]
         };
         let mut baseline = Self {
-            nanoseconds: rules.hpcc_ns3,
+            nanoseconds: rules.quirks.round_trips,
             row,
             rows: edges.len(),
             between: Vec::with_capacity(edges.len() * edges.len()),

@@ -180,7 +180,7 @@ impl Nic {
         }
         if net.is_busy(port) {
             // Who is told that the transmitter is free sees then what comes next.
-            if net.rules.hpcc_ns3 || !net.ports[port as usize].free_armed {
+            if net.rules.quirks.nics || !net.ports[port as usize].free_armed {
                 self.await_transmitter(net, plane);
             }
             return None;
@@ -259,7 +259,7 @@ impl Nic {
         let now = net.engine.now();
         let lane = &mut self.lanes[usize::from(plane)];
         let waits = !lane.frames.is_empty() || self.host.port(plane).has_answers();
-        if waits || (net.rules.hpcc_ns3 && !self.host.port(plane).is_quiet()) {
+        if waits || (net.rules.quirks.nics && !self.host.port(plane).is_quiet()) {
             net.await_port(lane.port);
         } else if let Some(at) = self.host.sends_at(now, plane) {
             if at <= net.ports[lane.port as usize].free_at {
@@ -273,7 +273,7 @@ impl Nic {
     /// Asks to be woken when the port at a plane, whose transmitter is free, has a queue pair that may send.
     fn await_turn(&mut self, net: &mut Network, plane: u8) {
         let now = net.now();
-        if net.rules.hpcc_ns3 {
+        if net.rules.quirks.nics {
             self.await_turn_as_ns3(net);
         } else if let Some(at) = self.host.sends_at(now, plane) {
             // What the bucket pays for may be due already, if less was in it than was thought.

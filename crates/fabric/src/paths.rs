@@ -78,11 +78,12 @@ pub fn paths(
         Error::new("DST", message, hint)
     };
     if !plan.fixed {
-        let [forward, reverse] = [tuple(0), tuple(0).answering(rules.hpcc_ns3)].map(|tuple| {
-            let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));
-            let paths = graph.plane_numbers().flat_map(of_plane);
-            paths.collect::<Vec<_>>()
-        });
+        let [forward, reverse] =
+            [tuple(0), tuple(0).answering(rules.quirks.five_tuples)].map(|tuple| {
+                let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));
+                let paths = graph.plane_numbers().flat_map(of_plane);
+                paths.collect::<Vec<_>>()
+            });
         if forward.is_empty() || reverse.is_empty() {
             return Err(cut_off());
         }
@@ -108,7 +109,7 @@ pub fn paths(
         Ok(PathPreview {
             source_port,
             forward: nodes(plane, tuple)?,
-            reverse: nodes(plane, tuple.answering(rules.hpcc_ns3))?,
+            reverse: nodes(plane, tuple.answering(rules.quirks.five_tuples))?,
         })
     };
     let previews = source_ports.into_iter().map(preview);

@@ -9,6 +9,53 @@ use fairlane_wire::{Opcode, Reth, Service};
 
 use crate::routing::Seeds;
 
+/// What profile `hpcc-ns3` does as HPCC's simulator does it, each with what it replaces. This is the only place
+/// that asks for the profile.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quirks {
+    /// Times are rounded to nanoseconds as ns-3 does.
+    pub(crate) rounding: bool,
+    /// Simultaneous events happen in the order in which they were scheduled.
+    pub(crate) order: bool,
+    /// One stream of random numbers for the marks of all ports.
+    pub(crate) one_stream: bool,
+    /// Answers swap the UDP ports; source ports are counted for each pair of hosts, destination ports are what the
+    /// workload says; switches hash from their numbers.
+    pub(crate) five_tuples: bool,
+    /// No extension header but RETH.
+    pub(crate) headers: bool,
+    /// Telemetry has the precision and the hops of HPCC's header.
+    pub(crate) telemetry: bool,
+    /// The buffer is divided in 32 bits that may wrap, with headroom for one class and thresholds from the rate of
+    /// the first host.
+    pub(crate) buffers: bool,
+    /// Base round trips have payload one way only, in whole nanoseconds.
+    pub(crate) round_trips: bool,
+    /// NICs look for the next queue pair when that simulator's do, and timers of controllers are events.
+    pub(crate) nics: bool,
+}
+
+impl Quirks {
+    const HPCC_NS3: Self = Self {
+        rounding: true,
+        order: true,
+        one_stream: true,
+        five_tuples: true,
+        headers: true,
+        telemetry: true,
+        buffers: true,
+        round_trips: true,
+        nics: true,
+    };
+
+    fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Exact => Self::default(),
+            Profile::HpccNs3 => Self::HPCC_NS3,
+        }
+    }
+}
+
 /// Constants of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -33,7 +80,7 @@ pub(crate) struct Rules {
     pub(crate) transport: fairlane_transport::Config,
     /// Whether packets of READ responses are answered with feedback.
     pub(crate) response_feedback: bool,
-    pub(crate) hpcc_ns3: bool,
+    pub(crate) quirks: Quirks,
     /// Whether links lose packets, which is set once they are known.
     pub(crate) lossy: bool,
     pub(crate) seed: u64,
@@ -41,11 +88,11 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let hpcc_ns3 = scenario.profile == Profile::HpccNs3;
+        let quirks = Quirks::of(scenario.profile);
         let packet = &scenario.packet;
         let size = |bytes: Bytes| bytes.get() as u16;
         let multiplier = scenario.congestion.hpcc.telemetry_multiplier;
-        let format = if hpcc_ns3 {
+        let format = if quirks.telemetry {
             TelemetryFormat::hpcc_header(multiplier)
         } else {
             TelemetryFormat::EXACT
@@ -64,24 +111,24 @@ impl Rules {
             sizes: Sizes {
                 // Data packets and acknowledgements carry what the congestion control measures.
                 header: size(packet.header) + measurement,
-                extension: extensions(packet, hpcc_ns3),
+                extension: extensions(packet, quirks.headers),
                 padding: size(packet.padding).max(1) - 1,
                 ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
                 cnp: size(packet.cnp),
             },
             pause: size(packet.pause),
             gap: size(packet.gap),
-            rounding: if hpcc_ns3 {
+            rounding: if quirks.rounding {
                 PacingRounding::Ns3
             } else {
                 PacingRounding::Picosecond
             },
-            ties: if hpcc_ns3 {
+            ties: if quirks.order {
                 Ties::Insertion
             } else {
                 Ties::Rank
             },
-            seeds: if hpcc_ns3 {
+            seeds: if quirks.five_tuples {
                 Seeds::Node
             } else {
                 Seeds::Run(scenario.seed)
@@ -100,7 +147,7 @@ impl Rules {
                 || (needs.marks && congestion.notification == Notification::Ack)
                 || window != WindowMode::None
                 || congestion.scope.is_shared(),
-            hpcc_ns3,
+            quirks,
             lossy: false,
             seed: scenario.seed,
         }
@@ -171,11 +218,11 @@ impl Rules {
                 AckPause::Class3 => fairlane_host::AckPause::Class3,
             },
             ack_control_class: scenario.transport.ack_control_class,
-            timers: match self.hpcc_ns3 {
+            timers: match self.quirks.nics {
                 true => Timers::Driven,
                 false => Timers::Lazy,
             },
-            leaving: match self.hpcc_ns3 {
+            leaving: match self.quirks.nics {
                 true => Leaving::WhenPassed,
                 false => Leaving::AtOnce,
             },
@@ -184,7 +231,7 @@ impl Rules {
 
     /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.
     pub(crate) const fn destination_port(&self, label: u16) -> u16 {
-        if self.hpcc_ns3 { label } else { 4791 }
+        if self.quirks.five_tuples { label } else { 4791 }
     }
 
     /// The largest wire size of any packet, with its gap.
@@ -250,13 +297,13 @@ const fn service(service: fairlane_scenario::Service) -> fairlane_transport::Ser
 }
 
 /// Bytes of extension headers; that of the RETH is a setting.
-fn extensions(packet: &PacketSizes, hpcc_ns3: bool) -> [u16; 256] {
+fn extensions(packet: &PacketSizes, only_reth: bool) -> [u16; 256] {
     let mut sizes = [0; 256];
     for opcode in Opcode::ALL {
         let length = opcode.extension().length() as u16;
         sizes[usize::from(opcode.code())] = match opcode.has_reth() {
             true => packet.first_header.get() as u16 + length - Reth::LENGTH as u16,
-            false if hpcc_ns3 => 0,
+            false if only_reth => 0,
             false => length,
         };
     }

@@ -77,7 +77,7 @@ pub(crate) fn flows(
 ) -> Vec<Flow> {
     let mut counts = BTreeMap::new();
     let mut source_port = |message: u64, spec: &MessageSpec| {
-        if !rules.hpcc_ns3 {
+        if !rules.quirks.five_tuples {
             let drawn = Stream::new(rules.seed, SOURCE_PORTS | message).below(1 << 14);
             return 0xc000 | drawn as u16;
         }

@@ -199,7 +199,8 @@ fn build_world(
         pauses: Log::default(),
         watchdog: Watchdog::new(&scenario.switch.pfc),
         ns3_random: rules
-            .hpcc_ns3
+            .quirks
+            .one_stream
             .then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
         graph,
         rules,
@@ -210,7 +211,8 @@ fn build_world(
         hosts: Hosts {
             ns3: net
                 .rules
-                .hpcc_ns3
+                .quirks
+                .nics
                 .then(|| Box::new(Ns3::new(nics.len(), net.specs.len()))),
             nics,
             connections: Connections::new(net.specs.len()),
@@ -289,7 +291,7 @@ fn tenant_hosts<'a>(
 /// given; for more it must have the size.
 fn check_telemetry(rules: &Rules, routes: &Routes, size: Bytes) -> Result<(), Error> {
     let hops = routes.longest;
-    let limit = if rules.hpcc_ns3 {
+    let limit = if rules.quirks.telemetry {
         TelemetryFormat::HEADER_HOPS
     } else {
         Telemetry::MAX_HOPS
@@ -360,7 +362,7 @@ fn build_buffer(
 ) -> Result<SharedBuffer, Error> {
     let (total, pfc) = (scenario.switch.buffer.get(), &scenario.switch.pfc);
     let mut committed = 0;
-    let nic_rate = if rules.hpcc_ns3 {
+    let nic_rate = if rules.quirks.buffers {
         first_host_rate(graph)
     } else {
         ports
@@ -380,10 +382,10 @@ fn build_buffer(
         port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
         let shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
         port.threshold_shift = u8::try_from(shift).unwrap_or(u8::MAX);
-        let copies = if rules.hpcc_ns3 { 1 } else { classes };
+        let copies = if rules.quirks.buffers { 1 } else { classes };
         committed += (headroom + pfc.reserve.get()) * copies;
     }
-    if committed > total && !rules.hpcc_ns3 {
+    if committed > total && !rules.quirks.buffers {
         let message = format!(
             "{} is less than the {committed} B of headroom and reserve that switch {node} needs",
             scenario.switch.buffer
@@ -393,8 +395,7 @@ fn build_buffer(
     }
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     Ok(SharedBuffer {
-        // Wraps on purpose in profile `hpcc-ns3`.
-        shareable: if rules.hpcc_ns3 {
+        shareable: if rules.quirks.buffers {
             (total as u32).wrapping_sub(committed as u32)
         } else {
             narrow(total - committed)
@@ -402,7 +403,7 @@ fn build_buffer(
         shared_used: 0,
         reserve: narrow(pfc.reserve.get()),
         resume_offset: narrow(pfc.resume_offset.get()),
-        wraps: rules.hpcc_ns3,
+        wraps: rules.quirks.buffers,
         pfc: pfc.enabled,
     })
 }

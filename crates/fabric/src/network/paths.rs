@@ -13,7 +13,12 @@ impl Network {
             return;
         }
         for flow in Arc::make_mut(&mut self.flows) {
-            flow.foresee(&self.graph, &self.routes, &self.plan, self.rules.hpcc_ns3);
+            flow.foresee(
+                &self.graph,
+                &self.routes,
+                &self.plan,
+                self.rules.quirks.five_tuples,
+            );
         }
     }
 
@@ -21,7 +26,7 @@ impl Network {
     pub(crate) fn known_paths(&mut self, flow: u32) -> Paths {
         let flow = &self.flows[flow as usize];
         let plane = flow.plane;
-        let swaps = self.rules.hpcc_ns3;
+        let swaps = self.rules.quirks.five_tuples;
         if !self.plan.fixed {
             let tuples = [false, true].map(|back| flow.label(back, swaps));
             return tuples.map(|tuple| {

@@ -154,7 +154,10 @@ impl Network {
     #[inline]
     pub(crate) fn tuple_of(&self, packet: &PacketRecord) -> FiveTuple {
         let flow = &self.flows[packet.flow as usize];
-        flow.label(packet.has(PacketRecord::BACK), self.rules.hpcc_ns3)
+        flow.label(
+            packet.has(PacketRecord::BACK),
+            self.rules.quirks.five_tuples,
+        )
     }
 
     /// Sends the next packet of a switch port if its transmitter is free.
