@@ -41,6 +41,7 @@ mod paths;
 mod place;
 mod port;
 mod precedence;
+mod rates;
 mod records;
 mod results;
 mod round_trip;
@@ -67,8 +68,8 @@ pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, paths};
 pub use results::{
     ApplicationRecord, ContendedPort, Ending, Flux, MessageRecord, NicRecord, Outcome, PauseRecord,
-    PortInfo, PortSeries, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord,
-    TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    PortInfo, PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant, Stall,
+    TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

@@ -25,6 +25,8 @@ pub struct Results {
     pub trace: Vec<TraceRecord>,
     /// Pause frames in order of arrival.
     pub pauses: Vec<PauseRecord>,
+    /// Rates of messages as they changed, in order of time and message, if `output.rate_interval` asks for them.
+    pub rates: Vec<RateRecord>,
     /// Packets that passed captured ports, in order of time.
     pub capture: Vec<CaptureRecord>,
     /// Applications of `key-value` workloads, by workload, host and number.
@@ -370,6 +372,17 @@ pub struct PauseRecord {
     pub class: u8,
     /// Whether it pauses, or ends a pause.
     pub pause: bool,
+}
+
+/// The rate that a message may be sent at, from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateRecord {
+    /// When it was seen.
+    pub time: Time,
+    /// The message.
+    pub message: u32,
+    /// The rate of its queue pair.
+    pub rate: Rate,
 }
 
 /// A tenant and what reached its receivers.

@@ -7,6 +7,7 @@ mod ideal;
 mod merge;
 mod notices;
 mod part;
+mod rates;
 mod sampler;
 mod schedule;
 mod signals;
@@ -33,6 +34,7 @@ use crate::network::Network;
 use crate::network::link::AtHost;
 use crate::nic::Sent;
 use crate::notice::Notices;
+use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::storm::Storms;
@@ -56,6 +58,8 @@ pub(crate) struct World {
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) sampler: Sampler,
+    /// Only if rates are recorded.
+    pub(crate) rates: Option<Box<Rates>>,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,
     pub(crate) storms: Storms,
@@ -159,6 +163,7 @@ impl World {
             control::STORM => self.on_storm(),
             control::WATCHDOG => self.net.on_watchdog(),
             control::NOTICE => self.on_notices(),
+            control::RATES => rates::look(self),
             _ => self.ending = Some(Ending::Stopped),
         }
     }

@@ -132,6 +132,13 @@ fn every_forwarding_is_the_same_on_several_threads() {
 }
 
 #[test]
+fn rates_are_the_same_on_several_threads() {
+    let case = loaded(LEAF_SPINE, &["output.rate_interval=\"1us\""]);
+    assert!(run_on(&case, 1).0.rates.len() > 20);
+    assert_eq!(judge("rates", &case, &[2, 3]), 3);
+}
+
+#[test]
 fn windows_carry_most_of_the_work() {
     let (results, threading) = run_on(&loaded(LEAF_SPINE, &[]), 2);
     assert_eq!(threading.threads, 2);

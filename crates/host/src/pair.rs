@@ -77,6 +77,19 @@ impl Pair {
         self.sending.pacer.available()
     }
 
+    /// The rate that its controller allows at `now`, with the timers that come up until then. It is a look:
+    /// the controller stays as it is.
+    pub fn rate_at(&self, now: Time) -> Rate {
+        let mut controller = self.sending.controller.clone();
+        while let Some((timer, at)) = controller.timers().first() {
+            if at >= now {
+                break;
+            }
+            controller.on_timer(at, timer);
+        }
+        controller.rate()
+    }
+
     /// Whether it has failed. Receives are the driver's: it ends them as flushed.
     pub const fn has_failed(&self) -> bool {
         self.responder.has_failed()

@@ -35,6 +35,7 @@ impl Default for Output {
     fn default() -> Self {
         Self {
             sample_interval: Duration::from_us(50),
+            rate_interval: None,
             trace_nodes: Vec::new(),
         }
     }
@@ -88,6 +89,7 @@ impl Default for Pfc {
             reserve: Bytes::new(4 << 10),
             resume_offset: Bytes::new(3 << 10),
             threshold_shift: 3,
+            xoff: None,
             headroom_delays: None,
             watchdog: None,
             watchdog_restore: Duration::from_ms(200),

@@ -51,6 +51,7 @@ impl World {
             totals,
             trace: self.net.tracer.records.entries,
             pauses: self.net.pauses.entries,
+            rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
             capture: self.net.capture.records.entries,
         }
     }

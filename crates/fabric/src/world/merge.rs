@@ -121,6 +121,9 @@ impl World {
             .records
             .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
+        if let (Some(all), Some(part)) = (&mut self.rates, other.rates.take()) {
+            all.records.absorb(part.records);
+        }
         self.ending = self.ending.take().or_else(|| other.ending.take());
         if let (Some(all), Some(left)) = (&mut self.left, other.left) {
             all.absorb(left);

@@ -258,18 +258,20 @@ fn records(draw: &mut Draw, fabric: &Fabric, text: &mut String) {
 /// Buffers between just enough for headroom and plenty, marks early and late.
 fn switch(draw: &mut Draw, fabric: &Fabric, (mtu, classes): (u64, u64), pfc: bool) -> String {
     let hosts = fabric.hosts.len() as u32;
+    let here = |switch: u32| {
+        let links = fabric.links.iter();
+        links.filter(move |link| link.ends.contains(&switch))
+    };
     let committed = (hosts..fabric.nodes).map(|switch| {
-        let here = fabric
-            .links
-            .iter()
-            .filter(|link| link.ends.contains(&switch));
-        let ports = here.map(|link| {
+        let ports = here(switch).map(|link| {
             let on_link = link.rate * link.delay * 2 / 8;
             RESERVE + on_link + 3 * (mtu + OVERHEAD) + 1000
         });
         ports.sum::<u64>() * classes
     });
     let committed = committed.max().unwrap_or(0);
+    let ports = (hosts..fabric.nodes).map(|switch| here(switch).count());
+    let ports = ports.max().unwrap_or(1) as u64;
     let buffer = committed + draw.of(&[2000, 20_000, 100_000, 10_000_000]) + draw.below(10_000);
     let mut text = format!("[switch]\nbuffer = {buffer}\n");
     let _ = writeln!(
@@ -285,7 +287,15 @@ fn switch(draw: &mut Draw, fabric: &Fabric, (mtu, classes): (u64, u64), pfc: boo
         );
     }
     let _ = writeln!(text, "[switch.pfc]\nenabled = {pfc}\nreserve = {RESERVE}");
-    let _ = writeln!(text, "threshold_shift = {}", draw.below(5));
+    match draw.chance(20) {
+        true => {
+            let xoff = ((buffer - committed) / (ports * classes)).max(1);
+            let _ = writeln!(text, "xoff = {xoff}\nresume_offset = {}", xoff / 4);
+        }
+        false => {
+            let _ = writeln!(text, "threshold_shift = {}", draw.below(5));
+        }
+    }
     if draw.chance(30) {
         let (watchdog, restore) = (draw.between(5, 100), draw.between(5, 200));
         let _ = writeln!(

@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration};
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject, forwarding};
-use crate::types::{EcnThreshold, PacketSizes, Switch};
+use crate::types::{EcnThreshold, PacketSizes, Profile, Switch};
 
 /// Jumbo frames end here on most hardware.
 const MOST_MTU: u64 = 9216;
@@ -27,6 +27,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "output.sample_interval",
         scenario.output.sample_interval,
     )?;
+    rates(subject)?;
     trace_nodes(subject)?;
     packet(&scenario.packet)?;
     switch(&scenario.switch, &scenario.marking())?;
@@ -39,6 +40,28 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "transport.nak_interval",
         scenario.transport.nak_interval,
     )
+}
+
+/// Each queue pair must have a rate of its own, which the driver of profile `hpcc-ns3` keeps elsewhere.
+fn rates(subject: &Subject<'_>) -> Check {
+    let (scenario, place) = (subject.scenario, "output.rate_interval");
+    let Some(interval) = scenario.output.rate_interval else {
+        return Ok(());
+    };
+    positive_span(scenario.profile, place, interval)?;
+    if scenario.profile == Profile::HpccNs3 {
+        let message = "is stated, but profile \"hpcc-ns3\" records no rates";
+        return fail(place, message, "use profile \"exact\" for them");
+    }
+    let scope = scenario.congestion.scope;
+    if scope.is_shared() {
+        let message = format!(
+            "is stated, but under scope \"{scope}\" queue pairs have no rates of their own"
+        );
+        let hint = "use congestion.scope = \"qp\" or \"none\", or leave it out";
+        return fail(place, message, hint);
+    }
+    Ok(())
 }
 
 fn trace_nodes(subject: &Subject<'_>) -> Check {
