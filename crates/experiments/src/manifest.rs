@@ -212,6 +212,10 @@ pub(crate) enum Quantity {
     Cnps,
     /// Payload of messages, finished or not, that their sources know to have arrived, over time (Gb/s).
     Delivered,
+    /// The part of messages that completed.
+    Finished,
+    /// 1 if the run ended as stalled, 0 if it didn't.
+    Stalled,
     /// Base round trips until rates are fair for good after the last message of a workload begins.
     Join,
     /// The same after the last of them ends.

@@ -1,7 +1,7 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
+use fairlane_fabric::{ApplicationRecord, Ending, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
@@ -52,6 +52,14 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
         Quantity::Pauses => Some(results.signals.pauses.count as f64),
         Quantity::Marks => Some(results.signals.ecn_marks.count as f64),
         Quantity::Cnps => Some(results.signals.cnps.count as f64),
+        Quantity::Finished => {
+            let all = messages.selected.len();
+            (all > 0).then(|| messages.completed().count() as f64 / all as f64)
+        }
+        Quantity::Stalled => {
+            let stalled = matches!(results.totals.ending, Ending::Stalled(_));
+            Some(f64::from(u8::from(stalled)))
+        }
         Quantity::Join | Quantity::Leave => settling::round_trips(results, metric),
         Quantity::Delivered => {
             let selected = messages.selected.iter();
