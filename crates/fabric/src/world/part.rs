@@ -35,6 +35,7 @@ impl World {
             world.owed += endpoints.tokens() - usize::from(endpoints.endless && part > 0);
         }
         world.records.keep_places();
+        world.moved.keep_places();
         world.net.pauses.keep_places();
         world.net.tracer.records.keep_places();
         world.net.capture.records.keep_places();
