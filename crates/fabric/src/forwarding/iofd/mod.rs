@@ -9,6 +9,8 @@
 
 pub mod merge;
 pub mod streams;
+#[cfg(test)]
+mod tests;
 
 use fairlane_scenario::Switch;
 use fairlane_units::Time;
