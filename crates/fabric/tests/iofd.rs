@@ -87,7 +87,6 @@ fn a_run_in_which_no_flow_moves_is_one_under_ecmp() {
     for fabric in [LEAF_SPINE, FAT_TREE] {
         for sets in [
             &["switch.iofd.trigger=\"1GB\""][..],
-            &["switch.iofd.labels=0"],
             &[
                 "switch.iofd.moved=\"1GB\"",
                 "transport.recovery=\"selective-repeat\"",
