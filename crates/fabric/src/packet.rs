@@ -6,10 +6,14 @@ use fairlane_units::Time;
 use fairlane_wire::Opcode;
 use prefetch_index::prefetch_index;
 
+use crate::fork::{Fork, Forks};
+
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
 /// The port is chosen once the packet is there.
 pub(crate) const UNDECIDED: u32 = NONE - 1;
+/// Instead of an egress port: the switch has kept the packet, or lost it.
+pub(crate) const TAKEN: u32 = NONE - 1;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,10 @@ pub(crate) enum Kind {
     Pause,
     /// Ends that.
     Resume,
+    /// Follows the last packet of a stream that has left a port for another.
+    Tail,
+    /// Tells the switch that sent a tail that it is through.
+    Clear,
 }
 
 impl Kind {
@@ -31,6 +39,12 @@ impl Kind {
     #[inline]
     pub(crate) const fn is_pause_frame(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
+    }
+
+    /// Whether hosts send it, so that it must come to one or be lost.
+    #[inline]
+    pub(crate) const fn is_of_hosts(self) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::Nak | Self::Cnp)
     }
 }
 
@@ -44,9 +58,9 @@ pub(crate) struct PacketRecord {
     pub(crate) next: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
-    /// Of a RETH the address, counted from the beginning of its message.
+    /// Of a RETH the address, counted from the beginning of its message; of a tail or its answer half of the fork.
     pub(crate) address: u32,
-    /// Of a RETH the length, or an AETH.
+    /// Of a RETH the length, or an AETH; the other half of the fork.
     pub(crate) word: u32,
     /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
@@ -90,6 +104,10 @@ impl PacketRecord {
     pub(crate) const SELECTIVE: u8 = 8;
     /// It was sent before, which only the simulation knows.
     pub(crate) const AGAIN: u8 = 16;
+    /// No buffer is charged for it where it is: it has been held, or is a tail at the switch that sends it.
+    pub(crate) const UNCHARGED: u8 = 32;
+    /// It carries [labels](PacketPool::forks).
+    pub(crate) const LABELLED: u8 = 64;
 
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
@@ -120,6 +138,16 @@ impl PacketRecord {
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// The fork that a tail, or the answer to one, is about.
+    pub(crate) const fn fork(&self) -> Fork {
+        Fork::from_halves([self.address, self.word])
+    }
+
+    /// Makes it a tail, or the answer to one, of a fork.
+    pub(crate) const fn set_fork(&mut self, fork: Fork) {
+        [self.address, self.word] = fork.halves();
+    }
 }
 
 /// When a packet was sent, and how far it came.
@@ -138,6 +166,8 @@ pub(crate) struct PacketPool {
     telemetry: Vec<Telemetry>,
     stamps: Vec<Stamp>,
     free_records: Vec<u32>,
+    /// By packet, as far as any has ever carried labels.
+    forks: Vec<Forks>,
 }
 
 impl PacketPool {
@@ -263,6 +293,29 @@ impl PacketPool {
         }
         let records = self.telemetry.len().max(self.stamps.len());
         u32::try_from(records - 1).expect("fewer than 2^32 packets")
+    }
+
+    /// The labels that a packet carries.
+    #[inline]
+    pub(crate) fn forks(&self, at: u32) -> Forks {
+        match self.packets[at as usize].has(PacketRecord::LABELLED) {
+            true => self.forks[at as usize],
+            false => Forks::default(),
+        }
+    }
+
+    /// Gives a packet other labels.
+    pub(crate) fn set_forks(&mut self, at: u32, forks: Forks) {
+        let packet = &mut self.packets[at as usize];
+        if forks.is_empty() {
+            packet.flags &= !PacketRecord::LABELLED;
+            return;
+        }
+        packet.flags |= PacketRecord::LABELLED;
+        if self.forks.len() <= at as usize {
+            self.forks.resize(self.packets.len(), Forks::default());
+        }
+        self.forks[at as usize] = forks;
     }
 
     #[inline]

@@ -77,7 +77,7 @@ pub fn paths(
         let hint = "links that are down at the start cut them off";
         Error::new("DST", message, hint)
     };
-    if !plan.fixed {
+    if !plan.foreseen {
         let [forward, reverse] = [tuple(0), tuple(0).answering(rules.hpcc_ns3)].map(|tuple| {
             let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));
             let paths = graph.plane_numbers().flat_map(of_plane);

@@ -214,9 +214,33 @@ pub struct Signals {
     /// Plans of agents that gave every application the same because the solver refused their demands, under policy `drum`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_plans: Option<Signal>,
+    /// Flows that switches moved in order, under forwarding `iofd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deflection: Option<Deflections>,
     /// By name of the tenant, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenants: Option<SignalsByTenant>,
+}
+
+/// What became of flows that switches moved in order, under forwarding `iofd`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Deflections {
+    /// How often a switch moved a flow to another port.
+    pub forks: u64,
+    /// Packets whose flow a switch had no room for in its table when it would have considered a move.
+    pub refused: u64,
+    /// Tails that switches sent.
+    pub tails: u64,
+    /// Those of them that had been sent before, and weren't answered in time.
+    pub tails_again: u64,
+    /// Answers to tails that the last switches sent.
+    pub clears: u64,
+    /// Packets that the last switches held until those before them had passed.
+    pub held_packets: u64,
+    /// Most bytes that one switch ever held.
+    pub held_bytes_max: u64,
+    /// Packets that reached a NIC after one that was sent later; those sent again don't count.
+    pub reordered: u64,
 }
 
 /// A count, and if it is zero the reason.
@@ -359,6 +383,10 @@ pub enum TracedPacket {
     Cnp,
     /// Pause or resume.
     Pause,
+    /// Follows the last packet of a stream that has left a port for another.
+    Tail,
+    /// Tells the switch that sent a tail that it is through.
+    Clear,
 }
 
 /// A pause frame that arrived.

@@ -1,6 +1,5 @@
 //! A run, from scenario to results.
 
-use crate::network::Network;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -22,6 +21,8 @@ use crate::forwarding::Plan;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::log::Log;
+use crate::network::Network;
+use crate::network::deflection::Deflection;
 use crate::nic::Nic;
 use crate::notice::Notices;
 use crate::ns3::Ns3;
@@ -137,11 +138,13 @@ fn build_world(
     set_marking(scenario, &mut ports)?;
     set_fairness(scenario, &mut ports);
     let routes = Routes::new(&graph);
-    let plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
+    let mut plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
+    plan.sees_all = plan.forks && !scenario.faults.link.is_empty();
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), specs.len())?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = (baseline.largest.bdp, baseline.largest.rate);
-    rules.tolerate(scenario, plan.fixed, longest);
+    rules.tolerate(scenario, plan.foreseen, longest);
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
     let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);
@@ -187,6 +190,7 @@ fn build_world(
         routes,
         shapes: Shapes::default(),
         forwarders: plan.forwarders(&scenario.switch),
+        deflection,
         plan,
         specs: specs.into(),
         messages,
@@ -227,6 +231,7 @@ fn build_world(
         schedule,
         notices: Notices::default(),
         records: Log::default(),
+        moved: Log::default(),
         faults: Faults::new(changes(scenario, &net.graph)?),
         storms: Storms::new(&scenario.faults.pause),
         ending: None,

@@ -6,7 +6,7 @@ use fairlane_congestion::Loss;
 use fairlane_transport::{
     Extension, Memory, Packet, ReceiveCompletion, Received, Receives, Reply, Status,
 };
-use fairlane_units::Time;
+use fairlane_units::{Psn, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
 use crate::nic::Host;
@@ -66,9 +66,7 @@ impl Host {
             scoped.on_data(now, pair, arrival);
         }
         if !arrival.again {
-            let ahead = packet.psn.distance(pair.latest);
-            self.ledger.all.reordered += u64::from(ahead < 0);
-            pair.latest = if ahead > 0 { packet.psn } else { pair.latest };
+            self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
         let fresh = packet.psn == pair.responder.expected();
         let config = &self.settings.transport;
@@ -327,6 +325,10 @@ impl Host {
         if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             scoped.on_data(now, pair, arrival);
         }
+        if !arrival.again {
+            let latest = pair.latest_response.get_or_insert(packet.psn);
+            self.ledger.all.reordered += u64::from(comes_late(latest, packet));
+        }
         let config = &self.settings.transport;
         let (_, placement) = pair.requester.on_packet(config, now, packet);
         if placement.is_some() {
@@ -400,6 +402,14 @@ const fn acknowledges(said: &Said) -> bool {
         }
         Said::Congestion => false,
     }
+}
+
+/// Whether one that was sent later has come before a packet; `latest` is the latest so far.
+#[inline]
+fn comes_late(latest: &mut Psn, packet: &Packet) -> bool {
+    let ahead = packet.psn.distance(*latest);
+    *latest = if ahead > 0 { packet.psn } else { *latest };
+    ahead < 0
 }
 
 #[inline]

@@ -42,6 +42,8 @@ pub struct Pair {
     pub(crate) notification_point: NotificationPoint,
     /// The latest request that has come, of those sent for the first time.
     pub(crate) latest: Psn,
+    /// The latest response to a READ that has come, of those sent for the first time.
+    pub(crate) latest_response: Option<Psn>,
     /// Whether a marked packet has arrived that no acknowledgement told of.
     pub(crate) owes_mark: bool,
     pub(crate) live: bool,
@@ -117,6 +119,7 @@ impl Pair {
             responder: Responder::new(config, expects),
             notification_point: NotificationPoint::new(),
             latest: expects,
+            latest_response: None,
             owes_mark: false,
             live: true,
             class: opening.class,

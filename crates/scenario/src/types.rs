@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault};
-pub use crate::forwarding::{FlowletParameters, Forwarding, Switch};
+pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 

@@ -47,6 +47,8 @@ fn packet(packet: TracedPacket) -> &'static str {
         TracedPacket::Ack => "ack",
         TracedPacket::Nak => "nak",
         TracedPacket::Cnp => "cnp",
+        TracedPacket::Tail => "tail",
+        TracedPacket::Clear => "clear",
         TracedPacket::Pause => "pause",
     }
 }

@@ -38,6 +38,7 @@ impl World {
         if let Some(rates) = &mut world.rates {
             rates.records.keep_places();
         }
+        world.moved.keep_places();
         world.net.pauses.keep_places();
         world.net.tracer.records.keep_places();
         world.net.capture.records.keep_places();

@@ -40,6 +40,44 @@ pub fn scenario(seed: u64) -> String {
     text + &fabric.text + &faults + &traffic.text
 }
 
+/// Scenario number `seed` with so much more traffic that queues grow, where others may add to its traffic.
+pub fn busy(seed: u64) -> String {
+    let text = scenario(seed);
+    // Buffers have room for the classes that are there already.
+    let class = text.rsplit_once("\nclass = ").map(|(_, rest)| &rest[..1]);
+    let fits = !text.contains("key-value") && !text.contains("[[tenant]]");
+    match class.filter(|_| fits) {
+        Some(class) => format!(
+            "{text}\n[[workload]]\nkind = \"permutation\"\nsize = \"150kB\"\nclass = {class}\n"
+        ),
+        None => text,
+    }
+}
+
+/// What has the switches of scenario number `seed` move flows in order, as often as they can.
+pub fn moving(seed: u64) -> Vec<String> {
+    let mut draw = Draw(Stream::new(seed, 1));
+    let trigger = draw.of(&[100, 2000, 4000]);
+    let interval = draw.of(&["0ns", "200ns", "2us"]);
+    let moved = draw.of(&[0, 0, 2000]);
+    let labels = draw.between(1, 4);
+    let streams = draw.of(&[2, 16, 4096]);
+    let hold = draw.of(&[20_000, 2_000_000]);
+    let timeout = draw.of(&["5us", "50us", "1ms"]);
+    vec![
+        "switch.forwarding=\"iofd\"".into(),
+        "switch.arbitration=\"fifo\"".into(),
+        format!("switch.iofd.trigger={trigger}"),
+        format!("switch.iofd.target={}", trigger / 2),
+        format!("switch.iofd.interval=\"{interval}\""),
+        format!("switch.iofd.moved={moved}"),
+        format!("switch.iofd.labels={labels}"),
+        format!("switch.iofd.streams={streams}"),
+        format!("switch.iofd.hold={hold}"),
+        format!("switch.iofd.hold_timeout=\"{timeout}\""),
+    ]
+}
+
 /// Draws of one scenario.
 struct Draw(Stream);
 
