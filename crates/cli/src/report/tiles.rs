@@ -149,6 +149,12 @@ pub(super) fn signal_rows(signals: &Signals) -> Vec<SignalRow> {
             &signals.ecn_marks,
             "packets marked by switches",
         ),
+    ];
+    if let Some(filtered) = &signals.filtered_marks {
+        let what = "packets that ports in front of hosts would have marked";
+        rows.push(row("Marks filtered", filtered, what));
+    }
+    rows.extend([
         row(
             "CNPs sent",
             &signals.cnps_sent,
@@ -161,7 +167,7 @@ pub(super) fn signal_rows(signals: &Signals) -> Vec<SignalRow> {
         ),
         row("Pauses", &signals.pauses, "pause frames received"),
         paused_row(&signals.paused_ns),
-    ];
+    ]);
     for (reason, signal) in &signals.drops {
         rows.push(row(&format!("Drops: {reason}"), signal, "packets lost"));
     }
