@@ -58,6 +58,8 @@ pub(crate) struct Counters {
     /// Lost packets by reason.
     pub(crate) drops: [u64; Drop::ALL.len()],
     pub(crate) marks: u64,
+    /// Data packets that would have been marked at ports that face hosts.
+    pub(crate) filtered: u64,
     pub(crate) pauses: u64,
     pub(crate) failed: u32,
     /// By tenant, if there are several.
@@ -89,6 +91,7 @@ impl Counters {
             *all += drops;
         }
         self.marks += other.marks;
+        self.filtered += other.filtered;
         self.pauses += other.pauses;
         self.failed += other.failed;
         if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {

@@ -83,7 +83,7 @@ pub(crate) struct PacketRecord {
     pub(crate) class: u8,
     /// Its tenant; without meaning for pause frames.
     pub(crate) tenant: u16,
-    /// The receiver's share in an acknowledgement, 0 for none.
+    /// In an acknowledgement the receiver's share, 0 for none; in data the sender's demand, if senders say it.
     pub(crate) share: u16,
     pub(crate) kind: Kind,
     pub(crate) opcode: Opcode,
@@ -150,13 +150,17 @@ impl PacketRecord {
     }
 }
 
-/// When a packet was sent, and how far it came.
+/// What its sender says with a packet that doesn't fit into the [record](PacketRecord), and how far it came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     pub(crate) sent: Time,
+    /// What its sender has yet to send to the receiver, if senders say it.
+    pub(crate) backlog: u32,
     /// Switches that it passed on its way to the receiver.
     pub(crate) hops: u8,
 }
+
+const _: () = assert!(size_of::<Stamp>() == 16);
 
 /// All packets of a run, by index.
 #[derive(Clone, Debug, Default)]
@@ -275,7 +279,10 @@ impl PacketPool {
         if !telemetry && !stamps {
             return NONE;
         }
-        let stamp = Stamp { sent: now, hops: 0 };
+        let stamp = Stamp {
+            sent: now,
+            ..Stamp::default()
+        };
         if let Some(at) = self.free_records.pop() {
             if telemetry {
                 self.telemetry[at as usize].clear();
@@ -331,6 +338,13 @@ impl PacketPool {
     #[inline]
     pub(crate) fn stamp(&self, at: u32) -> Option<Stamp> {
         self.stamps.get(at as usize).copied()
+    }
+
+    /// Notes what the sender of a packet with this record has yet to send.
+    pub(crate) fn set_backlog(&mut self, at: u32, backlog: u32) {
+        if let Some(stamp) = self.stamps.get_mut(at as usize) {
+            stamp.backlog = backlog;
+        }
     }
 
     /// Notes that packet `at` has come to its receiver.

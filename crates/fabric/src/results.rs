@@ -186,6 +186,9 @@ pub struct PortSeries {
 pub struct Signals {
     /// Packets marked by switches.
     pub ecn_marks: Signal,
+    /// Packets that ports which face hosts would have marked, if these don't mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filtered_marks: Option<Signal>,
     /// Congestion notifications that receivers sent: CNPs, or acknowledgements that echo a mark.
     pub cnps_sent: Signal,
     /// Congestion notifications that reached senders.

@@ -9,6 +9,7 @@ use fairlane_transport::{
 use fairlane_units::{Psn, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
+use crate::apportion;
 use crate::nic::Host;
 use crate::packet::{Arrival, Event, Heard, NO_ECHO, PairId, Role};
 use crate::pair::{Reading, Stream};
@@ -74,6 +75,10 @@ impl Host {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
+        if self.ports[usize::from(pair.port)].apportion.is_some() && !asks {
+            let taken = received.placement.is_some() || received.messages > 0;
+            apportion::on_data(self, now, id, arrival, taken);
+        }
         let inquires = asks || matches!(packet.extension, Extension::Atomic(_));
         let ended = received.fault.is_some() | received.completion.is_some();
         if ended {
@@ -170,7 +175,7 @@ impl Host {
 
     /// Queues an answer in its class, with the share if it acknowledges.
     #[inline]
-    fn push(&mut self, mut answer: Answer) {
+    pub(crate) fn push(&mut self, mut answer: Answer) {
         self.ledger.all.cnps_sent += u64::from(answer.marked);
         if self.settings.ack_control_class {
             answer.class = 0;
@@ -181,6 +186,11 @@ impl Host {
             && acknowledges(&answer.said)
         {
             answer.share = scoped.share(answer.tenant, pair.opening.peer_rate);
+        }
+        if let Some(own) = &port.apportion
+            && acknowledges(&answer.said)
+        {
+            answer.share = own.share(pair).unwrap_or(answer.share);
         }
         port.replies.push(answer);
     }
@@ -334,6 +344,9 @@ impl Host {
         if placement.is_some() {
             pair.placed += packet.payload;
             self.ledger.on_placed(arrival.tenant, packet.payload);
+        }
+        if self.ports[usize::from(pair.port)].apportion.is_some() {
+            apportion::on_data(self, now, id, arrival, placement.is_some());
         }
         self.complete(id);
         self.refresh(now, id);

@@ -168,6 +168,9 @@ pub struct Ecn {
     /// Probability of a mark just below kmax, rising linearly from 0 at kmin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmax: Option<f64>,
+    /// Whether ports that face hosts mark; left out, unless receivers divide their links (`congestion.dasr`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_ports: Option<bool>,
     /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threshold: Vec<EcnThreshold>,

@@ -229,7 +229,7 @@ impl Network {
         self.maybe_resume(class, at);
     }
 
-    /// Marks a data packet that leaves if the queue behind it is long. In a reply the mark is an echo
+    /// Marks a data packet that leaves if the queue behind it is long, or counts that it would have at a port that isn't to. In a reply the mark is an echo
     /// and says nothing of the way back.
     #[inline]
     fn mark(&mut self, egress: u32, class: u8, at: u32) {
@@ -249,6 +249,10 @@ impl Network {
         };
         let packet = self.packets.get_mut(at);
         if draw < probability && packet.kind == Kind::Data {
+            if !self.ports[egress as usize].peer_on_switch && !self.rules.host_ports_mark {
+                self.counters.filtered += 1;
+                return;
+            }
             packet.flags |= PacketRecord::MARKED;
             self.counters.on_mark(packet.tenant);
             self.ports[egress as usize].marked += 1;

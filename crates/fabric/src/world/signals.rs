@@ -33,6 +33,8 @@ impl Account<'_> {
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
+            filtered_marks: (!self.world.net.rules.host_ports_mark)
+                .then(|| signal(counters.filtered, || self.why_none_filtered())),
             cnps_sent: signal(heard.cnps_sent, || self.why_none_sent()),
             cnps: signal(heard.cnps, || self.why_no_cnps()),
             pauses: signal(counters.pauses, || self.why_no_pauses()),
@@ -161,6 +163,13 @@ impl Account<'_> {
                 format!("no queue passed kmin of its port; the deepest had {depth} B of {kmin} B")
             },
         )
+    }
+
+    fn why_none_filtered(&self) -> String {
+        if !self.world.net.rules.ecn {
+            return "marking is off (switch.ecn.enabled = false)".into();
+        }
+        "no queue in front of a host was long enough for a mark".into()
     }
 
     fn why_none_sent(&self) -> String {
