@@ -100,7 +100,7 @@ fn begin(n: usize, params: &Params, loss: f64) -> Runs {
 }
 
 fn convergence() {
-    let usual = Params::default();
+    let usual = Params::of(Mode::DemandAware);
     for loss in [0.0, 0.1] {
         for n in DEGREES {
             join(n, &usual, loss).print(&format!("join, n={n}, loss {loss}"));
@@ -111,7 +111,7 @@ fn convergence() {
     for n in DEGREES {
         let params = Params {
             draining: 1.0,
-            ..Params::default()
+            ..Params::of(Mode::DemandAware)
         };
         join(n, &params, 0.0).print(&format!("join, n={n}, without draining"));
     }
@@ -119,7 +119,7 @@ fn convergence() {
         for n in DEGREES {
             let params = Params {
                 first_burst,
-                ..Params::default()
+                ..Params::of(Mode::DemandAware)
             };
             join(n, &params, 0.0).print(&format!("join, n={n}, {name} first"));
         }
@@ -166,7 +166,7 @@ fn incast(n: usize, params: &Params) {
 fn incasts() {
     let slow = Params {
         eta: 0.98,
-        ..Params::default()
+        ..Params::of(Mode::DemandAware)
     };
     let single = Params {
         first_burst: 0.0,
@@ -176,7 +176,7 @@ fn incasts() {
         for params in [
             &single,
             &Params::of(Mode::Count),
-            &Params::default(),
+            &Params::of(Mode::DemandAware),
             &slow,
             &Params::of(Mode::ShortestFirst),
         ] {
@@ -200,7 +200,7 @@ fn goodput(params: &Params, flows: &[Flow], loss: f64) -> (f64, Bytes) {
 fn goodputs() {
     for loss in [0.0, 0.1] {
         for n in [1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 64, 120] {
-            let (gbps, queue) = goodput(&Params::default(), &crowd(n, 1.0), loss);
+            let (gbps, queue) = goodput(&Params::of(Mode::DemandAware), &crowd(n, 1.0), loss);
             let queue = queue.as_f64() / 1000.0;
             println!("goodput, n={n}, loss {loss}: {gbps:.2} Gb/s, queue {queue:.1} KB");
         }
@@ -213,7 +213,7 @@ fn goodputs() {
         for headroom in [0.25, 16.0] {
             let params = Params {
                 headroom,
-                ..Params::default()
+                ..Params::of(Mode::DemandAware)
             };
             let (gbps, queue) = goodput(&params, &flows, 0.0);
             let queue = queue.as_f64() / 1000.0;

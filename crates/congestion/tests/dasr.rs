@@ -64,7 +64,7 @@ proptest! {
         let mut flows = crowd(n);
         let joins = (0..k).map(|one| Flow::endless(at(150.0 + spread * one as f64 / k as f64)));
         flows.extend(joins);
-        let mut net = Net::new(&Params::default(), &[], &flows, 0.0);
+        let mut net = Net::new(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         net.run(at(145.0));
         net.queue = Bytes::ZERO;
         net.run(at(150.0));
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let mut flows = crowd(n);
         flows[n - 1].bytes = size;
-        let mut net = Net::new(&Params::default(), &[], &flows, 0.0);
+        let mut net = Net::new(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         net.run(at(3000.0));
         prop_assert!(net.finished[n - 1].is_some());
         let left = net.last_departure[n - 1];
@@ -129,7 +129,7 @@ proptest! {
             flow.limit = limit;
         }
         let rates = max_min(&limits);
-        let mut net = Net::new(&Params::default(), &[], &flows, 0.0);
+        let mut net = Net::new(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         net.run(at(200.0));
         let settled = net.settled(start, |sender| Some(rates[sender]), 0.1);
         let took = in_rtts(settled.saturating_since(start));
@@ -141,13 +141,13 @@ proptest! {
         let start = at(150.0 + phase);
         let mut flows = crowd(n - 1);
         flows.push(Flow::endless(start));
-        let mut net = Net::new(&Params::default(), &[], &flows, 0.1);
+        let mut net = Net::new(&Params::of(Mode::DemandAware), &[], &flows, 0.1);
         net.run(at(300.0));
         let settled = net.settled(start, |_| Some(fair(n)), 0.1);
         let took = in_rtts(settled.saturating_since(start));
         prop_assert!(took <= 6.0, "{took} round trips");
         prop_assert_eq!(net.timeouts, 0);
-        let goodput: f64 = goodputs(&Params::default(), &[], &crowd(n), 0.1).iter().sum();
+        let goodput: f64 = goodputs(&Params::of(Mode::DemandAware), &[], &crowd(n), 0.1).iter().sum();
         prop_assert!((0.9..=1.001).contains(&goodput), "{goodput}");
     }
 
@@ -156,9 +156,9 @@ proptest! {
     fn who_asks_for_more_than_it_can_use_gets_no_more(n in 2_usize..13, part in 0.1..0.9) {
         let mut flows = crowd(n);
         flows[0].limit = fair(n).scale(part);
-        let honest = goodputs(&Params::default(), &[], &flows, 0.0);
+        let honest = goodputs(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         flows[0].says = Says::Units(u16::MAX);
-        let lying = goodputs(&Params::default(), &[], &flows, 0.0);
+        let lying = goodputs(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         let count = goodputs(&Params::of(Mode::Count), &[], &flows, 0.0);
         prop_assert!(lying[0] <= 1.02 * honest[0], "{} of {}", lying[0], honest[0]);
         for other in 1..n {
@@ -181,7 +181,7 @@ proptest! {
         if keeps {
             flows[0].limit = claimed;
         }
-        let goodputs = goodputs(&Params::default(), &[], &flows, 0.0);
+        let goodputs = goodputs(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         let equal = 1.0 / n as f64;
         prop_assert!(goodputs[0] <= 1.05 * equal, "{goodputs:?}");
         prop_assert!(!keeps || goodputs[0] <= 1.02 * part * equal, "{goodputs:?}");
@@ -200,7 +200,7 @@ fn a_queue_of_those_that_ask_for_less_than_they_send_drains() {
     flows[2..]
         .iter_mut()
         .for_each(|flow| flow.says = Says::Units(600));
-    let mut net = Net::new(&Params::default(), &[], &flows, 0.0);
+    let mut net = Net::new(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
     net.run(at(20.0));
     let early = core::mem::take(&mut net.queue);
     net.run(at(200.0));

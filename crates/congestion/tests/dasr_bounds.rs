@@ -4,7 +4,7 @@ mod common;
 
 use common::incast::{STAR, WIRE, at};
 use fairlane_congestion::dasr::{
-    Data, Declared, DestinationId, Mode, Params, Part, Peer, Receiver, Sender,
+    Data, Declared, DestinationId, Load, Mode, Params, Part, Peer, Receiver, Sender,
 };
 use fairlane_congestion::scope::{Grant, Share};
 use fairlane_congestion::{Parameters, Rule};
@@ -63,7 +63,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
-    proptest::sample::select(&Mode::ALL[..])
+    let dividing = Mode::ALL.into_iter().filter(|mode| mode.divides());
+    proptest::sample::select(dividing.collect::<Vec<Mode>>())
 }
 
 proptest! {
@@ -140,7 +141,7 @@ proptest! {
 fn whoever_finds_no_room_is_told_the_least_and_waits() {
     let params = Params {
         rows: 8,
-        ..Params::default()
+        ..Params::of(Mode::DemandAware)
     };
     // Three tenants, and all others together, have two rows each.
     let mut receiver = Receiver::new(&params, &STAR, &tenants());
@@ -161,7 +162,7 @@ fn whoever_finds_no_room_is_told_the_least_and_waits() {
 
 #[test]
 fn a_sender_that_is_not_heard_is_told_of_its_share() {
-    let mut receiver = Receiver::new(&Params::default(), &STAR, &[]);
+    let mut receiver = Receiver::new(&Params::of(Mode::DemandAware), &STAR, &[]);
     let first = data(Part::First, Some(u16::MAX));
     receiver.on_data(at(0.0), peer(0, 1), first);
     receiver.on_data(at(0.2), peer(0, 2), first);
@@ -179,7 +180,7 @@ fn a_sender_that_is_not_heard_is_told_of_its_share() {
 #[test]
 fn silence_ends_after_four_round_trips_or_packet_times() {
     for (others, least, most) in [(1_u32, 4.0, 4.3), (60, 8.6, 9.2)] {
-        let mut receiver = Receiver::new(&Params::default(), &STAR, &[]);
+        let mut receiver = Receiver::new(&Params::of(Mode::DemandAware), &STAR, &[]);
         for host in 0..=others {
             receiver.on_data(at(0.0), peer(0, host), data(Part::First, Some(u16::MAX)));
         }
@@ -196,7 +197,7 @@ fn silence_ends_after_four_round_trips_or_packet_times() {
 
 #[test]
 fn demand_that_changes_with_every_packet_is_heeded_now_and_then() {
-    let mut receiver = Receiver::new(&Params::default(), &STAR, &[]);
+    let mut receiver = Receiver::new(&Params::of(Mode::DemandAware), &STAR, &[]);
     let mut now = at(0.0);
     receiver.on_data(now, peer(0, 1), data(Part::First, Some(u16::MAX)));
     receiver.on_data(now, peer(0, 2), data(Part::First, Some(29_000)));
@@ -215,7 +216,7 @@ fn demand_that_changes_with_every_packet_is_heeded_now_and_then() {
 
 /// A card that has so much to send to each of some receivers.
 fn card(receivers: u32, payload: u64) -> (Sender, Vec<DestinationId>) {
-    let mut sender = Sender::new(&Params::default(), &STAR);
+    let mut sender = Sender::new(&Params::of(Mode::DemandAware), &STAR);
     let ids: Vec<DestinationId> = (0..receivers)
         .map(|host| sender.open(at(0.0), TenantId::new(0), HostId::new(host), &STAR))
         .collect();
@@ -248,6 +249,44 @@ fn a_sender_begins_with_half_a_product_at_line_rate() {
     let (mut sender, ids) = card(1, 1_000_000);
     assert_eq!((sender.rate(ids[0]), sender.share(ids[0])), (LINE, None));
     assert_eq!(burst(&mut sender, ids[0], at(0.0)), 15);
+}
+
+#[test]
+fn a_window_without_shares_follows_the_rate_of_controllers() {
+    let mut sender = Sender::new(&Params::of(Mode::Window), &STAR);
+    let id = sender.open(at(0.0), TenantId::new(0), HostId::new(0), &STAR);
+    sender.on_posted(id, Bytes::new(1_000_000));
+    assert_eq!(burst(&mut sender, id, at(0.0)), 15);
+    sender.on_share(at(1.0), id, Grant::Free);
+    // One and a half products of 30.1 KB may be in flight, and at a tenth of the rate a tenth of that: not even what is.
+    assert_eq!(burst(&mut sender, id, at(2.0)), 46 - 15);
+    sender.set_limit(id, LINE / 10);
+    sender.on_acknowledged(id, PAYLOAD * 40);
+    assert_eq!(sender.available(at(20.0), id, PAYLOAD), None);
+    sender.on_acknowledged(id, PAYLOAD * 2);
+    assert_eq!(burst(&mut sender, id, at(21.0)), 1);
+}
+
+#[test]
+fn loads_count_as_what_changed_them_would() {
+    let (mut one, ids) = card(1, 0);
+    let (mut other, _) = card(1, 0);
+    let load = |in_flight, backlog| Load {
+        in_flight: Bytes::new(in_flight),
+        backlog: Bytes::new(backlog),
+    };
+    let id = ids[0];
+    one.on_posted(id, Bytes::new(9000));
+    one.on_sent(at(1.0), id, (WIRE, PAYLOAD));
+    one.on_acknowledged(id, Bytes::new(600));
+    one.on_rewound(id, Bytes::new(400));
+    other.on_load(id, Load::default(), load(0, 9000));
+    other.on_sent(at(1.0), id, (WIRE, PAYLOAD));
+    other.on_rewound(id, Bytes::ZERO);
+    other.on_load(id, load(1000, 8000), load(0, 8400));
+    assert_eq!(one.declare(id), other.declare(id));
+    let available = |sender: &mut Sender| sender.available(at(2.0), id, PAYLOAD);
+    assert_eq!(available(&mut one), available(&mut other));
 }
 
 #[test]
@@ -353,7 +392,7 @@ fn demand_is_what_could_be_used() {
 fn a_card_remembers_so_many_receivers_that_it_has_no_queue_pairs_to() {
     let params = Params {
         remembered: 10,
-        ..Params::default()
+        ..Params::of(Mode::DemandAware)
     };
     let mut sender = Sender::new(&params, &STAR);
     let open = |sender: &mut Sender, host| {
@@ -365,14 +404,18 @@ fn a_card_remembers_so_many_receivers_that_it_has_no_queue_pairs_to() {
         sender.on_sent(at(step as f64), id, (WIRE, PAYLOAD));
     }
     for &id in &ids[..90] {
-        sender.close(id, (PAYLOAD, Bytes::ZERO));
+        let in_flight = Load {
+            in_flight: PAYLOAD,
+            ..Load::default()
+        };
+        sender.close(id, in_flight);
     }
     assert_eq!(sender.destinations(), 20);
     // The latest are remembered.
     for (host, known) in [(0, false), (79, false), (80, true), (89, true)] {
         let id = open(&mut sender, host);
         assert_eq!(sender.share(id).is_some(), known, "{host}");
-        sender.close(id, (Bytes::ZERO, Bytes::ZERO));
+        sender.close(id, Load::default());
     }
 }
 
@@ -389,7 +432,7 @@ fn defaults_satisfy_their_limits_and_others_do_not() {
         let keys = limits.filter(|limit| broken(limit.rule));
         keys.map(|limit| limit.key).collect::<Vec<_>>()
     };
-    let usual = Params::default();
+    let usual = Params::of(Mode::DemandAware);
     assert!(broken(&usual).is_empty());
     let eta = Params { eta: 0.9, ..usual };
     assert_eq!(broken(&eta), ["draining"]);

@@ -1,7 +1,7 @@
 //! Measured values beside published ones, and against targets.
 
 use crate::error::Error;
-use crate::manifest::{Condition, Published};
+use crate::manifest::{Condition, Published, Relation};
 use crate::outcome::{Cell, Check, Outcome, Rows};
 
 /// Adds a column of published numbers behind each column that has some.
@@ -35,8 +35,8 @@ pub(crate) fn published(
     Ok(())
 }
 
-/// In place of a run's name: the least of all runs.
-pub(crate) const LEAST: &str = "*";
+/// In place of a run's name: all runs, of which the worst counts.
+pub(crate) const EVERY: &str = "*";
 
 /// Checks the conditions. Under `--quick` those of the full size are left out, and if the rows are partial, those
 /// of missing runs. A figure that isn't defined passes nothing.
@@ -52,7 +52,7 @@ pub(crate) fn check(
             continue;
         }
         let operands = std::iter::once(&condition.value).chain(&condition.over);
-        let values = operands.map(|place| value(&outcome.rows, place));
+        let values = operands.map(|place| value(&outcome.rows, place, condition.relation));
         let values: Result<Vec<_>, _> = values.collect();
         let values = match values {
             Ok(values) => values,
@@ -85,20 +85,26 @@ pub(crate) fn check(
 }
 
 /// The value at `run/metric`, if it is defined.
-fn value(rows: &Rows, place: &str) -> Result<Option<f64>, Error> {
+fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Error> {
     let cell = match place.rsplit_once('/') {
-        Some((LEAST, metric)) => return least(rows, metric).ok_or_else(|| unknown(place)),
+        Some((EVERY, metric)) => {
+            return worst(rows, metric, relation).ok_or_else(|| unknown(place));
+        }
         Some((run, metric)) => rows.cell(run, metric),
         None => None,
     };
     cell.map(Cell::value).ok_or_else(|| unknown(place))
 }
 
-/// The least value of a column, if all runs have one.
-fn least(rows: &Rows, metric: &str) -> Option<Option<f64>> {
+/// The value of a column that is the least likely to be in a relation, if all runs have one.
+fn worst(rows: &Rows, metric: &str, relation: Relation) -> Option<Option<f64>> {
+    let worse = match relation {
+        Relation::AtLeast | Relation::Above => f64::min,
+        Relation::AtMost | Relation::Below => f64::max,
+    };
     let column = rows.columns.iter().position(|name| name == metric)?;
     let values: Option<Vec<f64>> = rows.rows.iter().map(|row| row[column].value()).collect();
-    Some(values.and_then(|values| values.into_iter().reduce(f64::min)))
+    Some(values.and_then(|values| values.into_iter().reduce(worse)))
 }
 
 pub(crate) fn unknown(place: &str) -> Error {
@@ -111,7 +117,6 @@ pub(crate) fn unknown(place: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Relation;
 
     /// A check of `over` in the denominator.
     fn condition(over: &str, full: bool) -> Condition {
@@ -144,6 +149,20 @@ mod tests {
         );
         let checks = outcome.checks.into_iter();
         checks.map(|it| (it.name, it.measured, it.pass)).collect()
+    }
+
+    #[test]
+    fn all_runs_pass_if_the_worst_does() {
+        let mut rows = Rows::new(&["one"]);
+        for value in [1.0, 3.0, 2.0] {
+            rows.push("run", [Cell::number(Some(value))]);
+        }
+        let worst = |relation| value(&rows, "*/one", relation).expect("a column");
+        assert_eq!(worst(Relation::AtLeast), Some(1.0));
+        assert_eq!(worst(Relation::AtMost), Some(3.0));
+        rows.push("run", [Cell::number(None)]);
+        let worst = |relation| value(&rows, "*/one", relation).expect("a column");
+        assert_eq!(worst(Relation::Below), None);
     }
 
     #[test]

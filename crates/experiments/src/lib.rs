@@ -21,6 +21,7 @@ mod outcome;
 mod placed;
 mod plot;
 mod sample;
+mod settling;
 mod solver;
 mod sweep;
 mod verdicts;

@@ -206,6 +206,20 @@ pub(crate) enum Quantity {
     DeepestQueue,
     /// Pause frames.
     Pauses,
+    /// Packets marked by switches.
+    Marks,
+    /// Congestion notifications that reached senders.
+    Cnps,
+    /// Payload of messages, finished or not, that their sources know to have arrived, over time (Gb/s).
+    Delivered,
+    /// The part of messages that completed.
+    Finished,
+    /// 1 if the run ended as stalled, 0 if it didn't.
+    Stalled,
+    /// Base round trips until rates are fair for good after the last message of a workload begins.
+    Join,
+    /// The same after the last of them ends.
+    Leave,
 }
 
 /// Which figure of a distribution.
@@ -397,7 +411,7 @@ impl Manifest {
             .flat_map(|it| std::iter::once(&it.value).chain(&it.over));
         for place in published.chain(operands.cloned()) {
             let known = place.rsplit_once('/').is_some_and(|(run, column)| {
-                (run == check::LEAST || names.contains(run))
+                (run == check::EVERY || names.contains(run))
                     && columns.iter().any(|it| it == column)
             });
             if !known {

@@ -1,12 +1,12 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
+use fairlane_fabric::{ApplicationRecord, Ending, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
 use crate::sample::Sample;
-use crate::{jobs, placed};
+use crate::{jobs, placed, settling};
 
 /// What a run says about a metric.
 pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample {
@@ -50,6 +50,22 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
         Quantity::WeightShare => placed::weight_share(results, metric),
         Quantity::DeepestQueue => Some(results.totals.queue_max.get() as f64 * 1e-3),
         Quantity::Pauses => Some(results.signals.pauses.count as f64),
+        Quantity::Marks => Some(results.signals.ecn_marks.count as f64),
+        Quantity::Cnps => Some(results.signals.cnps.count as f64),
+        Quantity::Finished => {
+            let all = messages.selected.len();
+            (all > 0).then(|| messages.completed().count() as f64 / all as f64)
+        }
+        Quantity::Stalled => {
+            let stalled = matches!(results.totals.ending, Ending::Stalled(_));
+            Some(f64::from(u8::from(stalled)))
+        }
+        Quantity::Join | Quantity::Leave => settling::round_trips(results, metric),
+        Quantity::Delivered => {
+            let selected = messages.selected.iter();
+            let bytes: u64 = selected.map(|message| message.acknowledged.get()).sum();
+            Some(bytes as f64 * 8e-9 / messages.span(results)?)
+        }
         Quantity::Throughput => {
             let bytes: u64 = messages.completed().map(|message| message.size.get()).sum();
             Some(bytes as f64 * 8e-9 / messages.span(results)?)

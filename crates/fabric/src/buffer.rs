@@ -4,7 +4,7 @@
 //! to shared buffer as long as that port and class stays below a threshold, then to headroom. The
 //! threshold is a share of the shared buffer that is still free. Use of headroom, or of shared
 //! buffer up to the threshold, pauses the peer. Formulas: the model that HPCC's simulator made
-//! common.
+//! common. A fixed threshold takes the place of that share if asked for.
 
 use crate::port::{Ingress, Port};
 
@@ -16,11 +16,16 @@ pub(crate) struct SharedBuffer {
     pub(crate) shared_used: u32,
     pub(crate) reserve: u32,
     pub(crate) resume_offset: u32,
+    /// The threshold of ports whose shift, [`FIXED`], leaves nothing of what is free.
+    pub(crate) fixed: u32,
     /// Whether too small a buffer wraps to a huge one, as 32-bit arithmetic in HPCC's simulator does.
     pub(crate) wraps: bool,
     /// Whether it pauses neighbours.
     pub(crate) pfc: bool,
 }
+
+/// The shift of a port with a fixed threshold.
+pub(crate) const FIXED: u8 = u8::MAX;
 
 impl SharedBuffer {
     #[inline]
@@ -34,9 +39,14 @@ impl SharedBuffer {
 
     #[inline]
     fn threshold(&self, port: &Port) -> u32 {
-        self.free()
-            .checked_shr(port.threshold_shift.into())
-            .unwrap_or(0)
+        self.threshold_at(self.free(), port)
+    }
+
+    /// The threshold with so much free.
+    #[inline]
+    fn threshold_at(&self, free: u32, port: &Port) -> u32 {
+        free.checked_shr(port.threshold_shift.into())
+            .unwrap_or(self.fixed)
     }
 
     #[inline]
@@ -50,8 +60,7 @@ impl SharedBuffer {
     pub(crate) fn is_untouched(&self, port: &Port, class: u8, wire: u32) -> bool {
         let ingress = &port.ingress[usize::from(class)];
         // As if all of it came from shared buffer.
-        let free = self.free().saturating_sub(wire);
-        let threshold = free.checked_shr(port.threshold_shift.into()).unwrap_or(0);
+        let threshold = self.threshold_at(self.free().saturating_sub(wire), port);
         ingress.headroom == 0 && port.pausing & 1 << class == 0 && ingress.bytes + wire < threshold
     }
 
@@ -150,7 +159,8 @@ mod tests {
         fn untouched_is_charged_and_given_back(
             (shareable, shared_used, bytes) in (0u32..9000, 0u32..3000, 0u32..3000),
             (headroom, headroom_limit) in (prop::sample::select(vec![0u32, 0, 700]), 0u32..3000),
-            (reserve, wire, shift) in (0u32..600, 1u32..2000, 0u8..3),
+            (reserve, wire, shift) in (0u32..600, 1u32..2000, prop::sample::select(vec![0u8, 1, 2, 32, FIXED])),
+            fixed in prop::sample::select(vec![0u32, 500, 2500]),
             (wraps, pfc, pausing) in (any::<bool>(), any::<bool>(), prop::sample::select(vec![0u8, 8])),
         ) {
             let mut buffer = SharedBuffer {
@@ -158,6 +168,7 @@ mod tests {
                 shared_used: shared_used.max(bytes.saturating_sub(reserve)),
                 reserve,
                 resume_offset: 100,
+                fixed,
                 wraps,
                 pfc,
             };

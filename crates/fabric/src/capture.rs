@@ -143,20 +143,29 @@ impl Capture {
         (port, outbound): (u32, bool),
         packet: &PacketRecord,
     ) -> Option<CaptureRecord> {
-        self.ports[port as usize].then(|| CaptureRecord {
+        if !self.ports[port as usize] {
+            return None;
+        }
+        Some(CaptureRecord {
             time,
             port: PortId::new(port),
             outbound,
             class: packet.class,
             size: packet.wire,
-            packet: match packet.kind {
-                Kind::Pause => CapturedPacket::Pause,
-                Kind::Resume => CapturedPacket::Resume,
-                Kind::Data | Kind::Ack | Kind::Nak | Kind::Cnp => {
-                    CapturedPacket::Transport(headers_of(packet))
-                }
-            },
+            packet: capturable(packet)?,
         })
+    }
+}
+
+/// What a packet is in a capture; tails and their answers, which only switches understand, aren't in any.
+fn capturable(packet: &PacketRecord) -> Option<CapturedPacket> {
+    match packet.kind {
+        Kind::Pause => Some(CapturedPacket::Pause),
+        Kind::Resume => Some(CapturedPacket::Resume),
+        Kind::Data | Kind::Ack | Kind::Nak | Kind::Cnp => {
+            Some(CapturedPacket::Transport(headers_of(packet)))
+        }
+        Kind::Tail | Kind::Clear => None,
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Posted {
     pub(crate) start: Time,
     /// Completion time alone on the fabric, least of the paths that it had.
     pub(crate) ideal: Option<Duration>,
+    /// The same if the message is moved under way, where it may be.
+    pub(crate) moved: Option<Duration>,
 }
 
 /// The ends of connections by flow. Each host knows its own; queue pairs are set up and taken down out of

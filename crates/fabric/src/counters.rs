@@ -10,15 +10,28 @@ pub(crate) enum Drop {
     LinkError,
     LinkDown,
     NoRoute,
+    /// These are of switches that keep flows in order: there was no room to hold it,
+    HoldFull,
+    /// it was held for too long,
+    HoldTimeout,
+    /// or it had set out before its way changed.
+    Rerouted,
 }
 
 impl Drop {
-    pub(crate) const ALL: [Self; 4] = [
+    /// Those of every switch come first.
+    pub(crate) const ALL: [Self; 7] = [
         Self::BufferFull,
         Self::LinkError,
         Self::LinkDown,
         Self::NoRoute,
+        Self::HoldFull,
+        Self::HoldTimeout,
+        Self::Rerouted,
     ];
+
+    /// Those that every switch knows.
+    pub(crate) const PLAIN: usize = 4;
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -26,6 +39,9 @@ impl Drop {
             Self::LinkError => "link-error",
             Self::LinkDown => "link-down",
             Self::NoRoute => "no-route",
+            Self::HoldFull => "hold-full",
+            Self::HoldTimeout => "hold-timeout",
+            Self::Rerouted => "rerouted",
         }
     }
 }
@@ -42,6 +58,8 @@ pub(crate) struct Counters {
     /// Lost packets by reason.
     pub(crate) drops: [u64; Drop::ALL.len()],
     pub(crate) marks: u64,
+    /// Data packets that would have been marked at ports that face hosts.
+    pub(crate) filtered: u64,
     pub(crate) pauses: u64,
     pub(crate) failed: u32,
     /// By tenant, if there are several.
@@ -73,6 +91,7 @@ impl Counters {
             *all += drops;
         }
         self.marks += other.marks;
+        self.filtered += other.filtered;
         self.pauses += other.pauses;
         self.failed += other.failed;
         if let (Some(all), Some(part)) = (&mut self.ledger, &other.ledger) {

@@ -21,7 +21,10 @@ pub(crate) const fn pack(departure: &Departure, packet: &mut PacketRecord) {
     packet.tenant = departure.tenant.get() as u16;
     packet.psn = headers.psn.get();
     packet.payload = headers.payload.get() as u16;
-    packet.share = departure.share;
+    packet.share = match departure.demand {
+        Some(demand) => demand,
+        None => departure.share,
+    };
     packet.hop = 0;
     (packet.address, packet.word) = match headers.extension {
         Extension::Remote { remote, length, .. } => (remote.address as u32, length.get() as u32),

@@ -12,6 +12,27 @@ use crate::spread;
 /// The hops of paths there and back, host to host.
 pub(crate) type Paths = [Vec<Vec<Link>>; 2];
 
+/// The paths that a flow's packets take.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ways {
+    /// Those that they may take at all; if the flow may be moved, those that they take if it isn't.
+    pub(crate) known: Paths,
+    /// If it may be moved, all that they may take.
+    pub(crate) any: Paths,
+}
+
+impl Ways {
+    /// These and others, as packets may be on both at once.
+    pub(crate) fn extend(&mut self, others: Self) {
+        let extend = |all: &mut Paths, others: Paths| {
+            let pairs = all.iter_mut().zip(others);
+            pairs.for_each(|(all, others)| all.extend(others));
+        };
+        extend(&mut self.known, others.known);
+        extend(&mut self.any, others.any);
+    }
+}
+
 /// What no distribution of packets over the paths there and back can beat, if there are any.
 pub(crate) fn least(
     [there, back]: &Paths,
@@ -24,11 +45,17 @@ pub(crate) fn least(
     }
     // Packets of a message that was under way when routes changed have taken several.
     let one = |paths: &[Vec<Link>]| paths.iter().all(|path| *path == paths[0]);
-    Some(if plan.fixed && one(there) && one(back) {
+    Some(if plan.foreseen && one(there) && one(back) {
         baseline::ideal([&there[0], &back[0]], work, rules)
     } else {
         spread::ideal([there, back], work, rules)
     })
+}
+
+/// What no choice of path for each packet can beat, if there are any.
+pub(crate) fn bound([there, back]: &Paths, work: &Work, rules: &Rules) -> Option<Duration> {
+    let any = !there.is_empty() && !back.is_empty();
+    any.then(|| spread::ideal([there, back], work, rules))
 }
 
 /// The egress ports of switches on a flow's path in its plane, where it has only one.

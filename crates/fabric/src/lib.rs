@@ -22,6 +22,7 @@ mod endpoint;
 mod faults;
 mod five_tuple;
 mod flow;
+mod fork;
 pub mod forwarding;
 mod goal;
 mod header;
@@ -41,6 +42,8 @@ mod paths;
 mod place;
 mod port;
 mod precedence;
+mod rates;
+mod reach;
 mod records;
 mod results;
 mod round_trip;
@@ -66,9 +69,9 @@ pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, paths};
 pub use results::{
-    ApplicationRecord, ContendedPort, Ending, Flux, MessageRecord, NicRecord, Outcome, PauseRecord,
-    PortInfo, PortSeries, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord,
-    TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, ContendedPort, Deflections, Ending, Flux, MessageRecord, NicRecord, Outcome,
+    PauseRecord, PortInfo, PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant,
+    Stall, TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

@@ -1,6 +1,7 @@
 //! Links and switches, or a part of them: all that a packet meets between two hosts.
 
 mod crossing;
+pub(crate) mod deflection;
 pub(crate) mod fault;
 pub(crate) mod link;
 mod paths;
@@ -30,6 +31,7 @@ use crate::trace::Tracer;
 use crate::waking::Waking;
 use crate::watchdog::Watchdog;
 use crate::{MessageSpec, PauseRecord, PortInfo};
+use deflection::Deflection;
 
 /// Links and switches, with the clock.
 ///
@@ -55,6 +57,8 @@ pub(crate) struct Network {
     /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
     pub(crate) plan: Plan,
     pub(crate) forwarders: Vec<Forwarder>,
+    /// If they move flows in order.
+    pub(crate) deflection: Option<Box<Deflection>>,
     /// Of paths, where flows have more than one.
     pub(crate) shapes: Shapes,
     pub(crate) place: Place,

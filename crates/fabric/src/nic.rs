@@ -127,7 +127,12 @@ impl Nic {
             wire: packet.wire,
             marked: packet.has(PacketRecord::MARKED),
             again: packet.has(PacketRecord::AGAIN),
-            share: packet.share,
+            share: if asks { 0 } else { packet.share },
+            demand: (asks && net.rules.dasr.declares()).then_some(packet.share),
+            backlog: match asks && net.rules.dasr.states_backlog() {
+                true => (net.packets.stamp(packet.telemetry)).map(|stamp| stamp.backlog),
+                false => None,
+            },
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
                 true => Measured::default(),
@@ -325,6 +330,9 @@ fn inject(net: &mut Network, port: u32, departure: &Departure) -> Sent {
             .alloc_record(net.rules.collected(), net.engine.now()),
         false => departure.echo,
     };
+    if let Some(backlog) = departure.backlog {
+        net.packets.set_backlog(record, backlog);
+    }
     let (at, packet) = net.packets.alloc();
     header::pack(departure, packet);
     packet.epoch = net.epoch;

@@ -6,10 +6,14 @@ use fairlane_units::Time;
 use fairlane_wire::Opcode;
 use prefetch_index::prefetch_index;
 
+use crate::fork::{Fork, Forks};
+
 /// No packet, or no record.
 pub(crate) const NONE: u32 = u32::MAX;
 /// The port is chosen once the packet is there.
 pub(crate) const UNDECIDED: u32 = NONE - 1;
+/// Instead of an egress port: the switch has kept the packet, or lost it.
+pub(crate) const TAKEN: u32 = NONE - 1;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,10 @@ pub(crate) enum Kind {
     Pause,
     /// Ends that.
     Resume,
+    /// Follows the last packet of a stream that has left a port for another.
+    Tail,
+    /// Tells the switch that sent a tail that it is through.
+    Clear,
 }
 
 impl Kind {
@@ -31,6 +39,12 @@ impl Kind {
     #[inline]
     pub(crate) const fn is_pause_frame(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
+    }
+
+    /// Whether hosts send it, so that it must come to one or be lost.
+    #[inline]
+    pub(crate) const fn is_of_hosts(self) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::Nak | Self::Cnp)
     }
 }
 
@@ -44,9 +58,9 @@ pub(crate) struct PacketRecord {
     pub(crate) next: u32,
     /// Sequence number as on the wire.
     pub(crate) psn: u32,
-    /// Of a RETH the address, counted from the beginning of its message.
+    /// Of a RETH the address, counted from the beginning of its message; of a tail or its answer half of the fork.
     pub(crate) address: u32,
-    /// Of a RETH the length, or an AETH.
+    /// Of a RETH the length, or an AETH; the other half of the fork.
     pub(crate) word: u32,
     /// Record of what it collects or carries for the congestion control, or [`NONE`].
     pub(crate) telemetry: u32,
@@ -70,7 +84,7 @@ pub(crate) struct PacketRecord {
     pub(crate) class: u8,
     /// Its tenant; without meaning for pause frames.
     pub(crate) tenant: u16,
-    /// The receiver's share in an acknowledgement, 0 for none.
+    /// In an acknowledgement the receiver's share, 0 for none; in data the sender's demand, if senders say it.
     pub(crate) share: u16,
     pub(crate) kind: Kind,
     pub(crate) opcode: Opcode,
@@ -91,6 +105,10 @@ impl PacketRecord {
     pub(crate) const SELECTIVE: u8 = 8;
     /// It was sent before, which only the simulation knows.
     pub(crate) const AGAIN: u8 = 16;
+    /// No buffer is charged for it where it is: it has been held, or is a tail at the switch that sends it.
+    pub(crate) const UNCHARGED: u8 = 32;
+    /// It carries [labels](PacketPool::forks).
+    pub(crate) const LABELLED: u8 = 64;
 
     /// A packet that hasn't been anywhere yet.
     pub(crate) const fn new(kind: Kind, opcode: Opcode, class: u8, wire: u16) -> Self {
@@ -121,15 +139,29 @@ impl PacketRecord {
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// The fork that a tail, or the answer to one, is about.
+    pub(crate) const fn fork(&self) -> Fork {
+        Fork::from_halves([self.address, self.word])
+    }
+
+    /// Makes it a tail, or the answer to one, of a fork.
+    pub(crate) const fn set_fork(&mut self, fork: Fork) {
+        [self.address, self.word] = fork.halves();
+    }
 }
 
-/// When a packet was sent, and how far it came.
+/// What its sender says with a packet that doesn't fit into the [record](PacketRecord), and how far it came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     pub(crate) sent: Time,
+    /// What its sender has yet to send to the receiver, if senders say it.
+    pub(crate) backlog: u32,
     /// Switches that it passed on its way to the receiver.
     pub(crate) hops: u8,
 }
+
+const _: () = assert!(size_of::<Stamp>() == 16);
 
 /// All packets of a run, by index.
 #[derive(Clone, Debug, Default)]
@@ -139,6 +171,8 @@ pub(crate) struct PacketPool {
     telemetry: Vec<Telemetry>,
     stamps: Vec<Stamp>,
     free_records: Vec<u32>,
+    /// By packet, as far as any has ever carried labels.
+    forks: Vec<Forks>,
 }
 
 impl PacketPool {
@@ -246,7 +280,10 @@ impl PacketPool {
         if !telemetry && !stamps {
             return NONE;
         }
-        let stamp = Stamp { sent: now, hops: 0 };
+        let stamp = Stamp {
+            sent: now,
+            ..Stamp::default()
+        };
         if let Some(at) = self.free_records.pop() {
             if telemetry {
                 self.telemetry[at as usize].clear();
@@ -266,6 +303,29 @@ impl PacketPool {
         u32::try_from(records - 1).expect("fewer than 2^32 packets")
     }
 
+    /// The labels that a packet carries.
+    #[inline]
+    pub(crate) fn forks(&self, at: u32) -> Forks {
+        match self.packets[at as usize].has(PacketRecord::LABELLED) {
+            true => self.forks[at as usize],
+            false => Forks::default(),
+        }
+    }
+
+    /// Gives a packet other labels.
+    pub(crate) fn set_forks(&mut self, at: u32, forks: Forks) {
+        let packet = &mut self.packets[at as usize];
+        if forks.is_empty() {
+            packet.flags &= !PacketRecord::LABELLED;
+            return;
+        }
+        packet.flags |= PacketRecord::LABELLED;
+        if self.forks.len() <= at as usize {
+            self.forks.resize(self.packets.len(), Forks::default());
+        }
+        self.forks[at as usize] = forks;
+    }
+
     #[inline]
     pub(crate) fn telemetry(&self, at: u32) -> Option<&Telemetry> {
         self.telemetry.get(at as usize)
@@ -279,6 +339,13 @@ impl PacketPool {
     #[inline]
     pub(crate) fn stamp(&self, at: u32) -> Option<Stamp> {
         self.stamps.get(at as usize).copied()
+    }
+
+    /// Notes what the sender of a packet with this record has yet to send.
+    pub(crate) fn set_backlog(&mut self, at: u32, backlog: u32) {
+        if let Some(stamp) = self.stamps.get_mut(at as usize) {
+            stamp.backlog = backlog;
+        }
     }
 
     /// Notes that packet `at` has come to its receiver.

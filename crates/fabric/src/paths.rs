@@ -77,7 +77,7 @@ pub fn paths(
         let hint = "links that are down at the start cut them off";
         Error::new("DST", message, hint)
     };
-    if !plan.fixed {
+    if !plan.foreseen {
         let [forward, reverse] =
             [tuple(0), tuple(0).answering(rules.quirks.five_tuples)].map(|tuple| {
                 let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));

@@ -6,6 +6,7 @@ use fairlane_congestion::Telemetry;
 use fairlane_engine::Event;
 use fairlane_units::{NodeId, Time};
 
+use crate::fork::Forks;
 use crate::notice::Notice;
 use crate::packet::{PacketRecord, Stamp};
 
@@ -70,5 +71,7 @@ pub(crate) struct Crossing {
 pub(crate) struct Outbox {
     pub(crate) packets: Vec<Crossing>,
     pub(crate) records: Vec<(Option<Telemetry>, Option<Stamp>)>,
+    /// Of the packets that carry labels, one after the other.
+    pub(crate) forks: Vec<Forks>,
     pub(crate) notices: Vec<(Time, Notice)>,
 }

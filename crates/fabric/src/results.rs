@@ -25,6 +25,8 @@ pub struct Results {
     pub trace: Vec<TraceRecord>,
     /// Pause frames in order of arrival.
     pub pauses: Vec<PauseRecord>,
+    /// Rates of messages as they changed, in order of time and message, if `output.rate_interval` asks for them.
+    pub rates: Vec<RateRecord>,
     /// Packets that passed captured ports, in order of time.
     pub capture: Vec<CaptureRecord>,
     /// Applications of `key-value` workloads, by workload, host and number.
@@ -184,6 +186,9 @@ pub struct PortSeries {
 pub struct Signals {
     /// Packets marked by switches.
     pub ecn_marks: Signal,
+    /// Packets that ports which face hosts would have marked, if these don't mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filtered_marks: Option<Signal>,
     /// Congestion notifications that receivers sent: CNPs, or acknowledgements that echo a mark.
     pub cnps_sent: Signal,
     /// Congestion notifications that reached senders.
@@ -212,9 +217,33 @@ pub struct Signals {
     /// Plans of agents that gave every application the same because the solver refused their demands, under policy `drum`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_plans: Option<Signal>,
+    /// Flows that switches moved in order, under forwarding `iofd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deflection: Option<Deflections>,
     /// By name of the tenant, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenants: Option<SignalsByTenant>,
+}
+
+/// What became of flows that switches moved in order, under forwarding `iofd`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Deflections {
+    /// How often a switch moved a flow to another port.
+    pub forks: u64,
+    /// Packets whose flow a switch had no room for in its table when it would have considered a move.
+    pub refused: u64,
+    /// Tails that switches sent.
+    pub tails: u64,
+    /// Those of them that had been sent before, and weren't answered in time.
+    pub tails_again: u64,
+    /// Answers to tails that the last switches sent.
+    pub clears: u64,
+    /// Packets that the last switches held until those before them had passed.
+    pub held_packets: u64,
+    /// Most bytes that one switch ever held.
+    pub held_bytes_max: u64,
+    /// Packets that reached a NIC after one that was sent later; those sent again don't count.
+    pub reordered: u64,
 }
 
 /// A count, and if it is zero the reason.
@@ -357,6 +386,10 @@ pub enum TracedPacket {
     Cnp,
     /// Pause or resume.
     Pause,
+    /// Follows the last packet of a stream that has left a port for another.
+    Tail,
+    /// Tells the switch that sent a tail that it is through.
+    Clear,
 }
 
 /// A pause frame that arrived.
@@ -370,6 +403,17 @@ pub struct PauseRecord {
     pub class: u8,
     /// Whether it pauses, or ends a pause.
     pub pause: bool,
+}
+
+/// The rate that a message may be sent at, from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateRecord {
+    /// When it was seen.
+    pub time: Time,
+    /// The message.
+    pub message: u32,
+    /// The rate of its queue pair.
+    pub rate: Rate,
 }
 
 /// A tenant and what reached its receivers.

@@ -295,8 +295,7 @@ impl Routes {
     /// host was already cut off (`aware`) goes nowhere; others come as far as the last switch.
     #[inline]
     pub(crate) fn towards(&self, switch: u32, host: NodeId, aware: bool) -> &[u32] {
-        let first = self.planes.get(switch as usize).copied();
-        let last = &self.hosts[first.unwrap_or(0) + host.index()];
+        let last = self.attachment(switch, host);
         let here = last.switch == switch;
         if !last.up && (aware || here) {
             return &[];
@@ -304,8 +303,36 @@ impl Routes {
         if here {
             return std::slice::from_ref(&last.port);
         }
-        let (start, count) = self.spans[last.row as usize * self.switches + switch as usize];
+        self.hops_of(last.row as usize * self.switches + switch as usize)
+    }
+
+    /// Whether a switch is the last one before a host.
+    pub(crate) fn is_last(&self, switch: u32, host: NodeId) -> bool {
+        self.attachment(switch, host).switch == switch
+    }
+
+    /// Which of all sets of next hops a switch has towards a host.
+    pub(crate) fn span(&self, switch: u32, host: NodeId) -> usize {
+        self.attachment(switch, host).row as usize * self.switches + switch as usize
+    }
+
+    /// How many sets of next hops there are.
+    pub(crate) const fn spans(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// A set of next hops.
+    #[inline]
+    pub(crate) fn hops_of(&self, span: usize) -> &[u32] {
+        let (start, count) = self.spans[span];
         &self.hops[start as usize..start as usize + usize::from(count)]
+    }
+
+    /// Where a host hangs in the plane of a switch.
+    #[inline]
+    fn attachment(&self, switch: u32, host: NodeId) -> &Attachment {
+        let first = self.planes.get(switch as usize).copied();
+        &self.hosts[first.unwrap_or(0) + host.index()]
     }
 
     /// The number of a node among switches.

@@ -1,6 +1,8 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
-use fairlane_congestion::{Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode};
+use fairlane_congestion::{
+    Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode, dasr,
+};
 use fairlane_engine::Ties;
 use fairlane_host::{Leaving, Settings, Sizes, Timers};
 use fairlane_scenario::{AckPause, Notification, PacketSizes, Profile, Recovery, Scenario};
@@ -70,6 +72,10 @@ pub(crate) struct Rules {
     pub(crate) telemetry_format: Option<TelemetryFormat>,
     /// Whether packets carry the time at which they were sent.
     pub(crate) stamps: bool,
+    /// Whether and how receivers apportion their links.
+    pub(crate) dasr: dasr::Mode,
+    /// Whether ports that face hosts mark.
+    pub(crate) host_ports_mark: bool,
     /// Shortest time between CNPs, if marks come back as CNPs instead of in acknowledgements.
     pub(crate) cnp_interval: Option<Duration>,
     pub(crate) pfc: bool,
@@ -105,15 +111,16 @@ impl Rules {
         };
         let needs = params.algorithm().needs();
         let measurement = measurement(packet, needs);
+        let apportioning = apportioning(congestion.dasr.mode, measurement);
         let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
             sizes: Sizes {
                 // Data packets and acknowledgements carry what the congestion control measures.
-                header: size(packet.header) + measurement,
+                header: size(packet.header) + measurement + apportioning[0],
                 extension: extensions(packet, quirks.headers),
                 padding: size(packet.padding).max(1) - 1,
-                ack: (size(packet.ack) + measurement).max(size(packet.ack_min)),
+                ack: (size(packet.ack) + measurement + apportioning[1]).max(size(packet.ack_min)),
                 cnp: size(packet.cnp),
             },
             pause: size(packet.pause),
@@ -135,6 +142,8 @@ impl Rules {
             },
             telemetry_format: needs.telemetry.then_some(format),
             stamps: needs.round_trip,
+            dasr: congestion.dasr.mode,
+            host_ports_mark: scenario.host_ports_mark(),
             cnp_interval: by_cnp.then_some(congestion.cnp_interval),
             pfc: scenario.switch.pfc.enabled,
             ecn: scenario.switch.ecn.enabled,
@@ -146,7 +155,8 @@ impl Rules {
                 || needs.round_trip
                 || (needs.marks && congestion.notification == Notification::Ack)
                 || window != WindowMode::None
-                || congestion.scope.is_shared(),
+                || congestion.scope.is_shared()
+                || congestion.dasr.mode.is_on(),
             quirks,
             lossy: false,
             seed: scenario.seed,
@@ -179,10 +189,12 @@ impl Rules {
         self.transport.reorder_tolerance = transport.reorder_tolerance.unwrap_or(derived);
     }
 
-    /// Whether packets collect telemetry, and whether they carry a time stamp.
+    /// Whether packets collect telemetry, and whether they have a [stamp](crate::packet::Stamp): of their time, or of what
+    /// their sender has yet to send.
     #[inline]
     pub(crate) const fn collected(&self) -> (bool, bool) {
-        (self.telemetry_format.is_some(), self.stamps)
+        let stamps = self.stamps || self.dasr.states_backlog();
+        (self.telemetry_format.is_some(), stamps)
     }
 
     /// Wire size of a packet with payload, or of a request without.
@@ -204,6 +216,7 @@ impl Rules {
             params: self.params.clone(),
             scope: scenario.congestion.scope,
             tenant: scenario.congestion.tenant.clone(),
+            dasr: scenario.congestion.dasr.clone(),
             told_apart: scenario.switch.tenant_feedback,
             window: self.window,
             rounding: self.rounding,
@@ -265,6 +278,15 @@ fn measurement(packet: &PacketSizes, needs: Needs) -> u16 {
         Bytes::ZERO
     };
     (telemetry + stamp).get() as u16
+}
+
+/// The same for apportioning, in data and in acknowledgements. What is measured has a header already, which has room for demand
+/// and share (`docs/wire.md`).
+fn apportioning(mode: dasr::Mode, measurement: u16) -> [u16; 2] {
+    const WORD: u16 = 4;
+    let head = |says: bool| WORD * u16::from(says && measurement == 0);
+    let backlog = WORD * u16::from(mode.states_backlog());
+    [head(mode.declares()) + backlog, head(mode.divides())]
 }
 
 fn transport(scenario: &Scenario) -> fairlane_transport::Config {

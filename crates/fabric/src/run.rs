@@ -23,9 +23,12 @@ impl World {
         self.start_faults();
         self.start_storms();
         self.start_applications();
-        if goal.first.is_some() {
+        if let Some(first) = goal.first {
             self.net
                 .schedule_control(self.sampler.next, control::SAMPLE);
+            if let Some(rates) = &self.rates {
+                self.net.schedule_control(rates.next(first), control::RATES);
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A run, from scenario to results.
 
-use crate::network::Network;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -8,11 +7,11 @@ use fairlane_congestion::scope::Weight;
 use fairlane_congestion::{Environment, Telemetry, TelemetryFormat};
 use fairlane_engine::{Engine, Stream};
 use fairlane_host::{Host, Tenants};
-use fairlane_scenario::{Arbitration, Error, Loaded, Scenario, Verb};
+use fairlane_scenario::{Arbitration, Error, Loaded, Pfc, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use crate::baseline::Baseline;
-use crate::buffer::SharedBuffer;
+use crate::buffer::{FIXED, SharedBuffer};
 use crate::capture::Capture;
 use crate::connections::Connections;
 use crate::counters::Counters;
@@ -22,6 +21,8 @@ use crate::forwarding::Plan;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::log::Log;
+use crate::network::Network;
+use crate::network::deflection::Deflection;
 use crate::nic::Nic;
 use crate::notice::Notices;
 use crate::ns3::Ns3;
@@ -29,6 +30,7 @@ use crate::ns3_random::Ns3Random;
 use crate::packet::{NONE, PacketPool};
 use crate::place::Place;
 use crate::port::{FairQueues, Marking, Port, PortSpec, TenantUse};
+use crate::rates::Rates;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
@@ -136,11 +138,13 @@ fn build_world(
     set_marking(scenario, &mut ports)?;
     set_fairness(scenario, &mut ports);
     let routes = Routes::new(&graph);
-    let plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
+    let mut plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
+    plan.sees_all = plan.forks && !scenario.faults.link.is_empty();
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), specs.len())?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = (baseline.largest.bdp, baseline.largest.rate);
-    rules.tolerate(scenario, plan.fixed, longest);
+    rules.tolerate(scenario, plan.foreseen, longest);
     let longest_delay = graph.delays.iter().copied().max().unwrap_or(0);
     let slowest = graph.rates.iter().min().copied().unwrap_or_default();
     let span = Duration::from_ps(longest_delay) + rules.serialization(rules.largest(), slowest);
@@ -150,6 +154,7 @@ fn build_world(
         .min()
         .unwrap_or(Time::ZERO);
     let interval = scenario.output.sample_interval;
+    let rates = scenario.output.rate_interval;
     let members = tenant_hosts(scenario, &hosts);
     let senders = senders(&specs, members, |node| owner_of[node.index()]);
     let settings = Arc::new(rules.nic(scenario));
@@ -185,6 +190,7 @@ fn build_world(
         routes,
         shapes: Shapes::default(),
         forwarders: plan.forwarders(&scenario.switch),
+        deflection,
         plan,
         specs: specs.into(),
         messages,
@@ -207,6 +213,7 @@ fn build_world(
     };
     let mut world = World {
         sampler: Sampler::new(net.ports.len(), first, interval),
+        rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(baseline.largest.rtt),
         hosts: Hosts {
             ns3: net
@@ -226,6 +233,7 @@ fn build_world(
         schedule,
         notices: Notices::default(),
         records: Log::default(),
+        moved: Log::default(),
         faults: Faults::new(changes(scenario, &net.graph)?),
         storms: Storms::new(&scenario.faults.pause),
         ending: None,
@@ -381,7 +389,10 @@ fn build_buffer(
         };
         port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
         let shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
-        port.threshold_shift = u8::try_from(shift).unwrap_or(u8::MAX);
+        port.threshold_shift = match pfc.xoff {
+            Some(_) => FIXED,
+            None => u8::try_from(shift).unwrap_or(FIXED),
+        };
         let copies = if rules.quirks.buffers { 1 } else { classes };
         committed += (headroom + pfc.reserve.get()) * copies;
     }
@@ -393,6 +404,8 @@ fn build_buffer(
         let hint = "enlarge the buffer, shorten the links, or set switch.pfc.headroom_delays";
         return Err(Error::new("switch.buffer", message, hint));
     }
+    let ports = graph.edges[node.index()].len() as u64;
+    check_xoff(pfc, node, ports * classes, total.saturating_sub(committed))?;
     let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     Ok(SharedBuffer {
         shareable: if rules.quirks.buffers {
@@ -403,9 +416,25 @@ fn build_buffer(
         shared_used: 0,
         reserve: narrow(pfc.reserve.get()),
         resume_offset: narrow(pfc.resume_offset.get()),
+        fixed: narrow(pfc.xoff.unwrap_or_default().get()),
         wraps: rules.quirks.buffers,
         pfc: pfc.enabled,
     })
+}
+
+/// A fixed threshold must be there for every port and class at once: nothing else keeps them from taking more
+/// than is shared.
+fn check_xoff(pfc: &Pfc, node: NodeId, copies: u64, shared: u64) -> Result<(), Error> {
+    let Some(xoff) = pfc.xoff else { return Ok(()) };
+    let most = shared / copies.max(1);
+    if xoff.get() <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "is {xoff}, expected at most {most} B: switch {node} shares {shared} B among {copies} ports and classes"
+    );
+    let hint = "lower it, enlarge switch.buffer, or leave it out for a share of what is free";
+    Err(Error::new("switch.pfc.xoff", message, hint))
 }
 
 /// Bytes that a link holds, in the arithmetic of HPCC's simulator.

@@ -84,4 +84,8 @@ pub(crate) mod control {
     pub(crate) const WATCHDOG: u32 = 8;
     /// A host hears of another out of band.
     pub(crate) const NOTICE: u32 = 9;
+    /// Rates of messages are looked at.
+    pub(crate) const RATES: u32 = 10;
+    /// A switch that moves flows in order gives up what it holds, or sends a tail again.
+    pub(crate) const DEFLECTION: u32 = 11;
 }

@@ -7,6 +7,7 @@ mod ideal;
 mod merge;
 mod notices;
 mod part;
+mod rates;
 mod sampler;
 mod schedule;
 mod signals;
@@ -22,17 +23,18 @@ use fairlane_engine::Event;
 use fairlane_host::{Event as Heard, PairId};
 use fairlane_scenario::Tenant;
 use fairlane_transport::Status;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, Duration, Time};
 
 use crate::connections::Side;
 use crate::endpoint::Endpoints;
 use crate::faults::Faults;
 use crate::hosts::Hosts;
 use crate::log::Log;
-use crate::network::Network;
 use crate::network::link::AtHost;
+use crate::network::{Network, deflection};
 use crate::nic::{Nic, Sent};
 use crate::notice::Notices;
+use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::storm::Storms;
@@ -53,9 +55,13 @@ pub(crate) struct World {
     pub(crate) schedule: Schedule,
     pub(crate) notices: Notices,
     pub(crate) records: Log<MessageRecord>,
+    /// By record, its flow and the least that its ideal time can be if that was moved; empty if flows aren't.
+    pub(crate) moved: Log<(u32, Option<Duration>)>,
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) sampler: Sampler,
+    /// Only if rates are recorded.
+    pub(crate) rates: Option<Box<Rates>>,
     pub(crate) watch: Watch,
     pub(crate) faults: Faults,
     pub(crate) storms: Storms,
@@ -159,6 +165,8 @@ impl World {
             control::STORM => self.on_storm(),
             control::WATCHDOG => self.net.on_watchdog(),
             control::NOTICE => self.on_notices(),
+            control::RATES => rates::look(self),
+            control::DEFLECTION => deflection::on_due(&mut self.net),
             _ => self.ending = Some(Ending::Stopped),
         }
     }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{complete, flows, loaded, taken};
-use fairlane_fabric::Results;
+use fairlane_fabric::{Results, Simulation};
 use fairlane_scenario::Loaded;
 
 const SIZES: &str = r#"
@@ -96,6 +96,44 @@ fn two_senders_are_paused_and_resumed_on_time() {
         results.signals.paused_ns.count,
         4000 + 3750 + 4000 + 3750 + 1750
     );
+}
+
+#[test]
+fn a_fixed_threshold_pauses_at_so_much_whatever_is_free() {
+    // A port that has its reserve and 1000 B of shared buffer stops its peer, which goes on at 500 B of that. Up to
+    // 2100 as above; in the switch (bytes of A / B):
+    //  3100  A1 out; A2 B2 in                    1000 / 2000   pause B
+    //  4100  B1 out                              1000 / 1000   B goes on
+    //        A3 in                               2000 / 1000   pause A
+    //        B3 in, under way when the pause came  2000 / 2000 pause B
+    // A frame needs 50 + 100 ns; the second one to B waits for the first.
+    let first = [
+        (3250, 1, true),
+        (4250, 0, true),
+        (4250, 1, false),
+        (4300, 1, true),
+    ];
+    let case = |buffer: u64| {
+        let mut case = two_to_one();
+        case.scenario.switch.buffer = fairlane_units::Bytes::new(buffer);
+        case.scenario.switch.pfc.xoff = Some(fairlane_units::Bytes::new(1000));
+        case
+    };
+    // All that three ports need: 3 x (3614 + 1000 + 1000), as packets with an IETH have 1004 B.
+    let results = complete(&case(16_842));
+    let mut seen = pauses(&results);
+    assert_eq!(results.signals.drops["buffer-full"].count, 0);
+    let roomy = complete(&case(1 << 30));
+    assert_eq!(roomy.pauses, results.pauses);
+    assert_eq!(roomy.messages, results.messages);
+    seen.truncate(4);
+    seen.sort_unstable();
+    assert_eq!(seen, first);
+    let error = Simulation::new(&case(16_841)).map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    for part in ["switch.pfc.xoff", "at most 999 B", "3 ports", "hint:"] {
+        assert!(text.contains(part), "expected `{part}` in {text}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::random::scenario;
+use common::random::{busy, moving, scenario};
 use common::{loaded, run_for};
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::Results;
@@ -43,6 +43,24 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
         events += first.totals.events;
     }
     assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_in_which_flows_move_keep_their_order() {
+    let (mut forks, mut held) = (0, 0);
+    for seed in 0..10 * SCENARIOS {
+        let sets = moving(seed);
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let results = judged(&loaded(&busy(seed), &sets), seed);
+        let moved = results.signals.deflection.unwrap_or_default();
+        assert_eq!(moved.reordered, 0, "seed {seed}: {moved:?}");
+        forks += moved.forks;
+        held += moved.held_packets;
+    }
+    assert!(
+        forks > 500 && held > 1000,
+        "{forks} forks, {held} packets held"
+    );
 }
 
 #[test]

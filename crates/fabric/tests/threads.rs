@@ -65,6 +65,18 @@ fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
     assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
 }
 
+#[test]
+fn random_scenarios_in_which_flows_move_are_the_same_on_1_2_3_and_8_threads() {
+    let mut cut = 0;
+    for seed in 0..SCENARIOS {
+        let sets = random::moving(seed);
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let case = loaded(&random::busy(seed), &sets);
+        cut += u32::from(judge(&format!("moving, seed {seed}"), &case, &[2, 3, 8]) > 1);
+    }
+    assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+}
+
 const LEAF_SPINE: &str = r#"
 [topology]
 kind = "leaf-spine"
@@ -129,6 +141,13 @@ fn every_forwarding_is_the_same_on_several_threads() {
         let case = loaded(LEAF_SPINE, &sets);
         assert_eq!(judge(forwarding, &case, &[2, 4]), 4, "{forwarding}");
     }
+}
+
+#[test]
+fn rates_are_the_same_on_several_threads() {
+    let case = loaded(LEAF_SPINE, &["output.rate_interval=\"1us\""]);
+    assert!(run_on(&case, 1).0.rates.len() > 20);
+    assert_eq!(judge("rates", &case, &[2, 3]), 3);
 }
 
 #[test]

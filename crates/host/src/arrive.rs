@@ -6,9 +6,10 @@ use fairlane_congestion::Loss;
 use fairlane_transport::{
     Extension, Memory, Packet, ReceiveCompletion, Received, Receives, Reply, Status,
 };
-use fairlane_units::Time;
+use fairlane_units::{Psn, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
 
+use crate::apportion;
 use crate::nic::Host;
 use crate::packet::{Arrival, Event, Heard, NO_ECHO, PairId, Role};
 use crate::pair::{Reading, Stream};
@@ -66,9 +67,7 @@ impl Host {
             scoped.on_data(now, pair, arrival);
         }
         if !arrival.again {
-            let ahead = packet.psn.distance(pair.latest);
-            self.ledger.all.reordered += u64::from(ahead < 0);
-            pair.latest = if ahead > 0 { packet.psn } else { pair.latest };
+            self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
         let fresh = packet.psn == pair.responder.expected();
         let config = &self.settings.transport;
@@ -76,6 +75,10 @@ impl Host {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
+        if self.ports[usize::from(pair.port)].apportion.is_some() && !asks {
+            let taken = received.placement.is_some() || received.messages > 0;
+            apportion::on_data(self, now, id, arrival, taken);
+        }
         let inquires = asks || matches!(packet.extension, Extension::Atomic(_));
         let ended = received.fault.is_some() | received.completion.is_some();
         if ended {
@@ -172,7 +175,7 @@ impl Host {
 
     /// Queues an answer in its class, with the share if it acknowledges.
     #[inline]
-    fn push(&mut self, mut answer: Answer) {
+    pub(crate) fn push(&mut self, mut answer: Answer) {
         self.ledger.all.cnps_sent += u64::from(answer.marked);
         if self.settings.ack_control_class {
             answer.class = 0;
@@ -183,6 +186,11 @@ impl Host {
             && acknowledges(&answer.said)
         {
             answer.share = scoped.share(answer.tenant, pair.opening.peer_rate);
+        }
+        if let Some(own) = &port.apportion
+            && acknowledges(&answer.said)
+        {
+            answer.share = own.share(pair).unwrap_or(answer.share);
         }
         port.replies.push(answer);
     }
@@ -327,11 +335,18 @@ impl Host {
         if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             scoped.on_data(now, pair, arrival);
         }
+        if !arrival.again {
+            let latest = pair.latest_response.get_or_insert(packet.psn);
+            self.ledger.all.reordered += u64::from(comes_late(latest, packet));
+        }
         let config = &self.settings.transport;
         let (_, placement) = pair.requester.on_packet(config, now, packet);
         if placement.is_some() {
             pair.placed += packet.payload;
             self.ledger.on_placed(arrival.tenant, packet.payload);
+        }
+        if self.ports[usize::from(pair.port)].apportion.is_some() {
+            apportion::on_data(self, now, id, arrival, placement.is_some());
         }
         self.complete(id);
         self.refresh(now, id);
@@ -400,6 +415,14 @@ const fn acknowledges(said: &Said) -> bool {
         }
         Said::Congestion => false,
     }
+}
+
+/// Whether one that was sent later has come before a packet; `latest` is the latest so far.
+#[inline]
+fn comes_late(latest: &mut Psn, packet: &Packet) -> bool {
+    let ahead = packet.psn.distance(*latest);
+    *latest = if ahead > 0 { packet.psn } else { *latest };
+    ahead < 0
 }
 
 #[inline]

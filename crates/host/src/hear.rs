@@ -5,6 +5,7 @@ use fairlane_congestion::{Ack, Loss};
 use fairlane_units::{Bytes, Rate, Time};
 use fairlane_wire::Syndrome;
 
+use crate::apportion;
 use crate::nic::Host;
 use crate::packet::{Arrival, PairId, Role};
 use crate::pair::Stream;
@@ -34,6 +35,13 @@ impl Host {
         (stream, (acknowledged, next_to_send)): (Stream, (Bytes, Bytes)),
         lost: bool,
     ) -> bool {
+        if self.ports[usize::from(self.pairs[id.index()].port)]
+            .apportion
+            .is_some()
+        {
+            let said = (arrival.share, acknowledges(arrival), lost);
+            apportion::hear(self, now, id, said);
+        }
         let mut ack = Ack {
             acknowledged,
             next_to_send,
@@ -80,7 +88,9 @@ impl Host {
         let (Some(scoped), Some(sender)) = (port.scoped.as_deref_mut(), sender) else {
             return;
         };
-        let grant = match acknowledges(arrival) {
+        // What apportions its link says nothing to enforcers.
+        let divides = self.settings.dasr.mode.divides();
+        let grant = match acknowledges(arrival) && !divides {
             true => Share::new(arrival.share).map_or(Grant::Free, Grant::Share),
             false => Grant::Unsaid,
         };
@@ -92,6 +102,12 @@ impl Host {
 
     /// Passes on that packets of a stream were lost.
     pub(crate) fn hear_loss(&mut self, now: Time, (id, stream): (PairId, Stream), loss: Loss) {
+        if self.ports[usize::from(self.pairs[id.index()].port)]
+            .apportion
+            .is_some()
+        {
+            apportion::hear(self, now, id, (0, false, true));
+        }
         let pair = &self.pairs[id.index()];
         if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             if let Some(sender) = pair.sending.sender(stream) {

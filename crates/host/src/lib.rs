@@ -69,6 +69,7 @@
 
 extern crate alloc;
 
+mod apportion;
 mod arrive;
 mod counters;
 mod deadlines;

@@ -8,6 +8,7 @@ use fairlane_congestion::{Environment, Timers as Deadline};
 use fairlane_transport::{Source, WorkRequest};
 use fairlane_units::{Psn, Time};
 
+use crate::apportion;
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
 use crate::packet::{Event, Opening, PairId};
@@ -75,6 +76,12 @@ impl Host {
     /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
     pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
         let pair = Pair::new(&self.settings, now, opening, psns);
+        if let Some(own) = self.ports[usize::from(opening.port)]
+            .apportion
+            .as_deref_mut()
+        {
+            own.join(&pair);
+        }
         match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
@@ -105,6 +112,12 @@ impl Host {
     /// Forgets a queue pair; `settled` says that all data that it sent has arrived. What doesn't know it
     /// any more is the driver's to drop: packets for it that are under way.
     pub fn close(&mut self, now: Time, id: PairId, settled: bool) {
+        if self.ports[usize::from(self.pairs[id.index()].port)]
+            .apportion
+            .is_some()
+        {
+            apportion::close(self, now, id);
+        }
         let pair = &mut self.pairs[id.index()];
         pair.live = false;
         pair.queued = Time::MAX;
@@ -170,6 +183,10 @@ impl Host {
     /// Fires the deadlines that have come.
     pub fn on_deadline(&mut self, now: Time) {
         while let Some((at, number)) = self.deadlines.pop(now) {
+            if number as usize >= self.pairs.len() {
+                apportion::on_deadline(self, now, (at, number));
+                continue;
+            }
             let pair = &mut self.pairs[number as usize];
             if pair.queued != at || !pair.live {
                 continue;
@@ -184,7 +201,7 @@ impl Host {
                 self.on_ack_timeout(now, id);
             }
             let pair = &mut self.pairs[id.index()];
-            let settles = pair.settles_at(self.settings.transport.ack_timeout);
+            let settles = pair.settles_at(&self.settings);
             if let (true, Some(reading)) = (settles.is_some_and(|at| at <= now), &mut pair.reading)
             {
                 reading.settle();
@@ -220,7 +237,8 @@ impl Host {
     /// Whether something other than a packet that arrives makes it send.
     pub fn will_act(&self) -> bool {
         let retries = |pair: &Pair| pair.live && pair.requester.deadline().is_some();
-        let sends = |port: &Port| port.up && port.turns.earliest().is_some();
+        let acts = |port: &Port| (port.apportion.as_ref()).is_some_and(|own| own.will_act());
+        let sends = |port: &Port| port.up && (port.turns.earliest().is_some() || acts(port));
         self.ports.iter().any(sends) || self.pairs.iter().any(retries)
     }
 
@@ -259,6 +277,9 @@ impl Host {
         {
             scoped.open(now, (id.0, stream), pair);
         }
+        if let Some(own) = self.ports[usize::from(pair.port)].apportion.as_deref_mut() {
+            own.open(now, id.0, pair);
+        }
     }
 
     /// Lets a queue pair take part in the round robin.
@@ -275,34 +296,15 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let port = &mut self.ports[usize::from(pair.port)];
         let paused = port.paused & 1 << pair.class != 0;
-        if port.scoped.is_some() {
-            self.offer(now, id, paused);
+        if port.apportion.is_some() {
+            apportion::refresh(self, now, id);
+        } else if port.scoped.is_some() {
+            port.offer(now, &self.settings, pair, true);
         } else if pair.position != NONE {
             port.turns.set(pair.position, pair.available(paused));
         }
         let pair = &mut self.pairs[id.index()];
         arm(&mut self.deadlines, &self.settings, (id.0, pair));
-    }
-
-    /// Brings the enforcer up to date on a queue pair, which waits there for its turn. Requests for data
-    /// wait with those that nobody enforces.
-    #[cold]
-    fn offer(&mut self, now: Time, id: PairId, paused: bool) {
-        let pair = &self.pairs[id.index()];
-        let requests = pair.requests_at(paused);
-        let asks = requests.is_some() && pair.requester.asks_for_data();
-        let port = &mut self.ports[usize::from(pair.port)];
-        if pair.position != NONE {
-            port.turns.set(pair.position, requests.filter(|_| asks));
-        }
-        let Some(scoped) = port.scoped.as_deref_mut() else {
-            return;
-        };
-        let (requests, responses) = (requests.is_some() && !asks, pair.responses_at(paused));
-        let settings = &self.settings;
-        scoped.offer(now, settings, (pair, Stream::Requests), requests);
-        let responses = responses.is_some();
-        scoped.offer(now, settings, (pair, Stream::Responses), responses);
     }
 }
 
@@ -314,7 +316,7 @@ fn arm(deadlines: &mut Deadlines, settings: &Settings, (number, pair): (u32, &mu
         deadlines.arm(number, at, &mut pair.queued);
     }
     if pair.reading.is_some()
-        && let Some(at) = pair.settles_at(settings.transport.ack_timeout)
+        && let Some(at) = pair.settles_at(settings)
     {
         deadlines.arm(number, at, &mut pair.queued);
     }

@@ -86,6 +86,11 @@ pub struct Arrival<'a> {
     /// What a reply says of the receiver's share, in units of [`Share`](fairlane_congestion::scope::Share); 0
     /// for none.
     pub share: u16,
+    /// Of data, the rate that its sender could use towards this host, in parts of 65535 of its line rate, 0 if nothing
+    /// follows; as the TETH has it.
+    pub demand: Option<u16>,
+    /// Of data, the payload that its sender has yet to send to this host, in bytes, [`u32::MAX`] for as much or more; as the TETH has it.
+    pub backlog: Option<u32>,
     /// What the driver has of a packet that the answer to it brings back to its sender: telemetry, time
     /// stamp. [`NO_ECHO`] for nothing.
     pub echo: u32,
@@ -142,6 +147,10 @@ pub struct Departure {
     pub ends: bool,
     /// As [`Arrival::share`].
     pub share: u16,
+    /// As [`Arrival::demand`].
+    pub demand: Option<u16>,
+    /// As [`Arrival::backlog`].
+    pub backlog: Option<u32>,
     /// In a reply, the [echo](Arrival::echo) of the packet that it answers.
     pub echo: u32,
 }
@@ -188,6 +197,8 @@ impl<'a> Arrival<'a> {
             marked: departure.marked,
             again: departure.again,
             share: departure.share,
+            demand: departure.demand,
+            backlog: departure.backlog,
             echo: departure.echo,
             measured,
         }

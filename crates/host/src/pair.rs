@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
+use fairlane_congestion::dasr::Load;
 use fairlane_congestion::scope::SenderId;
 use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
 use fairlane_transport::{Outgoing, Requester, Responder};
@@ -42,6 +43,8 @@ pub struct Pair {
     pub(crate) notification_point: NotificationPoint,
     /// The latest request that has come, of those sent for the first time.
     pub(crate) latest: Psn,
+    /// The latest response to a READ that has come, of those sent for the first time.
+    pub(crate) latest_response: Option<Psn>,
     /// Whether a marked packet has arrived that no acknowledgement told of.
     pub(crate) owes_mark: bool,
     pub(crate) live: bool,
@@ -77,6 +80,19 @@ impl Pair {
         self.sending.pacer.available()
     }
 
+    /// The rate that its controller allows at `now`, with the timers that come up until then. It is a look:
+    /// the controller stays as it is.
+    pub fn rate_at(&self, now: Time) -> Rate {
+        let mut controller = self.sending.controller.clone();
+        while let Some((timer, at)) = controller.timers().first() {
+            if at >= now {
+                break;
+            }
+            controller.on_timer(at, timer);
+        }
+        controller.rate()
+    }
+
     /// Whether it has failed. Receives are the driver's: it ends them as flushed.
     pub const fn has_failed(&self) -> bool {
         self.responder.has_failed()
@@ -104,6 +120,7 @@ impl Pair {
             responder: Responder::new(config, expects),
             notification_point: NotificationPoint::new(),
             latest: expects,
+            latest_response: None,
             owes_mark: false,
             live: true,
             class: opening.class,
@@ -216,11 +233,28 @@ impl Pair {
 
     /// When READ responses count as arrived that have all been sent, or that may keep others from being sent: the
     /// other end asks for what is missing, but what it asks with may wait for the same at its end.
-    pub(crate) fn settles_at(&self, timeout: Option<Duration>) -> Option<Time> {
-        let waits = || self.is_closed() || self.sending.sender(Stream::Responses).is_some();
+    pub(crate) fn settles_at(&self, settings: &Settings) -> Option<Time> {
+        let counts = || self.sending.sender(Stream::Responses).is_some();
+        let waits = || self.is_closed() || counts() || settings.dasr.mode.is_on();
         let reading = self.reading.as_ref();
         let reading = reading.filter(|_| !self.responds() || waits())?;
-        reading.settles_at(timeout)
+        reading.settles_at(settings.transport.ack_timeout)
+    }
+
+    /// What it has in flight and to send: none of it once nothing more is sent.
+    pub(crate) fn load(&self) -> Load {
+        let (mut load, requester) = (Load::default(), &self.requester);
+        if !requester.has_failed() {
+            load.in_flight = requester.bytes_in_flight();
+            load.backlog = requester.bytes_to_send();
+        }
+        if let Some(reading) = self.reading.as_ref().filter(|_| !self.has_failed()) {
+            load.in_flight += reading.in_flight();
+            if self.responds() {
+                load.backlog += reading.bytes_to_send();
+            }
+        }
+        load
     }
 
     /// Whether only the window keeps it from sending.
@@ -435,6 +469,11 @@ impl Reading {
     /// Bytes sent that nobody has confirmed.
     pub(crate) const fn in_flight(&self) -> Bytes {
         Bytes::new(self.next.saturating_sub(self.heard))
+    }
+
+    /// Bytes asked for that are to be sent, or sent again.
+    const fn bytes_to_send(&self) -> Bytes {
+        Bytes::new(self.end.saturating_sub(self.next))
     }
 
     /// Bytes sent of the READ that the next byte belongs to.

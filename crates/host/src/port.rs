@@ -6,6 +6,8 @@ use alloc::sync::Arc;
 use fairlane_congestion::Environment;
 use fairlane_units::{Rate, Time};
 
+use crate::apportion::Apportion;
+use crate::pair::{NONE, Pair, Stream};
 use crate::replies::Replies;
 use crate::scoped::{Scoped, Tenants};
 use crate::settings::Settings;
@@ -22,6 +24,8 @@ pub struct Port {
     pub(crate) up: bool,
     /// An enforcer shares the uplink out, a receiver's part the downlink.
     pub(crate) scoped: Option<Box<Scoped>>,
+    /// If receivers apportion their links.
+    pub(crate) apportion: Option<Box<Apportion>>,
 }
 
 impl Port {
@@ -38,6 +42,7 @@ impl Port {
             paused: 0,
             up: true,
             scoped: Scoped::new(settings, environment, tenants),
+            apportion: Apportion::new(settings, environment, tenants),
         }
     }
 
@@ -67,7 +72,10 @@ impl Port {
         if self.replies.may_leave(settings, self.paused) {
             return Some(Time::ZERO);
         }
-        let first = self.turns.earliest();
+        let mut first = self.turns.earliest();
+        if let Some(own) = &self.apportion {
+            first = first.into_iter().chain(own.opens()).min();
+        }
         match &mut self.scoped {
             None => first,
             Some(scoped) => {
@@ -75,5 +83,48 @@ impl Port {
                 first.into_iter().chain(enforced).min()
             }
         }
+    }
+
+    /// Whether a queue pair's next request is one for data that may be sent.
+    pub(crate) fn asks_for_data(&self, pair: &Pair) -> bool {
+        pair.requests_at(self.pauses(pair)).is_some() && pair.requester.asks_for_data()
+    }
+
+    /// When a queue pair has data that it may send, as far as it is up to itself.
+    pub(crate) fn data_at(&self, pair: &Pair) -> Option<Time> {
+        let paused = self.pauses(pair);
+        let requests = pair.requests_at(paused);
+        let requests = requests.filter(|_| !pair.requester.asks_for_data());
+        let both = requests.into_iter().chain(pair.responses_at(paused));
+        both.min()
+    }
+
+    /// Brings up to date where a queue pair waits for its turn: in the round robin, or at the enforcer. With the round robin wait
+    /// requests for data, which nobody enforces; other data isn't offered unless `open`.
+    #[cold]
+    pub(crate) fn offer(&mut self, now: Time, settings: &Settings, pair: &Pair, open: bool) {
+        let paused = self.pauses(pair);
+        let requests = pair.requests_at(paused);
+        let asks = requests.is_some() && pair.requester.asks_for_data();
+        if pair.position != NONE {
+            let all = self.scoped.is_none() && open;
+            let at = match all {
+                true => pair.available(paused),
+                false => requests.filter(|_| asks),
+            };
+            self.turns.set(pair.position, at);
+        }
+        let Some(scoped) = self.scoped.as_deref_mut() else {
+            return;
+        };
+        let requests = open && requests.is_some() && !asks;
+        let responses = open && pair.responses_at(paused).is_some();
+        scoped.offer(now, settings, (pair, Stream::Requests), requests);
+        scoped.offer(now, settings, (pair, Stream::Responses), responses);
+    }
+
+    /// Whether the class of a queue pair is paused.
+    const fn pauses(&self, pair: &Pair) -> bool {
+        self.paused & 1 << pair.class != 0
     }
 }

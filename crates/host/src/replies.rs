@@ -46,6 +46,8 @@ impl Answer {
             again: false,
             ends: false,
             share: self.share,
+            demand: None,
+            backlog: None,
             echo: self.echo,
         }
     }

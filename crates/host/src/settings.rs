@@ -1,7 +1,7 @@
 //! What all NICs of a fabric have in common.
 
 use fairlane_congestion::scope::{self, Scope};
-use fairlane_congestion::{Algorithm, PacingRounding, Params, WindowMode};
+use fairlane_congestion::{Algorithm, PacingRounding, Params, WindowMode, dasr};
 use fairlane_transport::Config;
 use fairlane_units::{Bytes, Duration};
 use fairlane_wire::Opcode;
@@ -99,6 +99,9 @@ pub struct Settings {
     pub scope: Scope,
     /// Parameters of scope `tenant`.
     pub tenant: scope::Config,
+    /// Whether and how receivers apportion their links; nobody does over services without replies. With it goes
+    /// [`read_feedback`](Self::read_feedback).
+    pub dasr: dasr::Params,
     /// Whether switches tell each tenant something else.
     pub told_apart: bool,
     /// The limit on bytes in flight beside the controller's own.
@@ -138,6 +141,7 @@ impl Settings {
             params: Params::new(algorithm),
             scope: Scope::Qp,
             tenant: scope::Config::default(),
+            dasr: dasr::Params::default(),
             told_apart: false,
             window: algorithm.window(),
             rounding: PacingRounding::Picosecond,

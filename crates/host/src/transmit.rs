@@ -4,6 +4,7 @@ use fairlane_transport::{Outgoing, Source};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
+use crate::apportion;
 use crate::nic::Host;
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
 use crate::pair::{Pair, Stream};
@@ -50,21 +51,21 @@ impl Host {
     /// The queue pair whose turn it is at a port, if one may send.
     #[inline]
     pub fn turn(&mut self, now: Time, port: u8) -> Option<PairId> {
-        let (pairs, port) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
-        let moved = |pair: u32, position| pairs[pair as usize].position = position;
-        let chosen = port.turns.choose(now, moved);
-        if let Some(position) = chosen {
-            return Some(PairId(port.turns.at(position)));
+        if self.ports[usize::from(port)].apportion.is_some() {
+            return apportion::turn(self, now, port, |host| choose(host, now, port));
         }
-        let scoped = port.scoped.as_deref_mut()?;
-        scoped.turn(now).map(PairId)
+        choose(self, now, port)
     }
 
     /// Whether a queue pair may send now.
     pub fn may_send(&self, now: Time, id: PairId) -> bool {
         let pair = &self.pairs[id.index()];
-        let turns = &self.ports[usize::from(pair.port)].turns;
-        pair.live && turns.is_available(pair.position, now)
+        let port = &self.ports[usize::from(pair.port)];
+        let held = match &port.apportion {
+            Some(own) => own.holds(now, id.0) && !port.asks_for_data(pair),
+            None => false,
+        };
+        pair.live && port.turns.is_available(pair.position, now) && !held
     }
 
     /// The next packet of a queue pair whose [turn](Self::turn) it is.
@@ -88,6 +89,7 @@ impl Host {
             // Requests for data wait with those that nobody enforces.
             Some(_) if self.may_send(now, id) => Stream::Requests,
             Some(scoped) => scoped.stream,
+            None if port.apportion.is_some() && port.asks_for_data(pair) => Stream::Requests,
             None => {
                 let paused = port.paused & 1 << pair.class != 0;
                 self.pairs[id.index()].choose(now, paused)
@@ -122,9 +124,13 @@ impl Host {
         }
         self.source = outgoing.source;
         let pair = &self.pairs[id.index()];
-        let departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
+        let port = usize::from(pair.port);
+        let mut departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
         self.ledger.on_packet(departure.tenant, departure.again);
         self.charge(now, id, &departure);
+        if self.ports[port].apportion.is_some() {
+            apportion::on_sent(self, now, id, &mut departure);
+        }
         if !self.settings.transport.service.is_reliable() {
             self.complete(id);
         }
@@ -161,6 +167,19 @@ impl Host {
     }
 }
 
+/// The queue pair whose turn it is at a port, whatever its receiver says.
+#[inline]
+fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
+    let (pairs, port) = (&mut host.pairs, &mut host.ports[usize::from(port)]);
+    let moved = |pair: u32, position| pairs[pair as usize].position = position;
+    let chosen = port.turns.choose(now, moved);
+    if let Some(position) = chosen {
+        return Some(PairId(port.turns.at(position)));
+    }
+    let scoped = port.scoped.as_deref_mut()?;
+    scoped.turn(now).map(PairId)
+}
+
 /// A packet as it leaves.
 #[inline]
 fn depart(
@@ -187,6 +206,8 @@ fn depart(
         again,
         ends: outgoing.ends && !again && !responds,
         share: 0,
+        demand: None,
+        backlog: None,
         echo: NO_ECHO,
     }
 }

@@ -6,9 +6,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
+use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{
-    Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, fixed,
+    Algorithm, Environment, Hop, Params, Reading, Telemetry, TelemetryFormat, dasr, fixed,
 };
 use fairlane_host::{
     Arrival, Departure, Event, Host, Measured, Opening, PairId, Role, Settings, Tenants,
@@ -354,6 +355,24 @@ proptest! {
         let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
         let mut settings = settings(algorithm, scope, selective);
         settings.read_feedback = read_feedback;
+        judge(settings, pipe, &jobs, seed);
+    }
+
+    #[test]
+    fn everything_ends_once_where_receivers_apportion(
+        jobs in jobs(),
+        (loss, marks) in (0u8..20, 0u8..60),
+        jitter in 0u64..5,
+        mode in prop::sample::select(&Mode::ALL[1..]),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
+        scope in prop::sample::select(SCOPES.to_vec()),
+        (selective, read_feedback) in (any::<bool>(), prop::bool::weighted(0.8)),
+        seed in any::<u64>(),
+    ) {
+        let pipe = Pipe { loss, marks, jitter: Duration::from_us(jitter) };
+        let mut settings = settings(algorithm, scope, selective);
+        settings.read_feedback = read_feedback;
+        settings.dasr = dasr::Params::of(mode);
         judge(settings, pipe, &jobs, seed);
     }
 }

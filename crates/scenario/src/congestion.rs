@@ -18,6 +18,9 @@ macro_rules! define {
             /// Parameters of scope `tenant`.
             #[serde(skip_serializing_if = "crate::nic::is_default")]
             pub tenant: fairlane_congestion::scope::Config,
+            /// Whether and how receivers apportion their links among those that send to them, above any algorithm.
+            #[serde(skip_serializing_if = "crate::nic::is_default")]
+            pub dasr: fairlane_congestion::dasr::Params,
             /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
             /// with.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +45,7 @@ macro_rules! define {
                     algorithm: Algorithm::Dcqcn,
                     scope: Scope::Qp,
                     tenant: Default::default(),
+                    dasr: Default::default(),
                     window: None,
                     base_rtt: BaseRtt::Global,
                     paced: true,

@@ -35,6 +35,7 @@ impl Default for Output {
     fn default() -> Self {
         Self {
             sample_interval: Duration::from_us(50),
+            rate_interval: None,
             trace_nodes: Vec::new(),
         }
     }
@@ -88,6 +89,7 @@ impl Default for Pfc {
             reserve: Bytes::new(4 << 10),
             resume_offset: Bytes::new(3 << 10),
             threshold_shift: 3,
+            xoff: None,
             headroom_delays: None,
             watchdog: None,
             watchdog_restore: Duration::from_ms(200),
@@ -111,6 +113,7 @@ impl Default for Ecn {
             kmin_per_gbps: None,
             kmax_per_gbps: None,
             pmax: None,
+            host_ports: None,
             threshold: Vec::new(),
         }
     }
@@ -126,6 +129,13 @@ impl Scenario {
             kmax_per_gbps: stated.kmax_per_gbps.unwrap_or(published.kmax_per_gbps),
             pmax: stated.pmax.unwrap_or(published.pmax),
         }
+    }
+
+    /// Whether switch ports that face hosts mark. Where receivers divide their links, the queue in front of them is no business of
+    /// the congestion control.
+    pub fn host_ports_mark(&self) -> bool {
+        let stated = self.switch.ecn.host_ports;
+        stated.unwrap_or(!self.congestion.dasr.mode.divides())
     }
 }
 

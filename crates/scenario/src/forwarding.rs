@@ -23,6 +23,8 @@ macro_rules! for_each_forwarding {
             Spray(spray);
             /// The port with the shortest queue for every packet.
             Adaptive(adaptive);
+            /// Begins as `ecmp`, and moves flows from long queues to short ones so that their packets stay in order.
+            Iofd(iofd) with IofdParameters;
         }
     };
 }
@@ -129,6 +131,44 @@ impl Default for FlowletParameters {
             gap: Duration::from_us(100),
             // CONGA (SIGCOMM 2014), section 3.4: 64K entries.
             entries: 1 << 16,
+        }
+    }
+}
+
+/// Parameters of forwarding `iofd`, in-order flow deflection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IofdParameters {
+    /// A flow moves if more bytes than this wait at its port.
+    pub trigger: Bytes,
+    /// It moves to a port at which fewer bytes than this wait.
+    pub target: Bytes,
+    /// Flows leave a port no sooner after each other.
+    pub interval: Duration,
+    /// A flow moves at a switch once more bytes than this have passed there since it did so last.
+    pub moved: Bytes,
+    /// Labels that a packet may carry: switches on its way that have moved its flow.
+    pub labels: u32,
+    /// Flows that a switch can keep track of; others don't move.
+    pub streams: u32,
+    /// Room for packets that the last switch before their host holds until those before them have passed.
+    pub hold: Bytes,
+    /// A packet that is held for longer is lost, with everything else that is held of its flow.
+    pub hold_timeout: Duration,
+}
+
+impl Default for IofdParameters {
+    /// Shares and times are those of docs/iofd.md, "Parameters", which says how they were found.
+    fn default() -> Self {
+        Self {
+            trigger: Bytes::new(50_000),
+            target: Bytes::new(25_000),
+            interval: Duration::from_us(2),
+            moved: Bytes::new(10_000),
+            labels: 2,
+            streams: 4096,
+            hold: Bytes::new(2_000_000),
+            hold_timeout: Duration::from_ms(1),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault};
-pub use crate::forwarding::{FlowletParameters, Forwarding, Switch};
+pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 
@@ -73,6 +73,9 @@ pub enum Profile {
 pub struct Output {
     /// Interval of the per-port time series.
     pub sample_interval: Duration,
+    /// How often the rates that messages may be sent at are looked at, for `rates.csv`; left out, never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_interval: Option<Duration>,
     /// Nodes whose packets are recorded one by one in `packets.csv`.
     pub trace_nodes: Vec<u32>,
 }
@@ -132,6 +135,9 @@ pub struct Pfc {
     /// The pause threshold is the free shared buffer / 2^shift, for ports at host speed; the shift
     /// is one less for each doubling of the port's rate above it.
     pub threshold_shift: u32,
+    /// A fixed pause threshold, for the shared buffer that one ingress port and class uses, in place of that share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xoff: Option<Bytes>,
     /// Headroom of an ingress port in multiples of rate x link delay; `"lossless"`: just enough
     /// that nothing is lost.
     #[serde(with = "crate::optional::lossless")]
@@ -162,6 +168,9 @@ pub struct Ecn {
     /// Probability of a mark just below kmax, rising linearly from 0 at kmin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmax: Option<f64>,
+    /// Whether ports that face hosts mark; left out, unless receivers divide their links (`congestion.dasr`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_ports: Option<bool>,
     /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threshold: Vec<EcnThreshold>,

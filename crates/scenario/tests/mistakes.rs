@@ -189,6 +189,22 @@ fn notifications_that_nobody_hears() {
 }
 
 #[test]
+fn rates_that_cannot_be_recorded() {
+    refused(
+        "[output]\nrate_interval = \"0us\"",
+        &["x.toml:2:1", "`output.rate_interval`", "is 0"],
+    );
+    refused(
+        "[output]\nrate_interval = \"1us\"\n[congestion]\nscope = \"tenant\"",
+        &["`output.rate_interval`", "scope \"tenant\""],
+    );
+    refused(
+        "profile = \"hpcc-ns3\"\n[output]\nrate_interval = \"1us\"",
+        &["`output.rate_interval`", "hpcc-ns3"],
+    );
+}
+
+#[test]
 fn values_out_of_range() {
     refused("stop = \"0s\"", &["x.toml:1:1", "`stop`", "is 0"]);
     refused("stop = \"10000000s\"", &["`stop`", "at most"]);

@@ -180,6 +180,12 @@ impl Requester {
         Bytes::new(self.next_at - self.unacked_at)
     }
 
+    /// Bytes posted that are to be sent, or sent again.
+    #[inline]
+    pub const fn bytes_to_send(&self) -> Bytes {
+        Bytes::new(self.posted_at - self.next_at)
+    }
+
     /// Stream position of the next byte to send.
     #[inline]
     pub const fn next_position(&self) -> Bytes {
@@ -266,6 +272,11 @@ impl Requester {
     /// The number that the next new packet gets.
     pub const fn next_psn(&self) -> Psn {
         self.psn(self.sent)
+    }
+
+    /// The number before the oldest packet that isn't acknowledged; of a READ, of the last response packet that came in order.
+    pub const fn acknowledged_psn(&self) -> Psn {
+        self.psn(self.unacked).advance(u32::MAX)
     }
 
     /// The number behind everything that is posted.

@@ -147,6 +147,16 @@ impl Responder {
         self.responses.as_mut()?.poll_transmit(config, self.msn)
     }
 
+    /// An acknowledgement of all that has been taken, which may repeat one: to be sent at once, or behind responses in turn. Nothing
+    /// once it has failed.
+    pub fn acknowledge_again(&mut self, config: &Config) -> Option<Reply> {
+        if self.failed {
+            return None;
+        }
+        let reply = self.acknowledge(config, self.before_expected(), Syndrome::ACK);
+        self.in_turn(reply)
+    }
+
     /// Ends the receive in progress and answers nothing further.
     pub fn flush(&mut self) -> Option<ReceiveCompletion> {
         self.failed = true;

@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
         report: &report(&loaded, &scenario, (&results, None), &figures),
         traced: !loaded.scenario.output.trace_nodes.is_empty(),
         captured: !loaded.scenario.capture.is_empty(),
+        rated: loaded.scenario.output.rate_interval.is_some(),
     };
     write::all(staging.path(), &content, &interrupt)?;
     let directory = staging.publish(write::NAMES)?;

@@ -160,6 +160,7 @@ fn bin(bin: &SlowdownBin) -> Vec<String> {
 
 /// Which signals the run saw, and why it didn't see the others.
 fn signals(signals: &Signals) -> String {
+    let filtered = (signals.filtered_marks.as_ref()).map(|signal| ("filtered marks", signal));
     let named = [
         ("marks", &signals.ecn_marks),
         ("CNPs", &signals.cnps),
@@ -168,13 +169,12 @@ fn signals(signals: &Signals) -> String {
         ("NAKs", &signals.naks),
         ("timeouts", &signals.timeouts),
     ];
+    let named = named.into_iter().chain(filtered);
     let named = named.map(|(name, signal)| (name.to_owned(), signal));
     let drops = signals.drops.iter();
     let drops = drops.map(|(reason, signal)| (format!("drops ({reason})"), signal));
-    let (seen, silent): (Vec<_>, Vec<_>) = named
-        .into_iter()
-        .chain(drops)
-        .partition(|(_, signal)| signal.count > 0);
+    let (seen, silent): (Vec<_>, Vec<_>) =
+        named.chain(drops).partition(|(_, signal)| signal.count > 0);
     let seen: Vec<_> = seen
         .iter()
         .map(|(name, signal)| format!("{} {name}", table::count(signal.count)))

@@ -59,6 +59,7 @@ impl Sample {
             nics: Vec::new(),
             tenants: vec![tenant("default", 1.0, Vec::new())],
             contended: Vec::new(),
+            rates: Vec::new(),
         };
         let name = "Hadoop at 50 % on a fat-tree".into();
         let scenario = "name = \"hadoop-fat-tree\"\nseed = 1\nprofile = \"exact\"\n".repeat(20);

@@ -35,6 +35,7 @@ pub(crate) const NAMES: &[&str] = &[
     "packets.csv",
     CAPTURE,
     "pauses.csv",
+    "rates.csv",
     "report.html",
 ];
 
@@ -57,6 +58,8 @@ pub(crate) struct Content<'a> {
     pub(crate) traced: bool,
     /// Whether packets were captured.
     pub(crate) captured: bool,
+    /// Whether rates were recorded.
+    pub(crate) rated: bool,
 }
 
 /// Writes all files into an empty directory.
@@ -86,6 +89,9 @@ pub(crate) fn all(
         interrupt.check()?;
     }
     trace::pauses(&file("pauses.csv"), results)?;
+    if content.rated {
+        trace::rates(&file("rates.csv"), &results.rates)?;
+    }
     text(&file("signals.json"), &print::to_json(&results.signals)?)?;
     text(&file("report.html"), content.report)?;
     text(&file("summary.json"), content.summary)?;

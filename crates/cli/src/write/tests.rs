@@ -253,6 +253,7 @@ fn results() -> Results {
         nics: Vec::new(),
         tenants: Vec::new(),
         contended: Vec::new(),
+        rates: Vec::new(),
         ports: vec![port(0, false, 1), port(1, true, 0)],
         series: PortSeries {
             ports: 2,

@@ -1,8 +1,10 @@
-//! `packets.csv` and `pauses.csv`: single events.
+//! `packets.csv`, `pauses.csv` and `rates.csv`: single events.
 
 use std::path::Path;
 
-use fairlane_fabric::{PauseRecord, PortInfo, Results, TraceEvent, TraceRecord, TracedPacket};
+use fairlane_fabric::{
+    PauseRecord, PortInfo, RateRecord, Results, TraceEvent, TraceRecord, TracedPacket,
+};
 
 use crate::failure::Failure;
 use crate::write::column::{Column, Kind, Table};
@@ -45,6 +47,8 @@ fn packet(packet: TracedPacket) -> &'static str {
         TracedPacket::Ack => "ack",
         TracedPacket::Nak => "nak",
         TracedPacket::Cnp => "cnp",
+        TracedPacket::Tail => "tail",
+        TracedPacket::Clear => "clear",
         TracedPacket::Pause => "pause",
     }
 }
@@ -62,6 +66,25 @@ pub(crate) fn packets(path: &Path, trace: &[TraceRecord]) -> Result<(), Failure>
             row: &|number| trace[number],
         },
     )
+}
+
+const RATES: &[Column<RateRecord>] = &[
+    Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
+    Column::new("message", Kind::Integer(32), |r| r.message.into()),
+    Column::new("rate_bps", Kind::Integer(64), |r| r.rate.as_bps().into()),
+];
+
+/// Writes the rates of messages.
+///
+/// # Errors
+/// If the file can't be written.
+pub(crate) fn rates(path: &Path, rates: &[RateRecord]) -> Result<(), Failure> {
+    let table = Table {
+        columns: RATES,
+        rows: rates.len(),
+        row: &|number| rates[number],
+    };
+    csv::write(path, &table)
 }
 
 /// A pause frame and the port that received it.

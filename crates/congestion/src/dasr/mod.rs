@@ -28,6 +28,9 @@
 //! | a reply has come | [`Sender::on_acknowledged`], or [`Sender::on_rewound`] if it sends back, then [`Sender::on_share`]; if that returns `true`, queue pairs of the destination are offered again |
 //! | a controller's rate has changed | [`Sender::set_limit`] with what the destination's queue pairs may send together |
 //!
+//! A driver that knows what each queue pair has in flight and has yet to send, but not by what that came about, calls
+//! [`Sender::on_load`] in place of `on_posted` and `on_acknowledged`, and beside `on_rewound` of no bytes.
+//!
 //! Rates count bytes on the wire, what is in flight and what is to come counts payload.
 //!
 //! # Cost
@@ -40,7 +43,7 @@
 //!
 //! ```
 //! use fairlane_congestion::Environment;
-//! use fairlane_congestion::dasr::{Data, Params, Part, Peer, Receiver, Sender};
+//! use fairlane_congestion::dasr::{Data, Mode, Params, Part, Peer, Receiver, Sender};
 //! use fairlane_congestion::scope::Grant;
 //! use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 //!
@@ -51,8 +54,9 @@
 //!     mtu: Bytes::new(1000),
 //! };
 //! let (now, tenant) = (Time::from_ns(1000), TenantId::new(0));
-//! let mut receiver = Receiver::new(&Params::default(), &environment, &[(tenant, 1.0)]);
-//! let mut senders = [1, 2].map(|_| Sender::new(&Params::default(), &environment));
+//! let params = Params::of(Mode::DemandAware);
+//! let mut receiver = Receiver::new(&params, &environment, &[(tenant, 1.0)]);
+//! let mut senders = [1, 2].map(|_| Sender::new(&params, &environment));
 //! for (host, sender) in (1..).zip(&mut senders) {
 //!     let to = sender.open(now, tenant, HostId::new(0), &environment);
 //!     sender.on_posted(to, Bytes::new(1_000_000));
@@ -86,4 +90,4 @@ mod uplink;
 pub use params::{Mode, Params, UnknownMode};
 pub use receiver::{Data, Part, Push, Receiver};
 pub use rows::Peer;
-pub use sender::{Declared, DestinationId, Sender};
+pub use sender::{Declared, DestinationId, Load, Sender};

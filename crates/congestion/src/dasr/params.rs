@@ -9,18 +9,23 @@ use fairlane_units::{Bytes, Duration};
 
 use crate::{Limit, Parameters};
 
-/// By which rule a receiver divides its link.
+/// Whether receivers divide their links, and by which rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Mode {
+    /// Nobody apportions anything.
+    #[default]
+    Off,
+    /// Senders hold to first burst and window, which is that of the rate their controllers allow; receivers say nothing. It shows
+    /// what these limits do without shares.
+    Window,
     /// Every sender gets the link over the number of senders, whatever its tenant and demand: as published.
     Count,
     /// Tenants by weight, then their senders alike.
     Weighted,
     /// The same, and nobody gets more than it says it can use.
-    #[default]
     DemandAware,
     /// The same; for a sender that doesn't say what it can use, what it sends stands, and some head-room.
     Measured,
@@ -31,7 +36,9 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
+        Self::Off,
+        Self::Window,
         Self::Count,
         Self::Weighted,
         Self::DemandAware,
@@ -42,12 +49,34 @@ impl Mode {
     /// The name used in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Off => "off",
+            Self::Window => "window",
             Self::Count => "count",
             Self::Weighted => "weighted",
             Self::DemandAware => "demand-aware",
             Self::Measured => "measured",
             Self::ShortestFirst => "shortest-first",
         }
+    }
+
+    /// Whether senders are limited at all.
+    pub const fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// Whether receivers divide their links and say so.
+    pub const fn divides(self) -> bool {
+        !matches!(self, Self::Off | Self::Window)
+    }
+
+    /// Whether senders say what they could use. Under [`Measured`](Self::Measured) they are taken for foreign ones, which don't.
+    pub const fn declares(self) -> bool {
+        self.divides() && !matches!(self, Self::Measured)
+    }
+
+    /// Whether senders say what they have yet to send.
+    pub const fn states_backlog(self) -> bool {
+        matches!(self, Self::ShortestFirst)
     }
 
     /// Whether demand caps what a sender gets.
@@ -92,7 +121,7 @@ impl core::error::Error for UnknownMode {}
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Params {
-    /// The rule by which receivers divide.
+    /// Whether receivers divide, and by which rule.
     pub mode: Mode,
     /// The part of its link that a receiver divides.
     pub eta: f64,
@@ -134,7 +163,7 @@ impl Default for Params {
     fn default() -> Self {
         // `docs/dasr.md`, "Parameters", has where each comes from.
         Self {
-            mode: Mode::DemandAware,
+            mode: Mode::Off,
             eta: 1.0,
             draining: 0.98,
             window: 1.5,
@@ -155,7 +184,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The defaults under another rule.
+    /// The defaults under a mode.
     pub fn of(mode: Mode) -> Self {
         Self {
             mode,

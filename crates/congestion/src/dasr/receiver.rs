@@ -107,10 +107,11 @@ impl Receiver {
     /// above zero. Tenants that aren't among them have weight 1 together.
     ///
     /// # Panics
-    /// If the link has no rate.
+    /// If the link has no rate, or nobody [divides](Mode::divides) under the mode.
     pub fn new(params: &Params, environment: &Environment, tenants: &[(TenantId, f64)]) -> Self {
         let line_rate = environment.line_rate;
         assert!(!line_rate.is_zero(), "a link that is divided has a rate");
+        assert!(params.mode.divides(), "a receiver divides its link");
         let mut groups: Vec<Group> = match params.mode {
             Mode::Count => Vec::new(),
             _ => tenants.iter().map(|&one| Group::new(Some(one))).collect(),
@@ -320,9 +321,12 @@ impl Receiver {
         }
     }
 
-    /// What one more sender would get.
+    /// What one more sender would get, the least if there is no room for it.
     fn newcomer(&self, peer: Peer) -> Share {
         let group = &self.groups[self.group(peer.tenant)];
+        if group.rows >= self.room {
+            return Share::LEAST;
+        }
         let rows = f64::from(group.rows);
         let weights: f64 = self
             .groups

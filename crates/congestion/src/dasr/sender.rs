@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::index::{Index, Key};
-use super::params::{Params, sizes, spans};
+use super::params::{Mode, Params, sizes, spans};
 use super::uplink::Uplink;
 use crate::Environment;
 use crate::scope::Grant;
@@ -36,6 +36,15 @@ pub struct Declared {
     pub backlog: u32,
 }
 
+/// Payload of a queue pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Sent, and not known to have arrived.
+    pub in_flight: Bytes,
+    /// Yet to be sent, or sent again.
+    pub backlog: Bytes,
+}
+
 /// One receiver, for one tenant.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
@@ -55,7 +64,7 @@ struct Destination {
     lost: bool,
     in_flight: Bytes,
     backlog: Bytes,
-    /// What controllers and applications allow.
+    /// What controllers and applications allow, which they see to themselves.
     limit: Rate,
     /// When the last packet left, and its size.
     departed: Time,
@@ -136,10 +145,10 @@ impl Sender {
     }
 
     /// A queue pair ends, with so much payload that was in flight and that was to follow.
-    pub fn close(&mut self, id: DestinationId, (in_flight, backlog): (Bytes, Bytes)) {
+    pub fn close(&mut self, id: DestinationId, load: Load) {
         let destination = &mut self.destinations[id.index()];
-        destination.in_flight = destination.in_flight.saturating_sub(in_flight);
-        destination.backlog = destination.backlog.saturating_sub(backlog);
+        destination.in_flight = destination.in_flight.saturating_sub(load.in_flight);
+        destination.backlog = destination.backlog.saturating_sub(load.backlog);
         destination.users -= 1;
         if destination.users == 0 {
             (destination.in_flight, destination.backlog) = (Bytes::ZERO, Bytes::ZERO);
@@ -152,6 +161,16 @@ impl Sender {
                 self.free.push(oldest);
             }
         }
+    }
+
+    /// The payload of a queue pair has changed, for a driver that doesn't tell why: by what follows here, but for packets that
+    /// [leave](Self::on_sent).
+    pub fn on_load(&mut self, id: DestinationId, was: Load, is: Load) {
+        let destination = &mut self.destinations[id.index()];
+        let moved = |all: Bytes, was: Bytes, is: Bytes| all.saturating_sub(was) + is;
+        destination.in_flight = moved(destination.in_flight, was.in_flight, is.in_flight);
+        destination.backlog = moved(destination.backlog, was.backlog, is.backlog);
+        self.follow(id);
     }
 
     /// There is so much more payload to send.
@@ -176,10 +195,13 @@ impl Sender {
         self.follow(id);
     }
 
-    /// Controllers and applications allow this rate, all queue pairs together.
+    /// Controllers and applications allow this rate, all queue pairs together. They pace their packets themselves.
     pub fn set_limit(&mut self, id: DestinationId, limit: Rate) {
         let limit = limit.min(self.line_rate).max(Rate::from_bps(1));
         self.destinations[id.index()].limit = limit;
+        if self.params.mode == Mode::Window {
+            self.resize_window(id);
+        }
         self.follow(id);
     }
 
@@ -198,7 +220,7 @@ impl Sender {
             return false;
         }
         destination.share = Some(share);
-        destination.window = sizes(share.bytes_in(destination.rtt), self.params.window);
+        self.resize_window(id);
         self.follow(id);
         true
     }
@@ -218,7 +240,7 @@ impl Sender {
     pub fn available(&mut self, now: Time, id: DestinationId, payload: Bytes) -> Option<Time> {
         self.expire(now, id);
         let destination = &self.destinations[id.index()];
-        let rate = destination.rate(self.line_rate);
+        let rate = destination.share.unwrap_or(self.line_rate);
         let paced = match destination.last_size.is_zero() {
             true => Time::ZERO,
             false => destination
@@ -288,6 +310,17 @@ impl Sender {
         };
         self.index.set(destination.key, at);
         at
+    }
+
+    /// Sets what may be in flight, by the share or, where nobody divides, the rate.
+    fn resize_window(&mut self, id: DestinationId) {
+        let (line_rate, params) = (self.line_rate, &self.params);
+        let destination = &mut self.destinations[id.index()];
+        let rate = match params.mode {
+            Mode::Window => destination.rate(line_rate),
+            _ => destination.share.unwrap_or(line_rate),
+        };
+        destination.window = sizes(rate.bytes_in(destination.rtt), params.window);
     }
 
     /// Tells the link what a receiver can take.

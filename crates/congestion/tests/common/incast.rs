@@ -298,9 +298,10 @@ impl Net {
         };
         let (position, backlog) = (node.next, declared.backlog);
         node.next += payload.get();
-        node.free = now + WIRE.serialization(STAR.line_rate);
+        // Its own congestion control paces what it allows.
+        node.free = now + WIRE.serialization(node.flow.limit);
         self.last_departure[from] = now;
-        let arrives = node.free + DELAY;
+        let arrives = now + WIRE.serialization(STAR.line_rate) + DELAY;
         let again = node.free;
         node.wakes = again;
         self.arm(from);

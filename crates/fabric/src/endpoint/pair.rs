@@ -8,7 +8,7 @@ use fairlane_units::{Bytes, Duration, QpNumber, Time};
 use super::pipeline::Wqe;
 use super::{Endpoints, Output};
 use crate::baseline::{self, Work};
-use crate::ideal::{self, Paths};
+use crate::ideal::{self, Ways};
 use crate::network::Network;
 
 impl Endpoints {
@@ -103,25 +103,19 @@ impl Endpoints {
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
     pub(super) fn ideal_of(&mut self, net: &Network, channel: u32, size: Bytes) -> Duration {
-        let (reliable, piece) = (self.reliable, self.piece_of(channel, size));
+        let (reliable, work) = (self.reliable, self.work_of(channel, size));
         let pair = self.channels[channel as usize].pair;
         let pair = &mut self.pairs[pair as usize];
-        let work = Work {
-            verb: pair.verb,
-            size,
-            piece,
-            counted: false,
-        };
         if let Some((of, ideal)) = pair.ideal
             && of == work
         {
             return ideal;
         }
-        let least = |paths: &Paths| {
+        let least = |ways: &Ways| {
             if reliable {
-                return ideal::least(paths, &work, &net.plan, &net.rules);
+                return ideal::least(&ways.known, &work, &net.plan, &net.rules);
             }
-            let times = paths[0].iter();
+            let times = ways.known[0].iter();
             times
                 .map(|path| baseline::sent(path, &work, &net.rules))
                 .min()
@@ -132,8 +126,29 @@ impl Endpoints {
         ideal
     }
 
+    /// The flow of an operation, and the least that [its ideal time](Self::ideal_of) can be if that was moved.
+    pub(crate) fn moved_ideal(&self, net: &Network, operation: u32) -> (u32, Option<Duration>) {
+        let operation = &self.operations[operation as usize];
+        let pair = &self.pairs[self.channels[operation.channel as usize].pair as usize];
+        let work = self.work_of(operation.channel, operation.size);
+        let bounds = pair.paths.iter();
+        let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, &net.rules));
+        // Of an unreliable service, operations end with what their host sends.
+        (pair.message, bounds.min().filter(|_| self.reliable))
+    }
+
+    fn work_of(&self, channel: u32, size: Bytes) -> Work {
+        let pair = self.channels[channel as usize].pair;
+        Work {
+            verb: self.pairs[pair as usize].verb,
+            size,
+            piece: self.piece_of(channel, size),
+            counted: false,
+        }
+    }
+
     /// Notes the paths of a queue pair, there and back.
-    pub(crate) fn note_paths(&mut self, pair: u32, paths: Paths) {
+    pub(crate) fn note_paths(&mut self, pair: u32, paths: Ways) {
         let Some(pair) = self.pairs.get_mut(pair as usize) else {
             return;
         };

@@ -7,6 +7,7 @@
 pub mod adaptive;
 pub mod ecmp;
 pub mod flowlet;
+pub mod iofd;
 pub mod spray;
 
 use fairlane_engine::Stream;
@@ -17,6 +18,7 @@ use crate::port::Port;
 use crate::routing::{Graph, Seeds};
 
 pub use crate::five_tuple::FiveTuple;
+use iofd::streams::Streams;
 
 /// The tutorial compiles and runs.
 #[cfg(doctest)]
@@ -28,6 +30,10 @@ const STREAMS: u64 = 1 << 59;
 
 /// How a switch chooses among equally short paths: the state of one switch, which nobody else touches.
 pub trait Forwarding: Sized {
+    /// Whether it moves flows and keeps their packets in order: what is foreseen is then where a flow begins, packets
+    /// carry labels of [forks](iofd), and the last switch before a host holds what comes too early.
+    const FORKS: bool = false;
+
     /// A switch before its first packet.
     fn new(parameters: &Switch, place: &Place) -> Self;
 
@@ -41,6 +47,18 @@ pub trait Forwarding: Sized {
     /// The number of the candidate that the packet, which is there now, leaves by. There are at least two;
     /// links that are down are none.
     fn choose(&mut self, now: Time, packet: &Label, candidates: &impl Candidates) -> u32;
+
+    /// The streams that data packets belong to, if it [forks](Self::FORKS) them: these say instead of
+    /// [`choose`](Self::choose) where data goes.
+    #[inline]
+    fn streams(&mut self) -> Option<&mut Streams> {
+        None
+    }
+
+    /// The same, to be looked at.
+    fn known_streams(&self) -> Option<&Streams> {
+        None
+    }
 }
 
 /// A switch, as its policy knows it.
@@ -48,6 +66,8 @@ pub trait Forwarding: Sized {
 pub struct Place {
     /// The switch.
     pub node: NodeId,
+    /// Its number among switches.
+    pub number: u32,
     /// What its hash of five-tuples begins with.
     pub hash_seed: u32,
     /// The seed of the run.
@@ -142,6 +162,29 @@ macro_rules! define {
                     $(Self::$variant(state) => state.choose(now, packet, candidates),)*
                 }
             }
+
+            /// See [`Forwarding::streams`].
+            #[inline]
+            pub(crate) fn streams(&mut self) -> Option<&mut Streams> {
+                match self {
+                    $(Self::$variant(state) => state.streams(),)*
+                }
+            }
+        }
+
+        impl Forwarder {
+            /// The streams of a switch, to be looked at.
+            pub(crate) fn known_streams(&self) -> Option<&Streams> {
+                match self {
+                    $(Self::$variant(state) => state.known_streams(),)*
+                }
+            }
+        }
+
+        const fn forks(policy: Policy) -> bool {
+            match policy {
+                $(Policy::$variant => $module::$variant::FORKS,)*
+            }
         }
 
         fn foresee(policy: Policy, place: &Place, packet: &Label, count: u32) -> Option<u32> {
@@ -157,7 +200,7 @@ for_each_forwarding!(define);
 /// What a reader of a scenario's results should know of how its switches forward, one sentence each.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     let policy = scenario.switch.forwarding;
-    if Plan::is_fixed(policy) || scenario.transport.recovery == Recovery::SelectiveRepeat {
+    if Plan::is_foreseen(policy) || scenario.transport.recovery == Recovery::SelectiveRepeat {
         return Vec::new();
     }
     vec![format!(
@@ -174,26 +217,36 @@ pub(crate) struct Plan {
     places: Vec<Place>,
     /// Whether all packets of a flow take one path.
     pub(crate) fixed: bool,
+    /// Whether flows begin on a path that is foreseen. If that isn't all, they may fork, and stay in order.
+    pub(crate) foreseen: bool,
+    /// Whether flows fork.
+    pub(crate) forks: bool,
+    /// Whether the last switch must look at data that has no labels, too: because links change.
+    pub(crate) sees_all: bool,
 }
 
 impl Plan {
     pub(crate) fn new(policy: Policy, graph: &Graph, seeds: Seeds, seed: u64) -> Self {
         let switches = (0..).zip(&graph.is_switch);
         let switches = switches.filter_map(|(node, is_switch)| is_switch.then_some(node));
-        let place = |node| Place {
+        let place = |(number, node)| Place {
             node: NodeId::new(node),
+            number,
             hash_seed: seeds.of(node),
             seed,
         };
         Self {
             policy,
-            places: switches.map(place).collect(),
-            fixed: Self::is_fixed(policy),
+            places: (0..).zip(switches).map(place).collect(),
+            fixed: Self::is_foreseen(policy) && !forks(policy),
+            foreseen: Self::is_foreseen(policy),
+            forks: forks(policy),
+            sees_all: false,
         }
     }
 
-    /// Whether all packets of a flow take one path: whether a policy that is asked for any choice makes it.
-    fn is_fixed(policy: Policy) -> bool {
+    /// Whether a policy that is asked beforehand for any choice makes it.
+    fn is_foreseen(policy: Policy) -> bool {
         foresee(policy, &Place::default(), &Label::default(), 2).is_some()
     }
 

@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 
 use crate::network::Network;
-use crate::packet::NONE;
+use crate::packet::{NONE, PacketRecord};
 use crate::place::{Crossing, Outbox};
 
 impl Network {
@@ -24,6 +24,9 @@ impl Network {
                 outbox.records.len() as u32 - 1
             }
         };
+        if packet.has(PacketRecord::LABELLED) {
+            outbox.forks.push(self.packets.forks(at));
+        }
         outbox.packets.push(Crossing {
             port,
             arrival,
@@ -35,6 +38,7 @@ impl Network {
 
     /// Takes in a packet that has crossed, with the records that came along.
     pub(crate) fn receive(&mut self, outbox: &mut Outbox) {
+        let mut forks = outbox.forks.drain(..);
         for crossing in outbox.packets.drain(..) {
             let mut packet = crossing.packet;
             if crossing.record != NONE {
@@ -43,6 +47,10 @@ impl Network {
             }
             let (at, place) = self.packets.alloc();
             *place = packet;
+            if packet.has(PacketRecord::LABELLED) {
+                let forks = forks.next().expect("labels cross with their packet");
+                self.packets.set_forks(at, forks);
+            }
             let link = &mut self.ports[crossing.port as usize];
             if link.flight.push(&mut self.packets, at, crossing.arrival) {
                 let Event { time, key } = crossing.arrival;

@@ -1,7 +1,7 @@
 //! Links that go down and come back.
 
 use crate::counters::Drop;
-use crate::network::Network;
+use crate::network::{Network, deflection};
 use crate::port::{CLASSES, Queue};
 use crate::routing::Routes;
 
@@ -29,10 +29,11 @@ impl Network {
 
     /// Finds routes anew, once links have changed.
     pub(crate) fn reroute(&mut self) {
-        self.routes = Routes::new(&self.graph);
+        let before = std::mem::replace(&mut self.routes, Routes::new(&self.graph));
         self.epoch = self.epoch.wrapping_add(1);
         self.shapes.clear();
         self.foresee_flows();
+        deflection::on_reroute(self, &before);
     }
 
     /// The switch at the other end of a port that has come up pauses it again if what the port sent before

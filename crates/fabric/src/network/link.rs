@@ -174,7 +174,7 @@ impl Network {
             self.trace(port, at, TraceEvent::Dropped);
         }
         let packet = self.packets.get(at);
-        if !packet.kind.is_pause_frame() {
+        if packet.kind.is_of_hosts() {
             self.counters.on_drop(packet.tenant, packet.wire, reason);
         }
         self.packets.release(at);
@@ -198,10 +198,21 @@ fn foresee(
     if !port.peer_on_switch {
         return NONE;
     }
+    if plan.forks && is_looked_at(plan, packet) {
+        return UNDECIDED;
+    }
     let destination = flow.destination(packet.has(PacketRecord::BACK));
     match routes.towards(port.peer_owner, destination, true) {
         [] => NONE,
         [only] => *only,
         _ => UNDECIDED,
     }
+}
+
+/// Whether switches that fork flows must look at a packet even where there is one way.
+#[inline]
+fn is_looked_at(plan: &Plan, packet: &PacketRecord) -> bool {
+    packet.has(PacketRecord::LABELLED)
+        || matches!(packet.kind, Kind::Tail | Kind::Clear)
+        || plan.sees_all && packet.kind == Kind::Data
 }

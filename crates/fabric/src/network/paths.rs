@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::baseline;
-use crate::ideal::{Paths, fixed_path};
+use crate::ideal::{Paths, Ways, fixed_path};
 use crate::network::Network;
 
 impl Network {
@@ -22,19 +22,26 @@ impl Network {
         }
     }
 
-    /// The paths that a flow's packets may take there and back; paths that are alike count once.
-    pub(crate) fn known_paths(&mut self, flow: u32) -> Paths {
+    /// The paths that a flow's packets take there and back; paths that are alike count once.
+    pub(crate) fn known_paths(&mut self, flow: u32) -> Ways {
         let flow = &self.flows[flow as usize];
         let plane = flow.plane;
         let swaps = self.rules.quirks.five_tuples;
+        let mut any = Paths::default();
         if !self.plan.fixed {
             let tuples = [false, true].map(|back| flow.label(back, swaps));
-            return tuples.map(|tuple| {
+            any = tuples.map(|tuple| {
                 self.shapes
                     .paths(&self.graph, &self.routes, (plane, &tuple))
             });
         }
-        [false, true].map(|back| {
+        if !self.plan.foreseen {
+            return Ways {
+                known: any,
+                any: Paths::default(),
+            };
+        }
+        let known = [false, true].map(|back| {
             let tuple = flow.label(back, swaps);
             let hops = |path: &[u32]| baseline::hops(&self.graph, (tuple.source, plane), path);
             let known = flow.path(&self.graph, back).map(hops);
@@ -44,6 +51,7 @@ impl Network {
                 Some(hops(&path))
             };
             known.or_else(traced).into_iter().collect()
-        })
+        });
+        Ways { known, any }
     }
 }

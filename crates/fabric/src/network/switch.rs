@@ -1,6 +1,6 @@
 //! Switches: routing, admission, queues, marks, telemetry, pauses.
 
-use crate::network::Network;
+use crate::network::{Network, deflection};
 use fairlane_units::{Bytes, TenantId};
 use fairlane_wire::Opcode;
 
@@ -8,7 +8,7 @@ use crate::TraceEvent;
 use crate::counters::Drop;
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::{EgressPorts, Label};
-use crate::packet::{Kind, NONE, PacketRecord, UNDECIDED};
+use crate::packet::{Kind, NONE, PacketRecord, TAKEN, UNDECIDED};
 
 impl Network {
     /// A packet that `sender` has sent to the port `ingress` has come in and goes to the queue of its next hop.
@@ -18,8 +18,10 @@ impl Network {
             self.trace(ingress, at, TraceEvent::Received);
         }
         let egress = self.next_hop(ingress, at);
-        if egress == NONE {
-            self.drop_packet(at, ingress, Drop::NoRoute);
+        if egress >= TAKEN {
+            if egress == NONE {
+                self.drop_packet(at, ingress, Drop::NoRoute);
+            }
             return;
         }
         let packet = self.packets.get_mut(at);
@@ -126,11 +128,14 @@ impl Network {
         if packet.epoch == self.epoch && packet.egress != UNDECIDED {
             return packet.egress;
         }
+        if self.plan.forks {
+            return deflection::route(self, ingress, at);
+        }
         self.choose(self.ports[ingress as usize].owner, at)
     }
 
     /// The egress port that a switch chooses for a packet that is there; [`NONE`] if none leads anywhere.
-    fn choose(&mut self, switch: u32, at: u32) -> u32 {
+    pub(super) fn choose(&mut self, switch: u32, at: u32) -> u32 {
         let packet = self.packets.get(at);
         let label = Label {
             tuple: self.tuple_of(packet),
@@ -201,6 +206,10 @@ impl Network {
     #[inline]
     fn release_buffer(&mut self, class: u8, at: u32) {
         let packet = self.packets.get(at);
+        if packet.has(PacketRecord::UNCHARGED) {
+            deflection::uncharge(self, at);
+            return;
+        }
         let port = &mut self.ports[packet.sender as usize];
         self.buffers[port.peer_owner as usize].release(port, class, u32::from(packet.wire));
     }
@@ -223,7 +232,7 @@ impl Network {
         self.maybe_resume(class, at);
     }
 
-    /// Marks a data packet that leaves if the queue behind it is long. In a reply the mark is an echo
+    /// Marks a data packet that leaves if the queue behind it is long, or counts that it would have at a port that isn't to. In a reply the mark is an echo
     /// and says nothing of the way back.
     #[inline]
     fn mark(&mut self, egress: u32, class: u8, at: u32) {
@@ -243,6 +252,10 @@ impl Network {
         };
         let packet = self.packets.get_mut(at);
         if draw < probability && packet.kind == Kind::Data {
+            if !self.ports[egress as usize].peer_on_switch && !self.rules.host_ports_mark {
+                self.counters.filtered += 1;
+                return;
+            }
             packet.flags |= PacketRecord::MARKED;
             self.counters.on_mark(packet.tenant);
             self.ports[egress as usize].marked += 1;

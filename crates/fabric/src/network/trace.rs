@@ -21,6 +21,8 @@ impl Network {
             Kind::Nak => TracedPacket::Nak,
             Kind::Cnp => TracedPacket::Cnp,
             Kind::Pause | Kind::Resume => TracedPacket::Pause,
+            Kind::Tail => TracedPacket::Tail,
+            Kind::Clear => TracedPacket::Clear,
         };
         let pause = kind == TracedPacket::Pause;
         let tuple = (!pause).then(|| self.tuple_of(packet));

@@ -6,7 +6,7 @@ use fairlane_units::Duration;
 
 use crate::faults::Faults;
 use crate::ideal::fixed_path;
-use crate::network::Network;
+use crate::network::{Network, deflection};
 
 /// So many messages at most say how the work is distributed.
 const SAMPLED: usize = 1 << 15;
@@ -60,6 +60,10 @@ impl Survey<'_> {
             .ack
             .min(self.net.rules.pause)
             .min(self.net.rules.sizes.cnp);
+        let smallest = match self.net.plan.forks {
+            true => smallest.min(deflection::CONTROL),
+            false => smallest,
+        };
         let link = port as usize / 2;
         let time = self
             .net
@@ -142,7 +146,7 @@ impl Survey<'_> {
             let way = (flow.plane, &tuple);
             let path = net
                 .plan
-                .fixed
+                .foreseen
                 .then(|| fixed_path(&net.graph, &net.routes, &net.plan, way));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.

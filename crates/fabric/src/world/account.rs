@@ -18,6 +18,7 @@ impl World {
     /// The results of a run that has ended.
     pub(crate) fn into_results(mut self) -> Results {
         let ending = self.take_ending();
+        self.lower_ideals();
         let account = Account { world: &self };
         let signals = account.signals();
         let totals = account.totals(ending);
@@ -51,6 +52,7 @@ impl World {
             totals,
             trace: self.net.tracer.records.entries,
             pauses: self.net.pauses.entries,
+            rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
             capture: self.net.capture.records.entries,
         }
     }
@@ -105,12 +107,16 @@ impl Account<'_> {
                 .held(&net.packets)
                 .for_each(|packet| flux.add(packet.wire));
         }
+        let holds = net.deflection.iter().flat_map(|all| &all.holds);
+        let held = holds.flat_map(|hold| hold.held().map(|item| net.packets.get(item.at)));
+        held.filter(|packet| packet.kind.is_of_hosts())
+            .for_each(|packet| flux.add(packet.wire));
         for port in &net.ports {
             let queued = (0..CLASSES).flat_map(|class| port.queued(&net.packets, class));
             let flight = port.flight.packets();
             let flying = flight.iter(&net.packets);
             for packet in queued.chain(flying) {
-                if !packet.kind.is_pause_frame() {
+                if packet.kind.is_of_hosts() {
                     flux.add(packet.wire);
                 }
             }

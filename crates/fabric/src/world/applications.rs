@@ -77,11 +77,15 @@ impl World {
                     let Some(endpoints) = self.endpoints.as_deref_mut() else {
                         continue;
                     };
+                    let moved = match self.net.plan.forks {
+                        true => endpoints.moved_ideal(&self.net, operation),
+                        false => Default::default(),
+                    };
                     let baseline = &self.hosts.baseline;
                     let record = endpoints.operation_record(&self.net, baseline, (operation, true));
                     endpoints.free_operations.push(operation);
                     self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
-                    self.records.push(self.net.engine.latest(), record);
+                    self.push_record(record, moved);
                 }
             }
         }

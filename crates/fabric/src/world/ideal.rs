@@ -1,38 +1,57 @@
 //! Completion times alone on the fabric.
 
-use crate::MessageSpec;
+use fairlane_units::Duration;
+
 use crate::baseline::Work;
-use crate::ideal::{Paths, least};
+use crate::ideal::{Ways, bound, least};
 use crate::world::World;
+use crate::{MessageRecord, MessageSpec};
 
 impl World {
+    /// Adds the record of something that has ended, with its flow and the least that its ideal time can be if
+    /// that was moved under way: only in the end it is known whether it was, as other parts may have done it.
+    pub(crate) fn push_record(&mut self, record: MessageRecord, moved: (u32, Option<Duration>)) {
+        let event = self.net.engine.latest();
+        self.records.push(event, record);
+        if self.net.plan.forks {
+            self.moved.push(event, moved);
+        }
+    }
+
+    /// Lowers the ideal times of what was moved under way.
+    pub(crate) fn lower_ideals(&mut self) {
+        let Some(deflection) = &self.net.deflection else {
+            return;
+        };
+        let records = self.records.entries.iter_mut();
+        for (record, &(flow, least)) in records.zip(&self.moved.entries) {
+            let least = least.filter(|_| deflection.has_moved(flow));
+            record.ideal = least.map_or(record.ideal, |least| record.ideal.min(least));
+        }
+    }
+
     /// Notes the completion time of a message alone on the fabric, and the paths of a queue
     /// pair that stays open, under the present routes. `before` are those under the routes before them.
     ///
     /// Data and acknowledgements may be on old and new paths at once, so the ideal time is what no
     /// distribution over them can beat.
-    pub(crate) fn note_ideal(&mut self, flow: u32, before: Paths) {
-        let [mut there, mut back] = before;
-        let [new_there, new_back] = self.net.known_paths(flow);
-        there.extend(new_there);
-        back.extend(new_back);
-        let paths = [there, back];
+    pub(crate) fn note_ideal(&mut self, flow: u32, before: Ways) {
+        let mut ways = before;
+        ways.extend(self.net.known_paths(flow));
         if self.net.stays_open(flow) {
             let pair = self.net.pair_of(flow);
             if let Some(endpoints) = &mut self.endpoints {
-                endpoints.note_paths(pair, paths);
+                endpoints.note_paths(pair, ways);
             }
             return;
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
-        let ideal = least(
-            &paths,
-            &Work::message(verb, size),
-            &self.net.plan,
-            &self.net.rules,
-        );
+        let (work, rules) = (Work::message(verb, size), &self.net.rules);
+        let ideal = least(&ways.known, &work, &self.net.plan, rules);
+        let moved = bound(&ways.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
+            posted.moved = [posted.moved, moved].into_iter().flatten().min();
         }
     }
 }

@@ -99,7 +99,27 @@ impl World {
                 |host: u32| part_of[nics[host as usize].node.index()] == other.net.place.part;
             all.absorb(*part, owns);
         }
+        self.absorb_switches(&mut other);
         self.absorb_counts(&mut other);
+    }
+
+    /// Takes in the switches of another part that move flows.
+    fn absorb_switches(&mut self, other: &mut Self) {
+        let part = other.net.place.part;
+        let here = |node: u32| self.net.place.part_of[node as usize] == part;
+        let nodes = (0u32..).zip(&self.net.graph.is_switch);
+        let nodes = nodes.filter_map(|(node, is_switch)| is_switch.then_some(node));
+        let owned: Vec<bool> = nodes.map(here).collect();
+        let Some(theirs) = other.net.deflection.take() else {
+            return;
+        };
+        for switch in (0..owned.len()).filter(|&switch| owned[switch]) {
+            let forwarders = &mut other.net.forwarders;
+            std::mem::swap(&mut self.net.forwarders[switch], &mut forwarders[switch]);
+        }
+        if let Some(deflection) = &mut self.net.deflection {
+            deflection.absorb(*theirs, |switch| owned[switch as usize]);
+        }
     }
 
     fn absorb_counts(&mut self, other: &mut Self) {
@@ -109,6 +129,7 @@ impl World {
         self.net.counters.absorb(&other.net.counters);
         self.net.watchdog.bites += other.net.watchdog.bites;
         self.records.absorb(std::mem::take(&mut other.records));
+        self.moved.absorb(std::mem::take(&mut other.moved));
         self.net
             .pauses
             .absorb(std::mem::take(&mut other.net.pauses));
@@ -121,6 +142,9 @@ impl World {
             .records
             .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
+        if let (Some(all), Some(part)) = (&mut self.rates, other.rates.take()) {
+            all.records.absorb(part.records);
+        }
         self.ending = self.ending.take().or_else(|| other.ending.take());
         if let (Some(all), Some(left)) = (&mut self.left, other.left) {
             all.absorb(left);

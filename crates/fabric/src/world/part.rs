@@ -35,6 +35,10 @@ impl World {
             world.owed += endpoints.tokens() - usize::from(endpoints.endless && part > 0);
         }
         world.records.keep_places();
+        if let Some(rates) = &mut world.rates {
+            rates.records.keep_places();
+        }
+        world.moved.keep_places();
         world.net.pauses.keep_places();
         world.net.tracer.records.keep_places();
         world.net.capture.records.keep_places();

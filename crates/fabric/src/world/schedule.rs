@@ -79,6 +79,7 @@ impl World {
         let posted = Posted {
             start: now,
             ideal: None,
+            moved: None,
         };
         self.hosts.connections.posted.insert(message, posted);
         self.note_ideal(message, Default::default());
@@ -98,8 +99,8 @@ impl World {
         self.net.counters.failed += u32::from(!succeeded);
         let ended = (succeeded.then_some(self.net.now()), outcome);
         let record = self.hosts.record(&self.net, (message, pair), ended);
-        self.records.push(self.net.engine.latest(), record);
-        self.hosts.connections.posted.remove(&message);
+        let posted = self.hosts.connections.posted.remove(&message);
+        self.push_record(record, (message, posted.and_then(|posted| posted.moved)));
     }
 
     /// Records of messages that have not ended, in order of start.

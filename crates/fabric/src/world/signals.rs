@@ -4,9 +4,12 @@ use fairlane_scenario::{Policy, Tenant};
 
 use super::account::Account;
 use crate::counters::Drop;
+use crate::forwarding::Forwarder;
 use crate::ledger::Tally;
+use crate::network::deflection::most_held;
 use crate::port::Port;
-use crate::{Signal, Signals, SignalsByTenant, TenantSignals};
+use crate::world::World;
+use crate::{Deflections, Signal, Signals, SignalsByTenant, TenantSignals};
 
 impl Account<'_> {
     /// Every signal with its count, and the reason of each that never came.
@@ -20,12 +23,18 @@ impl Account<'_> {
             .iter()
             .map(|port| port.paused_until(now).as_ns())
             .sum();
-        let drops = Drop::ALL.map(|reason| {
+        let reasons = match self.world.net.deflection {
+            Some(_) => &Drop::ALL[..],
+            None => &Drop::ALL[..Drop::PLAIN],
+        };
+        let drops = reasons.iter().map(|&reason| {
             let count = counters.drops[reason as usize];
             (reason.name(), signal(count, || self.why_no_drop(reason)))
         });
         Signals {
             ecn_marks: signal(counters.marks, || self.why_no_marks()),
+            filtered_marks: (!self.world.net.rules.host_ports_mark)
+                .then(|| signal(counters.filtered, || self.why_none_filtered())),
             cnps_sent: signal(heard.cnps_sent, || self.why_none_sent()),
             cnps: signal(heard.cnps, || self.why_no_cnps()),
             pauses: signal(counters.pauses, || self.why_no_pauses()),
@@ -36,15 +45,33 @@ impl Account<'_> {
                 .watchdog
                 .is_on()
                 .then(|| signal(self.world.net.watchdog.bites, || self.why_no_bites())),
-            drops: drops.into_iter().collect(),
+            drops: drops.collect(),
             retransmissions: signal(heard.retransmissions, || self.why_no_retransmissions()),
             naks: signal(heard.naks, || self.why_no_retransmissions()),
             timeouts: signal(heard.timeouts, || self.why_no_timeouts()),
             cache_misses: self.world.endpoints.as_ref().map(|_| self.cache_misses()),
             lock_waits: self.world.endpoints.as_ref().map(|_| self.lock_waits()),
             equal_plans: self.equal_plans(),
+            deflection: self.deflection(),
             tenants: self.signals_by_tenant(),
         }
+    }
+
+    /// What became of flows that were moved in order, if any could be.
+    fn deflection(&self) -> Option<Deflections> {
+        let World { net, hosts, .. } = self.world;
+        let deflection = net.deflection.as_deref()?;
+        let streams = || net.forwarders.iter().filter_map(Forwarder::known_streams);
+        Some(Deflections {
+            forks: streams().map(|streams| streams.forks).sum(),
+            refused: streams().map(|streams| streams.refused).sum(),
+            tails: deflection.counts.tails,
+            tails_again: deflection.counts.again,
+            clears: deflection.counts.clears,
+            held_packets: deflection.holds.iter().map(|hold| hold.packets).sum(),
+            held_bytes_max: most_held(deflection).get(),
+            reordered: hosts.heard().reordered,
+        })
     }
 
     fn equal_plans(&self) -> Option<Signal> {
@@ -138,6 +165,13 @@ impl Account<'_> {
         )
     }
 
+    fn why_none_filtered(&self) -> String {
+        if !self.world.net.rules.ecn {
+            return "marking is off (switch.ecn.enabled = false)".into();
+        }
+        "no queue in front of a host was long enough for a mark".into()
+    }
+
     fn why_none_sent(&self) -> String {
         if self.world.net.counters.marks == 0 {
             return "no data packet was marked".into();
@@ -190,6 +224,11 @@ impl Account<'_> {
             }
             Drop::LinkError => "too few packets for the loss rate".into(),
             Drop::LinkDown | Drop::NoRoute => "no link went down with packets on its way".into(),
+            Drop::HoldFull => {
+                "there was room for all packets that were held (switch.iofd.hold)".into()
+            }
+            Drop::HoldTimeout => "no packet was held for switch.iofd.hold_timeout".into(),
+            Drop::Rerouted => "routes changed under no packet on its way".into(),
         }
     }
 

@@ -4,6 +4,7 @@ use fairlane_units::PortId;
 
 use crate::endpoint::Endpoints;
 use crate::network::Network;
+use crate::network::deflection::Deflection;
 use crate::waking::control;
 use crate::watch::{Watch, pause_cycle};
 use crate::world::World;
@@ -32,6 +33,11 @@ impl World {
         self.schedule.is_pending()
             || self.notices.are_pending()
             || self.faults.is_pending()
+            || self
+                .net
+                .deflection
+                .as_deref()
+                .is_some_and(Deflection::holds_any)
             || self.hosts.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
     }

@@ -40,6 +40,44 @@ pub fn scenario(seed: u64) -> String {
     text + &fabric.text + &faults + &traffic.text
 }
 
+/// Scenario number `seed` with so much more traffic that queues grow, where others may add to its traffic.
+pub fn busy(seed: u64) -> String {
+    let text = scenario(seed);
+    // Buffers have room for the classes that are there already.
+    let class = text.rsplit_once("\nclass = ").map(|(_, rest)| &rest[..1]);
+    let fits = !text.contains("key-value") && !text.contains("[[tenant]]");
+    match class.filter(|_| fits) {
+        Some(class) => format!(
+            "{text}\n[[workload]]\nkind = \"permutation\"\nsize = \"150kB\"\nclass = {class}\n"
+        ),
+        None => text,
+    }
+}
+
+/// What has the switches of scenario number `seed` move flows in order, as often as they can.
+pub fn moving(seed: u64) -> Vec<String> {
+    let mut draw = Draw(Stream::new(seed, 1));
+    let trigger = draw.of(&[100, 2000, 4000]);
+    let interval = draw.of(&["0ns", "200ns", "2us"]);
+    let moved = draw.of(&[0, 0, 2000]);
+    let labels = draw.between(1, 4);
+    let streams = draw.of(&[2, 16, 4096]);
+    let hold = draw.of(&[20_000, 2_000_000]);
+    let timeout = draw.of(&["5us", "50us", "1ms"]);
+    vec![
+        "switch.forwarding=\"iofd\"".into(),
+        "switch.arbitration=\"fifo\"".into(),
+        format!("switch.iofd.trigger={trigger}"),
+        format!("switch.iofd.target={}", trigger / 2),
+        format!("switch.iofd.interval=\"{interval}\""),
+        format!("switch.iofd.moved={moved}"),
+        format!("switch.iofd.labels={labels}"),
+        format!("switch.iofd.streams={streams}"),
+        format!("switch.iofd.hold={hold}"),
+        format!("switch.iofd.hold_timeout=\"{timeout}\""),
+    ]
+}
+
 /// Draws of one scenario.
 struct Draw(Stream);
 
@@ -258,18 +296,20 @@ fn records(draw: &mut Draw, fabric: &Fabric, text: &mut String) {
 /// Buffers between just enough for headroom and plenty, marks early and late.
 fn switch(draw: &mut Draw, fabric: &Fabric, (mtu, classes): (u64, u64), pfc: bool) -> String {
     let hosts = fabric.hosts.len() as u32;
+    let here = |switch: u32| {
+        let links = fabric.links.iter();
+        links.filter(move |link| link.ends.contains(&switch))
+    };
     let committed = (hosts..fabric.nodes).map(|switch| {
-        let here = fabric
-            .links
-            .iter()
-            .filter(|link| link.ends.contains(&switch));
-        let ports = here.map(|link| {
+        let ports = here(switch).map(|link| {
             let on_link = link.rate * link.delay * 2 / 8;
             RESERVE + on_link + 3 * (mtu + OVERHEAD) + 1000
         });
         ports.sum::<u64>() * classes
     });
     let committed = committed.max().unwrap_or(0);
+    let ports = (hosts..fabric.nodes).map(|switch| here(switch).count());
+    let ports = ports.max().unwrap_or(1) as u64;
     let buffer = committed + draw.of(&[2000, 20_000, 100_000, 10_000_000]) + draw.below(10_000);
     let mut text = format!("[switch]\nbuffer = {buffer}\n");
     let _ = writeln!(
@@ -285,7 +325,15 @@ fn switch(draw: &mut Draw, fabric: &Fabric, (mtu, classes): (u64, u64), pfc: boo
         );
     }
     let _ = writeln!(text, "[switch.pfc]\nenabled = {pfc}\nreserve = {RESERVE}");
-    let _ = writeln!(text, "threshold_shift = {}", draw.below(5));
+    match draw.chance(20) {
+        true => {
+            let xoff = ((buffer - committed) / (ports * classes)).max(1);
+            let _ = writeln!(text, "xoff = {xoff}\nresume_offset = {}", xoff / 4);
+        }
+        false => {
+            let _ = writeln!(text, "threshold_shift = {}", draw.below(5));
+        }
+    }
     if draw.chance(30) {
         let (watchdog, restore) = (draw.between(5, 100), draw.between(5, 200));
         let _ = writeln!(

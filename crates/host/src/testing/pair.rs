@@ -430,6 +430,8 @@ fn arrival(packet: &Packet, (flow, payload, marked): (u32, usize, bool)) -> Arri
         marked,
         again: false,
         share: 0,
+        demand: None,
+        backlog: None,
         echo: NO_ECHO,
         measured: Measured::default(),
     }

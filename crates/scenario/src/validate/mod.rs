@@ -1,5 +1,6 @@
 //! What can be known to be wrong before a run.
 
+mod apportion;
 mod attack;
 mod capture;
 mod forwarding;
@@ -54,6 +55,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     pauses::check(&subject)?;
     capture::check(&subject)?;
     policies::check(&subject)?;
+    apportion::check(scenario)?;
     tenants::check(&subject)?;
     traffic::check(&subject)?;
     nic::check(&subject)?;

@@ -1,8 +1,10 @@
-//! Hosts that pause their switch, and the watchdog of switches against them.
+//! Pauses: fixed thresholds, hosts that pause their switch, and the watchdog of switches against them.
 
-use super::limits::{class, fail, positive_span, span};
+use fairlane_units::Bytes;
+
+use super::limits::{LARGEST, class, fail, positive_span, span, within};
 use super::{Check, Subject};
-use crate::types::PauseFault;
+use crate::types::{PauseFault, Pfc, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let (scenario, pfc) = (subject.scenario, &subject.scenario.switch.pfc);
@@ -11,8 +13,40 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     }
     let restore = pfc.watchdog_restore;
     positive_span(scenario.profile, "switch.pfc.watchdog_restore", restore)?;
+    fixed(scenario.profile, pfc)?;
     for (index, fault) in scenario.faults.pause.iter().enumerate() {
         pause(subject, &format!("faults.pause[{index}]"), fault)?;
+    }
+    Ok(())
+}
+
+/// A fixed threshold: above where a pause ends, and the only one.
+fn fixed(profile: Profile, pfc: &Pfc) -> Check {
+    let Some(xoff) = pfc.xoff else { return Ok(()) };
+    let place = "switch.pfc.xoff";
+    if profile == Profile::HpccNs3 {
+        let message = "is a fixed threshold, which profile \"hpcc-ns3\" doesn't have";
+        return fail(place, message, "use profile \"exact\" for it");
+    }
+    within(place, xoff, Bytes::new(1), LARGEST)?;
+    if pfc.resume_offset > xoff {
+        let message = format!(
+            "is {xoff}, expected at least switch.pfc.resume_offset, {}",
+            pfc.resume_offset
+        );
+        let hint = "a pause ends at xoff less resume_offset: raise the one or lower the other";
+        return fail(place, message, hint);
+    }
+    if pfc.threshold_shift != Pfc::default().threshold_shift {
+        let message = format!(
+            "is {}, but switch.pfc.xoff is a fixed threshold",
+            pfc.threshold_shift
+        );
+        return fail(
+            "switch.pfc.threshold_shift",
+            message,
+            "leave one of the two out",
+        );
     }
     Ok(())
 }

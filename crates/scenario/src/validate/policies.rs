@@ -46,7 +46,7 @@ fn scope(subject: &Subject<'_>) -> Check {
 }
 
 /// Checks one parameter.
-fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
+pub(super) fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
     match *rule {
         Rule::Within { value, low, high } => within(place, value, low, high),
         Rule::Share(value) => share(place, value),

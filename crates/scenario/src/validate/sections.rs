@@ -7,10 +7,12 @@ use fairlane_units::{Bytes, Duration};
 
 use super::limits::{LARGEST, fail, positive_span, span, within};
 use super::{Check, Subject, forwarding};
-use crate::types::{EcnThreshold, PacketSizes, Switch};
+use crate::types::{EcnThreshold, Profile, Scenario, Switch};
 
 /// Jumbo frames end here on most hardware.
 const MOST_MTU: u64 = 9216;
+/// What a packet says for apportioning: demand and backlog (docs/wire.md).
+const MOST_OF_APPORTIONING: Bytes = Bytes::new(8);
 /// The longest IP packet.
 const LONGEST_PACKET: u64 = 65_535;
 
@@ -27,8 +29,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "output.sample_interval",
         scenario.output.sample_interval,
     )?;
+    rates(subject)?;
     trace_nodes(subject)?;
-    packet(&scenario.packet)?;
+    packet(scenario)?;
     switch(&scenario.switch, &scenario.marking())?;
     forwarding::check(profile, &scenario.switch)?;
     if let Some(timeout) = scenario.transport.ack_timeout {
@@ -39,6 +42,28 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "transport.nak_interval",
         scenario.transport.nak_interval,
     )
+}
+
+/// Each queue pair must have a rate of its own, which the driver of profile `hpcc-ns3` keeps elsewhere.
+fn rates(subject: &Subject<'_>) -> Check {
+    let (scenario, place) = (subject.scenario, "output.rate_interval");
+    let Some(interval) = scenario.output.rate_interval else {
+        return Ok(());
+    };
+    positive_span(scenario.profile, place, interval)?;
+    if scenario.profile == Profile::HpccNs3 {
+        let message = "is stated, but profile \"hpcc-ns3\" records no rates";
+        return fail(place, message, "use profile \"exact\" for them");
+    }
+    let scope = scenario.congestion.scope;
+    if scope.is_shared() {
+        let message = format!(
+            "is stated, but under scope \"{scope}\" queue pairs have no rates of their own"
+        );
+        let hint = "use congestion.scope = \"qp\" or \"none\", or leave it out";
+        return fail(place, message, hint);
+    }
+    Ok(())
 }
 
 fn trace_nodes(subject: &Subject<'_>) -> Check {
@@ -61,7 +86,8 @@ fn trace_nodes(subject: &Subject<'_>) -> Check {
     Ok(())
 }
 
-fn packet(packet: &PacketSizes) -> Check {
+fn packet(scenario: &Scenario) -> Check {
+    let packet = &scenario.packet;
     let bytes = |key: &str, value: Bytes, least: u64, most: u64| {
         within(
             &format!("packet.{key}"),
@@ -87,7 +113,11 @@ fn packet(packet: &PacketSizes) -> Check {
     bytes("gap", packet.gap, 0, LONGEST_PACKET)?;
     // An AtomicETH is 12 bytes longer than a RETH.
     let extension = packet.first_header.max(Bytes::new(28)) + packet.padding;
-    let extra = packet.telemetry + packet.time_stamp;
+    let apportioning = match scenario.congestion.dasr.mode.divides() {
+        true => MOST_OF_APPORTIONING,
+        false => Bytes::ZERO,
+    };
+    let extra = packet.telemetry + packet.time_stamp + apportioning;
     let longest = packet.mtu + packet.header + extension + extra;
     // The answer to an atomic is an acknowledgement with eight bytes more.
     let answer = (packet.ack + extra).max(packet.ack_min) + Bytes::new(8);

@@ -1,0 +1,35 @@
+//! Looks at the rates of messages under way.
+
+use fairlane_scenario::Verb;
+
+use crate::RateRecord;
+use crate::connections::Side;
+use crate::waking::control;
+use crate::world::World;
+
+/// Records the rates that have changed, of messages whose data their source sends.
+pub(super) fn look(world: &mut World) {
+    let Some(rates) = world.rates.as_deref_mut() else {
+        return;
+    };
+    let (net, hosts) = (&world.net, &world.hosts);
+    let (now, event) = (net.now(), net.engine.latest());
+    for &message in hosts.connections.posted.keys() {
+        let spec = &net.specs[message as usize];
+        let sends = matches!(spec.verb, Verb::Write | Verb::Send);
+        let pair = hosts.connections.pair(message, Side::Requester);
+        let Some(pair) = pair.filter(|_| sends) else {
+            continue;
+        };
+        let host = hosts.host_of[spec.source.index()] as usize;
+        let rate = hosts.nics[host].host.pair(pair).rate_at(now);
+        let record = RateRecord {
+            time: now,
+            message,
+            rate,
+        };
+        rates.see(event, record);
+    }
+    let next = rates.next(now);
+    world.net.schedule_control(next, control::RATES);
+}

@@ -1,0 +1,391 @@
+//! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
+//! send to each receiver.
+
+mod gates;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use fairlane_congestion::Environment;
+use fairlane_congestion::dasr::{Data, Mode, Part, Peer, Push, Receiver};
+use fairlane_congestion::scope::{Grant, Share};
+use fairlane_transport::Reply;
+use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
+use fairlane_wire::{Aeth, Opcode, Position, Syndrome};
+
+use self::gates::Gates;
+use crate::nic::Host;
+use crate::packet::{Arrival, Departure, NO_ECHO, PairId, Role};
+use crate::pair::{NONE, Pair};
+use crate::port::Port;
+use crate::replies::{Answer, Said};
+use crate::scoped::Tenants;
+use crate::settings::Settings;
+
+/// A port's part in apportioning.
+#[derive(Clone, Debug)]
+pub(crate) struct Apportion {
+    mode: Mode,
+    /// Divides the downlink, unless senders only limit themselves.
+    receiver: Option<Receiver>,
+    /// Open queue pairs by the host at the other end and tenant.
+    peers: BTreeMap<(TenantId, HostId), u32>,
+    gates: Gates,
+    /// When the NIC looks at the receiver's deadline, [`Time::MAX`] if it doesn't.
+    queued: Time,
+}
+
+impl Apportion {
+    /// What the settings ask of a port; nothing if nobody apportions, or where nobody replies.
+    pub(crate) fn new(
+        settings: &Settings,
+        environment: &Environment,
+        tenants: &Tenants,
+    ) -> Option<Box<Self>> {
+        let (params, mode) = (&settings.dasr, settings.dasr.mode);
+        if !mode.is_on() || !settings.transport.service.is_reliable() {
+            return None;
+        }
+        let weights = tenants.all.iter().map(|one| (one.tenant, one.weight));
+        let weights: Vec<(TenantId, f64)> = weights.collect();
+        let receiver = || Receiver::new(params, environment, &weights);
+        Some(Box::new(Self {
+            mode,
+            receiver: mode.divides().then(receiver),
+            peers: BTreeMap::new(),
+            gates: Gates::new(params, environment),
+            queued: Time::MAX,
+        }))
+    }
+
+    /// A queue pair is opened.
+    pub(crate) fn join(&mut self, pair: &Pair) {
+        *self.peers.entry(peer_of(pair)).or_default() += 1;
+    }
+
+    /// A queue pair is to send data for the first time.
+    pub(crate) fn open(&mut self, now: Time, number: u32, pair: &Pair) {
+        self.gates.open(now, number, pair);
+    }
+
+    /// What a reply says of the share of the host at the other end of a queue pair, if anything.
+    pub(crate) fn share(&self, pair: &Pair) -> Option<u16> {
+        let receiver = self.receiver.as_ref()?;
+        Some(receiver.share(peer(pair)).get())
+    }
+
+    /// When a queue pair that waits for its receiver may send, if nothing else happens.
+    pub(crate) fn opens(&self) -> Option<Time> {
+        self.gates.earliest()
+    }
+
+    /// Whether a queue pair has to wait for its receiver, with what it has to send.
+    pub(crate) fn holds(&self, now: Time, number: u32) -> bool {
+        !self.gates.admits(now, number)
+    }
+
+    /// Whether it will tell a sender something without being asked.
+    pub(crate) fn will_act(&self) -> bool {
+        self.gates.earliest().is_some()
+            || (self.receiver.as_ref()).is_some_and(|receiver| receiver.deadline().is_some())
+    }
+}
+
+/// Gives a port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
+fn with<T>(
+    host: &mut Host,
+    port: u8,
+    act: impl FnOnce(&mut Apportion, &mut Port, &[Pair], &Settings) -> T,
+) -> Option<T> {
+    let port = &mut host.ports[usize::from(port)];
+    let mut own = port.apportion.take()?;
+    let result = act(&mut own, port, &host.pairs, &host.settings);
+    port.apportion = Some(own);
+    Some(result)
+}
+
+/// The queue pair whose turn it is at a port: those that have to wait for their receiver are passed over.
+#[cold]
+pub(crate) fn turn(
+    host: &mut Host,
+    now: Time,
+    number: u8,
+    mut choose: impl FnMut(&mut Host) -> Option<PairId>,
+) -> Option<PairId> {
+    loop {
+        with(host, number, |own, port, pairs, settings| {
+            own.gates.open_due(now, (settings, port, pairs));
+        });
+        let id = choose(host)?;
+        let admitted = with(host, number, |own, port, pairs, settings| {
+            // Requests for data are free: the rate is that of the data.
+            let free = port.asks_for_data(&pairs[id.index()]);
+            let admitted = free || own.gates.admits(now, id.0);
+            if !admitted {
+                own.gates.hold(now, id.0, (settings, port, pairs));
+            }
+            admitted
+        });
+        if admitted != Some(false) {
+            return Some(id);
+        }
+    }
+}
+
+/// Brings up to date what a queue pair has to send, and whether it may.
+#[cold]
+pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
+    let number = host.pairs[id.index()].port;
+    with(host, number, |own, port, pairs, settings| {
+        own.gates.refresh(now, id.0, (settings, port, pairs));
+    });
+}
+
+/// A packet of a queue pair leaves: it says what its sender could use.
+#[cold]
+pub(crate) fn on_sent(host: &mut Host, now: Time, id: PairId, departure: &mut Departure) {
+    if departure.packet.opcode == Opcode::RcReadRequest {
+        return;
+    }
+    let number = host.pairs[id.index()].port;
+    with(host, number, |own, port, pairs, settings| {
+        let size = (
+            Bytes::new(u64::from(departure.wire)),
+            departure.packet.payload,
+        );
+        let says = own
+            .gates
+            .on_sent(now, id.0, size, (settings, port, &pairs[id.index()]));
+        let Some(says) = says.filter(|_| own.mode.declares()) else {
+            return;
+        };
+        departure.demand = Some(says.demand);
+        departure.backlog = own.mode.states_backlog().then_some(says.backlog);
+    });
+}
+
+/// Passes on what a reply says of the receiver's share; `acknowledges` says that it confirms and nothing else, `lost` that
+/// something is to be sent again.
+#[cold]
+pub(crate) fn hear(
+    host: &mut Host,
+    now: Time,
+    id: PairId,
+    (share, acknowledges, lost): (u16, bool, bool),
+) {
+    let number = usize::from(host.pairs[id.index()].port);
+    let Some(own) = host.ports[number].apportion.as_deref_mut() else {
+        return;
+    };
+    if lost {
+        own.gates.on_loss(id.0);
+    }
+    let grant = match (acknowledges, Share::new(share)) {
+        (false, _) => Grant::Unsaid,
+        (true, Some(share)) if own.mode.divides() => Grant::Share(share),
+        (true, _) => Grant::Free,
+    };
+    own.gates.on_share(now, id.0, grant);
+}
+
+/// Data has arrived, of a request or in the response to one; `taken` says that the transport acts on it.
+#[cold]
+pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<'_>, taken: bool) {
+    let pair = &host.pairs[id.index()];
+    let number = pair.port;
+    let own = host.ports[usize::from(number)].apportion.as_deref_mut();
+    let Some(receiver) = own.and_then(|own| own.receiver.as_mut()) else {
+        return;
+    };
+    let data = Data {
+        via: Via {
+            pair: id,
+            reads: arrival.role == Role::Response,
+        }
+        .packed(),
+        wire: Bytes::new(u64::from(arrival.wire)),
+        part: match taken {
+            true => part(arrival.packet.opcode),
+            false => Part::Other,
+        },
+        demand: arrival.demand.filter(|_| taken),
+        backlog: arrival.backlog,
+    };
+    receiver.on_data(now, peer(pair), data);
+    tell(host, now, number);
+}
+
+/// A queue pair goes.
+#[cold]
+pub(crate) fn close(host: &mut Host, now: Time, id: PairId) {
+    let number = host.pairs[id.index()].port;
+    with(host, number, |own, port, pairs, settings| {
+        own.gates.close(now, id.0, (settings, port, pairs));
+        let of = peer_of(&pairs[id.index()]);
+        let open = own.peers.get_mut(&of).map(|open| {
+            *open -= 1;
+            *open
+        });
+        if open == Some(0) {
+            own.peers.remove(&of);
+            if let Some(receiver) = &mut own.receiver {
+                receiver.close(now, of.0, of.1);
+            }
+        }
+    });
+    tell(host, now, number);
+}
+
+/// The number under which a port's receiver has its deadline among those of queue pairs.
+const fn place(port: u8) -> u32 {
+    NONE - port as u32
+}
+
+/// A deadline that isn't that of a queue pair has come.
+#[cold]
+pub(crate) fn on_deadline(host: &mut Host, now: Time, (at, number): (Time, u32)) {
+    let port = (NONE - number) as u8;
+    let own = host.ports[usize::from(port)].apportion.as_deref_mut();
+    let Some(own) = own.filter(|own| own.queued == at) else {
+        return;
+    };
+    own.queued = Time::MAX;
+    if let Some(receiver) = &mut own.receiver {
+        receiver.on_deadline(now);
+    }
+    tell(host, now, port);
+}
+
+/// Tells senders of their shares that haven't asked, and sees to it that the receiver comes up in time.
+fn tell(host: &mut Host, now: Time, port: u8) {
+    loop {
+        let own = host.ports[usize::from(port)].apportion.as_deref_mut();
+        let Some(own) = own else { return };
+        let Some(receiver) = &mut own.receiver else {
+            return;
+        };
+        let Some(push) = receiver.poll_push(now) else {
+            if let Some(at) = receiver.deadline() {
+                host.deadlines.arm(place(port), at, &mut own.queued);
+            }
+            return;
+        };
+        push_share(host, port, &push);
+    }
+}
+
+/// Queues a repeated acknowledgement, or repeated feedback, which has the share of now.
+fn push_share(host: &mut Host, port: u8, push: &Push) {
+    let Some(via) = via(host, port, push) else {
+        return;
+    };
+    let settings = host.settings.clone();
+    let pair = &mut host.pairs[via.pair.index()];
+    let reply = match via.reads {
+        true => Some(feedback(pair)),
+        false => pair.responder.acknowledge_again(&settings.transport),
+    };
+    let Some(reply) = reply else { return };
+    let answer = Answer {
+        pair: via.pair,
+        flow: pair.opening.flow,
+        said: Said::Reply(reply),
+        role: match via.reads {
+            true => Role::Feedback,
+            false => Role::Response,
+        },
+        from_responder: !via.reads,
+        tenant: pair.opening.tenant,
+        class: pair.class,
+        marked: false,
+        share: 0,
+        echo: NO_ECHO,
+    };
+    host.push(answer);
+}
+
+/// Feedback that confirms what has been confirmed before.
+const fn feedback(pair: &Pair) -> Reply {
+    Reply {
+        psn: pair.requester.acknowledged_psn(),
+        aeth: Aeth {
+            syndrome: Syndrome::ACK,
+            msn: 0,
+        },
+        selective: false,
+    }
+}
+
+/// Where a sender is told of its share.
+#[derive(Clone, Copy)]
+struct Via {
+    pair: PairId,
+    /// Whether its data are responses to READs.
+    reads: bool,
+}
+
+impl Via {
+    const fn packed(self) -> u32 {
+        self.pair.0 << 1 | self.reads as u32
+    }
+
+    const fn unpacked(via: u32) -> Self {
+        Self {
+            pair: PairId(via >> 1),
+            reads: via & 1 != 0,
+        }
+    }
+}
+
+/// Where a sender is told of its share: by the queue pair of its last packet, or if that has gone by any other.
+fn via(host: &Host, port: u8, push: &Push) -> Option<Via> {
+    let leads = |pair: &Pair| pair.live && pair.port == port && peer(pair) == push.peer;
+    let last = Via::unpacked(push.via);
+    if leads(&host.pairs[last.pair.index()]) {
+        return Some(last);
+    }
+    let mut numbered = (0..).zip(&host.pairs);
+    let (number, pair) = numbered.find(|(_, pair)| leads(pair))?;
+    Some(Via {
+        pair: PairId(number),
+        reads: pair.requester.awaits_data(),
+    })
+}
+
+/// The host at the other end, to its receiver.
+const fn peer(pair: &Pair) -> Peer {
+    Peer {
+        tenant: pair.opening.tenant,
+        host: pair.opening.peer,
+        line_rate: pair.opening.peer_rate,
+    }
+}
+
+const fn peer_of(pair: &Pair) -> (TenantId, HostId) {
+    (pair.opening.tenant, pair.opening.peer)
+}
+
+/// Which part of a message a packet is.
+const fn part(opcode: Opcode) -> Part {
+    match opcode.position() {
+        Position::First => Part::First,
+        Position::Middle => Part::Middle,
+        Position::Last => Part::Last,
+        Position::Only => Part::Only,
+    }
+}
+
+/// The rate that a queue pair's controller allows, or the enforcer in its place.
+fn allowed(settings: &Settings, port: &Port, pair: &Pair) -> Rate {
+    use crate::pair::Stream;
+    let Some(scoped) = &port.scoped else {
+        return match settings.paced {
+            true => pair.sending.controller.rate(),
+            false => port.rate,
+        };
+    };
+    let mut senders = (Stream::BOTH.iter()).filter_map(|&of| pair.sending.sender(of));
+    let sender = senders.next();
+    sender.map_or(port.rate, |sender| scoped.enforcer.rate_of(sender))
+}

@@ -1,0 +1,298 @@
+//! What a port may send to each receiver, and which queue pairs wait for that.
+
+use alloc::vec::Vec;
+
+use fairlane_congestion::Environment;
+use fairlane_congestion::dasr::{Declared, DestinationId, Load, Params, Sender};
+use fairlane_congestion::scope::{Grant, Scope};
+use fairlane_units::{Bytes, Rate, Time};
+
+use super::allowed;
+use crate::pair::{NONE, Pair};
+use crate::port::Port;
+use crate::settings::Settings;
+use crate::turns::Turns;
+
+/// What a call may look at: settings, the port, and all queue pairs of the NIC.
+type Around<'a> = (&'a Settings, &'a mut Port, &'a [Pair]);
+
+/// A gate for each receiver that the port sends to for a tenant.
+///
+/// A queue pair whose turn it is at a closed gate is withdrawn and waits behind those that wait there. The first of them
+/// is offered when the gate opens; so a packet concerns two queue pairs, however many there are.
+#[derive(Clone, Debug)]
+pub(super) struct Gates {
+    sender: Sender,
+    /// The largest payload.
+    mtu: Bytes,
+    /// By number of the destination.
+    gates: Vec<Gate>,
+    /// When gates open that queue pairs wait at.
+    due: Turns,
+    /// By number of the queue pair.
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// From when on a packet may pass, [`Time::MAX`] if something must be heard before.
+    opens: Time,
+    /// What controllers of its queue pairs allow together, in bits per second.
+    allowed: u64,
+    /// Queue pairs that wait.
+    head: u32,
+    tail: u32,
+}
+
+/// A queue pair.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    /// Number of its gate, or [`NONE`] if it has never had data to send.
+    gate: u32,
+    waits: bool,
+    before: u32,
+    behind: u32,
+    /// What its gate has of it.
+    load: Load,
+    allowed: u64,
+}
+
+const OUTSIDE: Member = Member {
+    gate: NONE,
+    waits: false,
+    before: NONE,
+    behind: NONE,
+    load: Load {
+        in_flight: Bytes::ZERO,
+        backlog: Bytes::ZERO,
+    },
+    allowed: 0,
+};
+
+const SHUT: Gate = Gate {
+    opens: Time::MAX,
+    allowed: 0,
+    head: NONE,
+    tail: NONE,
+};
+
+impl Gates {
+    pub(super) fn new(params: &Params, environment: &Environment) -> Self {
+        Self {
+            sender: Sender::new(params, environment),
+            mtu: environment.mtu,
+            gates: Vec::new(),
+            due: Turns::default(),
+            members: Vec::new(),
+        }
+    }
+
+    /// A queue pair is to send data; nothing is new if it has before.
+    pub(super) fn open(&mut self, now: Time, number: u32, pair: &Pair) {
+        let at = number as usize;
+        if self.members.len() <= at {
+            self.members.resize(at + 1, OUTSIDE);
+        }
+        if self.members[at].gate != NONE {
+            return;
+        }
+        let opening = &pair.opening;
+        let environment = &opening.environment;
+        let to = (self.sender).open(now, opening.tenant, opening.peer, environment);
+        self.members[at].gate = to.index() as u32;
+        while self.gates.len() <= to.index() {
+            self.gates.push(SHUT);
+            self.due.push(self.gates.len() as u32 - 1);
+        }
+    }
+
+    /// A queue pair goes.
+    pub(super) fn close(&mut self, now: Time, number: u32, around: Around<'_>) {
+        let Some(gate) = self.gate_of(number) else {
+            return;
+        };
+        self.leave(number);
+        let member = core::mem::replace(&mut self.members[number as usize], OUTSIDE);
+        let own = &mut self.gates[gate as usize];
+        own.allowed = own.allowed.saturating_sub(member.allowed);
+        self.sender.close(id(gate), member.load);
+        self.look(now, gate);
+        self.show_first(now, gate, around);
+    }
+
+    /// When a gate opens that queue pairs wait at.
+    pub(super) fn earliest(&self) -> Option<Time> {
+        self.due.earliest()
+    }
+
+    /// Whether a packet of a queue pair may pass.
+    pub(super) fn admits(&self, now: Time, number: u32) -> bool {
+        let gate = self.gate_of(number);
+        gate.is_none_or(|gate| self.gates[gate as usize].opens <= now)
+    }
+
+    /// Offers the first queue pairs at gates that have opened.
+    pub(super) fn open_due(&mut self, now: Time, (settings, port, pairs): Around<'_>) {
+        while self.due.earliest().is_some_and(|at| at <= now)
+            && let Some(gate) = self.due.in_turn(now)
+        {
+            self.look(now, gate);
+            self.show_first(now, gate, (settings, port, pairs));
+        }
+    }
+
+    /// A queue pair whose turn it is has to wait.
+    pub(super) fn hold(&mut self, now: Time, number: u32, (settings, port, pairs): Around<'_>) {
+        let Some(gate) = self.gate_of(number) else {
+            return;
+        };
+        self.wait(number);
+        port.offer(now, settings, &pairs[number as usize], false);
+        self.show_first(now, gate, (settings, port, pairs));
+    }
+
+    /// Brings a queue pair and its gate up to date with what it has in flight and to send.
+    pub(super) fn refresh(&mut self, now: Time, number: u32, (settings, port, pairs): Around<'_>) {
+        let pair = &pairs[number as usize];
+        let Some(gate) = self.gate_of(number) else {
+            port.offer(now, settings, pair, true);
+            return;
+        };
+        self.account(number, (settings, port, pair));
+        let opens = self.look(now, gate);
+        match port.data_at(pair) {
+            None => self.leave(number),
+            Some(own) if opens > own.max(now) => self.wait(number),
+            Some(_) => {}
+        }
+        let waits = self.members[number as usize].waits;
+        if !waits || self.gates[gate as usize].head != number {
+            port.offer(now, settings, pair, !waits);
+        }
+        self.show_first(now, gate, (settings, port, pairs));
+    }
+
+    /// A packet with data of a queue pair leaves, of so many bytes on the wire and of payload; returns what it says of the
+    /// sender.
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        number: u32,
+        size: (Bytes, Bytes),
+        around: (&Settings, &Port, &Pair),
+    ) -> Option<Declared> {
+        let gate = self.gate_of(number)?;
+        self.leave(number);
+        self.sender.on_sent(now, id(gate), size);
+        let load = &mut self.members[number as usize].load;
+        load.in_flight += size.1;
+        load.backlog = load.backlog.saturating_sub(size.1);
+        self.account(number, around);
+        Some(self.sender.declare(id(gate)))
+    }
+
+    /// Something that a queue pair has sent is to be sent again.
+    pub(super) fn on_loss(&mut self, number: u32) {
+        if let Some(gate) = self.gate_of(number) {
+            self.sender.on_rewound(id(gate), Bytes::ZERO);
+        }
+    }
+
+    /// A reply has come.
+    pub(super) fn on_share(&mut self, now: Time, number: u32, grant: Grant) {
+        if let Some(gate) = self.gate_of(number) {
+            self.sender.on_share(now, id(gate), grant);
+        }
+    }
+
+    fn gate_of(&self, number: u32) -> Option<u32> {
+        let member = self.members.get(number as usize)?;
+        (member.gate != NONE).then_some(member.gate)
+    }
+
+    /// Brings up to date what a gate has of a queue pair.
+    fn account(&mut self, number: u32, (settings, port, pair): (&Settings, &Port, &Pair)) {
+        let member = &mut self.members[number as usize];
+        let gate = &mut self.gates[member.gate as usize];
+        let load = pair.load();
+        let was = core::mem::replace(&mut member.load, load);
+        if was != load {
+            self.sender.on_load(id(member.gate), was, load);
+        }
+        let idle = load == Load::default();
+        let rate = match idle {
+            true => 0,
+            false => allowed(settings, port, pair).as_bps(),
+        };
+        if rate == member.allowed {
+            return;
+        }
+        gate.allowed = gate.allowed.saturating_sub(member.allowed) + rate;
+        member.allowed = rate;
+        // Where queue pairs share a controller, each has what all of them have together.
+        let all = match settings.scope {
+            Scope::Pair | Scope::Tenant => rate,
+            _ => gate.allowed,
+        };
+        if !idle {
+            self.sender.set_limit(id(member.gate), Rate::from_bps(all));
+        }
+    }
+
+    /// Brings up to date when a gate opens.
+    fn look(&mut self, now: Time, gate: u32) -> Time {
+        let opens = self.sender.available(now, id(gate), self.mtu);
+        let opens = opens.unwrap_or(Time::MAX);
+        self.gates[gate as usize].opens = opens;
+        opens
+    }
+
+    /// Offers the first queue pair that waits at a gate if that is open.
+    fn show_first(&mut self, now: Time, gate: u32, (settings, port, pairs): Around<'_>) {
+        let Gate { opens, head, .. } = self.gates[gate as usize];
+        let due = match head {
+            NONE => None,
+            _ => {
+                port.offer(now, settings, &pairs[head as usize], opens <= now);
+                Some(opens).filter(|&at| at > now && at != Time::MAX)
+            }
+        };
+        self.due.set(gate, due);
+    }
+
+    /// A queue pair waits at its gate, behind the others.
+    fn wait(&mut self, number: u32) {
+        let member = &mut self.members[number as usize];
+        if core::mem::replace(&mut member.waits, true) {
+            return;
+        }
+        let gate = &mut self.gates[member.gate as usize];
+        (member.before, member.behind) = (gate.tail, NONE);
+        match core::mem::replace(&mut gate.tail, number) {
+            NONE => gate.head = number,
+            last => self.members[last as usize].behind = number,
+        }
+    }
+
+    /// A queue pair doesn't wait any more.
+    fn leave(&mut self, number: u32) {
+        let member = &mut self.members[number as usize];
+        if !core::mem::replace(&mut member.waits, false) {
+            return;
+        }
+        let (gate, before, behind) = (member.gate, member.before, member.behind);
+        let gate = &mut self.gates[gate as usize];
+        match before {
+            NONE => gate.head = behind,
+            before => self.members[before as usize].behind = behind,
+        }
+        match behind {
+            NONE => gate.tail = before,
+            behind => self.members[behind as usize].before = before,
+        }
+    }
+}
+
+const fn id(gate: u32) -> DestinationId {
+    DestinationId::from_index(gate)
+}

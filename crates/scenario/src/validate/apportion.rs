@@ -1,0 +1,50 @@
+//! Receivers that apportion their links, and marks of the ports in front of them.
+
+use fairlane_congestion::{Parameters, Scope};
+
+use super::Check;
+use super::limits::fail;
+use super::policies::obeys;
+use crate::types::{Profile, Scenario, Service};
+
+pub(super) fn check(scenario: &Scenario) -> Check {
+    let dasr = &scenario.congestion.dasr;
+    for limit in dasr.limits() {
+        let place = format!("congestion.dasr.{}", limit.key);
+        obeys(scenario.profile, &place, &limit.rule)?;
+    }
+    if scenario.profile == Profile::HpccNs3 {
+        return profile(scenario);
+    }
+    let place = "congestion.dasr.mode";
+    let (mode, congestion) = (dasr.mode, &scenario.congestion);
+    if mode.is_on() && scenario.transport.service != Service::Rc {
+        let message =
+            format!("is \"{mode}\", expected \"off\" over a service without acknowledgements");
+        let hint = "shares come back in acknowledgements: use transport.service \"rc\"";
+        return fail(place, message, hint);
+    }
+    if mode.divides() && congestion.scope == Scope::Tenant && congestion.tenant.shares {
+        let message = format!(
+            "is \"{mode}\", expected \"off\" or \"window\" beside congestion.tenant.shares: each would say another share in the same field"
+        );
+        let hint = "set congestion.tenant.shares = false, or use another scope";
+        return fail(place, message, hint);
+    }
+    Ok(())
+}
+
+/// HPCC's simulator has nothing of it.
+fn profile(scenario: &Scenario) -> Check {
+    let hint = "that simulator has nothing else; use profile \"exact\"";
+    let mode = scenario.congestion.dasr.mode;
+    if mode.is_on() {
+        let message = format!("is \"{mode}\", expected \"off\" under profile \"hpcc-ns3\"");
+        return fail("congestion.dasr.mode", message, hint);
+    }
+    if scenario.host_ports_mark() {
+        return Ok(());
+    }
+    let message = "is false, expected true under profile \"hpcc-ns3\"";
+    fail("switch.ecn.host_ports", message, hint)
+}
