@@ -58,6 +58,7 @@ mod spread;
 mod storm;
 pub mod topology;
 mod trace;
+mod waits;
 mod waking;
 mod watch;
 mod watchdog;

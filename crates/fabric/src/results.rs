@@ -317,7 +317,7 @@ pub enum Ending {
 pub struct Stall {
     /// When it was noticed.
     pub at: Time,
-    /// Ports that wait for each other in a circle of pauses, empty if there is none.
+    /// Ports that wait for each other in a circle of pauses, or of pauses and packets that are held; empty if there is none.
     pub pause_cycle: Vec<PortId>,
     /// Messages that are unfinished.
     pub unfinished: u32,

@@ -213,7 +213,7 @@ fn build_world(
     let mut world = World {
         sampler: Sampler::new(net.ports.len(), first, interval),
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
-        watch: Watch::new(baseline.largest.rtt),
+        watch: Watch::new(scenario, baseline.largest.rtt),
         hosts: Hosts {
             ns3: net
                 .rules

@@ -147,6 +147,13 @@ impl Hold {
         items.map(|(_, item)| item)
     }
 
+    /// The forks whose tails an item waits for.
+    pub fn waits_for(&self, item: &Item) -> Vec<Fork> {
+        let forks = item.forks.iter();
+        let open = forks.filter(|fork| !fork.is_cleared() && !self.over.has(*fork));
+        open.collect()
+    }
+
     fn find(&self, flow: u64) -> Option<usize> {
         self.flows
             .binary_search_by_key(&flow, |held| held.flow)
