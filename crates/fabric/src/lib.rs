@@ -57,6 +57,7 @@ mod spread;
 mod storm;
 pub mod topology;
 mod trace;
+mod valley;
 mod waking;
 mod watch;
 mod watchdog;
