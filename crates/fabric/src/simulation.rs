@@ -149,7 +149,7 @@ fn build_world(
     let mut plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
     plan.valley = plan.forks && scenario.switch.iofd.valley;
     plan.sees_all = plan.valley || plan.forks && !scenario.faults.link.is_empty();
-    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), specs.len())?;
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &specs)?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = (baseline.largest.bdp, baseline.largest.rate);

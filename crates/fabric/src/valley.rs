@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use fairlane_scenario::Error;
+
 use crate::routing::{Graph, Routes};
 
 /// The valleys of a fabric under the present routes.
@@ -17,13 +19,29 @@ pub(crate) struct Valleys {
 }
 
 impl Valleys {
-    pub(crate) fn new(graph: &Graph, routes: &Routes) -> Self {
+    /// # Errors
+    /// If links join switches of one tier, as no way along those goes up or down.
+    pub(crate) fn new(graph: &Graph, routes: &Routes) -> Result<Self, Error> {
+        let tiers = tiers(graph);
+        let switch = |node: &u32| graph.is_switch[*node as usize];
+        for port in (0..graph.owners.len() as u32).step_by(2) {
+            let ends = [graph.owners[port as usize], graph.peer(port)];
+            let [one, other] = ends.map(|node| tiers[node as usize]);
+            if ends.iter().all(switch) && one == other {
+                let [one, other] = ends;
+                let message = format!(
+                    "is true, expected false, as {one} and {other} are linked and equally far from hosts"
+                );
+                let hint = "ways down and up again need a fabric in tiers, such as a leaf-spine or a fat-tree";
+                return Err(Error::new("switch.iofd.valley", message, hint));
+            }
+        }
         let mut this = Self {
-            tiers: tiers(graph),
+            tiers,
             detours: Vec::new(),
         };
         this.update(graph, routes);
-        this
+        Ok(this)
     }
 
     /// Routes have changed.

@@ -232,6 +232,33 @@ fn the_same_bytes_come_out_on_several_threads() {
     }
 }
 
+/// The refusal of a simulation.
+fn refusal(fabric: &str, sets: &[&str]) -> String {
+    let case = eager(fabric, &permutation("1kB"), 0, sets);
+    match Simulation::new(&case) {
+        Ok(_) => panic!("{sets:?} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn ways_down_and_up_again_need_tiers_and_classes() {
+    let mesh = "[topology]\nkind = \"mesh\"\nswitches = 3\nhosts_per_switch = 2\n\
+                host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+                fabric_link = { rate = \"100Gbps\", delay = \"1us\" }\n";
+    let message = refusal(mesh, &[VALLEY]);
+    for part in ["switch.iofd.valley", "6 and 7 are linked", "hint:"] {
+        assert!(message.contains(part), "{message}");
+    }
+    for (class, part) in [(6, "at most 1"), (7, "expected none")] {
+        let class = format!("workload.0.class={class}");
+        let message = refusal(LEAF_SPINE, &[VALLEY, &class]);
+        for part in ["switch.iofd.labels", part, "hint:"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
+
 const VALLEY: &str = "switch.iofd.valley=true";
 
 /// Few spines, so that queues grow where packets come down.

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use fairlane_scenario::{Error, Scenario};
 use fairlane_units::{Bytes, Time};
 
-use crate::TraceEvent;
 use crate::counters::Drop;
 use crate::fork::Fork;
 use crate::forwarding::Plan;
@@ -19,10 +18,12 @@ use crate::forwarding::iofd::merge::{Fate, Hold};
 use crate::forwarding::iofd::streams::Tail;
 use crate::network::Network;
 use crate::packet::{Kind, PacketRecord};
+use crate::port::CLASSES;
 use crate::reach::Reach;
 use crate::routing::{Graph, Routes};
 use crate::valley::Valleys;
 use crate::waking::control;
+use crate::{MessageSpec, TraceEvent};
 
 pub(super) use steer::route;
 
@@ -69,15 +70,15 @@ pub(crate) struct Counts {
 }
 
 impl Deflection {
-    /// Of a fabric with so many flows, if its switches move any.
+    /// Of a fabric with these flows, if its switches move any.
     ///
     /// # Errors
-    /// If there are more switches than labels can tell apart.
+    /// If there are more switches than labels can tell apart, or fewer classes than flows need.
     pub(crate) fn of(
         plan: &Plan,
         scenario: &Scenario,
         (graph, routes): (&Graph, &Routes),
-        flows: usize,
+        specs: &[MessageSpec],
     ) -> Result<Option<Box<Self>>, Error> {
         let switches = graph.is_switch.iter().filter(|is| **is).count();
         if !plan.forks {
@@ -90,19 +91,25 @@ impl Deflection {
             return Err(Error::new("switch.forwarding", message, hint));
         }
         let parameters = &scenario.switch.iofd;
+        if parameters.valley {
+            check_classes(parameters.labels, specs)?;
+        }
         let hold = Hold::new(parameters.hold, parameters.hold_timeout);
         let changing = |count| match scenario.faults.link.is_empty() {
             true => Vec::new(),
             false => vec![0; count],
         };
-        let valleys = parameters.valley.then(|| Valleys::new(graph, routes));
+        let valleys = match parameters.valley {
+            true => Some(Valleys::new(graph, routes)?),
+            false => None,
+        };
         Ok(Some(Box::new(Self {
             holds: vec![hold; switches],
             reach: Reach::new(graph),
             valleys,
             labels: parameters.labels as u8,
             changed: changing(routes.spans()),
-            latest: changing(2 * flows),
+            latest: changing(2 * specs.len()),
             due: BTreeSet::new(),
             armed: vec![Time::MAX; switches],
             moved: Vec::new(),
@@ -152,6 +159,27 @@ impl Deflection {
         let words = self.moved.iter_mut().zip(&other.moved);
         words.for_each(|(all, part)| *all |= part);
     }
+}
+
+/// Refuses flows in classes above which there aren't enough: each way down and up again takes a packet to the next one.
+fn check_classes(labels: u32, specs: &[MessageSpec]) -> Result<(), Error> {
+    let highest = specs.iter().map(|spec| u32::from(spec.class)).max();
+    let last = CLASSES as u32 - 1;
+    let Some(highest) = highest.filter(|highest| highest + labels > last) else {
+        return Ok(());
+    };
+    let message = match last - highest {
+        0 => format!(
+            "is {labels}, expected none with switch.iofd.valley, as there is a message of class {highest}"
+        ),
+        most => format!(
+            "is {labels}, expected at most {most} with switch.iofd.valley, as there is a message of class {highest}"
+        ),
+    };
+    let hint = format!(
+        "each label takes a class of its own, up to {last}: lower the class or the number of labels"
+    );
+    Err(Error::new("switch.iofd.labels", message, hint))
 }
 
 /// What the switches of a network share, which come here only if they move flows.
