@@ -58,6 +58,7 @@ mod spread;
 mod storm;
 pub mod topology;
 mod trace;
+mod valley;
 mod waits;
 mod waking;
 mod watch;

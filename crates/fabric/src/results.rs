@@ -230,6 +230,8 @@ pub struct Signals {
 pub struct Deflections {
     /// How often a switch moved a flow to another port.
     pub forks: u64,
+    /// Those of them to a way down and up again.
+    pub detours: u64,
     /// Packets whose flow a switch had no room for in its table when it would have considered a move.
     pub refused: u64,
     /// Tails that switches sent.
