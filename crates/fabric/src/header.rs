@@ -15,6 +15,7 @@ pub(crate) const fn pack(departure: &Departure, packet: &mut PacketRecord) {
     packet.kind = kind(departure);
     packet.opcode = headers.opcode;
     packet.class = departure.class;
+    packet.charged = departure.class;
     packet.wire = departure.wire;
     packet.flags = flags(departure);
     packet.flow = departure.flow;

@@ -58,6 +58,8 @@ mod spread;
 mod storm;
 pub mod topology;
 mod trace;
+mod valley;
+mod waits;
 mod waking;
 mod watch;
 mod watchdog;

@@ -86,6 +86,8 @@ pub(crate) struct PacketRecord {
     pub(crate) tenant: u16,
     /// In an acknowledgement the receiver's share, 0 for none; in data the sender's demand, if senders say it.
     pub(crate) share: u16,
+    /// The class that the buffer is charged for where it is.
+    pub(crate) charged: u8,
     pub(crate) kind: Kind,
     pub(crate) opcode: Opcode,
     /// A set of the constants below.
@@ -129,6 +131,7 @@ impl PacketRecord {
             hop: 0,
             class,
             tenant: 0,
+            charged: class,
             kind,
             opcode,
             flags: 0,

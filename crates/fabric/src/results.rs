@@ -230,6 +230,8 @@ pub struct Signals {
 pub struct Deflections {
     /// How often a switch moved a flow to another port.
     pub forks: u64,
+    /// Those of them to a way down and up again.
+    pub detours: u64,
     /// Packets whose flow a switch had no room for in its table when it would have considered a move.
     pub refused: u64,
     /// Tails that switches sent.
@@ -317,7 +319,7 @@ pub enum Ending {
 pub struct Stall {
     /// When it was noticed.
     pub at: Time,
-    /// Ports that wait for each other in a circle of pauses, empty if there is none.
+    /// Ports that wait for each other in a circle of pauses, or of pauses and packets that are held; empty if there is none.
     pub pause_cycle: Vec<PortId>,
     /// Messages that are unfinished.
     pub unfinished: u32,

@@ -40,8 +40,7 @@ impl Simulation {
         let world = &mut self.world;
         world.start(&goal);
         if let Some(first) = goal.first {
-            world.watch.since = first;
-            let at = first.saturating_add(world.watch.interval);
+            let at = world.watch.begin(first);
             world.net.schedule_control(at, control::WATCH);
         }
         if let Some(stop) = goal.stop {

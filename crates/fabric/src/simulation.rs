@@ -7,7 +7,7 @@ use fairlane_congestion::scope::Weight;
 use fairlane_congestion::{Environment, Telemetry, TelemetryFormat};
 use fairlane_engine::{Engine, Stream};
 use fairlane_host::{Host, Tenants};
-use fairlane_scenario::{Arbitration, Error, Loaded, Pfc, Scenario, Verb};
+use fairlane_scenario::{Arbitration, Error, Forwarding, Loaded, Pfc, Scenario, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 use crate::baseline::Baseline;
@@ -18,6 +18,7 @@ use crate::counters::Counters;
 use crate::endpoint;
 use crate::faults::{Change, Faults};
 use crate::forwarding::Plan;
+use crate::forwarding::iofd::Misrule;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::log::Log;
@@ -79,6 +80,14 @@ impl Simulation {
         Self::build(loaded, &topology, workload::by_start(messages))
     }
 
+    /// Has switches that move flows in order break a rule: only tests may want that.
+    #[doc(hidden)]
+    pub fn break_rule(&mut self, misrule: Misrule) {
+        if let Some(deflection) = &mut self.world.net.deflection {
+            deflection.misrule = Some(misrule);
+        }
+    }
+
     fn build(loaded: &Loaded, topology: &Topology, specs: Vec<MessageSpec>) -> Result<Self, Error> {
         let stop = loaded.scenario.stop.map(|span| Time::ZERO + span);
         let world = build_world(loaded, topology, specs)?;
@@ -130,7 +139,7 @@ fn build_world(
     let endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
     let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let mut ports = build_ports(topology, &graph, &rules, &owner_of);
-    let classes = classes_in_use(&specs);
+    let classes = classes_in_use(scenario, &specs);
     let buffers = switches
         .iter()
         .map(|&node| build_buffer(scenario, &graph, &mut ports, (node, classes), &rules))
@@ -139,8 +148,9 @@ fn build_world(
     set_fairness(scenario, &mut ports);
     let routes = Routes::new(&graph);
     let mut plan = Plan::new(scenario.switch.forwarding, &graph, rules.seeds, rules.seed);
-    plan.sees_all = plan.forks && !scenario.faults.link.is_empty();
-    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), specs.len())?;
+    plan.valley = plan.forks && scenario.switch.iofd.valley;
+    plan.sees_all = plan.valley || plan.forks && !scenario.faults.link.is_empty();
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &specs)?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = (baseline.largest.bdp, baseline.largest.rate);
@@ -214,7 +224,7 @@ fn build_world(
     let mut world = World {
         sampler: Sampler::new(net.ports.len(), first, interval),
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
-        watch: Watch::new(baseline.largest.rtt),
+        watch: Watch::new(scenario, baseline.largest.rtt),
         hosts: Hosts {
             ns3: net
                 .rules
@@ -355,8 +365,16 @@ fn build_ports(topology: &Topology, graph: &Graph, rules: &Rules, owner_of: &[u3
 /// Keeps the streams of ports apart from those of workloads and source ports.
 const PORT_STREAMS: u64 = 1 << 61;
 
-fn classes_in_use(specs: &[MessageSpec]) -> u64 {
-    let set = specs.iter().fold(0u8, |set, spec| set | 1 << spec.class);
+fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u64 {
+    let switch = &scenario.switch;
+    // Who goes down and up again leaves its class for the next one.
+    let turns = match switch.forwarding == Forwarding::Iofd && switch.iofd.valley {
+        true => switch.iofd.labels,
+        false => 0,
+    };
+    let own =
+        |spec: &MessageSpec| (0..=turns).fold(0, |set, turn| set | 1u32 << spec.class << turn);
+    let set = specs.iter().fold(0, |set, spec| set | own(spec));
     u64::from(set.count_ones().max(1))
 }
 

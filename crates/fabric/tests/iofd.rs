@@ -231,3 +231,101 @@ fn the_same_bytes_come_out_on_several_threads() {
         }
     }
 }
+
+/// The refusal of a simulation.
+fn refusal(fabric: &str, sets: &[&str]) -> String {
+    let case = eager(fabric, &permutation("1kB"), 0, sets);
+    match Simulation::new(&case) {
+        Ok(_) => panic!("{sets:?} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn ways_down_and_up_again_need_tiers_and_classes() {
+    let mesh = "[topology]\nkind = \"mesh\"\nswitches = 3\nhosts_per_switch = 2\n\
+                host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+                fabric_link = { rate = \"100Gbps\", delay = \"1us\" }\n";
+    let message = refusal(mesh, &[VALLEY]);
+    for part in ["switch.iofd.valley", "6 and 7 are linked", "hint:"] {
+        assert!(message.contains(part), "{message}");
+    }
+    for (class, part) in [(6, "at most 1"), (7, "expected none")] {
+        let class = format!("workload.0.class={class}");
+        let message = refusal(LEAF_SPINE, &[VALLEY, &class]);
+        for part in ["switch.iofd.labels", part, "hint:"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
+
+const VALLEY: &str = "switch.iofd.valley=true";
+
+/// Few spines, so that queues grow where packets come down.
+const NARROW: &str = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 8
+spines = 4
+hosts_per_leaf = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+fabric_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+#[test]
+fn ways_down_and_up_again_keep_the_order_and_lose_nothing() {
+    for fabric in [NARROW, FAT_TREE] {
+        for labels in ["switch.iofd.labels=2", "switch.iofd.labels=4"] {
+            let mut detours = 0;
+            for seed in 0..20 {
+                let sets = [VALLEY, labels];
+                let results = complete(&eager(fabric, &permutation("512kB"), seed, &sets));
+                let deflections = in_order(&results);
+                assert_eq!(results.totals.dropped.packets, 0, "{deflections:?}");
+                detours += deflections.detours;
+            }
+            assert!(detours > 20, "{detours}");
+        }
+    }
+}
+
+#[test]
+fn ways_down_and_up_again_keep_the_order_where_links_fail_and_lose() {
+    for (fabric, link) in [(NARROW, "[32, 41]"), (FAT_TREE, "[24, 32]")] {
+        for seed in 0..20 {
+            let fault = format!(
+                "[[faults.link]]\nbetween = {link}\ndown = \"{}us\"\nup = \"{}us\"\n",
+                10 + seed,
+                40 + 2 * seed
+            );
+            let text = format!("{}{fault}", permutation("256kB"));
+            let sets = [
+                VALLEY,
+                "transport.ack_timeout=\"200us\"",
+                "switch.iofd.hold_timeout=\"100us\"",
+                if seed % 2 == 0 {
+                    "faults.loss_rate=0.005"
+                } else {
+                    "faults.loss_rate=0.0"
+                },
+            ];
+            in_order(&complete(&eager(fabric, &text, seed, &sets)));
+        }
+    }
+}
+
+#[test]
+fn ways_down_and_up_again_are_the_same_on_several_threads() {
+    for fabric in [NARROW, FAT_TREE] {
+        let case = eager(fabric, &permutation("256kB"), 5, &[VALLEY]);
+        let on = |threads| {
+            let simulation = Simulation::new(&case).unwrap();
+            let (results, _) = simulation.run_on(threads, &mut |_| Control::Continue);
+            format!("{results:?}")
+        };
+        let alone = on(1);
+        for threads in [2, 3, 4] {
+            assert!(on(threads) == alone, "{threads} threads");
+        }
+    }
+}

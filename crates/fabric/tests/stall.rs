@@ -66,6 +66,69 @@ fn a_cycle_of_pauses_is_detected_and_named() {
     assert!(results.totals.in_flight.packets > 0);
 }
 
+/// The ring, and beside it hosts 5 and 6 at a switch of their own which is linked to the ring, one of which sends to the
+/// other for 8 ms.
+fn ring_and_others(sets: &[&str]) -> Loaded {
+    let hosts = (0..5).map(|i| (i, 7 + i, "100Gbps", "1us"));
+    let ring = (0..5).map(|i| (7 + i, 7 + (i + 1) % 5, "100Gbps", "1us"));
+    let others = [5, 6, 7].map(|at| (at, 12, "100Gbps", "1us"));
+    let fabric = links(7, &hosts.chain(ring).chain(others).collect::<Vec<_>>());
+    let mut list: Vec<_> = (0..5).map(|i| (i, (i + 2) % 5, 2_000_000, "0ns")).collect();
+    list.push((5, 6, 100_000_000, "0ns"));
+    loaded_with("ring-and-others", &fabric, &flows(&list), sets)
+}
+
+#[test]
+fn a_deadlock_is_named_while_others_go_on() {
+    let sets = [
+        FIXED,
+        "switch.buffer=\"190kB\"",
+        "output.deadlock_interval=\"50us\"",
+    ];
+    let case = ring_and_others(&sets);
+    let results = run(&case);
+    let stall = stall(&results);
+    assert_eq!(stall.pause_cycle.len(), 5);
+    assert!(stall.reason.contains("cycle of pauses"), "{}", stall.reason);
+    assert_eq!(stall.unfinished, 6);
+    assert!(
+        results.totals.end.as_ps() < 1_000_000_000,
+        "{}",
+        results.totals.end
+    );
+    let busy = results.messages.iter().find(|message| message.id == 5);
+    assert!(busy.unwrap().acknowledged.get() > 100_000);
+    // The same on several threads.
+    let (parts, threading) = Simulation::new(&case)
+        .unwrap()
+        .run_on(2, &mut |_| Control::Continue);
+    assert_eq!(threading.threads, 2);
+    assert_eq!(parts.totals, results.totals);
+    assert_eq!(parts.messages, results.messages);
+}
+
+#[test]
+fn pauses_that_pass_are_no_deadlock() {
+    // Leaves and spines pause each other all the time.
+    let sets = [
+        FIXED,
+        "switch.pfc.xoff=\"8kB\"",
+        "output.deadlock_interval=\"1us\"",
+    ];
+    let link = "{ rate = \"100Gbps\", delay = \"1us\" }";
+    let text = format!(
+        "topology = {{ kind = \"leaf-spine\", leaves = 4, spines = 2, hosts_per_leaf = 4, host_link = {link}, fabric_link = {link} }}\n\
+         [[workload]]\nkind = \"all-to-all\"\nsize = \"50kB\"\n"
+    );
+    let results = run(&loaded(&text, &sets));
+    assert_eq!(results.totals.ending, Ending::Complete);
+    assert!(results.signals.pauses.count > 100);
+    // Hosts that pause their switch let go of it.
+    let storm = "[[faults.pause]]\nhost = 1\nduration = \"300us\"\nperiod = \"400us\"\n";
+    let results = run(&loaded(&(text + storm), &sets));
+    assert_eq!(results.totals.ending, Ending::Complete);
+}
+
 #[test]
 fn the_same_ring_without_pauses_completes() {
     let sets = [

@@ -36,6 +36,7 @@ impl Default for Output {
         Self {
             sample_interval: Duration::from_us(50),
             rate_interval: None,
+            deadlock_interval: None,
             trace_nodes: Vec::new(),
         }
     }

@@ -149,6 +149,8 @@ pub struct IofdParameters {
     pub moved: Bytes,
     /// Labels that a packet may carry: switches on its way that have moved its flow.
     pub labels: u32,
+    /// Whether flows may also go down to another switch and up again.
+    pub valley: bool,
     /// Flows that a switch can keep track of; others don't move.
     pub streams: u32,
     /// Room for packets that the last switch before their host holds until those before them have passed.
@@ -166,6 +168,7 @@ impl Default for IofdParameters {
             interval: Duration::from_us(2),
             moved: Bytes::new(10_000),
             labels: 2,
+            valley: false,
             streams: 4096,
             hold: Bytes::new(2_000_000),
             hold_timeout: Duration::from_ms(1),

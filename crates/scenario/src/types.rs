@@ -76,6 +76,10 @@ pub struct Output {
     /// How often the rates that messages may be sent at are looked at, for `rates.csv`; left out, never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_interval: Option<Duration>,
+    /// How often switches are looked at for waits in a circle, by which a run ends as stalled; left out, every
+    /// 10 ms, or 20 base round trips if that is longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadlock_interval: Option<Duration>,
     /// Nodes whose packets are recorded one by one in `packets.csv`.
     pub trace_nodes: Vec<u32>,
 }

@@ -48,6 +48,51 @@ fn forwarding_and_its_parameters() {
         "[switch.flowlet]\ngaps = \"1us\"",
         &["`switch.flowlet.gaps`", "`gap`?"],
     );
+    refused_star(
+        "[switch.iofd]\ntrigger = 0",
+        &["x.toml:7:1", "`switch.iofd.trigger`", "expected 1B to"],
+    );
+    refused_star(
+        "[switch.iofd]\ntrigger = \"30kB\"",
+        &[
+            "`switch.iofd.target`",
+            "is 25kB, expected at most 15kB",
+            "hint:",
+        ],
+    );
+    refused_star(
+        "[switch.iofd]\nhold = 0",
+        &["x.toml:7:1", "`switch.iofd.hold`", "is 0", "hint:"],
+    );
+    refused_star(
+        "[switch.iofd]\nhold_timeout = \"0us\"",
+        &["`switch.iofd.hold_timeout`", "above 0", "hint:"],
+    );
+    refused_star(
+        "[switch.iofd]\nlabels = 5",
+        &["`switch.iofd.labels`", "expected 1 to 4"],
+    );
+    refused_star(
+        "[switch.iofd]\nlabels = 0",
+        &["`switch.iofd.labels`", "expected 1 to 4"],
+    );
+    refused_star(
+        "[switch.iofd]\nstreams = 65537",
+        &["`switch.iofd.streams`", "expected 1 to 65536"],
+    );
+    refused_star(
+        "[switch]\nforwarding = \"iofd\"\narbitration = \"ingress\"",
+        &[
+            "x.toml:8:1",
+            "`switch.arbitration`",
+            "expected \"fifo\"",
+            "hint:",
+        ],
+    );
+    refused(
+        &format!("profile = \"hpcc-ns3\"\nswitch.forwarding = \"iofd\"\n{STAR}"),
+        &["x.toml:2:8", "expected \"ecmp\" under profile", "hint:"],
+    );
     refused(
         &format!("profile = \"hpcc-ns3\"\nswitch.forwarding = \"adaptive\"\n{STAR}"),
         &[

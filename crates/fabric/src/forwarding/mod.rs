@@ -93,6 +93,12 @@ pub trait Candidates {
     /// How many there are.
     fn count(&self) -> u32;
 
+    /// How many ports follow them that lead to the destination on a way that isn't shortest: candidates only for a
+    /// policy that keeps flows from going astray.
+    fn detours(&self) -> u32 {
+        0
+    }
+
     /// The port number of a candidate, which belongs to it whatever the destination.
     fn port(&self, candidate: u32) -> u32;
 
@@ -106,6 +112,8 @@ pub trait Candidates {
 /// Candidates among the ports of a fabric.
 pub(crate) struct EgressPorts<'a> {
     pub(crate) numbers: &'a [u32],
+    /// Those beyond shortest paths.
+    pub(crate) detours: &'a [u32],
     pub(crate) ports: &'a [Port],
     /// The class of the packet.
     pub(crate) class: u8,
@@ -118,19 +126,28 @@ impl Candidates for EgressPorts<'_> {
     }
 
     #[inline]
+    fn detours(&self) -> u32 {
+        self.detours.len() as u32
+    }
+
+    #[inline]
     fn port(&self, candidate: u32) -> u32 {
-        self.numbers[candidate as usize]
+        let at = candidate as usize;
+        match self.numbers.get(at) {
+            Some(port) => *port,
+            None => self.detours[at - self.numbers.len()],
+        }
     }
 
     #[inline]
     fn waiting(&self, candidate: u32) -> Bytes {
-        Bytes::new(self.ports[self.numbers[candidate as usize] as usize].waiting)
+        Bytes::new(self.ports[self.port(candidate) as usize].waiting)
     }
 
     #[inline]
     fn is_paused(&self, candidate: u32) -> bool {
         // Class 0 is never paused.
-        let paused = self.ports[self.numbers[candidate as usize] as usize].paused & !1;
+        let paused = self.ports[self.port(candidate) as usize].paused & !1;
         paused & 1 << self.class != 0
     }
 }
@@ -221,8 +238,10 @@ pub(crate) struct Plan {
     pub(crate) foreseen: bool,
     /// Whether flows fork.
     pub(crate) forks: bool,
-    /// Whether the last switch must look at data that has no labels, too: because links change.
+    /// Whether switches must look at all data: because links change, or for more ways than the shortest.
     pub(crate) sees_all: bool,
+    /// Whether flows may also take ways that aren't shortest.
+    pub(crate) valley: bool,
 }
 
 impl Plan {
@@ -242,6 +261,7 @@ impl Plan {
             foreseen: Self::is_foreseen(policy),
             forks: forks(policy),
             sees_all: false,
+            valley: false,
         }
     }
 

@@ -73,7 +73,7 @@ impl Network {
         for class in 0..CLASSES as u8 {
             while let Some(at) = self.ports[number as usize].take(&self.packets, class) {
                 if class != 0 {
-                    self.evict(class, at);
+                    self.evict(at);
                 } else if self.packets.get(at).kind.is_pause_frame() {
                     self.counters.pause_transmissions -= 1;
                 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::baseline;
 use crate::ideal::{Paths, Ways, fixed_path};
 use crate::network::Network;
+use crate::routing::Link;
 
 impl Network {
     /// Foresees the paths of all flows, if they follow from their packets.
@@ -35,6 +36,9 @@ impl Network {
                     .paths(&self.graph, &self.routes, (plane, &tuple))
             });
         }
+        if self.plan.valley {
+            any = any.map(|paths| paths.iter().map(|path| ends(path)).collect());
+        }
         if !self.plan.foreseen {
             return Ways {
                 known: any,
@@ -53,5 +57,13 @@ impl Network {
             known.or_else(traced).into_iter().collect()
         });
         Ways { known, any }
+    }
+}
+
+/// The hosts' links of a path: between them a way that isn't shortest may still be faster.
+fn ends(path: &[Link]) -> Vec<Link> {
+    match path {
+        [first, .., last] => vec![*first, *last],
+        _ => path.to_vec(),
     }
 }

@@ -26,7 +26,7 @@ impl Network {
         }
         let packet = self.packets.get_mut(at);
         packet.hop += 1;
-        let (class, wire) = (packet.class, packet.wire);
+        let (class, charged, wire) = (packet.class, packet.charged, packet.wire);
         let port = &self.ports[egress as usize];
         let idle = port.nonempty == 0 && port.paused & 1 << class == 0 && port.up;
         let free = !self.engine.is_ahead(port.free_at, port.free_key);
@@ -35,7 +35,7 @@ impl Network {
             self.pass_through(egress, at);
             return;
         }
-        if class != 0 && !self.admit(sender, class, wire) {
+        if class != 0 && !self.admit(sender, charged, wire) {
             self.drop_packet(at, ingress, Drop::BufferFull);
             return;
         }
@@ -49,7 +49,7 @@ impl Network {
     /// Charges a packet to the buffer, which may pause the neighbour that it came from; `false` if
     /// there is no room.
     #[inline]
-    fn admit(&mut self, sender: u32, class: u8, wire: u16) -> bool {
+    pub(super) fn admit(&mut self, sender: u32, class: u8, wire: u16) -> bool {
         let port = &mut self.ports[sender as usize];
         let buffer = &mut self.buffers[port.peer_owner as usize];
         if !buffer.admit(port, class, u32::from(wire)) {
@@ -69,8 +69,8 @@ impl Network {
     fn pass_through(&mut self, egress: u32, at: u32) {
         let packet = self.packets.get(at);
         let (sender, class, telemetry) = (packet.sender, packet.class, packet.telemetry);
-        let wire = packet.wire;
-        if class != 0 && !self.pass_buffer(sender, class, wire) {
+        let (charged, wire) = (packet.charged, packet.wire);
+        if class != 0 && !self.pass_buffer(sender, charged, wire) {
             let ingress = self.ports[sender as usize].peer;
             self.drop_packet(at, ingress, Drop::BufferFull);
             return;
@@ -147,6 +147,7 @@ impl Network {
         }
         let candidates = EgressPorts {
             numbers,
+            detours: &[],
             ports: &self.ports,
             class: packet.class,
         };
@@ -183,9 +184,9 @@ impl Network {
         self.packets
             .fetch(port.queues[usize::from(class)].packets.head);
         if class != 0 {
-            self.release_buffer(class, at);
+            self.release_buffer(at);
             self.mark(number, class, at);
-            self.maybe_resume(class, at);
+            self.maybe_resume(at);
         }
         if self.ports[number as usize].tenants.is_some() {
             self.count_tenant(number, at);
@@ -204,20 +205,22 @@ impl Network {
 
     /// Gives back the buffer of a packet that leaves.
     #[inline]
-    fn release_buffer(&mut self, class: u8, at: u32) {
+    fn release_buffer(&mut self, at: u32) {
         let packet = self.packets.get(at);
         if packet.has(PacketRecord::UNCHARGED) {
             deflection::uncharge(self, at);
             return;
         }
+        let class = packet.charged;
         let port = &mut self.ports[packet.sender as usize];
         self.buffers[port.peer_owner as usize].release(port, class, u32::from(packet.wire));
     }
 
     /// Ends the pause of the neighbour that a packet came from, if its leaving allows that.
     #[inline]
-    fn maybe_resume(&mut self, class: u8, at: u32) {
-        let port = &mut self.ports[self.packets.get(at).sender as usize];
+    fn maybe_resume(&mut self, at: u32) {
+        let packet = self.packets.get(at);
+        let (port, class) = (&mut self.ports[packet.sender as usize], packet.charged);
         if self.buffers[port.peer_owner as usize].should_resume(port, class) {
             port.pausing &= !(1 << class);
             let peer = port.peer;
@@ -227,9 +230,9 @@ impl Network {
 
     /// Takes a packet out of the buffer.
     #[inline]
-    pub(crate) fn evict(&mut self, class: u8, at: u32) {
-        self.release_buffer(class, at);
-        self.maybe_resume(class, at);
+    pub(crate) fn evict(&mut self, at: u32) {
+        self.release_buffer(at);
+        self.maybe_resume(at);
     }
 
     /// Marks a data packet that leaves if the queue behind it is long, or counts that it would have at a port that isn't to. In a reply the mark is an echo

@@ -4,15 +4,16 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use fairlane_engine::{Event, Key};
-use fairlane_units::{PortId, Time};
+use fairlane_units::Time;
 
 use super::cut::Cut;
 use super::{Panic, Shared, Threading};
 use crate::endpoint::Endpoints;
 use crate::goal::Goal;
 use crate::network::Network;
+use crate::waits::{self, Circle};
 use crate::waking::control;
-use crate::watch::{Watch, pause_cycle};
+use crate::watch::Watch;
 use crate::world::{World, applications_go_on, look};
 use crate::{Control, Ending};
 
@@ -35,19 +36,19 @@ pub(crate) fn run(
     let shared = Shared::new(parts.collect());
     let mut conductor = Conductor::new(&whole, cut, goal, &shared);
     drop(whole);
-    let cycle = std::thread::scope(|scope| {
+    let circle = std::thread::scope(|scope| {
         for part in 1..cut.parts {
             let shared = &shared;
             scope.spawn(move || shared.work(part));
         }
-        let cycle = conductor.conduct(goal, report);
+        let circle = conductor.conduct(goal, report);
         shared.over.store(true, Ordering::Release);
         shared.gate.wait();
-        match cycle {
-            Ok(cycle) => cycle,
+        match circle {
+            Ok(circle) => circle,
             Err(Some(panic)) => std::panic::resume_unwind(panic),
             // The scope passes on the panic of another thread.
-            Err(None) => Vec::new(),
+            Err(None) => Circle::new(),
         }
     });
     let threading = conductor.threading();
@@ -58,7 +59,7 @@ pub(crate) fn run(
     });
     let mut world = crate::world::merge(worlds.collect());
     if !world.is_done() && world.ending.is_none() {
-        world.ending = Some(Ending::Stalled(world.stall(cycle)));
+        world.ending = Some(Ending::Stalled(world.stall(&circle)));
     }
     (world, threading)
 }
@@ -98,11 +99,8 @@ impl<'a> Conductor<'a> {
             .collect();
         faults.sort_unstable_by(|a, b| b.cmp(a));
         faults.dedup();
-        let watch = goal
-            .first
-            .map(|first| first.saturating_add(whole.watch.interval));
-        let mut watcher = whole.watch;
-        watcher.since = goal.first.unwrap_or(Time::ZERO);
+        let mut watcher = whole.watch.clone();
+        let watch = goal.first.map(|first| watcher.begin(first));
         Self {
             shared,
             threading: Threading {
@@ -131,13 +129,13 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Conducts the run to its end. Returns the circle of pauses in which it may have ended; or, if a thread
+    /// Conducts the run to its end. Returns the circle of waits in which it may have ended; or, if a thread
     /// has panicked, what this one has panicked with.
     fn conduct(
         &mut self,
         goal: &Goal,
         report: &mut dyn FnMut(&crate::Progress) -> Control,
-    ) -> Result<Vec<PortId>, Option<Panic>> {
+    ) -> Result<Circle, Option<Panic>> {
         let count = self.shared.parts.len();
         (0..count).for_each(|part| self.shared.lock(part).start(goal));
         loop {
@@ -150,7 +148,7 @@ impl<'a> Conductor<'a> {
             let Next::Window(bound) = self.next(&mut worlds) else {
                 self.finish(&mut worlds);
                 report(&goal.progress(&worlds));
-                return Ok(pause_cycle(&networks(&worlds)));
+                return Ok(waits::circle(&networks(&worlds)));
             };
             drop(worlds);
             self.threading.windows += 1;

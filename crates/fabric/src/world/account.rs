@@ -5,7 +5,7 @@ use fairlane_units::{Bytes, Time};
 
 use crate::ledger::Ledger;
 use crate::port::{CLASSES, Port};
-use crate::watch::pause_cycle;
+use crate::waits;
 use crate::world::World;
 use crate::{ContendedPort, Ending, Flux, Results, TenantRecord, Totals};
 
@@ -62,8 +62,8 @@ impl World {
             return ending;
         }
         if !self.is_done() {
-            let cycle = pause_cycle(&[&self.net]);
-            return Ending::Stalled(self.stall(cycle));
+            let circle = waits::circle(&[&self.net]);
+            return Ending::Stalled(self.stall(&circle));
         }
         if self.net.counters.failed > 0 {
             Ending::Failed

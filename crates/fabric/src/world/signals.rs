@@ -6,7 +6,6 @@ use super::account::Account;
 use crate::counters::Drop;
 use crate::forwarding::Forwarder;
 use crate::ledger::Tally;
-use crate::network::deflection::most_held;
 use crate::port::Port;
 use crate::world::World;
 use crate::{Deflections, Signal, Signals, SignalsByTenant, TenantSignals};
@@ -64,12 +63,13 @@ impl Account<'_> {
         let streams = || net.forwarders.iter().filter_map(Forwarder::known_streams);
         Some(Deflections {
             forks: streams().map(|streams| streams.forks).sum(),
+            detours: streams().map(|streams| streams.detours).sum(),
             refused: streams().map(|streams| streams.refused).sum(),
             tails: deflection.counts.tails,
             tails_again: deflection.counts.again,
             clears: deflection.counts.clears,
             held_packets: deflection.holds.iter().map(|hold| hold.packets).sum(),
-            held_bytes_max: most_held(deflection).get(),
+            held_bytes_max: deflection.most_held().get(),
             reordered: hosts.heard().reordered,
         })
     }

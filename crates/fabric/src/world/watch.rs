@@ -1,12 +1,11 @@
 //! Notices runs that can't end.
 
-use fairlane_units::PortId;
-
 use crate::endpoint::Endpoints;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
+use crate::waits::{self, Circle, Waiter};
 use crate::waking::control;
-use crate::watch::{Watch, pause_cycle};
+use crate::watch::{Watch, has_held};
 use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};
 
@@ -15,11 +14,11 @@ impl World {
         if self.is_done() {
             return;
         }
-        let mut watch = self.watch;
+        let mut watch = self.watch.clone();
         let stuck = look(&mut watch, &[self]);
         self.watch = watch;
         match stuck {
-            Some(cycle) => self.ending = Some(Ending::Stalled(self.stall(cycle))),
+            Some(circle) => self.ending = Some(Ending::Stalled(self.stall(&circle))),
             None => {
                 let at = self.net.now().saturating_add(self.watch.interval);
                 self.net.schedule_control(at, control::WATCH);
@@ -42,8 +41,8 @@ impl World {
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
     }
 
-    /// Describes a run that can't end; `cycle` is what [`pause_cycle`] found.
-    pub(crate) fn stall(&self, cycle: Vec<PortId>) -> Stall {
+    /// Describes a run that can't end; `circle` is what is to blame, if anything that waits is.
+    pub(crate) fn stall(&self, circle: &[Waiter]) -> Stall {
         let unfinished = (self.owed - self.records.len()) as u32;
         let first = self.hosts.connections.posted.keys().next().map(|&message| {
             let MessageSpec {
@@ -54,48 +53,45 @@ impl World {
             format!("message {message} from host {source} to host {destination}")
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
-        let reason = if cycle.is_empty() {
-            format!(
+        let reason = match circle {
+            [] => format!(
                 "{first} waits for packets or acknowledgements that were lost and are not sent again"
-            )
-        } else {
-            let name = |port: &PortId| {
-                let (node, peer) = self.net.ends(port.get());
-                format!("{node}->{peer}")
-            };
-            let names: Vec<String> = cycle.iter().map(name).collect();
-            format!(
-                "a cycle of pauses: links {} wait for each other",
-                names.join(", ")
-            )
+            ),
+            circle => waits::describe(&self.net, circle),
         };
         Stall {
             at: self.net.now(),
-            pause_cycle: cycle,
+            pause_cycle: waits::ports(circle),
             unfinished,
             reason,
         }
     }
 }
 
-/// Looks at the parts of one fabric. If nothing has moved and nothing will, returns the circle of pauses
-/// that is to blame, an empty one if it is something else.
-pub(crate) fn look(watch: &mut Watch, parts: &[&World]) -> Option<Vec<PortId>> {
+/// Looks at the parts of one fabric. Returns the circle of waits that stands, or if nothing has moved and nothing will, the
+/// one that is to blame, an empty one if it is something else.
+pub(crate) fn look(watch: &mut Watch, parts: &[&World]) -> Option<Circle> {
     let now = parts[0].net.now();
+    let networks: Vec<&Network> = parts.iter().map(|world| &world.net).collect();
+    let circle = waits::circle(&networks);
+    if watch.stands(now, &circle) {
+        return Some(circle);
+    }
+    if !watch.judges(now) {
+        return None;
+    }
     let placed = parts.iter().map(|world| world.hosts.heard().placed).sum();
     if std::mem::replace(&mut watch.placed, placed) != placed {
         watch.since = now;
         return None;
     }
-    let networks: Vec<&Network> = parts.iter().map(|world| &world.net).collect();
-    let cycle = pause_cycle(&networks);
-    if !cycle.is_empty() {
-        return Some(cycle);
+    if !circle.is_empty() && !has_held(&circle) {
+        return Some(circle);
     }
     if parts.iter().any(|world| world.will_act()) {
         watch.since = now;
         return None;
     }
     let frees = |world: &&World| world.storms.may_free(watch.since, now, watch.interval);
-    (!parts.iter().any(frees)).then(Vec::new)
+    (!parts.iter().any(frees)).then(Circle::new)
 }

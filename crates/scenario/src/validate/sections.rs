@@ -29,6 +29,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "output.sample_interval",
         scenario.output.sample_interval,
     )?;
+    deadlocks(scenario)?;
     rates(subject)?;
     trace_nodes(subject)?;
     packet(scenario)?;
@@ -42,6 +43,20 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "transport.nak_interval",
         scenario.transport.nak_interval,
     )
+}
+
+/// The watch of profile `hpcc-ns3` is as it is.
+fn deadlocks(scenario: &Scenario) -> Check {
+    let place = "output.deadlock_interval";
+    let Some(interval) = scenario.output.deadlock_interval else {
+        return Ok(());
+    };
+    positive_span(scenario.profile, place, interval)?;
+    if scenario.profile == Profile::HpccNs3 {
+        let message = "is stated, but profile \"hpcc-ns3\" has its own";
+        return fail(place, message, "use profile \"exact\" for it");
+    }
+    Ok(())
 }
 
 /// Each queue pair must have a rate of its own, which the driver of profile `hpcc-ns3` keeps elsewhere.

@@ -42,8 +42,8 @@ pub enum Fate {
     NoRoom,
     /// It was held for too long.
     TooLong,
-    /// Something that set out after a change of routes has passed before it.
-    Overtaken,
+    /// Something that set out after a change of routes has passed before it; whether it was held.
+    Overtaken(bool),
 }
 
 /// The last switch before hosts, as far as it merges.
@@ -102,7 +102,7 @@ impl Hold {
         tell: &mut Vec<(u32, Fate)>,
     ) {
         if is_overtaken(&item, *latest) {
-            tell.push((item.at, Fate::Overtaken));
+            tell.push((item.at, Fate::Overtaken(false)));
         } else if !self.may_pass(&item) {
             self.hold(now, item, tell);
         } else if self.pass(&item, (false, latest), tell) {
@@ -145,6 +145,13 @@ impl Hold {
     pub fn held(&self) -> impl Iterator<Item = &Item> {
         let items = self.flows.iter().flat_map(|held| &held.items);
         items.map(|(_, item)| item)
+    }
+
+    /// The forks whose tails an item waits for.
+    pub fn waits_for(&self, item: &Item) -> Vec<Fork> {
+        let forks = item.forks.iter();
+        let open = forks.filter(|fork| !fork.is_cleared() && !self.over.has(*fork));
+        open.collect()
     }
 
     fn find(&self, flow: u64) -> Option<usize> {
@@ -229,7 +236,7 @@ impl Hold {
                 }
                 if is_overtaken(item, *latest) {
                     self.pool -= u64::from(item.wire);
-                    tell.push((item.at, Fate::Overtaken));
+                    tell.push((item.at, Fate::Overtaken(true)));
                 } else if self.may_pass(item) {
                     again = self.pass(item, (true, latest), tell);
                 } else {

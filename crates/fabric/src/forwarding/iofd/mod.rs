@@ -20,6 +20,17 @@ use super::{Candidates, Forwarding, Label, Place};
 pub use crate::fork::{Fork, Forks};
 use streams::Streams;
 
+/// Rules that let a fabric wait for itself for ever, for tests that show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misrule {
+    /// What the last switch holds is charged to the port that it came in by, which pauses others.
+    ChargeHeld,
+    /// On valleys, the class is one higher from the link that leads down, not from that up again.
+    CountDetours,
+    /// On valleys, the class is that of the message and one higher for each label.
+    CountLabels,
+}
+
 /// A switch that moves flows in order.
 #[derive(Clone, Debug)]
 pub struct Iofd {

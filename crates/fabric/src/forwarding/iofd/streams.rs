@@ -102,8 +102,10 @@ pub struct Streams {
     unanswered: BinaryHeap<Reverse<(Time, Fork)>>,
     /// Tails that are to be sent, the first one first.
     pub tails: Vec<Tail>,
-    /// Forks so far.
+    /// Forks so far, and those of them to a way that isn't shortest.
     pub forks: u64,
+    /// See above.
+    pub detours: u64,
     /// How often a stream wanted to fork and there was no room for it.
     pub refused: u64,
 }
@@ -151,6 +153,7 @@ impl Streams {
             unanswered: BinaryHeap::new(),
             tails: Vec::new(),
             forks: 0,
+            detours: 0,
             refused: 0,
         }
     }
@@ -299,12 +302,14 @@ impl Streams {
         }
         let from = self.places[usize::from(place)].number;
         if let Some(to) = self.best(port, from, candidates) {
-            self.fork(now, place, to);
+            self.detours += u64::from(to >= candidates.count());
+            self.fork(now, place, candidates.port(to));
         }
         Some(place)
     }
 
-    /// The port with the shortest queue of those that a stream may move to; of equal ones the first from `from` on.
+    /// The candidate with the shortest queue of those that a stream may move to; of equal ones the first from `from` on,
+    /// and a detour only if there is no other.
     fn best(&self, port: u32, from: u32, candidates: &impl Candidates) -> Option<u32> {
         let count = candidates.count();
         let order = (0..count).map(|step| (from % count + step) % count);
@@ -313,10 +318,12 @@ impl Streams {
                 && !candidates.is_paused(*at)
                 && candidates.waiting(*at) < self.parameters.target
         };
-        let best = order
-            .filter(fits)
-            .min_by_key(|at| candidates.waiting(*at))?;
-        Some(candidates.port(best))
+        let load = |at: &u32| candidates.waiting(*at);
+        let around = || {
+            let detours = count..count + candidates.detours();
+            detours.filter(fits).min_by_key(load)
+        };
+        order.filter(fits).min_by_key(load).or_else(around)
     }
 
     /// Moves a stream to another port, or closes it on its own.
@@ -434,7 +441,8 @@ fn key(origin: &Origin, forks: &Forks) -> (u64, Fork) {
 
 /// Which candidate a port is.
 fn position(candidates: &impl Candidates, port: u32) -> Option<u32> {
-    (0..candidates.count()).find(|&at| candidates.port(at) == port)
+    let all = candidates.count() + candidates.detours();
+    (0..all).find(|&at| candidates.port(at) == port)
 }
 
 /// A hash that is the same in every run.

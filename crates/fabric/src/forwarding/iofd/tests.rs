@@ -316,7 +316,7 @@ impl Model {
                     }
                 }
                 Fate::Over(fork) => self.clears.push(*fork),
-                Fate::NoRoom | Fate::TooLong | Fate::Overtaken => self.lost += 1,
+                Fate::NoRoom | Fate::TooLong | Fate::Overtaken(_) => self.lost += 1,
             }
         }
     }
