@@ -80,6 +80,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         messages,
         ports,
         series,
+        rates: Vec::new(),
         signals: Signals::default(),
         totals: Totals {
             ending: Ending::Complete,
