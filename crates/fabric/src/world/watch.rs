@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::network::deflection::Deflection;
 use crate::waits::{self, Circle, Waiter};
 use crate::waking::control;
-use crate::watch::{Watch, has_held};
+use crate::watch::Watch;
 use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};
 
@@ -85,7 +85,7 @@ pub(crate) fn look(watch: &mut Watch, parts: &[&World]) -> Option<Circle> {
         watch.since = now;
         return None;
     }
-    if !circle.is_empty() && !has_held(&circle) {
+    if !circle.is_empty() {
         return Some(circle);
     }
     if parts.iter().any(|world| world.will_act()) {
