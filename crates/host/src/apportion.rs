@@ -92,6 +92,17 @@ impl Apportion {
     }
 }
 
+/// The rate at `now` that a queue pair may send at: what its [controller allows](Pair::rate_at), and, where receivers
+/// apportion their links, no more than its host's share, which all queue pairs to that receiver have together. It is a look:
+/// nothing changes.
+pub fn rate_at(host: &Host, now: Time, id: PairId) -> Rate {
+    let pair = &host.pairs[id.index()];
+    let own = host.ports[usize::from(pair.port)].apportion.as_deref();
+    let share = own.and_then(|own| own.gates.share(id.0));
+    let allowed = pair.rate_at(now);
+    share.map_or(allowed, |share| share.min(allowed))
+}
+
 /// Gives a port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
 fn with<T>(
     host: &mut Host,
