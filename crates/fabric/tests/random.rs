@@ -5,7 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::random::scenario;
-use common::{loaded, run_for};
+use common::{apportioned, loaded, run_for};
+use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::Results;
 use fairlane_fabric::metrics::{check, is_lossless};
@@ -43,6 +44,21 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
         events += first.totals.events;
     }
     assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_keep_the_books_where_receivers_apportion() {
+    let mut modes = BTreeSet::new();
+    for seed in 0..SCENARIOS {
+        let case = apportioned(seed);
+        let (first, second) = (judged(&case, seed), judged(&case, seed));
+        assert!(
+            format!("{first:?}") == format!("{second:?}"),
+            "seed {seed}: two runs differ"
+        );
+        modes.insert(case.scenario.congestion.dasr.mode.name());
+    }
+    assert_eq!(modes.len(), Mode::ALL.len(), "{modes:?}");
 }
 
 #[test]

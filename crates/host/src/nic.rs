@@ -76,10 +76,7 @@ impl Host {
     /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
     pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
         let pair = Pair::new(&self.settings, now, opening, psns);
-        if let Some(own) = self.ports[usize::from(opening.port)].apportion.as_deref_mut() {
-            own.join(&pair);
-        }
-        match self.free.pop() {
+        let id = match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
                 PairId(number)
@@ -88,7 +85,14 @@ impl Host {
                 self.pairs.push(pair);
                 PairId::from_index(u32::try_from(self.pairs.len() - 1).unwrap_or(NONE))
             }
+        };
+        if let Some(own) = self.ports[usize::from(opening.port)]
+            .apportion
+            .as_deref_mut()
+        {
+            own.join(id.0, &self.pairs[id.index()]);
         }
+        id
     }
 
     /// Posts a work request.
@@ -109,7 +113,10 @@ impl Host {
     /// Forgets a queue pair; `settled` says that all data that it sent has arrived. What doesn't know it
     /// any more is the driver's to drop: packets for it that are under way.
     pub fn close(&mut self, now: Time, id: PairId, settled: bool) {
-        if self.ports[usize::from(self.pairs[id.index()].port)].apportion.is_some() {
+        if self.ports[usize::from(self.pairs[id.index()].port)]
+            .apportion
+            .is_some()
+        {
             apportion::close(self, now, id);
         }
         let pair = &mut self.pairs[id.index()];

@@ -173,9 +173,8 @@ fn signals(signals: &Signals) -> String {
     let named = named.map(|(name, signal)| (name.to_owned(), signal));
     let drops = signals.drops.iter();
     let drops = drops.map(|(reason, signal)| (format!("drops ({reason})"), signal));
-    let (seen, silent): (Vec<_>, Vec<_>) = named
-        .chain(drops)
-        .partition(|(_, signal)| signal.count > 0);
+    let (seen, silent): (Vec<_>, Vec<_>) =
+        named.chain(drops).partition(|(_, signal)| signal.count > 0);
     let seen: Vec<_> = seen
         .iter()
         .map(|(name, signal)| format!("{} {name}", table::count(signal.count)))

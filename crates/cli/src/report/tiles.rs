@@ -143,13 +143,11 @@ fn cost_tiles(results: &Results, figures: &Figures) -> Vec<Tile> {
 
 /// The table of signals in the order of display.
 pub(super) fn signal_rows(signals: &Signals) -> Vec<SignalRow> {
-    let mut rows = vec![
-        row(
-            "ECN marks",
-            &signals.ecn_marks,
-            "packets marked by switches",
-        ),
-    ];
+    let mut rows = vec![row(
+        "ECN marks",
+        &signals.ecn_marks,
+        "packets marked by switches",
+    )];
     if let Some(filtered) = &signals.filtered_marks {
         let what = "packets that ports in front of hosts would have marked";
         rows.push(row("Marks filtered", filtered, what));
