@@ -28,7 +28,7 @@ use crate::{MessageSpec, TraceEvent};
 pub(super) use steer::route;
 
 /// Bytes of a tail on the wire, and of the answer to one: docs/wire.md, "Tails".
-pub(crate) const CONTROL: u16 = 99;
+pub(crate) const CONTROL: u16 = 90;
 
 /// What switches have together that move flows in order.
 #[derive(Clone, Debug)]
