@@ -4,6 +4,7 @@
 
 mod last;
 mod steer;
+pub(crate) mod waits;
 
 use std::collections::BTreeSet;
 

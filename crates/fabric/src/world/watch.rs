@@ -5,6 +5,7 @@ use fairlane_units::PortId;
 use crate::endpoint::Endpoints;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
+use crate::network::deflection::waits::waits;
 use crate::waking::control;
 use crate::watch::{Watch, pause_cycle};
 use crate::world::World;
@@ -55,8 +56,12 @@ impl World {
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = if cycle.is_empty() {
+            let held = match waits(&[&self.net]).len() {
+                0 => String::new(),
+                held => format!("; {held} packets are held until tails have passed"),
+            };
             format!(
-                "{first} waits for packets or acknowledgements that were lost and are not sent again"
+                "{first} waits for packets or acknowledgements that were lost and are not sent again{held}"
             )
         } else {
             let name = |port: &PortId| {
