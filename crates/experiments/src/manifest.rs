@@ -421,7 +421,7 @@ impl Manifest {
             .flat_map(|it| std::iter::once(&it.value).chain(&it.over));
         for place in published.chain(operands.cloned()) {
             let known = place.rsplit_once('/').is_some_and(|(run, column)| {
-                (run == check::EVERY || names.contains(run))
+                names.iter().any(|name| check::means(run, name))
                     && columns.iter().any(|it| it == column)
             });
             if !known {

@@ -196,7 +196,7 @@ impl Waits {
                     if !packet.has(PacketRecord::UNCHARGED) {
                         self.wait(parts, (packet.sender, packet.charged), Some(waiter));
                     }
-                    labels.push((waiter, hold.waits_for(item)));
+                    labels.push((waiter, hold.waits_for(item).collect::<Vec<Fork>>()));
                 }
             }
         }

@@ -36,7 +36,7 @@ impl World {
                 .net
                 .deflection
                 .as_deref()
-                .is_some_and(Deflection::holds_any)
+                .is_some_and(|deflection| deflection.held() > 0)
             || self.hosts.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
     }
@@ -54,9 +54,16 @@ impl World {
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = match circle {
-            [] => format!(
-                "{first} waits for packets or acknowledgements that were lost and are not sent again"
-            ),
+            [] => {
+                let deflection = self.net.deflection.as_deref();
+                let held = match deflection.map_or(0, Deflection::held) {
+                    0 => String::new(),
+                    held => format!("; {held} packets are held until tails have passed"),
+                };
+                format!(
+                    "{first} waits for packets or acknowledgements that were lost and are not sent again{held}"
+                )
+            }
             circle => waits::describe(&self.net, circle),
         };
         Stall {
