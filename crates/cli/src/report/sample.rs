@@ -456,6 +456,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         cache_misses: None,
         lock_waits: None,
         equal_plans: None,
+        deflection: None,
         tenants: None,
     }
 }
@@ -476,6 +477,7 @@ fn silent_signals() -> Signals {
         cache_misses: None,
         lock_waits: None,
         equal_plans: None,
+        deflection: None,
         tenants: None,
     }
 }
