@@ -281,9 +281,7 @@ impl Streams {
             self.refused += 1;
             return None;
         };
-        let Some(stream) = self.stream(place) else {
-            return None;
-        };
+        let stream = self.stream(place)?;
         let uncleared = stream.own.is_some() && !stream.own.is_cleared();
         if uncleared || stream.moved <= self.parameters.moved.get() {
             return Some(place);
