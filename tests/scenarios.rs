@@ -195,6 +195,26 @@ fn spray_leaf_spine_gives_every_message_its_rate() {
 }
 
 #[test]
+fn iofd_leaf_spine_moves_flows_and_reorders_nothing() {
+    let results = run("iofd-leaf-spine.toml");
+    let deflection = results.signals.deflection.expect("flows may move");
+    assert!(deflection.forks > 10 && deflection.held_packets > 0);
+    assert_eq!(deflection.reordered, 0);
+    assert_eq!(results.signals.retransmissions.count, 0);
+    let path = root().join("scenarios/iofd-leaf-spine.toml");
+    let ecmp = ["switch.forwarding=\"ecmp\"".to_owned()];
+    let loaded = fairlane_scenario::load(&path, &ecmp, None).expect("it loads");
+    let simulation = Simulation::new(&loaded).expect("it builds");
+    let plain = simulation.run(&mut |_| Control::Continue);
+    let slowest = |results: &Results| {
+        let slowdowns = (0..16).map(|host| slowdown_of(results, host));
+        slowdowns.fold(0.0, f64::max)
+    };
+    let (moved, stayed) = (slowest(&results), slowest(&plain));
+    assert!(moved < 0.75 * stayed, "{moved} {stayed}");
+}
+
+#[test]
 fn two_planes_carry_more_and_leave_each_other_alone() {
     let results = run("two-plane-leaf-spine.toml");
     let path = root().join("scenarios/two-plane-leaf-spine.toml");

@@ -35,8 +35,19 @@ pub(crate) fn published(
     Ok(())
 }
 
-/// In place of a run's name: all runs, of which the worst counts.
-pub(crate) const EVERY: &str = "*";
+/// In a run's name, once: any text. Of the runs that have such names the worst counts.
+const ANY: char = '*';
+
+/// Whether a run is one that a check means.
+pub(crate) fn means(pattern: &str, run: &str) -> bool {
+    match pattern.split_once(ANY) {
+        Some((before, behind)) => {
+            let rest = run.strip_prefix(before);
+            rest.is_some_and(|rest| rest.ends_with(behind))
+        }
+        None => pattern == run,
+    }
+}
 
 /// Checks the conditions. Under `--quick` those of the full size are left out, and if the rows are partial, those
 /// of missing runs. A figure that isn't defined passes nothing.
@@ -87,8 +98,8 @@ pub(crate) fn check(
 /// The value at `run/metric`, if it is defined.
 fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Error> {
     let cell = match place.rsplit_once('/') {
-        Some((EVERY, metric)) => {
-            return worst(rows, metric, relation).ok_or_else(|| unknown(place));
+        Some((runs, metric)) if runs.contains(ANY) => {
+            return worst(rows, (runs, metric), relation).ok_or_else(|| unknown(place));
         }
         Some((run, metric)) => rows.cell(run, metric),
         None => None,
@@ -96,14 +107,16 @@ fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Er
     cell.map(Cell::value).ok_or_else(|| unknown(place))
 }
 
-/// The value of a column that is the least likely to be in a relation, if all runs have one.
-fn worst(rows: &Rows, metric: &str, relation: Relation) -> Option<Option<f64>> {
+/// The value of some runs in a column that is the least likely to be in a relation, if all of them have one.
+fn worst(rows: &Rows, (runs, metric): (&str, &str), relation: Relation) -> Option<Option<f64>> {
     let worse = match relation {
         Relation::AtLeast | Relation::Above => f64::min,
         Relation::AtMost | Relation::Below => f64::max,
     };
     let column = rows.columns.iter().position(|name| name == metric)?;
-    let values: Option<Vec<f64>> = rows.rows.iter().map(|row| row[column].value()).collect();
+    let meant = |row: &&Vec<Cell>| matches!(&row[0], Cell::Text(run) if means(runs, run));
+    let meant = rows.rows.iter().filter(meant);
+    let values: Option<Vec<f64>> = meant.map(|row| row[column].value()).collect();
     Some(values.and_then(|values| values.into_iter().reduce(worse)))
 }
 
@@ -154,15 +167,16 @@ mod tests {
     #[test]
     fn all_runs_pass_if_the_worst_does() {
         let mut rows = Rows::new(&["one"]);
-        for value in [1.0, 3.0, 2.0] {
-            rows.push("run", [Cell::number(Some(value))]);
+        for (run, value) in [("a-x", 1.0), ("a-y", 3.0), ("b-x", 2.0)] {
+            rows.push(run, [Cell::number(Some(value))]);
         }
-        let worst = |relation| value(&rows, "*/one", relation).expect("a column");
-        assert_eq!(worst(Relation::AtLeast), Some(1.0));
-        assert_eq!(worst(Relation::AtMost), Some(3.0));
-        rows.push("run", [Cell::number(None)]);
-        let worst = |relation| value(&rows, "*/one", relation).expect("a column");
-        assert_eq!(worst(Relation::Below), None);
+        rows.push("c", [Cell::number(None)]);
+        let worst = |place, relation| value(&rows, place, relation).expect("a column");
+        assert_eq!(worst("a-*/one", Relation::AtLeast), Some(1.0));
+        assert_eq!(worst("a-*/one", Relation::AtMost), Some(3.0));
+        assert_eq!(worst("*-x/one", Relation::Below), Some(2.0));
+        assert_eq!(worst("*/one", Relation::Below), None);
+        assert!(means("a*a", "aa") && !means("a*a", "a") && !means("a*", "b"));
     }
 
     #[test]

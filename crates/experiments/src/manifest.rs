@@ -208,10 +208,20 @@ pub(crate) enum Quantity {
     Pauses,
     /// Packets marked by switches.
     Marks,
+    /// Packets that ports which face hosts would have marked, if they don't mark.
+    Filtered,
     /// Congestion notifications that reached senders.
     Cnps,
+    /// Packets that reached a NIC after one that was sent later, under forwarding `iofd`.
+    Reordered,
+    /// How often a switch moved a flow, under forwarding `iofd`.
+    Forks,
+    /// Most bytes that a switch held, under forwarding `iofd` (kB).
+    Held,
     /// Payload of messages, finished or not, that their sources know to have arrived, over time (Gb/s).
     Delivered,
+    /// Packets sent more than once.
+    Retransmissions,
     /// The part of messages that completed.
     Finished,
     /// 1 if the run ended as stalled, 0 if it didn't.
@@ -411,7 +421,7 @@ impl Manifest {
             .flat_map(|it| std::iter::once(&it.value).chain(&it.over));
         for place in published.chain(operands.cloned()) {
             let known = place.rsplit_once('/').is_some_and(|(run, column)| {
-                (run == check::EVERY || names.contains(run))
+                names.iter().any(|name| check::means(run, name))
                     && columns.iter().any(|it| it == column)
             });
             if !known {

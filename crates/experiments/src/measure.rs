@@ -1,7 +1,7 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, Ending, MessageRecord, NicRecord, Results};
+use fairlane_fabric::{ApplicationRecord, Deflections, Ending, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
@@ -51,6 +51,14 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
         Quantity::DeepestQueue => Some(results.totals.queue_max.get() as f64 * 1e-3),
         Quantity::Pauses => Some(results.signals.pauses.count as f64),
         Quantity::Marks => Some(results.signals.ecn_marks.count as f64),
+        Quantity::Retransmissions => Some(results.signals.retransmissions.count as f64),
+        Quantity::Filtered => {
+            let filtered = results.signals.filtered_marks.as_ref();
+            filtered.map(|signal| signal.count as f64)
+        }
+        Quantity::Reordered => deflections(results, |all| all.reordered),
+        Quantity::Forks => deflections(results, |all| all.forks),
+        Quantity::Held => Some(deflections(results, |all| all.held_bytes_max)? * 1e-3),
         Quantity::Cnps => Some(results.signals.cnps.count as f64),
         Quantity::Finished => {
             let all = messages.selected.len();
@@ -106,6 +114,12 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
         | Quantity::JobRate
         | Quantity::JobGoodput => None,
     }
+}
+
+/// A count of what became of flows that switches moved.
+fn deflections(results: &Results, count: fn(&Deflections) -> u64) -> Option<f64> {
+    let deflections = results.signals.deflection.as_ref()?;
+    Some(count(deflections) as f64)
 }
 
 /// The applications that a metric is about.

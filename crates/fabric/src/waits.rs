@@ -2,8 +2,8 @@
 //!
 //! A paused port goes on when packets that it sent leave the next switch, any of them that is charged to it. A packet that
 //! is held goes on when the tails of all forks whose labels it carries have come. What can't go on
-//! because of others that can't is *stuck*; where there is such, some of it waits in a circle. Dynamic thresholds and timers may still end that,
-//! so a circle is a deadlock only if it stands ([`crate::watch`]).
+//! because of others that can't is *stuck*; where there is such, some of it waits in a circle. A dynamic threshold may still
+//! rise and end that, so a circle is a deadlock only if it stands ([`crate::watch`]).
 
 use std::collections::BTreeMap;
 
@@ -152,7 +152,7 @@ impl Waits {
                         self.tails.insert(packet.fork().plain(), here);
                     }
                     if own.ports[number].on_switch && !packet.has(PacketRecord::UNCHARGED) {
-                        self.wait(parts, (packet.sender, class), here);
+                        self.wait(parts, (packet.sender, packet.charged), here);
                     }
                 }
             }
@@ -160,8 +160,8 @@ impl Waits {
     }
 
     /// A packet that `sender` sent waits for `on`, or will go on by itself.
-    fn wait(&mut self, parts: &[&Network], (sender, class): (u32, usize), on: Option<u32>) {
-        let Some(waiter) = self.paused[sender as usize * CLASSES + class] else {
+    fn wait(&mut self, parts: &[&Network], (sender, class): (u32, u8), on: Option<u32>) {
+        let Some(waiter) = self.paused[sender as usize * CLASSES + usize::from(class)] else {
             return;
         };
         // As the switch sees it that pauses; its word may be on its way.
@@ -193,7 +193,10 @@ impl Waits {
                     if item.tail.is_some() {
                         self.tails.insert(item.tail.plain(), Some(waiter));
                     }
-                    labels.push((waiter, hold.waits_for(item)));
+                    if !packet.has(PacketRecord::UNCHARGED) {
+                        self.wait(parts, (packet.sender, packet.charged), Some(waiter));
+                    }
+                    labels.push((waiter, hold.waits_for(item).collect::<Vec<Fork>>()));
                 }
             }
         }

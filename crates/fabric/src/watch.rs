@@ -3,7 +3,7 @@
 use fairlane_scenario::Scenario;
 use fairlane_units::{Duration, Time};
 
-use crate::waits::{Circle, Waiter};
+use crate::waits::Circle;
 
 /// Looks from time to time whether anything has progressed.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub(crate) struct Watch {
     /// The circle that it saw last, and when it saw that first.
     circle: Circle,
     seen: Time,
-    /// How long timers may take to end a circle that has packets which are held, and any.
-    timers: [Duration; 2],
+    /// How long it takes until ports ignore pauses, which ends a circle.
+    watchdog: Duration,
 }
 
 impl Watch {
@@ -30,8 +30,6 @@ impl Watch {
     pub(crate) fn new(scenario: &Scenario, base_rtt: Duration) -> Self {
         let patience = Duration::from_ms(10).max(base_rtt.saturating_mul(20));
         let asked = scenario.output.deadlock_interval;
-        let switch = &scenario.switch;
-        let watchdog = switch.pfc.watchdog.unwrap_or_default();
         Self {
             interval: asked.map_or(patience, |asked| asked.min(patience)),
             patience,
@@ -40,7 +38,7 @@ impl Watch {
             since: Time::ZERO,
             circle: Circle::new(),
             seen: Time::ZERO,
-            timers: [switch.iofd.hold_timeout.max(watchdog), watchdog],
+            watchdog: scenario.switch.pfc.watchdog.unwrap_or_default(),
         }
     }
 
@@ -60,22 +58,12 @@ impl Watch {
         due
     }
 
-    /// Whether a circle is as it was, for longer than any timer takes that could end it.
+    /// Whether a circle is as it was when it was looked at last.
     pub(crate) fn stands(&mut self, now: Time, circle: &Circle) -> bool {
         if *circle != self.circle {
             (self.circle, self.seen) = (circle.clone(), now);
             return false;
         }
-        let longest = match has_held(circle) {
-            true => self.timers[0],
-            false => self.timers[1],
-        };
-        !circle.is_empty() && now.saturating_since(self.seen) > longest
+        !circle.is_empty() && now.saturating_since(self.seen) > self.watchdog
     }
-}
-
-/// Whether packets that are held are part of a circle.
-pub(crate) fn has_held(circle: &[Waiter]) -> bool {
-    let held = |waiter: &Waiter| matches!(waiter, Waiter::Held { .. });
-    circle.iter().any(held)
 }

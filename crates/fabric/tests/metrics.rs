@@ -105,6 +105,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         nics: Vec::new(),
         tenants: vec![tenant("default", 1.0, 0)],
         contended: Vec::new(),
+        rates: Vec::new(),
     }
 }
 

@@ -5,7 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::random::{busy, moving, scenario};
-use common::{loaded, run_for};
+use common::{apportioned, loaded, run_for};
+use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::Results;
 use fairlane_fabric::metrics::{check, is_lossless};
@@ -61,6 +62,21 @@ fn random_scenarios_in_which_flows_move_keep_their_order() {
         forks > 500 && held > 1000,
         "{forks} forks, {held} packets held"
     );
+}
+
+#[test]
+fn random_scenarios_keep_the_books_where_receivers_apportion() {
+    let mut modes = BTreeSet::new();
+    for seed in 0..SCENARIOS {
+        let case = apportioned(seed);
+        let (first, second) = (judged(&case, seed), judged(&case, seed));
+        assert!(
+            format!("{first:?}") == format!("{second:?}"),
+            "seed {seed}: two runs differ"
+        );
+        modes.insert(case.scenario.congestion.dasr.mode.name());
+    }
+    assert_eq!(modes.len(), Mode::ALL.len(), "{modes:?}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use fairlane_scenario::Loaded;
 
 /// Random scenarios that are run.
 const SCENARIOS: u64 = 200;
+/// Of these, so many are run again with receivers that apportion their links.
+const APPORTIONED: u64 = 60;
 /// Further ones that once differed: records of one event in the wrong order, runs that went beyond their end,
 /// applications that heard too late that others had ended, queues of another part in traces.
 const FOUND: [u64; 17] = [
@@ -75,6 +77,16 @@ fn random_scenarios_in_which_flows_move_are_the_same_on_1_2_3_and_8_threads() {
         cut += u32::from(judge(&format!("moving, seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
     assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+}
+
+#[test]
+fn receivers_apportion_the_same_on_1_2_3_and_8_threads() {
+    let mut cut = 0;
+    for seed in 0..APPORTIONED {
+        let case = common::apportioned(seed);
+        cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
+    }
+    assert!(cut > 30, "only {cut} of {APPORTIONED} could be cut");
 }
 
 const LEAF_SPINE: &str = r#"

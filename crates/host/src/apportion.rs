@@ -31,6 +31,8 @@ pub(crate) struct Apportion {
     receiver: Option<Receiver>,
     /// Open queue pairs by the host at the other end and tenant.
     peers: BTreeMap<(TenantId, HostId), u32>,
+    /// By number of the queue pair whether data has come by it, and if so whether in responses to READs.
+    came: Vec<Option<bool>>,
     gates: Gates,
     /// When the NIC looks at the receiver's deadline, [`Time::MAX`] if it doesn't.
     queued: Time,
@@ -54,13 +56,19 @@ impl Apportion {
             mode,
             receiver: mode.divides().then(receiver),
             peers: BTreeMap::new(),
+            came: Vec::new(),
             gates: Gates::new(params, environment),
             queued: Time::MAX,
         }))
     }
 
     /// A queue pair is opened.
-    pub(crate) fn join(&mut self, pair: &Pair) {
+    pub(crate) fn join(&mut self, number: u32, pair: &Pair) {
+        let at = number as usize;
+        if self.came.len() <= at {
+            self.came.resize(at + 1, None);
+        }
+        self.came[at] = None;
         *self.peers.entry(peer_of(pair)).or_default() += 1;
     }
 
@@ -90,6 +98,17 @@ impl Apportion {
         self.gates.earliest().is_some()
             || (self.receiver.as_ref()).is_some_and(|receiver| receiver.deadline().is_some())
     }
+}
+
+/// The rate at `now` that a queue pair may send at: what its [controller allows](Pair::rate_at), and, where receivers
+/// apportion their links, no more than its host's share, which all queue pairs to that receiver have together. It is a look:
+/// nothing changes.
+pub fn rate_at(host: &Host, now: Time, id: PairId) -> Rate {
+    let pair = &host.pairs[id.index()];
+    let own = host.ports[usize::from(pair.port)].apportion.as_deref();
+    let share = own.and_then(|own| own.gates.share(id.0));
+    let allowed = pair.rate_at(now);
+    share.map_or(allowed, |share| share.min(allowed))
 }
 
 /// Gives a port's part to `act`, beside the rest of the port; nothing happens where nobody apportions.
@@ -194,16 +213,16 @@ pub(crate) fn hear(
 pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<'_>, taken: bool) {
     let pair = &host.pairs[id.index()];
     let number = pair.port;
-    let own = host.ports[usize::from(number)].apportion.as_deref_mut();
-    let Some(receiver) = own.and_then(|own| own.receiver.as_mut()) else {
+    let Some(own) = host.ports[usize::from(number)].apportion.as_deref_mut() else {
         return;
     };
+    let Some(receiver) = &mut own.receiver else {
+        return;
+    };
+    let reads = arrival.role == Role::Response;
+    own.came[id.index()] = Some(reads);
     let data = Data {
-        via: Via {
-            pair: id,
-            reads: arrival.role == Role::Response,
-        }
-        .packed(),
+        via: id.0,
         wire: Bytes::new(u64::from(arrival.wire)),
         part: match taken {
             true => part(arrival.packet.opcode),
@@ -277,25 +296,24 @@ fn tell(host: &mut Host, now: Time, port: u8) {
 
 /// Queues a repeated acknowledgement, or repeated feedback, which has the share of now.
 fn push_share(host: &mut Host, port: u8, push: &Push) {
-    let Some(via) = via(host, port, push) else {
+    let Some((id, reads)) = via(host, port, push) else {
         return;
     };
-    let settings = host.settings.clone();
-    let pair = &mut host.pairs[via.pair.index()];
-    let reply = match via.reads {
+    let pair = &mut host.pairs[id.index()];
+    let reply = match reads {
         true => Some(feedback(pair)),
-        false => pair.responder.acknowledge_again(&settings.transport),
+        false => pair.responder.acknowledge_again(&host.settings.transport),
     };
     let Some(reply) = reply else { return };
     let answer = Answer {
-        pair: via.pair,
+        pair: id,
         flow: pair.opening.flow,
         said: Said::Reply(reply),
-        role: match via.reads {
+        role: match reads {
             true => Role::Feedback,
             false => Role::Response,
         },
-        from_responder: !via.reads,
+        from_responder: !reads,
         tenant: pair.opening.tenant,
         class: pair.class,
         marked: false,
@@ -317,40 +335,17 @@ const fn feedback(pair: &Pair) -> Reply {
     }
 }
 
-/// Where a sender is told of its share.
-#[derive(Clone, Copy)]
-struct Via {
-    pair: PairId,
-    /// Whether its data are responses to READs.
-    reads: bool,
-}
-
-impl Via {
-    const fn packed(self) -> u32 {
-        self.pair.0 << 1 | self.reads as u32
-    }
-
-    const fn unpacked(via: u32) -> Self {
-        Self {
-            pair: PairId(via >> 1),
-            reads: via & 1 != 0,
-        }
-    }
-}
-
-/// Where a sender is told of its share: by the queue pair of its last packet, or if that has gone by any other.
-fn via(host: &Host, port: u8, push: &Push) -> Option<Via> {
-    let leads = |pair: &Pair| pair.live && pair.port == port && peer(pair) == push.peer;
-    let last = Via::unpacked(push.via);
-    if leads(&host.pairs[last.pair.index()]) {
-        return Some(last);
-    }
-    let mut numbered = (0..).zip(&host.pairs);
-    let (number, pair) = numbered.find(|(_, pair)| leads(pair))?;
-    Some(Via {
-        pair: PairId(number),
-        reads: pair.requester.awaits_data(),
-    })
+/// The queue pair by which a sender is told of its share, and whether its data are responses to READs: that of its last packet,
+/// or if that has gone any other by which data has come.
+fn via(host: &Host, port: u8, push: &Push) -> Option<(PairId, bool)> {
+    let own = host.ports[usize::from(port)].apportion.as_deref()?;
+    let leads = |number: u32| {
+        let pair = host.pairs.get(number as usize)?;
+        let its = pair.live && pair.port == port && peer(pair) == push.peer;
+        let reads = own.came.get(number as usize).copied().flatten();
+        reads.filter(|_| its).map(|reads| (PairId(number), reads))
+    };
+    leads(push.via).or_else(|| (0..own.came.len() as u32).find_map(leads))
 }
 
 /// The host at the other end, to its receiver.

@@ -87,6 +87,7 @@ pub mod testing;
 mod transmit;
 mod turns;
 
+pub use apportion::rate_at;
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Host;
 pub use packet::{Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role};

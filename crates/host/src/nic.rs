@@ -76,13 +76,7 @@ impl Host {
     /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
     pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
         let pair = Pair::new(&self.settings, now, opening, psns);
-        if let Some(own) = self.ports[usize::from(opening.port)]
-            .apportion
-            .as_deref_mut()
-        {
-            own.join(&pair);
-        }
-        match self.free.pop() {
+        let id = match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
                 PairId(number)
@@ -91,7 +85,14 @@ impl Host {
                 self.pairs.push(pair);
                 PairId::from_index(u32::try_from(self.pairs.len() - 1).unwrap_or(NONE))
             }
+        };
+        if let Some(own) = self.ports[usize::from(opening.port)]
+            .apportion
+            .as_deref_mut()
+        {
+            own.join(id.0, &self.pairs[id.index()]);
         }
+        id
     }
 
     /// Posts a work request.

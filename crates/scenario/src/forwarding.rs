@@ -170,7 +170,7 @@ impl Default for IofdParameters {
             labels: 2,
             valley: false,
             streams: 4096,
-            hold: Bytes::new(2_000_000),
+            hold: Bytes::new(4_000_000),
             hold_timeout: Duration::from_ms(1),
         }
     }

@@ -457,6 +457,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
         cache_misses: None,
         lock_waits: None,
         equal_plans: None,
+        deflection: None,
         tenants: None,
     }
 }
@@ -477,6 +478,7 @@ fn silent_signals() -> Signals {
         cache_misses: None,
         lock_waits: None,
         equal_plans: None,
+        deflection: None,
         tenants: None,
     }
 }

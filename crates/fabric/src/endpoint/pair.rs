@@ -103,7 +103,7 @@ impl Endpoints {
 
     /// Completion time of an operation alone on the fabric, without the costs of hosts.
     pub(super) fn ideal_of(&mut self, net: &Network, channel: u32, size: Bytes) -> Duration {
-        let (reliable, work) = (self.reliable, self.work_of(channel, size));
+        let (reliable, work) = (self.reliable, work_of(self, channel, size));
         let pair = self.channels[channel as usize].pair;
         let pair = &mut self.pairs[pair as usize];
         if let Some((of, ideal)) = pair.ideal
@@ -130,21 +130,11 @@ impl Endpoints {
     pub(crate) fn moved_ideal(&self, net: &Network, operation: u32) -> (u32, Option<Duration>) {
         let operation = &self.operations[operation as usize];
         let pair = &self.pairs[self.channels[operation.channel as usize].pair as usize];
-        let work = self.work_of(operation.channel, operation.size);
+        let work = work_of(self, operation.channel, operation.size);
         let bounds = pair.paths.iter();
         let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, &net.rules));
         // Of an unreliable service, operations end with what their host sends.
         (pair.message, bounds.min().filter(|_| self.reliable))
-    }
-
-    fn work_of(&self, channel: u32, size: Bytes) -> Work {
-        let pair = self.channels[channel as usize].pair;
-        Work {
-            verb: self.pairs[pair as usize].verb,
-            size,
-            piece: self.piece_of(channel, size),
-            counted: false,
-        }
     }
 
     /// Notes the paths of a queue pair, there and back.
@@ -154,6 +144,17 @@ impl Endpoints {
         };
         pair.ideal = None;
         pair.paths.push(paths);
+    }
+}
+
+/// What an operation of a channel has to do.
+fn work_of(endpoints: &Endpoints, channel: u32, size: Bytes) -> Work {
+    let pair = endpoints.channels[channel as usize].pair;
+    Work {
+        verb: endpoints.pairs[pair as usize].verb,
+        size,
+        piece: endpoints.piece_of(channel, size),
+        counted: false,
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{MessageSpec, TraceEvent};
 pub(super) use steer::route;
 
 /// Bytes of a tail on the wire, and of the answer to one: docs/wire.md, "Tails".
-pub(crate) const CONTROL: u16 = 99;
+pub(crate) const CONTROL: u16 = 90;
 
 /// What switches have together that move flows in order.
 #[derive(Clone, Debug)]
@@ -135,9 +135,9 @@ impl Deflection {
         self.moved[word] |= 1 << (flow % 64);
     }
 
-    /// Whether something is held: it passes or is lost in time.
-    pub(crate) fn holds_any(&self) -> bool {
-        self.holds.iter().any(|hold| hold.held().next().is_some())
+    /// How much is held: it passes or is lost in time.
+    pub(crate) fn held(&self) -> usize {
+        self.holds.iter().map(|hold| hold.held().count()).sum()
     }
 
     /// Most bytes that one switch ever held.

@@ -3,6 +3,7 @@
 use fairlane_scenario::Tenant;
 use fairlane_units::{Bytes, Time};
 
+use super::ideal::lower_ideals;
 use crate::ledger::Ledger;
 use crate::port::{CLASSES, Port};
 use crate::waits;
@@ -18,7 +19,7 @@ impl World {
     /// The results of a run that has ended.
     pub(crate) fn into_results(mut self) -> Results {
         let ending = self.take_ending();
-        self.lower_ideals();
+        lower_ideals(&mut self);
         let account = Account { world: &self };
         let signals = account.signals();
         let totals = account.totals(ending);

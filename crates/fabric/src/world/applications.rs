@@ -4,6 +4,7 @@ use fairlane_engine::Event;
 use fairlane_transport::Status;
 use fairlane_units::Time;
 
+use super::ideal::push_record;
 use crate::connections::Side;
 use crate::endpoint::{Endpoints, Output};
 use crate::network::Network;
@@ -85,7 +86,7 @@ impl World {
                     let record = endpoints.operation_record(&self.net, baseline, (operation, true));
                     endpoints.free_operations.push(operation);
                     self.net.counters.failed += u32::from(record.outcome != Outcome::Completed);
-                    self.push_record(record, moved);
+                    push_record(self, record, moved);
                 }
             }
         }

@@ -8,28 +8,6 @@ use crate::world::World;
 use crate::{MessageRecord, MessageSpec};
 
 impl World {
-    /// Adds the record of something that has ended, with its flow and the least that its ideal time can be if
-    /// that was moved under way: only in the end it is known whether it was, as other parts may have done it.
-    pub(crate) fn push_record(&mut self, record: MessageRecord, moved: (u32, Option<Duration>)) {
-        let event = self.net.engine.latest();
-        self.records.push(event, record);
-        if self.net.plan.forks {
-            self.moved.push(event, moved);
-        }
-    }
-
-    /// Lowers the ideal times of what was moved under way.
-    pub(crate) fn lower_ideals(&mut self) {
-        let Some(deflection) = &self.net.deflection else {
-            return;
-        };
-        let records = self.records.entries.iter_mut();
-        for (record, &(flow, least)) in records.zip(&self.moved.entries) {
-            let least = least.filter(|_| deflection.has_moved(flow));
-            record.ideal = least.map_or(record.ideal, |least| record.ideal.min(least));
-        }
-    }
-
     /// Notes the completion time of a message alone on the fabric, and the paths of a queue
     /// pair that stays open, under the present routes. `before` are those under the routes before them.
     ///
@@ -53,5 +31,31 @@ impl World {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();
             posted.moved = [posted.moved, moved].into_iter().flatten().min();
         }
+    }
+}
+
+/// Adds the record of something that has ended, with its flow and the least that its ideal time can be if
+/// that was moved under way: only in the end it is known whether it was, as other parts may have done it.
+pub(crate) fn push_record(
+    world: &mut World,
+    record: MessageRecord,
+    moved: (u32, Option<Duration>),
+) {
+    let event = world.net.engine.latest();
+    world.records.push(event, record);
+    if world.net.plan.forks {
+        world.moved.push(event, moved);
+    }
+}
+
+/// Lowers the ideal times of what was moved under way.
+pub(crate) fn lower_ideals(world: &mut World) {
+    let Some(deflection) = &world.net.deflection else {
+        return;
+    };
+    let records = world.records.entries.iter_mut();
+    for (record, &(flow, least)) in records.zip(&world.moved.entries) {
+        let least = least.filter(|_| deflection.has_moved(flow));
+        record.ideal = least.map_or(record.ideal, |least| record.ideal.min(least));
     }
 }

@@ -99,27 +99,8 @@ impl World {
                 |host: u32| part_of[nics[host as usize].node.index()] == other.net.place.part;
             all.absorb(*part, owns);
         }
-        self.absorb_switches(&mut other);
+        absorb_switches(self, &mut other);
         self.absorb_counts(&mut other);
-    }
-
-    /// Takes in the switches of another part that move flows.
-    fn absorb_switches(&mut self, other: &mut Self) {
-        let part = other.net.place.part;
-        let here = |node: u32| self.net.place.part_of[node as usize] == part;
-        let nodes = (0u32..).zip(&self.net.graph.is_switch);
-        let nodes = nodes.filter_map(|(node, is_switch)| is_switch.then_some(node));
-        let owned: Vec<bool> = nodes.map(here).collect();
-        let Some(theirs) = other.net.deflection.take() else {
-            return;
-        };
-        for switch in (0..owned.len()).filter(|&switch| owned[switch]) {
-            let forwarders = &mut other.net.forwarders;
-            std::mem::swap(&mut self.net.forwarders[switch], &mut forwarders[switch]);
-        }
-        if let Some(deflection) = &mut self.net.deflection {
-            deflection.absorb(*theirs, |switch| owned[switch as usize]);
-        }
     }
 
     fn absorb_counts(&mut self, other: &mut Self) {
@@ -149,5 +130,24 @@ impl World {
         if let (Some(all), Some(left)) = (&mut self.left, other.left) {
             all.absorb(left);
         }
+    }
+}
+
+/// Takes in the switches of another part that move flows.
+fn absorb_switches(all: &mut World, other: &mut World) {
+    let part = other.net.place.part;
+    let here = |node: u32| all.net.place.part_of[node as usize] == part;
+    let nodes = (0u32..).zip(&all.net.graph.is_switch);
+    let nodes = nodes.filter_map(|(node, is_switch)| is_switch.then_some(node));
+    let owned: Vec<bool> = nodes.map(here).collect();
+    let Some(theirs) = other.net.deflection.take() else {
+        return;
+    };
+    for switch in (0..owned.len()).filter(|&switch| owned[switch]) {
+        let forwarders = &mut other.net.forwarders;
+        std::mem::swap(&mut all.net.forwarders[switch], &mut forwarders[switch]);
+    }
+    if let Some(deflection) = &mut all.net.deflection {
+        deflection.absorb(*theirs, |switch| owned[switch as usize]);
     }
 }

@@ -39,7 +39,15 @@ impl World {
                 }
                 Notice::Closed(flow, settled) => {
                     self.hosts
-                        .close_end(&self.net, flow, Side::Responder, settled)
+                        .close_end(&self.net, flow, Side::Responder, settled);
+                    if self.net.rules.dasr.is_on() {
+                        // One less may be good news for others, behind those that hear of arrivals.
+                        self.net.set_order(self.net.specs.len() as u32 + flow);
+                        let node = self.net.specs[flow as usize].destination;
+                        let host = self.hosts.host(node);
+                        self.send_from_plane(host, self.net.plane_of(flow));
+                        self.net.set_order(0);
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Looks at the rates of messages under way.
 
+use fairlane_host::rate_at;
 use fairlane_scenario::Verb;
 
 use crate::RateRecord;
@@ -22,7 +23,7 @@ pub(super) fn look(world: &mut World) {
             continue;
         };
         let host = hosts.host_of[spec.source.index()] as usize;
-        let rate = hosts.nics[host].host.pair(pair).rate_at(now);
+        let rate = rate_at(&hosts.nics[host].host, now, pair);
         let record = RateRecord {
             time: now,
             message,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_host::PairId;
 
+use super::ideal::push_record;
 use crate::connections::{Posted, Side};
 use crate::schedule::work_request;
 use crate::waking::control;
@@ -100,7 +101,11 @@ impl World {
         let ended = (succeeded.then_some(self.net.now()), outcome);
         let record = self.hosts.record(&self.net, (message, pair), ended);
         let posted = self.hosts.connections.posted.remove(&message);
-        self.push_record(record, (message, posted.and_then(|posted| posted.moved)));
+        push_record(
+            self,
+            record,
+            (message, posted.and_then(|posted| posted.moved)),
+        );
     }
 
     /// Records of messages that have not ended, in order of start.

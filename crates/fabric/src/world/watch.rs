@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::network::deflection::Deflection;
 use crate::waits::{self, Circle, Waiter};
 use crate::waking::control;
-use crate::watch::{Watch, has_held};
+use crate::watch::Watch;
 use crate::world::World;
 use crate::{Ending, MessageSpec, Stall};
 
@@ -36,7 +36,7 @@ impl World {
                 .net
                 .deflection
                 .as_deref()
-                .is_some_and(Deflection::holds_any)
+                .is_some_and(|deflection| deflection.held() > 0)
             || self.hosts.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
     }
@@ -54,9 +54,16 @@ impl World {
         });
         let first = first.unwrap_or_else(|| "a message that was never posted".into());
         let reason = match circle {
-            [] => format!(
-                "{first} waits for packets or acknowledgements that were lost and are not sent again"
-            ),
+            [] => {
+                let deflection = self.net.deflection.as_deref();
+                let held = match deflection.map_or(0, Deflection::held) {
+                    0 => String::new(),
+                    held => format!("; {held} packets are held until tails have passed"),
+                };
+                format!(
+                    "{first} waits for packets or acknowledgements that were lost and are not sent again{held}"
+                )
+            }
             circle => waits::describe(&self.net, circle),
         };
         Stall {
@@ -85,7 +92,7 @@ pub(crate) fn look(watch: &mut Watch, parts: &[&World]) -> Option<Circle> {
         watch.since = now;
         return None;
     }
-    if !circle.is_empty() && !has_held(&circle) {
+    if !circle.is_empty() {
         return Some(circle);
     }
     if parts.iter().any(|world| world.will_act()) {

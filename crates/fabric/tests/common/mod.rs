@@ -56,6 +56,13 @@ pub fn loaded(text: &str, sets: &[&str]) -> Loaded {
     loaded_in(Path::new("."), text, sets)
 }
 
+/// Scenario number `seed` of [`random`], whose receivers apportion their links.
+pub fn apportioned(seed: u64) -> Loaded {
+    let sets = random::apportioning(seed);
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    loaded(&random::scenario(seed), &sets)
+}
+
 /// Reads a scenario whose topology is the file `topology`; `name` is the test's own.
 pub fn loaded_with(name: &str, topology: &str, text: &str, sets: &[&str]) -> Loaded {
     // Tests of one name run at the same time.

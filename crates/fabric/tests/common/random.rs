@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_engine::Stream;
 
@@ -76,6 +77,32 @@ pub fn moving(seed: u64) -> Vec<String> {
         format!("switch.iofd.hold={hold}"),
         format!("switch.iofd.hold_timeout=\"{timeout}\""),
     ]
+}
+
+/// What makes receivers of scenario number `seed` apportion their links, by some rule; always the same.
+pub fn apportioning(seed: u64) -> Vec<String> {
+    let mut draw = Draw(Stream::new(seed, 1));
+    let mut sets = Vec::new();
+    if !scenario(seed).contains("service = \"rc\"") {
+        return sets;
+    }
+    let mode = draw.of(&Mode::ALL[1..]);
+    sets.push(format!("congestion.dasr.mode=\"{mode}\""));
+    if mode.divides() {
+        sets.push("congestion.tenant.shares=false".into());
+    }
+    if draw.chance(30) {
+        let rows = draw.of(&[1, 3, 64]);
+        sets.push(format!("congestion.dasr.rows={rows}"));
+    }
+    if draw.chance(30) {
+        let first_burst = draw.of(&["0.0", "0.25", "2.0"]);
+        sets.push(format!("congestion.dasr.first_burst={first_burst}"));
+    }
+    if draw.chance(30) {
+        sets.push(format!("switch.ecn.host_ports={}", draw.chance(50)));
+    }
+    sets
 }
 
 /// Draws of one scenario.

@@ -120,6 +120,11 @@ impl Gates {
         self.show_first(now, gate, around);
     }
 
+    /// What the receiver of a queue pair's data lets this port send, if it has said so.
+    pub(super) fn share(&self, number: u32) -> Option<Rate> {
+        self.sender.share(id(self.gate_of(number)?))
+    }
+
     /// When a gate opens that queue pairs wait at.
     pub(super) fn earliest(&self) -> Option<Time> {
         self.due.earliest()

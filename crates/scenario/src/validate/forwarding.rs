@@ -55,7 +55,7 @@ fn iofd(profile: Profile, iofd: &IofdParameters) -> Check {
     within("switch.iofd.streams", iofd.streams, 1, MOST_STREAMS)?;
     if iofd.hold.is_zero() {
         let message = "is 0, expected room for packets that come too early";
-        let hint = "make it three times the longest queue, such as \"2MB\"";
+        let hint = "make it three times the longest queue, such as \"4MB\"";
         return fail("switch.iofd.hold", message, hint);
     }
     within("switch.iofd.hold", iofd.hold, byte, LARGEST)?;

@@ -147,11 +147,10 @@ impl Hold {
         items.map(|(_, item)| item)
     }
 
-    /// The forks whose tails an item waits for.
-    pub fn waits_for(&self, item: &Item) -> Vec<Fork> {
+    /// The forks that something waits for: whose labels it carries, and that aren't over.
+    pub fn waits_for<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = Fork> + 'a {
         let forks = item.forks.iter();
-        let open = forks.filter(|fork| !fork.is_cleared() && !self.over.has(*fork));
-        open.collect()
+        forks.filter(|&fork| !fork.is_cleared() && !self.over.has(fork))
     }
 
     fn find(&self, flow: u64) -> Option<usize> {
@@ -161,8 +160,7 @@ impl Hold {
     }
 
     fn may_pass(&self, item: &Item) -> bool {
-        let mut forks = item.forks.iter();
-        forks.all(|fork| fork.is_cleared() || self.over.has(fork))
+        self.waits_for(item).next().is_none()
     }
 
     /// Lets an item pass, which was held or wasn't; whether others may pass, or must not, after that.

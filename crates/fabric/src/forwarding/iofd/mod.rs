@@ -35,7 +35,7 @@ pub enum Misrule {
 #[derive(Clone, Debug)]
 pub struct Iofd {
     own: Ecmp,
-    streams: Streams,
+    streams: Box<Streams>,
 }
 
 impl Forwarding for Iofd {
@@ -44,7 +44,7 @@ impl Forwarding for Iofd {
     fn new(parameters: &Switch, place: &Place) -> Self {
         Self {
             own: Ecmp::new(parameters, place),
-            streams: Streams::new(place.number, &parameters.iofd),
+            streams: Box::new(Streams::new(place.number, &parameters.iofd)),
         }
     }
 

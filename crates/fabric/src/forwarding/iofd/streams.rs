@@ -249,12 +249,6 @@ impl Streams {
         self.len() == 0
     }
 
-    /// The fork's old port, if that is its stream's latest.
-    pub fn old_port(&self, fork: Fork) -> Option<u32> {
-        let stream = self.stream(fork.slot())?;
-        (stream.own.plain() == fork.plain()).then_some(stream.before.0)
-    }
-
     #[inline]
     fn find(&self, packet: &Passing) -> Option<u16> {
         if self.index.is_empty() {
@@ -287,9 +281,7 @@ impl Streams {
             self.refused += 1;
             return None;
         };
-        let Some(stream) = self.stream(place) else {
-            return None;
-        };
+        let stream = self.stream(place)?;
         let uncleared = stream.own.is_some() && !stream.own.is_cleared();
         if uncleared || stream.moved <= self.parameters.moved.get() {
             return Some(place);

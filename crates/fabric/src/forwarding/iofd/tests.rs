@@ -112,13 +112,13 @@ impl Model {
         let last: usize = layers.iter().sum();
         let (mut ports, mut links) = (vec![Vec::new(); last], Vec::new());
         for (layer, &count) in layers.iter().enumerate() {
-            for node in firsts[layer]..firsts[layer] + count {
+            for ports in ports.iter_mut().skip(firsts[layer]).take(count) {
                 let next: Vec<usize> = match layers.get(layer + 1) {
                     None => vec![last],
                     Some(&wide) => (firsts[layer + 1]..firsts[layer + 1] + wide).collect(),
                 };
                 for to in next {
-                    ports[node].push(links.len() as u32);
+                    ports.push(links.len() as u32);
                     links.push((to, VecDeque::new()));
                 }
             }

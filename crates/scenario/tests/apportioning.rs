@@ -1,0 +1,76 @@
+//! Receivers that can't apportion their links are refused with place, what was expected and a hint.
+
+mod common;
+
+use common::{read, refusal};
+
+/// Asserts that `text` is refused and that the message contains each of `parts`.
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let message = refusal(read(text));
+    for part in parts {
+        assert!(
+            message.contains(part),
+            "expected `{part}` in\n{message}\nof\n{text}"
+        );
+    }
+}
+
+#[test]
+fn receivers_that_cannot_apportion() {
+    let dasr = |lines: &str| format!("[congestion.dasr]\n{lines}");
+    refused(
+        &dasr("mode = \"demand\""),
+        &["x.toml:2:1", "`congestion.dasr.mode`", "demand-aware"],
+    );
+    refused(&dasr("rows = 0"), &["`congestion.dasr.rows`", "is 0", "1"]);
+    refused(&dasr("rows = -1"), &["`congestion.dasr.rows`", "-1"]);
+    refused(&dasr("eta = nan"), &["`congestion.dasr.eta`", "is NaN"]);
+    refused(&dasr("eta = 0.0"), &["`congestion.dasr.eta`", "0.1 to 1"]);
+    refused(
+        &dasr("window = 0.5"),
+        &["`congestion.dasr.window`", "is 0.5", "expected 1 to"],
+    );
+    refused(
+        &dasr("first_burst = -1.0"),
+        &["`congestion.dasr.first_burst`", "is -1"],
+    );
+    refused(
+        &dasr("eta = 0.5"),
+        &["`congestion.dasr.draining`", "at most eta", "hint:"],
+    );
+    refused(
+        &dasr("push_after = 5.0"),
+        &["`congestion.dasr.silence`", "more than push_after", "hint:"],
+    );
+    refused(
+        &dasr("tolerance = 0.2"),
+        &["`congestion.dasr.push_change`", "at least tolerance"],
+    );
+    refused(
+        "[transport]\nservice = \"ud\"\n[congestion.dasr]\nmode = \"count\"",
+        &["x.toml:4:1", "`congestion.dasr.mode`", "acknowledgements"],
+    );
+    refused(
+        "[congestion]\nscope = \"tenant\"\n[congestion.dasr]\nmode = \"weighted\"",
+        &[
+            "x.toml:4:1",
+            "`congestion.dasr.mode`",
+            "set congestion.tenant.shares = false",
+        ],
+    );
+    refused(
+        "profile = \"hpcc-ns3\"\n[congestion.dasr]\nmode = \"window\"",
+        &["x.toml:3:1", "`congestion.dasr.mode`", "profile \"exact\""],
+    );
+    refused(
+        "profile = \"hpcc-ns3\"\n[switch.ecn]\nhost_ports = false",
+        &["x.toml:3:1", "`switch.ecn.host_ports`", "is false"],
+    );
+    refused(
+        "[packet]\nmtu = 9000\nheader = 56450\n[congestion.dasr]\nmode = \"count\"",
+        &["`packet.mtu`", "65535B"],
+    );
+    let beside = "[congestion]\nscope = \"tenant\"\n[congestion.tenant]\nshares = false\n";
+    assert!(read(&format!("{beside}{}", dasr("mode = \"count\""))).is_ok());
+}
