@@ -16,9 +16,6 @@ const MOST_LINES: usize = 800;
 /// Most lines of a function, from `fn` to its last brace.
 const MOST_LINES_OF_A_FUNCTION: usize = 70;
 
-/// Functions that are longer: by file and name. None is to be added.
-const LONGER: [(&str, &str); 1] = [("crates/fabric/src/simulation.rs", "build_world")];
-
 /// Code that has the limit.
 const CODE: [&str; 6] = ["rs", "js", "css", "html", "py", "toml"];
 
@@ -162,7 +159,6 @@ fn body(tokens: &[TokenTree]) -> Option<&Group> {
 #[test]
 fn functions_are_short() {
     let mut complaints = Vec::new();
-    let mut longer = Vec::new();
     let is_rust = |name: &str| extension(name) == "rs" && !is_foreign(name);
     let mut count = 0;
     for (file, text) in files().iter().filter(|(name, _)| is_rust(name)) {
@@ -174,10 +170,6 @@ fn functions_are_short() {
             if lines <= MOST_LINES_OF_A_FUNCTION {
                 continue;
             }
-            if LONGER.contains(&(file.as_str(), name.as_str())) {
-                longer.push((file.clone(), name));
-                continue;
-            }
             complaints.push(format!(
                 "{file}:{line}: `{name}` has {lines} lines, at most {MOST_LINES_OF_A_FUNCTION}: \
                  give its parts names"
@@ -185,13 +177,6 @@ fn functions_are_short() {
         }
     }
     assert!(count > 3000, "found only {count} functions");
-    for (file, name) in LONGER {
-        if !longer.contains(&(file.to_owned(), name.to_owned())) {
-            complaints.push(format!(
-                "{file}: `{name}` is short now: strike it from LONGER"
-            ));
-        }
-    }
     assert_none(&complaints);
 }
 

@@ -15,6 +15,7 @@
 
 mod baseline;
 mod buffer;
+mod build;
 mod capture;
 mod connections;
 mod counters;

@@ -80,7 +80,6 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         messages,
         ports,
         series,
-        rates: Vec::new(),
         signals: Signals::default(),
         totals: Totals {
             ending: Ending::Complete,

@@ -1,0 +1,278 @@
+//! From a scenario to a world in which nothing has happened yet.
+
+mod nics;
+mod ports;
+
+use std::sync::Arc;
+
+use fairlane_congestion::{Telemetry, TelemetryFormat};
+use fairlane_engine::Engine;
+use fairlane_scenario::{Error, Loaded, Scenario};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
+
+use crate::baseline::Baseline;
+use crate::buffer::SharedBuffer;
+use crate::capture::Capture;
+use crate::connections::Connections;
+use crate::counters::Counters;
+use crate::faults::{Change, Faults};
+use crate::forwarding::Plan;
+use crate::hosts::Hosts;
+use crate::ledger::Ledger;
+use crate::log::Log;
+use crate::network::Network;
+use crate::network::deflection::Deflection;
+use crate::notice::Notices;
+use crate::ns3::Ns3;
+use crate::ns3_random::Ns3Random;
+use crate::packet::{NONE, PacketPool};
+use crate::place::Place;
+use crate::port::Port;
+use crate::rates::Rates;
+use crate::routing::{Graph, Routes};
+use crate::rules::Rules;
+use crate::sampler::Sampler;
+use crate::schedule::{Schedule, flows};
+use crate::spread::Shapes;
+use crate::storm::Storms;
+use crate::topology::Topology;
+use crate::trace::Tracer;
+use crate::watch::Watch;
+use crate::watchdog::Watchdog;
+use crate::world::World;
+use crate::{MessageSpec, endpoint};
+
+/// The world of a scenario with these messages.
+///
+/// # Errors
+/// If topology, workloads, buffers and policies don't fit together.
+pub(crate) fn world(
+    loaded: &Loaded,
+    topology: &Topology,
+    mut specs: Vec<MessageSpec>,
+) -> Result<World, Error> {
+    let scenario = &loaded.scenario;
+    let mut rules = Rules::new(scenario);
+    rules.lossy = topology.links.iter().any(|link| link.loss > 0.0);
+    let graph = Graph::new(topology);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let owner_of = owners(topology);
+    let schedule = Schedule::new(&specs);
+    let messages = specs.len();
+    let endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
+    let first = specs.iter().map(|spec| spec.start).min();
+    let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
+    let plan = plan(scenario, &graph, &rules);
+    let baseline = Baseline::new(&graph, &hosts, &rules);
+    let longest = (baseline.largest.bdp, baseline.largest.rate);
+    rules.tolerate(scenario, plan.foreseen, longest);
+    let nics = nics::nics(
+        scenario,
+        (&graph, &baseline, &rules),
+        &hosts,
+        &specs,
+        &owner_of,
+    );
+    let net = network(
+        scenario,
+        topology,
+        (graph, rules, plan),
+        (specs, messages),
+        &owner_of,
+    )?;
+    let quirky = net.rules.quirks.nics;
+    let rates = scenario.output.rate_interval;
+    Ok(World {
+        sampler: Sampler::new(
+            net.ports.len(),
+            first.unwrap_or(Time::ZERO),
+            scenario.output.sample_interval,
+        ),
+        rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
+        watch: Watch::new(scenario, baseline.largest.rtt),
+        hosts: Hosts {
+            ns3: quirky.then(|| Box::new(Ns3::new(nics.len(), net.specs.len()))),
+            nics,
+            connections: Connections::new(net.specs.len()),
+            baseline,
+            base_rtt: scenario.congestion.base_rtt,
+            host_of: owner_of,
+        },
+        owed: messages + ending,
+        endpoints,
+        tenants: scenario.tenants(),
+        schedule,
+        notices: Notices::default(),
+        records: Log::default(),
+        moved: Log::default(),
+        faults: Faults::new(changes(scenario, &net.graph)?),
+        storms: Storms::new(&scenario.faults.pause),
+        ending: None,
+        stuck: false,
+        controls: 0,
+        handled: 0,
+        left: None,
+        witness: NONE,
+        net,
+    })
+}
+
+/// The number of each node among hosts, or among switches.
+fn owners(topology: &Topology) -> Vec<u32> {
+    let mut owners = vec![0; topology.nodes.len()];
+    let mut number = |nodes: &mut dyn Iterator<Item = NodeId>| {
+        (0..)
+            .zip(nodes)
+            .for_each(|(number, node)| owners[node.index()] = number);
+    };
+    number(&mut topology.hosts());
+    number(&mut topology.switches());
+    owners
+}
+
+/// How switches choose, and what of that is the same everywhere.
+fn plan(scenario: &Scenario, graph: &Graph, rules: &Rules) -> Plan {
+    let mut plan = Plan::new(scenario.switch.forwarding, graph, rules.seeds, rules.seed);
+    plan.valley = plan.forks && scenario.switch.iofd.valley;
+    plan.sees_all = plan.valley || plan.forks && !scenario.faults.link.is_empty();
+    plan
+}
+
+/// Links and switches; of `specs` the first so many are messages.
+fn network(
+    scenario: &Scenario,
+    topology: &Topology,
+    (graph, rules, plan): (Graph, Rules, Plan),
+    (specs, messages): (Vec<MessageSpec>, usize),
+    owner_of: &[u32],
+) -> Result<Network, Error> {
+    let mut ports = ports::ports(topology, &graph, &rules, owner_of);
+    let buffers = buffers(scenario, topology, (&graph, &rules, &mut ports), &specs)?;
+    ports::set_marking(scenario, &mut ports)?;
+    ports::set_fairness(scenario, &mut ports);
+    let routes = Routes::new(&graph);
+    let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &specs)?;
+    check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
+    let ledger = Ledger::new(scenario.tenants().len(), ports.len());
+    let capture = Capture::new(&scenario.capture, &graph);
+    let flows = flows(&specs, &scenario.workload, &rules, graph.planes.count);
+    let shared_random = rules.quirks.one_stream;
+    let mut net = Network {
+        engine: Engine::new(rules.ties, slots(&graph, &rules)),
+        ports,
+        buffers,
+        packets: PacketPool::new(),
+        epoch: 0,
+        flows: Arc::new(flows),
+        routes,
+        shapes: Shapes::default(),
+        forwarders: plan.forwarders(&scenario.switch),
+        deflection,
+        plan,
+        specs: specs.into(),
+        messages,
+        place: Place::whole(topology.nodes.len()),
+        observed: capture.is_on() || ledger.is_some(),
+        capture,
+        counters: Counters {
+            ledger,
+            ..Counters::default()
+        },
+        tracer: Tracer::new(&scenario.output.trace_nodes),
+        pauses: Log::default(),
+        watchdog: Watchdog::new(&scenario.switch.pfc),
+        ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
+        graph,
+        rules,
+    };
+    net.foresee_flows();
+    Ok(net)
+}
+
+/// The span of the calendar's slots: most events are no further away than the longest hop of a packet.
+fn slots(graph: &Graph, rules: &Rules) -> Duration {
+    let delay = graph.delays.iter().copied().max().unwrap_or(0);
+    let slowest = graph.rates.iter().min().copied().unwrap_or_default();
+    let hop = Duration::from_ps(delay) + rules.serialization(rules.largest(), slowest);
+    hop.saturating_mul(2)
+}
+
+/// The buffers of all switches, by number.
+fn buffers(
+    scenario: &Scenario,
+    topology: &Topology,
+    (graph, rules, ports): (&Graph, &Rules, &mut [Port]),
+    specs: &[MessageSpec],
+) -> Result<Vec<SharedBuffer>, Error> {
+    let classes = ports::classes_in_use(scenario, specs);
+    let buffer = |node| ports::buffer(scenario, graph, ports, (node, classes), rules);
+    topology.switches().map(buffer).collect()
+}
+
+/// Refuses paths with more hops than telemetry can hold. Up to five fit into HPCC's header whatever size it is
+/// given; for more it must have the size.
+fn check_telemetry(rules: &Rules, routes: &Routes, size: Bytes) -> Result<(), Error> {
+    let hops = routes.longest;
+    let limit = if rules.quirks.telemetry {
+        TelemetryFormat::HEADER_HOPS
+    } else {
+        Telemetry::MAX_HOPS
+    };
+    if rules.telemetry_format.is_none() || hops <= TelemetryFormat::HEADER_HOPS {
+        return Ok(());
+    }
+    if hops > limit {
+        let message = format!(
+            "needs telemetry of {hops} switches on the longest path, expected at most {limit}"
+        );
+        let hint = "use another congestion control, or a fabric of fewer tiers";
+        return Err(Error::new("congestion.algorithm", message, hint));
+    }
+    let needed = Bytes::new(HOP_BYTES * hops as u64 + 2);
+    if size >= needed {
+        return Ok(());
+    }
+    let message = format!(
+        "is {size}, expected at least {needed} for telemetry of {hops} switches on the longest path"
+    );
+    let hint = format!("set it to \"{needed}\", {HOP_BYTES} bytes for each switch and 2");
+    Err(Error::new("packet.telemetry", message, hint))
+}
+
+/// HPCC, section 4.1: what a switch adds to a packet.
+const HOP_BYTES: u64 = 8;
+
+/// What happens to links, in the order of the scenario.
+fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::new();
+    for (index, fault) in scenario.faults.link.iter().enumerate() {
+        let [a, b] = fault.between;
+        let known = (a as usize) < graph.edges.len();
+        let port = if known {
+            graph.port_towards(a, b)
+        } else {
+            None
+        };
+        let Some(port) = port else {
+            let place = format!("faults.link[{index}].between");
+            let message = format!("there is no link between {a} and {b}");
+            return Err(Error::new(
+                place,
+                message,
+                "`fairlane topology` lists nodes and links",
+            ));
+        };
+        let link = port / 2;
+        changes.push(Change {
+            at: Time::ZERO + fault.down,
+            link,
+            up: false,
+        });
+        changes.extend(fault.up.map(|up| Change {
+            at: Time::ZERO + up,
+            link,
+            up: true,
+        }));
+    }
+    Ok(changes)
+}

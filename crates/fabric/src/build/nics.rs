@@ -1,0 +1,90 @@
+//! NICs of a scenario, and what each knows of tenants.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use fairlane_congestion::Environment;
+use fairlane_congestion::scope::Weight;
+use fairlane_host::{Host, Tenants};
+use fairlane_scenario::{Scenario, Verb};
+use fairlane_units::{Bytes, NodeId, TenantId};
+
+use crate::MessageSpec;
+use crate::baseline::Baseline;
+use crate::nic::Nic;
+use crate::routing::Graph;
+use crate::rules::Rules;
+
+/// The NICs of `hosts`, by number.
+pub(super) fn nics(
+    scenario: &Scenario,
+    (graph, baseline, rules): (&Graph, &Baseline, &Rules),
+    hosts: &[NodeId],
+    specs: &[MessageSpec],
+    owner_of: &[u32],
+) -> Vec<Nic> {
+    let members = tenant_hosts(scenario, hosts);
+    let senders = senders(specs, members, |node| owner_of[node.index()]);
+    let settings = Arc::new(rules.nic(scenario));
+    let nics = (0u32..).zip(hosts).map(|(host, &node)| {
+        let ports = graph.edges[node.index()].iter().map(|edge| edge.port);
+        let environments = ports.clone().map(|port| Environment {
+            line_rate: graph.rates[port as usize / 2],
+            base_rtt: baseline.largest.rtt,
+            bdp: baseline.largest.bdp,
+            mtu: Bytes::new(u64::from(rules.mtu)),
+        });
+        let environments: Vec<Environment> = environments.collect();
+        let tenants = tenants_at(scenario, host, &senders);
+        let nic = Host::new(settings.clone(), &environments, &tenants);
+        Nic::new((host, hosts.len() as u32), node, ports, nic)
+    });
+    nics.collect()
+}
+
+/// The hosts and tenants that data is sent by.
+fn senders(
+    specs: &[MessageSpec],
+    tenants: impl Iterator<Item = (u32, TenantId)>,
+    host: impl Fn(NodeId) -> u32,
+) -> BTreeSet<(u32, TenantId)> {
+    let sending = specs.iter().map(|spec| {
+        let node = match spec.verb {
+            Verb::Read => spec.destination,
+            _ => spec.source,
+        };
+        (host(node), spec.tenant)
+    });
+    sending.chain(tenants).collect()
+}
+
+/// What the NIC of a host knows of tenants.
+fn tenants_at(scenario: &Scenario, host: u32, senders: &BTreeSet<(u32, TenantId)>) -> Tenants {
+    let weight = |(number, tenant): (u32, fairlane_scenario::Tenant)| Weight {
+        tenant: TenantId::new(number),
+        weight: tenant.weight,
+        guarantee: tenant.guarantee,
+    };
+    let all: Vec<Weight> = (0..).zip(scenario.tenants()).map(weight).collect();
+    let sends = |one: &&Weight| senders.contains(&(host, one.tenant));
+    Tenants {
+        here: all.iter().filter(sends).copied().collect(),
+        all,
+    }
+}
+
+/// The hosts of every tenant.
+fn tenant_hosts<'a>(
+    scenario: &'a Scenario,
+    hosts: &'a [NodeId],
+) -> impl Iterator<Item = (u32, TenantId)> + 'a {
+    let numbered = (0..).map(TenantId::new).zip(&scenario.tenant);
+    numbered.flat_map(move |(number, tenant)| {
+        // Validated: a set that can't be resolved doesn't come here.
+        let here = tenant.hosts.resolve(hosts).unwrap_or_default();
+        let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |at| at as u32);
+        here.into_iter()
+            .map(move |node| (host(node), number))
+            .collect::<Vec<_>>()
+    })
+}

@@ -1,0 +1,218 @@
+//! Ports and buffers of a scenario.
+
+use fairlane_engine::Stream;
+use fairlane_scenario::{Arbitration, Error, Forwarding, Pfc, Scenario};
+use fairlane_units::{Bytes, NodeId, Rate};
+
+use crate::MessageSpec;
+use crate::buffer::{FIXED, SharedBuffer};
+use crate::port::{FairQueues, Marking, Port, PortSpec, TenantUse};
+use crate::routing::Graph;
+use crate::rules::Rules;
+use crate::topology::Topology;
+
+/// The ports of all nodes, by number.
+pub(super) fn ports(
+    topology: &Topology,
+    graph: &Graph,
+    rules: &Rules,
+    owner_of: &[u32],
+) -> Vec<Port> {
+    let mut ports = Vec::with_capacity(topology.links.len() * 2);
+    for (number, &node) in (0u32..).zip(&graph.owners) {
+        let link = &topology.links[number as usize / 2];
+        let peer = graph.peer(number);
+        let spec = PortSpec {
+            number,
+            node,
+            owner: owner_of[node as usize],
+            peer: number ^ 1,
+            peer_owner: owner_of[peer as usize],
+            on_switch: graph.is_switch[node as usize],
+            peer_on_switch: graph.is_switch[peer as usize],
+            rate: link.rate,
+            delay: link.delay,
+            loss_rate: link.loss,
+        };
+        // Two streams for each port; workloads draw from streams with other numbers.
+        let stream = |which| Stream::new(rules.seed, PORT_STREAMS + u64::from(number) * 2 + which);
+        ports.push(Port::new(spec, rules.rounding, [stream(0), stream(1)]));
+    }
+    ports
+}
+
+/// Keeps the streams of ports apart from those of workloads and source ports.
+const PORT_STREAMS: u64 = 1 << 61;
+
+/// How many classes packets travel in.
+pub(super) fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u64 {
+    let switch = &scenario.switch;
+    // Who goes down and up again leaves its class for the next one.
+    let turns = match switch.forwarding == Forwarding::Iofd && switch.iofd.valley {
+        true => switch.iofd.labels,
+        false => 0,
+    };
+    let own =
+        |spec: &MessageSpec| (0..=turns).fold(0, |set, turn| set | 1u32 << spec.class << turn);
+    let set = specs.iter().fold(0, |set, spec| set | own(spec));
+    u64::from(set.count_ones().max(1))
+}
+
+/// Divides the buffer of a switch into headroom, reserve and what is shared.
+pub(super) fn buffer(
+    scenario: &Scenario,
+    graph: &Graph,
+    ports: &mut [Port],
+    (node, classes): (NodeId, u64),
+    rules: &Rules,
+) -> Result<SharedBuffer, Error> {
+    let (total, pfc) = (scenario.switch.buffer.get(), &scenario.switch.pfc);
+    let mut committed = 0;
+    let nic_rate = if rules.quirks.buffers {
+        first_host_rate(graph)
+    } else {
+        ports
+            .iter()
+            .filter(|port| !port.on_switch)
+            .map(|port| port.rate)
+            .min()
+    };
+    for edge in &graph.edges[node.index()] {
+        // What a neighbour sends is accounted for at its port, the other end of the link.
+        let port = &mut ports[edge.port as usize ^ 1];
+        let headroom = match pfc.headroom_delays {
+            _ if !pfc.enabled => 0,
+            Some(delays) => headroom_of(port) * delays,
+            None => lossless_headroom(port, rules),
+        };
+        port.headroom_limit = u32::try_from(headroom).unwrap_or(u32::MAX / 2);
+        let shift = shift(port, nic_rate.unwrap_or_default(), pfc.threshold_shift);
+        port.threshold_shift = match pfc.xoff {
+            Some(_) => FIXED,
+            None => u8::try_from(shift).unwrap_or(FIXED),
+        };
+        let copies = if rules.quirks.buffers { 1 } else { classes };
+        committed += (headroom + pfc.reserve.get()) * copies;
+    }
+    if committed > total && !rules.quirks.buffers {
+        let message = format!(
+            "{} is less than the {committed} B of headroom and reserve that switch {node} needs",
+            scenario.switch.buffer
+        );
+        let hint = "enlarge the buffer, shorten the links, or set switch.pfc.headroom_delays";
+        return Err(Error::new("switch.buffer", message, hint));
+    }
+    let ports = graph.edges[node.index()].len() as u64;
+    check_xoff(pfc, node, ports * classes, total.saturating_sub(committed))?;
+    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    Ok(SharedBuffer {
+        shareable: if rules.quirks.buffers {
+            (total as u32).wrapping_sub(committed as u32)
+        } else {
+            narrow(total - committed)
+        },
+        shared_used: 0,
+        reserve: narrow(pfc.reserve.get()),
+        resume_offset: narrow(pfc.resume_offset.get()),
+        fixed: narrow(pfc.xoff.unwrap_or_default().get()),
+        wraps: rules.quirks.buffers,
+        pfc: pfc.enabled,
+    })
+}
+
+/// A fixed threshold must be there for every port and class at once: nothing else keeps them from taking more
+/// than is shared.
+fn check_xoff(pfc: &Pfc, node: NodeId, copies: u64, shared: u64) -> Result<(), Error> {
+    let Some(xoff) = pfc.xoff else { return Ok(()) };
+    let most = shared / copies.max(1);
+    if xoff.get() <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "is {xoff}, expected at most {most} B: switch {node} shares {shared} B among {copies} ports and classes"
+    );
+    let hint = "lower it, enlarge switch.buffer, or leave it out for a share of what is free";
+    Err(Error::new("switch.pfc.xoff", message, hint))
+}
+
+/// Bytes that a link holds, in the arithmetic of HPCC's simulator.
+fn headroom_of(port: &Port) -> u64 {
+    let bits = u128::from(port.rate.as_bps()) * u128::from(port.delay.as_ns());
+    (bits / 8 / 1_000_000_000) as u64
+}
+
+/// Rate of the link of the host with the lowest number, which HPCC's simulator takes for all.
+fn first_host_rate(graph: &Graph) -> Option<Rate> {
+    let host = graph.is_switch.iter().position(|&is_switch| !is_switch)?;
+    Some(graph.rates[graph.edges[host][0].port as usize / 2])
+}
+
+/// One less than `full` for each doubling of the port's rate above the hosts'.
+fn shift(port: &Port, nic_rate: Rate, full: u32) -> u32 {
+    let (mut shift, mut rate) = (full, port.rate);
+    while rate > nic_rate && shift > 0 {
+        shift -= 1;
+        rate = rate / 2;
+    }
+    shift
+}
+
+/// What can still arrive after the decision to pause: the pause waits for a packet in transmission
+/// and for other pauses, travels, lets the peer finish a packet, and what is on the link arrives.
+fn lossless_headroom(port: &Port, rules: &Rules) -> u64 {
+    let on_link = port.rate.bytes_in(port.delay * 2).get() + 2;
+    let packets = 3 * u64::from(rules.largest());
+    on_link + packets + 8 * (u64::from(rules.pause) + u64::from(rules.gap))
+}
+
+pub(super) fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
+    let ecn = &scenario.switch.ecn;
+    for port in ports.iter_mut().filter(|port| port.on_switch) {
+        let listed = ecn
+            .threshold
+            .iter()
+            .find(|threshold| threshold.rate == port.rate);
+        let (kmin, kmax, pmax) = match listed {
+            Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
+            None if ecn.threshold.is_empty() || !ecn.enabled => {
+                let marking = scenario.marking();
+                let scale = |per_gbps: Bytes| {
+                    let bytes = u128::from(per_gbps.get()) * u128::from(port.rate.as_bps());
+                    Bytes::new(u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX))
+                };
+                (
+                    scale(marking.kmin_per_gbps),
+                    scale(marking.kmax_per_gbps),
+                    marking.pmax,
+                )
+            }
+            None => {
+                let message = format!("no thresholds for ports of {}", port.rate);
+                let hint = "add a [[switch.ecn.threshold]] with that rate";
+                return Err(Error::new("switch.ecn.threshold", message, hint));
+            }
+        };
+        let narrow = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+        port.marking = Marking {
+            kmin: narrow(kmin),
+            kmax: narrow(kmax),
+            pmax,
+        };
+    }
+    Ok(())
+}
+
+/// Switch ports that arbitrate between ingress ports, or distinguish tenants.
+pub(super) fn set_fairness(scenario: &Scenario, ports: &mut [Port]) {
+    let switch = &scenario.switch;
+    let tenants = scenario.tenants();
+    let weights: Vec<f64> = tenants.iter().map(|tenant| tenant.weight).collect();
+    for port in ports.iter_mut().filter(|port| port.on_switch) {
+        if switch.arbitration == Arbitration::Ingress {
+            port.fair = Some(Box::new(FairQueues::default()));
+        }
+        if switch.tenant_feedback && weights.len() > 1 {
+            port.tenants = Some(Box::new(TenantUse::new(&weights, switch.feedback_interval)));
+        }
+    }
+}
