@@ -43,7 +43,9 @@ fn main() -> ExitCode {
         ["one", name, operations] => micro::one(name, operations),
         ["drum", name, hosts, applications] => drum::one(name, hosts, applications),
         ["tree", hosts] => fat_tree::one(hosts),
-        _ => Err("usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric]".into()),
+        _ => Err(
+            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric]".into(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

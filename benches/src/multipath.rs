@@ -68,13 +68,13 @@ fn open(settings: Settings) -> Outcome<Connection> {
     Connection::new(Arc::new(settings), &opening).map_err(|error| error.to_string().into())
 }
 
-fn post(connection: &mut Connection, now: Time, size: u64) -> Outcome<()> {
+fn post(connection: &mut Connection, now: Time, address: u64, size: u64) -> Outcome<()> {
     let memory = [Segment {
         address: 0,
         length: size,
         key: 0,
     }];
-    let request = Request::new(Operation::Write(Remote::default()), &memory);
+    let request = Request::new(Operation::Write(Remote { address, key: 0 }), &memory);
     connection
         .post(now, &request)
         .map_err(|refusal| refusal.to_string())?;
@@ -84,7 +84,7 @@ fn post(connection: &mut Connection, now: Time, size: u64) -> Outcome<()> {
 /// One message of very many chunks; as many are completed as are in flight.
 fn chunks(settings: Settings, operations: u64) -> Outcome<u64> {
     let mut connection = open(settings)?;
-    post(&mut connection, Time::ZERO, 1 << 50)?;
+    post(&mut connection, Time::ZERO, 0, 1 << 50)?;
     let mut posted = VecDeque::new();
     let mut now = Time::ZERO;
     let before = process::user_us()?;
@@ -112,7 +112,7 @@ fn small(operations: u64) -> Outcome<u64> {
     let mut now = Time::ZERO;
     let before = process::user_us()?;
     for number in 0..operations {
-        post(&mut connection, now, 4096)?;
+        post(&mut connection, now, number % 64 * 4096, 4096)?;
         if number % 16 != 15 {
             continue;
         }
@@ -145,7 +145,9 @@ fn receive(operations: u64) -> Outcome<u64> {
     let before = process::user_us()?;
     for number in 0..operations {
         if number % 16 == 0 {
-            receiver.post_receive(memory, 0).ok_or("receives are full")?;
+            receiver
+                .post_receive(memory, 0)
+                .ok_or("receives are full")?;
         }
         let transfer = Transfer {
             id: number / 16,

@@ -79,7 +79,7 @@ impl Paths {
     #[inline]
     pub fn is_open(&self, path: usize) -> bool {
         let it = &self.all[path];
-        if self.in_flight >= self.window {
+        if self.are_full() {
             return false;
         }
         match it.health {
@@ -88,6 +88,12 @@ impl Paths {
             Health::Suspect => self.firm == 0 && it.in_flight < self.depth,
             Health::Quarantined | Health::Probing | Health::Twin => false,
         }
+    }
+
+    /// Whether no path takes a chunk, whatever its health.
+    #[inline]
+    pub(crate) const fn are_full(&self) -> bool {
+        self.in_flight >= self.window
     }
 
     /// Chunks in flight on a path.

@@ -117,7 +117,7 @@ impl Pair {
         }
         for _ in 0..self.posted.len().div_ceil(2) {
             let chunk = self.posted.pop_front().expect("it was counted");
-            self.now = self.now + Duration::from_us(2);
+            self.now += Duration::from_us(2);
             if let Work::Send(Frame::Transfer(transfer)) = chunk.work {
                 let placed = self.reassembler.on_transfer(&transfer, chunk.length.get());
                 let placed = placed.expect("the sender keeps to the rules");

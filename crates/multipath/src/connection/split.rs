@@ -22,6 +22,9 @@ impl Connection {
         if self.round.is_some() {
             return self.poll_round(now);
         }
+        if self.paths.are_full() {
+            return None;
+        }
         if let Some(grant) = self.poll_grant(now) {
             return Some(grant);
         }
