@@ -65,7 +65,7 @@ pub struct Request<'a> {
     pub operation: Operation,
     /// The local memory, in order.
     pub memory: &'a [Segment],
-    /// Whether it waits for all READs and atomics before it (IBTA 10.8.3.3).
+    /// Whether it waits for all READs and atomics before it (IBTA 10.8).
     pub fence: bool,
     /// Given back with the completion.
     pub context: u64,
@@ -142,6 +142,9 @@ pub enum Work {
 }
 
 /// How a work request ended.
+///
+/// After any but the first the queue pair is in its error state (IBTA 10.3.1): the driver brings it back before it
+/// posts the next work request there, and reports the others that were flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Acknowledged.

@@ -1,5 +1,6 @@
 //! What is wrong with what a user wrote, where, and what to do about it.
 
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
@@ -26,6 +27,13 @@ impl Mistake {
             message: message.into(),
             hint: hint.into(),
         }
+    }
+
+    /// A name that stands in no list.
+    pub(crate) fn unknown(place: &str, what: &str, name: &str, known: &[&str]) -> Self {
+        let name: String = name.chars().take(40).collect();
+        let message = format!("no {what} is called \"{name}\"");
+        Self::new(place, message, format!("take one of {}", known.join(", ")))
     }
 }
 

@@ -1,6 +1,8 @@
 //! What all connections of a host have in common, with defaults and their sources.
 
 use alloc::format;
+use core::fmt;
+use core::str::FromStr;
 
 use fairlane_units::{Bytes, Duration, Rate};
 
@@ -20,6 +22,34 @@ pub enum TwoSided {
     /// Every chunk is a SEND that begins with a transfer header (S1, section III.B). The other end places by
     /// offset, so it copies.
     Stream,
+}
+
+impl TwoSided {
+    /// Every way.
+    pub const ALL: [Self; 2] = [Self::WriteThenSend, Self::Stream];
+
+    /// The name that users write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteThenSend => "write-then-send",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+impl fmt::Display for TwoSided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for TwoSided {
+    type Err = Mistake;
+    fn from_str(name: &str) -> Result<Self, Mistake> {
+        let found = Self::ALL.into_iter().find(|way| way.name() == name);
+        let names = Self::ALL.map(Self::name);
+        found.ok_or_else(|| Mistake::unknown("multipath.two_sided", "way of SENDs", name, &names))
+    }
 }
 
 /// The parameters of connections.
@@ -105,7 +135,7 @@ impl Default for Settings {
             // Below UCX's smallest chunk nothing is gained by splitting.
             single_send: Bytes::new(16 << 10),
             two_sided: TwoSided::WriteThenSend,
-            // IBTA 9.9.2.1.1: the retry counter of a queue pair has three bits.
+            // IBTA 9.9: the retry counter of a queue pair has three bits.
             retries: 7,
             // A probe of 512 KB takes 4.2 ms at 1 Gb/s.
             first_timeout: Duration::from_ms(10),

@@ -10,7 +10,6 @@ pub mod spray;
 pub mod static_even;
 pub mod two_choices;
 
-use alloc::format;
 use core::fmt;
 use core::str::FromStr;
 
@@ -211,16 +210,6 @@ impl FromStr for BalancerKind {
     fn from_str(name: &str) -> Result<Self, Mistake> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| unknown("multipath.balancer", "balancer", name, &names))
+        found.ok_or_else(|| Mistake::unknown("multipath.balancer", "balancer", name, &names))
     }
-}
-
-/// A name that stands in no list.
-pub(crate) fn unknown(place: &str, what: &str, name: &str, known: &[&str]) -> Mistake {
-    let name: alloc::string::String = name.chars().take(40).collect();
-    Mistake::new(
-        place,
-        format!("no {what} is called \"{name}\""),
-        format!("take one of {}", known.join(", ")),
-    )
 }

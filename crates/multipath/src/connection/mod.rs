@@ -58,7 +58,7 @@ pub struct Coupling {
 /// Something that the driver, or the application, should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message is complete. They come in the order of posting (IBTA 10.8.3.2).
+    /// A message is complete. They come in the order of posting (IBTA 10.8).
     Completed {
         /// Its number.
         message: u64,

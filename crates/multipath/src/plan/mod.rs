@@ -25,7 +25,7 @@ pub struct Selector {
 pub enum PathPlan {
     /// Consecutive UDP source ports, which switches hash (S1).
     Ports {
-        /// The first one; RoCE uses 49152 and above (IBTA annex A17.9.2).
+        /// The first one; RoCE uses 49152 and above (IBTA annex A17).
         first: u16,
     },
     /// Source addresses, which switches route by (S3).

@@ -170,9 +170,10 @@ impl World {
         self.executed.push(vec![0; size as usize]);
         self.steps.push(step);
         let base = (message as u64) << 32;
-        let pieces = match step {
-            Step::Add(_) => [8, 0, 0, 0],
-            _ => [size / 7, 0, size / 3, size - size / 7 - size / 3],
+        // An atomic has one piece.
+        let (pieces, count) = match step {
+            Step::Add(_) => ([8, 0, 0, 0], 1),
+            _ => ([size / 7, 0, size / 3, size - size / 7 - size / 3], 4),
         };
         let mut at = base;
         let memory = pieces.map(|length| {
@@ -187,13 +188,7 @@ impl World {
         let request = Request {
             fence,
             context: message as u64,
-            ..Request::new(
-                operation,
-                match step {
-                    Step::Add(_) => &memory[..1],
-                    _ => &memory[..],
-                },
-            )
+            ..Request::new(operation, &memory[..count])
         };
         if self.connection.failure().is_none() {
             let number = self
