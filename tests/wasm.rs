@@ -12,7 +12,15 @@ use common::{output, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Libraries of layers 0 to 2 that do without an operating system.
-const LIBRARIES: [&str; 6] = ["units", "wire", "congestion", "engine", "transport", "host"];
+const LIBRARIES: [&str; 7] = [
+    "units",
+    "wire",
+    "congestion",
+    "multipath",
+    "engine",
+    "transport",
+    "host",
+];
 /// What a module begins with, its version included.
 const MAGIC: [u8; 8] = *b"\0asm\x01\0\0\0";
 const IMPORTS: u8 = 2;

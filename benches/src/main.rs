@@ -6,12 +6,13 @@
 //! run to run and show a change of a few percent on a busy machine.
 //!
 //! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport`,
-//! `drum` or `fabric` a part. Remaining arguments are for the processes that it starts.
+//! `multipath`, `drum` or `fabric` a part. Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
 mod drum;
 mod fat_tree;
 mod micro;
+mod multipath;
 mod process;
 mod table;
 mod transport;
@@ -30,17 +31,21 @@ fn main() -> ExitCode {
         [] => micro::table()
             .and_then(|()| wire::table())
             .and_then(|()| transport::table())
+            .and_then(|()| multipath::table())
             .and_then(|()| drum::table())
             .and_then(|()| fat_tree::table()),
         ["micro"] => micro::table(),
         ["wire"] => wire::table(),
         ["transport"] => transport::table(),
+        ["multipath"] => multipath::table(),
         ["drum"] => drum::table(),
         ["fabric"] => fat_tree::table(),
         ["one", name, operations] => micro::one(name, operations),
         ["drum", name, hosts, applications] => drum::one(name, hosts, applications),
         ["tree", hosts] => fat_tree::one(hosts),
-        _ => Err("usage: fairlane-benches [micro | wire | transport | drum | fabric]".into()),
+        _ => Err(
+            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric]".into(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,7 +12,7 @@ use fairlane_fabric::{Control, Simulation};
 use fairlane_units::{Duration, Time};
 
 use crate::table::{self, row};
-use crate::{Outcome, process, transport, wire};
+use crate::{Outcome, multipath, process, transport, wire};
 
 /// Events that wait while the queue is measured.
 const PENDING: [(&str, u32); 3] = [("1k", 1_000), ("100k", 100_000), ("1M", 1_000_000)];
@@ -136,6 +136,7 @@ pub(crate) fn one(name: &str, operations: &str) -> Outcome<()> {
             hold(pending, operations)?
         }
         "wire" => wire::run(which, operations)?,
+        "multipath" => multipath::run(which, operations)?,
         "transport" => transport::run(which, operations)?,
         "star" => message("kind = \"star\"\nhosts = 2", which, operations)?,
         "dumbbell" => {

@@ -1,0 +1,119 @@
+//! How large a chunk may be, for each path. A limiter is a file of this module and a line in the list.
+
+pub mod adaptive;
+pub mod doubling;
+pub mod fixed;
+
+use core::fmt;
+use core::str::FromStr;
+
+use fairlane_units::{Bytes, Duration};
+
+use crate::{Mistake, Settings};
+
+/// What limits the chunks of one path.
+pub trait Limit: Clone {
+    /// A path before its first chunk.
+    fn new(settings: &Settings) -> Self;
+
+    /// The most bytes that the next chunk may have.
+    fn limit(&self) -> Bytes;
+
+    /// A chunk of so many bytes was delivered, that long after what came before it on the path.
+    fn on_delivered(&mut self, settings: &Settings, bytes: Bytes, after: Duration);
+
+    /// A chunk failed; returns whether its size explains that, so that the path needn't be dead.
+    fn on_failed(&mut self, _settings: &Settings, _bytes: Bytes) -> bool {
+        false
+    }
+}
+
+/// Hands the list of limiters to a macro: `Type(module, name)` for each, with its documentation.
+#[macro_export]
+macro_rules! for_each_limiter {
+    ($then:ident) => {
+        $then! {
+            /// One size for all chunks.
+            Fixed(fixed, "fixed");
+            /// Doubling until a chunk fails, then linear (S3).
+            Doubling(doubling, "doubling");
+            /// What the path carries in a given time.
+            Adaptive(adaptive, "adaptive");
+        }
+    };
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
+        /// How the size of chunks is limited.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum LimiterKind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl LimiterKind {
+            /// Every limiter.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// The name that users write.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        /// The limiter of one path, of any kind.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Limiter {
+            $($variant($module::$variant),)*
+        }
+
+        impl Limiter {
+            pub(crate) fn new(settings: &Settings) -> Self {
+                match settings.limiter {
+                    $(LimiterKind::$variant => Self::$variant(Limit::new(settings)),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn limit(&self) -> Bytes {
+                match self {
+                    $(Self::$variant(it) => it.limit(),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn on_delivered(&mut self, settings: &Settings, bytes: Bytes, after: Duration) {
+                match self {
+                    $(Self::$variant(it) => it.on_delivered(settings, bytes, after),)*
+                }
+            }
+
+            pub(crate) fn on_failed(&mut self, settings: &Settings, bytes: Bytes) -> bool {
+                match self {
+                    $(Self::$variant(it) => it.on_failed(settings, bytes),)*
+                }
+            }
+        }
+    };
+}
+
+for_each_limiter!(define);
+
+const _: () = assert!(size_of::<Limiter>() <= 32);
+
+impl fmt::Display for LimiterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for LimiterKind {
+    type Err = Mistake;
+    fn from_str(name: &str) -> Result<Self, Mistake> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        let names = Self::ALL.map(Self::name);
+        found.ok_or_else(|| Mistake::unknown("multipath.limiter", "limiter", name, &names))
+    }
+}

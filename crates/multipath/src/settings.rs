@@ -1,0 +1,318 @@
+//! What all connections of a host have in common, with defaults and their sources.
+
+use alloc::format;
+use core::fmt;
+use core::str::FromStr;
+
+use fairlane_units::{Bytes, Duration, Rate};
+
+use crate::{BalancerKind, LimiterKind, Mistake, Unit};
+
+/// Most paths of a connection: a balancer that sprays has some hundred.
+pub const MOST_PATHS: usize = 1024;
+
+/// How messages that need a receive at the other end cross, when they are larger than
+/// [`Settings::single_send`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TwoSided {
+    /// WRITEs carry the data to where the receive says, then a SEND without data consumes the receive (S3,
+    /// section 3.4). Nothing is copied.
+    #[default]
+    WriteThenSend,
+    /// Every chunk is a SEND that begins with a transfer header (S1, section III.B). The other end places by
+    /// offset, so it copies.
+    Stream,
+}
+
+impl TwoSided {
+    /// Every way.
+    pub const ALL: [Self; 2] = [Self::WriteThenSend, Self::Stream];
+
+    /// The name that users write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteThenSend => "write-then-send",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+impl fmt::Display for TwoSided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for TwoSided {
+    type Err = Mistake;
+    fn from_str(name: &str) -> Result<Self, Mistake> {
+        let found = Self::ALL.into_iter().find(|way| way.name() == name);
+        let names = Self::ALL.map(Self::name);
+        found.ok_or_else(|| Mistake::unknown("multipath.two_sided", "way of SENDs", name, &names))
+    }
+}
+
+/// The parameters of connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Who decides which path a chunk takes.
+    pub balancer: BalancerKind,
+    /// Who decides how large a chunk may be.
+    pub limiter: LimiterKind,
+    /// The size of chunks under limiter `fixed`, and the first one under the others.
+    pub chunk: Bytes,
+    /// The smallest chunk of limiters that change it, and their linear step.
+    pub chunk_least: Bytes,
+    /// The largest chunk of limiters that change it.
+    pub chunk_most: Bytes,
+    /// How long limiter `adaptive` wants a chunk to occupy its path.
+    pub chunk_time: Duration,
+    /// The largest message that a queue pair takes; no chunk exceeds it.
+    pub message_limit: Bytes,
+    /// Payload of a packet: the chunk of balancers that spray.
+    pub mtu: Bytes,
+    /// Chunks in flight on each path.
+    pub depth: u32,
+    /// Pieces of memory that one work request may have.
+    pub segments: usize,
+    /// Pieces of memory that one message may have.
+    pub message_segments: usize,
+    /// Ranges of messages that a receiver keeps apart, over all of them: a sender of streams makes no more holes
+    /// than it has chunks in flight.
+    pub holes: usize,
+    /// Messages that are posted and not reported yet, receives that are, and grants on their way.
+    pub messages: usize,
+    /// Two-sided messages up to this size are one SEND.
+    pub single_send: Bytes,
+    /// How larger ones cross.
+    pub two_sided: TwoSided,
+    /// How often a chunk is tried again, and how many probes in a row fail on every path, before a message fails.
+    pub retries: u8,
+    /// The silence after which a path is suspected while nothing is known of it.
+    pub first_timeout: Duration,
+    /// Its lower bound later.
+    pub timeout_least: Duration,
+    /// Its upper bound, and that of the pause before a path is probed again.
+    pub timeout_most: Duration,
+    /// Chunks that a path must deliver, one at a time, before it is good again.
+    pub probation: u8,
+    /// The bytes that a sample of capacity needs, and those of a probe.
+    pub probe: Bytes,
+    /// The share of chunks lost, or delivered after retransmissions, above which a path is suspected.
+    pub suspect_loss: u8,
+    /// The rate of the port that all paths leave by; zero if it isn't known.
+    pub line_rate: Rate,
+    /// Entropies that balancer `reps` keeps.
+    pub reps_cache: usize,
+    /// Chunks that balancer `reps` sends at random before it recycles.
+    pub reps_explore: u32,
+    /// How long balancer `reps` doesn't explore after a failure.
+    pub reps_freeze: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            balancer: BalancerKind::Completion,
+            limiter: LimiterKind::Fixed,
+            // UCCL's chunk; S1, figure 10: up to 32 KiB costs no time, but it charges nothing per chunk.
+            chunk: Bytes::new(64 << 10),
+            // The range of the field's defaults: UCX splits from 16 KiB, HCCL from 512 KiB per queue pair.
+            chunk_least: Bytes::new(16 << 10),
+            chunk_most: Bytes::new(512 << 10),
+            // 100 KB at 100 Gb/s: eight paths then complete a chunk per microsecond.
+            chunk_time: Duration::from_us(8),
+            // IBTA 9.7.7: a message has at most 2^31 bytes.
+            message_limit: Bytes::new(1 << 31),
+            mtu: Bytes::new(4096),
+            // S1, section III.B: "equal and small amount" for each queue pair. One on the wire, one waiting.
+            depth: 2,
+            // What ConnectX cards report as max_sge.
+            segments: 30,
+            message_segments: 1024,
+            holes: 1024,
+            messages: 128,
+            // Below UCX's smallest chunk nothing is gained by splitting.
+            single_send: Bytes::new(16 << 10),
+            two_sided: TwoSided::WriteThenSend,
+            // IBTA 9.9: the retry counter of a queue pair has three bits.
+            retries: 7,
+            // A probe of 512 KB takes 4.2 ms at 1 Gb/s.
+            first_timeout: Duration::from_ms(10),
+            timeout_least: Duration::from_us(100),
+            timeout_most: Duration::from_ms(100),
+            probation: 4,
+            // S3, section 3.5: "at least 512 KB".
+            probe: Bytes::new(512 << 10),
+            suspect_loss: 25,
+            line_rate: Rate::ZERO,
+            // REPS (Bonato et al., 2024), section 3: eight entries.
+            reps_cache: 8,
+            // REPS explores for a bandwidth-delay product: 32 packets of 4 KiB are 10 us at 100 Gb/s.
+            reps_explore: 32,
+            reps_freeze: Duration::from_us(100),
+        }
+    }
+}
+
+impl Settings {
+    /// Checks the parameters for a connection of `paths` paths.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn validate(&self, paths: usize) -> Result<(), Mistake> {
+        self.validate_paths(paths)?;
+        self.validate_chunks()?;
+        self.validate_counts()?;
+        self.validate_times()?;
+        self.validate_holes(paths)
+    }
+
+    fn validate_paths(&self, paths: usize) -> Result<(), Mistake> {
+        let say = |message, hint| Err(Mistake::new("multipath.paths", message, hint));
+        match paths {
+            0 => say(
+                "a connection has no path; at least 1 was expected".into(),
+                "name at least one source port or address",
+            ),
+            1..=MOST_PATHS => Ok(()),
+            _ => say(
+                format!("a connection has {paths} paths; at most {MOST_PATHS} were expected"),
+                "2 to 8 paths are enough for chunks, 256 for packets",
+            ),
+        }
+    }
+
+    fn validate_chunks(&self) -> Result<(), Mistake> {
+        let most = self.message_limit;
+        between(
+            "message_limit",
+            most,
+            (1, 1 << 31),
+            "a queue pair takes messages of up to 2 GiB",
+        )?;
+        let limit = (1, most.get());
+        let hint = "chunks are at least 1 byte and at most `message_limit`";
+        between("chunk", self.chunk, limit, hint)?;
+        between("chunk_least", self.chunk_least, limit, hint)?;
+        let ordered = (self.chunk_least.get(), most.get());
+        between(
+            "chunk_most",
+            self.chunk_most,
+            ordered,
+            "it lies between `chunk_least` and `message_limit`",
+        )?;
+        between(
+            "mtu",
+            self.mtu,
+            limit,
+            "RoCE packets carry 256 to 4096 bytes",
+        )?;
+        between(
+            "single_send",
+            self.single_send,
+            (0, most.get()),
+            "a SEND is at most `message_limit`",
+        )?;
+        between(
+            "probe",
+            self.probe,
+            (1, most.get()),
+            "S3 probes with 512 KB and more",
+        )
+    }
+
+    fn validate_counts(&self) -> Result<(), Mistake> {
+        let within = |key: &str, value: u64, (low, high): (u64, u64), hint: &str| match value {
+            value if (low..=high).contains(&value) => Ok(()),
+            _ => Err(Mistake::new(
+                format!("multipath.{key}"),
+                format!("{value} was given; a number from {low} to {high} was expected"),
+                hint,
+            )),
+        };
+        let count = |key, value, high, hint| within(key, value, (1, high), hint);
+        let queue = "the send queue of a queue pair has room for so many";
+        count("depth", self.depth.into(), 1 << 14, queue)?;
+        let pieces = "30 is what most cards take, and the frame of a SEND is one";
+        within("segments", self.segments as u64, (2, 1 << 10), pieces)?;
+        let most = self.message_segments as u64;
+        count("message_segments", most, 1 << 16, "use 1024")?;
+        count("messages", self.messages as u64, 1 << 20, "use 128")?;
+        count("holes", self.holes as u64, 1 << 20, "use 1024")?;
+        count("probation", self.probation.into(), 255, "use 4")?;
+        count(
+            "suspect_loss",
+            self.suspect_loss.into(),
+            100,
+            "it is in percent",
+        )?;
+        count("reps_cache", self.reps_cache as u64, 1 << 10, "use 8")
+    }
+
+    /// Chunks, or packets, that may be in flight on each path.
+    pub(crate) fn in_flight(&self) -> u32 {
+        let in_packets = self.chunk.get().div_ceil(self.mtu.get().max(1)) as u32;
+        match self.balancer.unit() {
+            Unit::Chunk => self.depth,
+            Unit::Packet => self.depth.saturating_mul(in_packets.max(1)),
+        }
+    }
+
+    fn validate_holes(&self, paths: usize) -> Result<(), Mistake> {
+        let most = paths as u64 * u64::from(self.in_flight());
+        if self.two_sided == TwoSided::WriteThenSend || most <= self.holes as u64 {
+            return Ok(());
+        }
+        Err(Mistake::new(
+            "multipath.holes",
+            format!(
+                "{paths} paths leave up to {most} holes in a stream, more than {}",
+                self.holes
+            ),
+            "raise `holes` at both ends, or lower `depth` or the number of paths",
+        ))
+    }
+
+    fn validate_times(&self) -> Result<(), Mistake> {
+        let bounds = (self.timeout_least, self.timeout_most);
+        let complain = |key: &str, expected: &str| {
+            let place = format!("multipath.{key}");
+            let hint = "a path's round trip is some 10us; retries of a card take milliseconds";
+            Err(Mistake::new(
+                place,
+                format!("{expected} was expected"),
+                hint,
+            ))
+        };
+        if self.chunk_time.is_zero() {
+            return complain("chunk_time", "a time above zero");
+        }
+        if bounds.0.is_zero() || bounds.0 > bounds.1 {
+            return complain(
+                "timeout_least",
+                "a time above zero and at most `timeout_most`",
+            );
+        }
+        // Doubling and adding must not leave the clock.
+        if bounds.1 > Duration::from_ms(3_600_000) {
+            return complain("timeout_most", "a time of at most an hour");
+        }
+        if self.first_timeout.is_zero() || self.first_timeout > bounds.1 {
+            return complain(
+                "first_timeout",
+                "a time above zero and at most `timeout_most`",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn between(key: &str, value: Bytes, (low, high): (u64, u64), hint: &str) -> Result<(), Mistake> {
+    if (low..=high).contains(&value.get()) {
+        return Ok(());
+    }
+    let (low, high) = (Bytes::new(low), Bytes::new(high));
+    let message = format!("{value} was given; a size from {low} to {high} was expected");
+    Err(Mistake::new(format!("multipath.{key}"), message, hint))
+}
