@@ -69,6 +69,15 @@ fn every_scenario_is_listed_and_can_be_loaded() {
 }
 
 #[test]
+fn dasr_incast_queues_next_to_nothing() {
+    let results = run("dasr-incast.toml");
+    let queue = results.totals.queue_max.get();
+    assert!(queue < 100_000, "{queue} B");
+    assert_eq!(results.signals.pauses.count, 0);
+    assert_eq!(results.signals.ecn_marks.count, 0);
+}
+
+#[test]
 fn hadoop_fat_tree_has_the_fabric_that_it_promises() {
     let loaded = load("hadoop-fat-tree.toml");
     let fabric =

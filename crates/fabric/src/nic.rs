@@ -118,6 +118,10 @@ impl Nic {
         let packet = net.packets.get(at);
         let (role, headers) = (packet.role(), packet.headers());
         let asks = matches!(role, Role::Request) || packet.opcode.has_payload();
+        let (demand, backlog) = match net.rules.dasr.divides() && asks {
+            true => declared(&net.packets, &net.rules, packet),
+            false => (None, None),
+        };
         let arrival = Arrival {
             packet: &headers,
             role,
@@ -127,12 +131,9 @@ impl Nic {
             wire: packet.wire,
             marked: packet.has(PacketRecord::MARKED),
             again: packet.has(PacketRecord::AGAIN),
-            share: if asks { 0 } else { packet.share },
-            demand: (asks && net.rules.dasr.declares()).then_some(packet.share),
-            backlog: match asks && net.rules.dasr.states_backlog() {
-                true => (net.packets.stamp(packet.telemetry)).map(|stamp| stamp.backlog),
-                false => None,
-            },
+            share: packet.share,
+            demand,
+            backlog,
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
                 true => Measured::default(),
@@ -349,6 +350,19 @@ fn inject(net: &mut Network, port: u32, departure: &Departure) -> Sent {
         ends: departure.ends,
         repeated: departure.again && departure.from_responder,
     }
+}
+
+/// What data says of its sender: demand and backlog.
+#[cold]
+fn declared(
+    packets: &PacketPool,
+    rules: &Rules,
+    packet: &PacketRecord,
+) -> (Option<u16>, Option<u32>) {
+    let stamp = packets.stamp(packet.telemetry);
+    let stamp = stamp.filter(|_| rules.dasr.states_backlog());
+    let demand = rules.dasr.declares().then_some(packet.share);
+    (demand, stamp.map(|stamp| stamp.backlog))
 }
 
 /// What a reply with this record brings back of the packet that it answers.

@@ -43,6 +43,7 @@ fn incast(senders: u32, size: u64) -> String {
     };
     let mut list = vec![(0, receiver, ENDLESS, 0)];
     list.extend((1..=senders).map(other));
+    list.sort_by_key(|flow| flow.3);
     star(senders + 2) + &flows("", &list)
 }
 
@@ -81,12 +82,20 @@ fn an_incast_queues_its_first_bursts_at_most_and_pauses_nobody() {
             let stale = (PRODUCT as f64 * f64::ln(2.0)) as u64;
             let bound = PRODUCT + stale + u64::from(senders + 1) * 1100;
             let bounded = one != Mode::ShortestFirst;
-            assert!(!bounded || queue < bound, "{one}, {senders}: {queue} of {bound}");
+            assert!(
+                !bounded || queue < bound,
+                "{one}, {senders}: {queue} of {bound}"
+            );
             assert!(queue * 20 < alone.totals.queue_max.get(), "{one}: {queue}");
             assert_eq!(results.signals.pauses.count, 0, "{one}");
             assert_eq!(results.signals.retransmissions.count, 0, "{one}");
-            let last = |results| *times(results).last().expect("some are finite");
-            assert!(last(&results) <= last(&alone), "{one}, {senders}");
+            // All of them and as much of the endless flow, with headers of 70 bytes.
+            let all = u64::from(senders + 1) * 256_000 * 1094 / 1024 * 8 / 56_000;
+            let last = *times(&results).last().expect("some are finite");
+            assert!(
+                last < all + all / 20,
+                "{one}, {senders}: {last} us of {all}"
+            );
             let longer = message(&results, 0).acknowledged > message(&alone, 0).acknowledged;
             assert!(longer, "{one}: the endless flow gets less");
         }
@@ -137,7 +146,11 @@ fn tenants_have_their_weights_whoever_has_more_senders() {
     text += &flows("tenant=\"many\"\n", &many);
     let part = |sets: &[&str]| {
         let results = run(&loaded(&text, sets));
-        let placed: Vec<f64> = results.tenants.iter().map(|it| it.placed.as_f64()).collect();
+        let placed: Vec<f64> = results
+            .tenants
+            .iter()
+            .map(|it| it.placed.as_f64())
+            .collect();
         placed[0] / (placed[0] + placed[1])
     };
     for one in [Mode::Weighted, Mode::DemandAware, Mode::Measured] {
@@ -171,17 +184,25 @@ fn marks_are_filtered_at_ports_that_face_hosts_alone() {
     let marks = |sets: &[&str]| {
         let results = run(&loaded(&text, sets));
         let ports = &results.ports;
-        let faces_host = |port: usize| ports[port].on_switch && !ports[ports[port].peer.index()].on_switch;
+        let faces_host =
+            |port: usize| ports[port].on_switch && !ports[ports[port].peer.index()].on_switch;
         let rows = results.series.marked.iter().enumerate();
         let at_hosts = rows.filter(|(at, _)| faces_host(at % ports.len()));
         let at_hosts: u32 = at_hosts.map(|(_, marked)| marked).sum();
         let filtered = results.signals.filtered_marks;
         let filtered = filtered.as_ref().map(|signal| signal.count);
-        (results.signals.ecn_marks.count, u64::from(at_hosts), filtered)
+        (
+            results.signals.ecn_marks.count,
+            u64::from(at_hosts),
+            filtered,
+        )
     };
     let dividing = mode(Mode::DemandAware);
     let (all, at_hosts, filtered) = marks(&[&dividing]);
-    assert!(all > 0 && at_hosts == 0 && filtered > Some(0), "{all} {at_hosts} {filtered:?}");
+    assert!(
+        all > 0 && at_hosts == 0 && filtered > Some(0),
+        "{all} {at_hosts} {filtered:?}"
+    );
     let counted = marks(&[&dividing, "switch.ecn.host_ports=true"]);
     assert!(counted.1 > 0 && counted.2.is_none(), "{counted:?}");
     let window = marks(&[&mode(Mode::Window)]);

@@ -1,5 +1,5 @@
 //! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
-//! send to each receiver.
+//! send to each receiver. The ways of ports that are overseen begin here, those with an enforcer alone too.
 
 mod gates;
 
@@ -17,7 +17,7 @@ use fairlane_wire::{Aeth, Opcode, Position, Syndrome};
 use self::gates::Gates;
 use crate::nic::Host;
 use crate::packet::{Arrival, Departure, NO_ECHO, PairId, Role};
-use crate::pair::{NONE, Pair};
+use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
 use crate::replies::{Answer, Said};
 use crate::scoped::Tenants;
@@ -126,17 +126,12 @@ fn with<T>(
 
 /// The queue pair whose turn it is at a port: those that have to wait for their receiver are passed over.
 #[cold]
-pub(crate) fn turn(
-    host: &mut Host,
-    now: Time,
-    number: u8,
-    mut choose: impl FnMut(&mut Host) -> Option<PairId>,
-) -> Option<PairId> {
+pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
     loop {
         with(host, number, |own, port, pairs, settings| {
             own.gates.open_due(now, (settings, port, pairs));
         });
-        let id = choose(host)?;
+        let id = choose(host, now, number)?;
         let admitted = with(host, number, |own, port, pairs, settings| {
             // Requests for data are free: the rate is that of the data.
             let free = port.asks_for_data(&pairs[id.index()]);
@@ -152,36 +147,69 @@ pub(crate) fn turn(
     }
 }
 
-/// Brings up to date what a queue pair has to send, and whether it may.
+/// The queue pair whose turn it is by round robin, or by the enforcer.
+fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
+    let (pairs, port) = (&mut host.pairs, &mut host.ports[usize::from(port)]);
+    let moved = |pair: u32, position| pairs[pair as usize].position = position;
+    let chosen = port.turns.choose(now, moved);
+    if let Some(position) = chosen {
+        return Some(PairId(port.turns.at(position)));
+    }
+    let scoped = port.scoped.as_deref_mut()?;
+    scoped.turn(now).map(PairId)
+}
+
+/// Brings up to date what a queue pair has to send, and whether it may, at a port that is overseen.
 #[cold]
 pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
-    let number = host.pairs[id.index()].port;
+    let pair = &host.pairs[id.index()];
+    let number = pair.port;
+    let port = &mut host.ports[usize::from(number)];
+    if port.apportion.is_none() {
+        port.offer(now, &host.settings, pair, true);
+        return;
+    }
     with(host, number, |own, port, pairs, settings| {
         own.gates.refresh(now, id.0, (settings, port, pairs));
     });
 }
 
-/// A packet of a queue pair leaves: it says what its sender could use.
+/// A packet with data of a queue pair leaves a port that is overseen: it is charged to the enforcer, if there is one, which is
+/// returned, and says what its sender could use.
 #[cold]
-pub(crate) fn on_sent(host: &mut Host, now: Time, id: PairId, departure: &mut Departure) {
-    if departure.packet.opcode == Opcode::RcReadRequest {
-        return;
-    }
-    let number = host.pairs[id.index()].port;
+pub(crate) fn charge(
+    host: &mut Host,
+    now: Time,
+    id: PairId,
+    (departure, wire): (&mut Departure, Bytes),
+) -> bool {
+    let pair = &mut host.pairs[id.index()];
+    let number = pair.port;
+    let stream = match departure.from_responder {
+        true => Stream::Responses,
+        false => Stream::Requests,
+    };
+    let enforced = match &mut host.ports[usize::from(number)].scoped {
+        Some(scoped) => {
+            scoped.charge(now, (pair, stream), wire);
+            true
+        }
+        None => {
+            pair.sending.advance(&host.settings, now, false);
+            false
+        }
+    };
     with(host, number, |own, port, pairs, settings| {
-        let size = (
-            Bytes::new(u64::from(departure.wire)),
-            departure.packet.payload,
-        );
-        let says = own
-            .gates
-            .on_sent(now, id.0, size, (settings, port, &pairs[id.index()]));
+        let size = (wire, departure.packet.payload);
+        let around = (settings, &*port, &pairs[id.index()]);
+        let says = own.gates.on_sent(now, id.0, size, around);
         let Some(says) = says.filter(|_| own.mode.declares()) else {
             return;
         };
         departure.demand = Some(says.demand);
         departure.backlog = own.mode.states_backlog().then_some(says.backlog);
     });
+    enforced
 }
 
 /// Passes on what a reply says of the receiver's share; `acknowledges` says that it confirms and nothing else, `lost` that
@@ -373,7 +401,6 @@ const fn part(opcode: Opcode) -> Part {
 
 /// The rate that a queue pair's controller allows, or the enforcer in its place.
 fn allowed(settings: &Settings, port: &Port, pair: &Pair) -> Rate {
-    use crate::pair::Stream;
     let Some(scoped) = &port.scoped else {
         return match settings.paced {
             true => pair.sending.controller.rate(),

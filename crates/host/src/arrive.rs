@@ -61,8 +61,10 @@ impl Host {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
-        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
+        let overseen = self.ports[usize::from(pair.port)].overseen;
+        if overseen
             && !asks
+            && let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
         {
             scoped.on_data(now, pair, arrival);
         }
@@ -75,7 +77,7 @@ impl Host {
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
-        if self.ports[usize::from(pair.port)].apportion.is_some() && !asks {
+        if overseen && !asks {
             let taken = received.placement.is_some() || received.messages > 0;
             apportion::on_data(self, now, id, arrival, taken);
         }
@@ -111,8 +113,8 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let Some(reply) = reply else {
             pair.owes_mark |= marked;
-            if self.ports[usize::from(pair.port)].scoped.is_some() && pair.responds() {
-                // Its answer waits behind a READ, which the enforcer is to know.
+            if self.ports[usize::from(pair.port)].overseen && pair.responds() {
+                // Its answer waits behind a READ, which the enforcer is to know, or the gate.
                 self.refresh(now, id);
             }
             return Heard::default();
@@ -182,15 +184,13 @@ impl Host {
         }
         let pair = &self.pairs[answer.pair.index()];
         let port = &mut self.ports[usize::from(pair.port)];
-        if let Some(scoped) = &port.scoped
-            && acknowledges(&answer.said)
-        {
-            answer.share = scoped.share(answer.tenant, pair.opening.peer_rate);
-        }
-        if let Some(own) = &port.apportion
-            && acknowledges(&answer.said)
-        {
-            answer.share = own.share(pair).unwrap_or(answer.share);
+        if port.overseen && acknowledges(&answer.said) {
+            let own = port.apportion.as_ref().and_then(|own| own.share(pair));
+            let scoped = || {
+                let scoped = port.scoped.as_ref();
+                scoped.map(|one| one.share(answer.tenant, pair.opening.peer_rate))
+            };
+            answer.share = own.or_else(scoped).unwrap_or(0);
         }
         port.replies.push(answer);
     }

@@ -35,13 +35,6 @@ impl Host {
         (stream, (acknowledged, next_to_send)): (Stream, (Bytes, Bytes)),
         lost: bool,
     ) -> bool {
-        if self.ports[usize::from(self.pairs[id.index()].port)]
-            .apportion
-            .is_some()
-        {
-            let said = (arrival.share, acknowledges(arrival), lost);
-            apportion::hear(self, now, id, said);
-        }
         let mut ack = Ack {
             acknowledged,
             next_to_send,
@@ -51,12 +44,12 @@ impl Host {
             hops: arrival.measured.hops,
             telemetry: arrival.measured.telemetry,
         };
-        if self.ports[usize::from(self.pairs[id.index()].port)]
-            .scoped
-            .is_some()
-        {
-            self.pass_on(now, (id, stream), arrival, &ack, lost);
-            return false;
+        if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
+            let said = (arrival.share, acknowledges(arrival), lost);
+            apportion::hear(self, now, id, said);
+            if self.pass_on(now, (id, stream), arrival, &ack, lost) {
+                return false;
+            }
         }
         let pair = &mut self.pairs[id.index()];
         pair.sending.advance(&self.settings, now, false);
@@ -72,6 +65,8 @@ impl Host {
         pair.sending.on_rate(&self.settings, before, shifts)
     }
 
+    /// Passes on what a reply says to the enforcer, if there is one, which is returned.
+    #[cold]
     fn pass_on(
         &mut self,
         now: Time,
@@ -79,14 +74,17 @@ impl Host {
         arrival: &Arrival<'_>,
         ack: &Ack<'_>,
         lost: bool,
-    ) {
+    ) -> bool {
         let pair = &self.pairs[id.index()];
         let (sender, port) = (
             pair.sending.sender(stream),
             &mut self.ports[usize::from(pair.port)],
         );
-        let (Some(scoped), Some(sender)) = (port.scoped.as_deref_mut(), sender) else {
-            return;
+        let Some(scoped) = port.scoped.as_deref_mut() else {
+            return false;
+        };
+        let Some(sender) = sender else {
+            return true;
         };
         // What apportions its link says nothing to enforcers.
         let divides = self.settings.dasr.mode.divides();
@@ -98,6 +96,7 @@ impl Host {
             scoped.enforcer.on_loss(now, sender, Loss::Nak);
         }
         scoped.enforcer.on_ack(now, sender, ack, grant);
+        true
     }
 
     /// Passes on that packets of a stream were lost.

@@ -297,10 +297,8 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let port = &mut self.ports[usize::from(pair.port)];
         let paused = port.paused & 1 << pair.class != 0;
-        if port.apportion.is_some() {
+        if port.overseen {
             apportion::refresh(self, now, id);
-        } else if port.scoped.is_some() {
-            port.offer(now, &self.settings, pair, true);
         } else if pair.position != NONE {
             port.turns.set(pair.position, pair.available(paused));
         }

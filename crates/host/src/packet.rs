@@ -84,7 +84,7 @@ pub struct Arrival<'a> {
     /// [reordering]: crate::Counters::reordered
     pub again: bool,
     /// What a reply says of the receiver's share, in units of [`Share`](fairlane_congestion::scope::Share); 0
-    /// for none.
+    /// for none. Of data it has no meaning.
     pub share: u16,
     /// Of data, the rate that its sender could use towards this host, in parts of 65535 of its line rate, 0 if nothing
     /// follows; as the TETH has it.

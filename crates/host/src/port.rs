@@ -26,6 +26,8 @@ pub struct Port {
     pub(crate) scoped: Option<Box<Scoped>>,
     /// If receivers apportion their links.
     pub(crate) apportion: Option<Box<Apportion>>,
+    /// Whether either of them has a say in who sends.
+    pub(crate) overseen: bool,
 }
 
 impl Port {
@@ -35,14 +37,17 @@ impl Port {
         environment: &Environment,
         tenants: &Tenants,
     ) -> Self {
+        let scoped = Scoped::new(settings, environment, tenants);
+        let apportion = Apportion::new(settings, environment, tenants);
         Self {
+            overseen: scoped.is_some() || apportion.is_some(),
             rate: environment.line_rate,
             turns: Turns::new(settings.leaving),
             replies: Replies::default(),
             paused: 0,
             up: true,
-            scoped: Scoped::new(settings, environment, tenants),
-            apportion: Apportion::new(settings, environment, tenants),
+            scoped,
+            apportion,
         }
     }
 
@@ -72,17 +77,22 @@ impl Port {
         if self.replies.may_leave(settings, self.paused) {
             return Some(Time::ZERO);
         }
-        let mut first = self.turns.earliest();
-        if let Some(own) = &self.apportion {
-            first = first.into_iter().chain(own.opens()).min();
+        let first = self.turns.earliest();
+        match self.overseen {
+            false => first,
+            true => self.overseen_at(now, first),
         }
-        match &mut self.scoped {
-            None => first,
-            Some(scoped) => {
-                let enforced = scoped.enforcer.earliest(now);
-                first.into_iter().chain(enforced).min()
-            }
-        }
+    }
+
+    /// The same where others than queue pairs have a say, which let the round robin begin at `first`.
+    #[cold]
+    fn overseen_at(&mut self, now: Time, first: Option<Time>) -> Option<Time> {
+        let opens = self.apportion.as_ref().and_then(|own| own.opens());
+        let enforced = match &mut self.scoped {
+            Some(scoped) => scoped.enforcer.earliest(now),
+            None => None,
+        };
+        first.into_iter().chain(opens).chain(enforced).min()
     }
 
     /// Whether a queue pair's next request is one for data that may be sent.

@@ -51,10 +51,13 @@ impl Host {
     /// The queue pair whose turn it is at a port, if one may send.
     #[inline]
     pub fn turn(&mut self, now: Time, port: u8) -> Option<PairId> {
-        if self.ports[usize::from(port)].apportion.is_some() {
-            return apportion::turn(self, now, port, |host| choose(host, now, port));
+        let (pairs, own) = (&mut self.pairs, &mut self.ports[usize::from(port)]);
+        if own.overseen {
+            return apportion::turn(self, now, port);
         }
-        choose(self, now, port)
+        let moved = |pair: u32, position| pairs[pair as usize].position = position;
+        let position = own.turns.choose(now, moved)?;
+        Some(PairId(own.turns.at(position)))
     }
 
     /// Whether a queue pair may send now.
@@ -124,13 +127,9 @@ impl Host {
         }
         self.source = outgoing.source;
         let pair = &self.pairs[id.index()];
-        let port = usize::from(pair.port);
         let mut departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
         self.ledger.on_packet(departure.tenant, departure.again);
-        self.charge(now, id, &departure);
-        if self.ports[port].apportion.is_some() {
-            apportion::on_sent(self, now, id, &mut departure);
-        }
+        self.charge(now, id, &mut departure);
         if !self.settings.transport.service.is_reliable() {
             self.complete(id);
         }
@@ -141,18 +140,15 @@ impl Host {
     /// Charges a packet to the pacer of its queue pair, or to the enforcer. Requests for data are free: the
     /// rate is that of the data.
     #[inline]
-    fn charge(&mut self, now: Time, id: PairId, departure: &Departure) {
+    fn charge(&mut self, now: Time, id: PairId, departure: &mut Departure) {
         if departure.packet.opcode == Opcode::RcReadRequest {
             return;
         }
         let size = Bytes::new(u64::from(departure.wire));
         let pair = &self.pairs[id.index()];
-        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
-            let stream = match departure.from_responder {
-                true => Stream::Responses,
-                false => Stream::Requests,
-            };
-            scoped.charge(now, (pair, stream), size);
+        if self.ports[usize::from(pair.port)].overseen
+            && apportion::charge(self, now, id, (departure, size))
+        {
             return;
         }
         let pair = &mut self.pairs[id.index()];
@@ -165,19 +161,6 @@ impl Host {
         let rounding = self.settings.rounding;
         sending.pacer.on_sent(now, size, rate, rounding);
     }
-}
-
-/// The queue pair whose turn it is at a port, whatever its receiver says.
-#[inline]
-fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
-    let (pairs, port) = (&mut host.pairs, &mut host.ports[usize::from(port)]);
-    let moved = |pair: u32, position| pairs[pair as usize].position = position;
-    let chosen = port.turns.choose(now, moved);
-    if let Some(position) = chosen {
-        return Some(PairId(port.turns.at(position)));
-    }
-    let scoped = port.scoped.as_deref_mut()?;
-    scoped.turn(now).map(PairId)
 }
 
 /// A packet as it leaves.

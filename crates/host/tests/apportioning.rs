@@ -372,7 +372,10 @@ fn windows_alone_keep_queues_short_and_say_nothing() {
         deepest(Mode::Window),
         deepest(Mode::Count),
     );
-    assert!(window < off / 4 && count < window / 2, "{off} {window} {count}");
+    assert!(
+        window < off / 4 && count < window / 2,
+        "{off} {window} {count}"
+    );
 }
 
 #[test]

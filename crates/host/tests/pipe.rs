@@ -398,6 +398,26 @@ fn requests_and_responses_of_a_queue_pair_end_under_every_controller_and_scope()
     }
 }
 
+/// With a packet in flight at most, that of a request may wait for an acknowledgement that waits behind a response, and that for
+/// the same at the other end.
+#[test]
+fn requests_and_responses_do_not_wait_for_each_other_where_receivers_apportion() {
+    for (mode, scope) in Mode::ALL[1..]
+        .iter()
+        .flat_map(|&mode| SCOPES.map(|scope| (mode, scope)))
+    {
+        let mut settings = settings(Algorithm::Dcqcn, scope, false);
+        settings.transport.ack_timeout = None;
+        settings.dasr = dasr::Params {
+            first_burst: 0.0,
+            ..dasr::Params::of(mode)
+        };
+        let mut jobs = both_ways(100_000);
+        jobs.sort_by_key(|job| Reverse(job.verb));
+        judge_on_one(settings, CLEAN, &jobs);
+    }
+}
+
 #[test]
 fn requests_and_responses_of_a_queue_pair_take_turns() {
     let jobs = [

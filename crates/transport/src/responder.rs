@@ -121,6 +121,12 @@ impl Responder {
         responses.is_some_and(|responses| responses.begins_with_read())
     }
 
+    /// Whether the next response has data of a READ, and answers to other requests wait behind it.
+    pub fn delays_answers(&self) -> bool {
+        let responses = self.responses.as_ref();
+        responses.is_some_and(|responses| responses.delay_answers())
+    }
+
     /// Whether the next response has data of a READ that was asked for again, and answers to other requests wait
     /// behind it.
     pub fn holds_up(&self) -> bool {

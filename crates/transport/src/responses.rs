@@ -128,12 +128,17 @@ impl Responses {
         matches!(self.queue.front(), Some(Response::Read { .. }))
     }
 
-    /// Whether a READ is first that was asked for again, and something else behind it.
+    /// Whether a READ is first, and something else behind it.
+    pub(crate) fn delay_answers(&self) -> bool {
+        let other = |response: &Response| !matches!(response, Response::Read { .. });
+        self.begins_with_read() && self.queue.iter().any(other)
+    }
+
+    /// The same of a READ that was asked for again.
     pub(crate) fn hold_up(&self) -> bool {
         let again =
             matches!(self.queue.front(), Some(Response::Read { repeated, .. }) if *repeated);
-        let other = |response: &Response| !matches!(response, Response::Read { .. });
-        again && self.queue.iter().any(other)
+        again && self.delay_answers()
     }
 
     /// Remembers the result of an atomic for as many as the requester may have under way.

@@ -239,15 +239,21 @@ impl Sender {
     /// From when on the next packet may leave, with so much payload; `None` if something must be acknowledged before.
     pub fn available(&mut self, now: Time, id: DestinationId, payload: Bytes) -> Option<Time> {
         self.expire(now, id);
+        let admits = self.destinations[id.index()].admits(payload);
+        admits.then(|| self.paced(id))
+    }
+
+    /// The same if nothing had to be acknowledged: for what keeps acknowledgements of others from being sent, which may wait for the
+    /// same at the other end.
+    pub fn paced(&self, id: DestinationId) -> Time {
         let destination = &self.destinations[id.index()];
         let rate = destination.share.unwrap_or(self.line_rate);
-        let paced = match destination.last_size.is_zero() {
+        match destination.last_size.is_zero() {
             true => Time::ZERO,
             false => destination
                 .departed
                 .saturating_add(destination.last_size.serialization(rate)),
-        };
-        destination.admits(payload).then_some(paced)
+        }
     }
 
     /// The rate towards a receiver: its share, or the line rate before one is known; what controllers and

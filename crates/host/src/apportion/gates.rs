@@ -20,6 +20,9 @@ type Around<'a> = (&'a Settings, &'a mut Port, &'a [Pair]);
 ///
 /// A queue pair whose turn it is at a closed gate is withdrawn and waits behind those that wait there. The first of them
 /// is offered when the gate opens; so a packet concerns two queue pairs, however many there are.
+///
+/// A response to a READ that acknowledgements wait behind goes first, and waits for none itself: what those acknowledge may
+/// keep the gate shut at the other end, and that this one.
 #[derive(Clone, Debug)]
 pub(super) struct Gates {
     sender: Sender,
@@ -37,6 +40,8 @@ pub(super) struct Gates {
 struct Gate {
     /// From when on a packet may pass, [`Time::MAX`] if something must be heard before.
     opens: Time,
+    /// Whether that holds only for the first one that waits, which is urgent.
+    urgent: bool,
     /// What controllers of its queue pairs allow together, in bits per second.
     allowed: u64,
     /// Queue pairs that wait.
@@ -50,6 +55,8 @@ struct Member {
     /// Number of its gate, or [`NONE`] if it has never had data to send.
     gate: u32,
     waits: bool,
+    /// Whether acknowledgements wait behind what it has to send.
+    urgent: bool,
     before: u32,
     behind: u32,
     /// What its gate has of it.
@@ -60,6 +67,7 @@ struct Member {
 const OUTSIDE: Member = Member {
     gate: NONE,
     waits: false,
+    urgent: false,
     before: NONE,
     behind: NONE,
     load: Load {
@@ -71,6 +79,7 @@ const OUTSIDE: Member = Member {
 
 const SHUT: Gate = Gate {
     opens: Time::MAX,
+    urgent: false,
     allowed: 0,
     head: NONE,
     tail: NONE,
@@ -132,8 +141,11 @@ impl Gates {
 
     /// Whether a packet of a queue pair may pass.
     pub(super) fn admits(&self, now: Time, number: u32) -> bool {
-        let gate = self.gate_of(number);
-        gate.is_none_or(|gate| self.gates[gate as usize].opens <= now)
+        let Some(gate) = self.gate_of(number) else {
+            return true;
+        };
+        let gate = &self.gates[gate as usize];
+        gate.opens <= now && (!gate.urgent || gate.head == number)
     }
 
     /// Offers the first queue pairs at gates that have opened.
@@ -152,6 +164,7 @@ impl Gates {
             return;
         };
         self.wait(number);
+        self.look(now, gate);
         port.offer(now, settings, &pairs[number as usize], false);
         self.show_first(now, gate, (settings, port, pairs));
     }
@@ -170,6 +183,7 @@ impl Gates {
             Some(own) if opens > own.max(now) => self.wait(number),
             Some(_) => {}
         }
+        self.look(now, gate);
         let waits = self.members[number as usize].waits;
         if !waits || self.gates[gate as usize].head != number {
             port.offer(now, settings, pair, !waits);
@@ -219,6 +233,7 @@ impl Gates {
     fn account(&mut self, number: u32, (settings, port, pair): (&Settings, &Port, &Pair)) {
         let member = &mut self.members[number as usize];
         let gate = &mut self.gates[member.gate as usize];
+        member.urgent = pair.reading.is_some() && pair.responder.delays_answers();
         let load = pair.load();
         let was = core::mem::replace(&mut member.load, load);
         if was != load {
@@ -247,9 +262,15 @@ impl Gates {
     /// Brings up to date when a gate opens.
     fn look(&mut self, now: Time, gate: u32) -> Time {
         let opens = self.sender.available(now, id(gate), self.mtu);
-        let opens = opens.unwrap_or(Time::MAX);
-        self.gates[gate as usize].opens = opens;
-        opens
+        let own = &mut self.gates[gate as usize];
+        own.urgent = opens.is_none()
+            && (self.members.get(own.head as usize)).is_some_and(|first| first.urgent);
+        own.opens = match (opens, own.urgent) {
+            (Some(opens), _) => opens,
+            (None, true) => self.sender.paced(id(gate)),
+            (None, false) => Time::MAX,
+        };
+        own.opens
     }
 
     /// Offers the first queue pair that waits at a gate if that is open.
@@ -265,17 +286,30 @@ impl Gates {
         self.due.set(gate, due);
     }
 
-    /// A queue pair waits at its gate, behind the others.
+    /// A queue pair waits at its gate, behind the others, or before them if it is urgent.
     fn wait(&mut self, number: u32) {
+        let urgent = self.members[number as usize].urgent;
+        if urgent {
+            self.leave(number);
+        }
         let member = &mut self.members[number as usize];
         if core::mem::replace(&mut member.waits, true) {
             return;
         }
         let gate = &mut self.gates[member.gate as usize];
-        (member.before, member.behind) = (gate.tail, NONE);
-        match core::mem::replace(&mut gate.tail, number) {
+        let (before, behind) = match urgent {
+            true => (NONE, gate.head),
+            false => (gate.tail, NONE),
+        };
+        (member.before, member.behind) = (before, behind);
+        match before {
             NONE => gate.head = number,
-            last => self.members[last as usize].behind = number,
+            before => self.members[before as usize].behind = number,
+        }
+        let gate = &mut self.gates[self.members[number as usize].gate as usize];
+        match behind {
+            NONE => gate.tail = number,
+            behind => self.members[behind as usize].before = number,
         }
     }
 
