@@ -48,20 +48,23 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
 
 #[test]
 fn random_scenarios_in_which_flows_move_keep_their_order() {
-    let (mut forks, mut held) = (0, 0);
+    let (mut forks, mut detours, mut held) = (0, 0, 0);
     for seed in 0..10 * SCENARIOS {
-        let sets = moving(seed);
-        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-        let results = judged(&loaded(&busy(seed), &sets), seed);
+        let text = busy(seed);
+        let sets = moving(seed, &text);
+        let mut sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let results = judged(&loaded(&text, &sets), seed);
         let moved = results.signals.deflection.unwrap_or_default();
         assert_eq!(moved.reordered, 0, "seed {seed}: {moved:?}");
         forks += moved.forks;
+        detours += moved.detours;
         held += moved.held_packets;
+        sets.push("output.trace_nodes=[0, 1]");
+        let traced = judged(&loaded(&text, &sets), seed);
+        assert_eq!(traced.messages, results.messages, "seed {seed}");
     }
-    assert!(
-        forks > 500 && held > 1000,
-        "{forks} forks, {held} packets held"
-    );
+    let counts = (forks, detours, held);
+    assert!(forks > 500 && detours > 20 && held > 1000, "{counts:?}");
 }
 
 #[test]

@@ -55,8 +55,9 @@ pub fn busy(seed: u64) -> String {
     }
 }
 
-/// What has the switches of scenario number `seed` move flows in order, as often as they can.
-pub fn moving(seed: u64) -> Vec<String> {
+/// What has the switches of a scenario move flows in order, as often as they can; also down and up again where it has tiers and
+/// classes for that.
+pub fn moving(seed: u64, text: &str) -> Vec<String> {
     let mut draw = Draw(Stream::new(seed, 1));
     let trigger = draw.of(&[100, 2000, 4000]);
     let interval = draw.of(&["0ns", "200ns", "2us"]);
@@ -65,7 +66,9 @@ pub fn moving(seed: u64) -> Vec<String> {
     let streams = draw.of(&[2, 16, 4096]);
     let hold = draw.of(&[20_000, 2_000_000]);
     let timeout = draw.of(&["5us", "50us", "1ms"]);
-    vec![
+    let tiers = text.contains("\"leaf-spine\"") || text.contains("\"fat-tree\"");
+    let valley = tiers && !text.contains("class = 7") && draw.chance(50);
+    let mut sets = vec![
         "switch.forwarding=\"iofd\"".into(),
         "switch.arbitration=\"fifo\"".into(),
         format!("switch.iofd.trigger={trigger}"),
@@ -76,7 +79,13 @@ pub fn moving(seed: u64) -> Vec<String> {
         format!("switch.iofd.streams={streams}"),
         format!("switch.iofd.hold={hold}"),
         format!("switch.iofd.hold_timeout=\"{timeout}\""),
-    ]
+        format!("switch.iofd.valley={valley}"),
+    ];
+    if valley {
+        // Each class needs its headroom.
+        sets.push("switch.buffer=\"64MB\"".into());
+    }
+    sets
 }
 
 /// What makes receivers of scenario number `seed` apportion their links, by some rule; always the same.

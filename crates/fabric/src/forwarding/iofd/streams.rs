@@ -21,7 +21,7 @@ use crate::fork::{Fork, Forks};
 
 /// Places that are looked at for a stream to be forgotten when the table is full.
 const LOOKS: usize = 4;
-/// A tail that hasn't been answered is sent again after a time that doubles so often.
+/// A tail that hasn't been answered is sent again after a time that doubles so often while nothing comes.
 const DOUBLINGS: u32 = 6;
 
 /// Whose packet it is, and what a tail among its packets looks like.
@@ -135,7 +135,8 @@ struct Stream {
     moved: u64,
     /// When something of it was here last.
     seen: Time,
-    /// How often its tail was sent again.
+    /// When its tail was sent last, and how often without need.
+    tried: Time,
     again: u32,
 }
 
@@ -216,7 +217,14 @@ impl Streams {
             else {
                 continue;
             };
-            stream.again = (stream.again + 1).min(DOUBLINGS);
+            // What waits for the tail is lost after as long; where nothing does, there is no hurry.
+            let waits = stream.seen > stream.tried;
+            stream.again = if waits {
+                0
+            } else {
+                (stream.again + 1).min(DOUBLINGS)
+            };
+            stream.tried = now;
             let next = now.saturating_add(timeout.saturating_mul(1 << stream.again));
             let tail = stream.tail(true);
             self.tails.push(tail);
@@ -331,9 +339,10 @@ impl Streams {
         stream.before = (port, stream.own);
         (stream.own, stream.port) = (fork, to);
         (stream.moved, stream.again, stream.closing) = (0, 0, port == to);
+        stream.tried = now;
         let tail = stream.tail(false);
         self.tails.push(tail);
-        let next = now.saturating_add(self.parameters.hold_timeout.saturating_mul(2));
+        let next = now.saturating_add(self.parameters.hold_timeout);
         self.unanswered.push(Reverse((next, fork)));
         if port == to {
             return;
@@ -365,6 +374,7 @@ impl Streams {
             closing: false,
             moved: 0,
             seen: now,
+            tried: now,
             again: 0,
         });
         self.index.insert(key(&packet.origin, &packet.forks), place);
