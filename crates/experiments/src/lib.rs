@@ -22,6 +22,7 @@ mod placed;
 mod plot;
 mod sample;
 mod settling;
+mod signals;
 mod solver;
 mod sweep;
 mod verdicts;

@@ -1,12 +1,12 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, Deflections, Ending, MessageRecord, NicRecord, Results};
+use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
 use crate::sample::Sample;
-use crate::{jobs, placed, settling};
+use crate::{jobs, placed, settling, signals};
 
 /// What a run says about a metric.
 pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample {
@@ -48,25 +48,9 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
         Quantity::Goodput => placed::goodput(results, metric),
         Quantity::Share => placed::share(results, metric),
         Quantity::WeightShare => placed::weight_share(results, metric),
-        Quantity::DeepestQueue => Some(results.totals.queue_max.get() as f64 * 1e-3),
-        Quantity::Pauses => Some(results.signals.pauses.count as f64),
-        Quantity::Marks => Some(results.signals.ecn_marks.count as f64),
-        Quantity::Retransmissions => Some(results.signals.retransmissions.count as f64),
-        Quantity::Filtered => {
-            let filtered = results.signals.filtered_marks.as_ref();
-            filtered.map(|signal| signal.count as f64)
-        }
-        Quantity::Reordered => deflections(results, |all| all.reordered),
-        Quantity::Forks => deflections(results, |all| all.forks),
-        Quantity::Held => Some(deflections(results, |all| all.held_bytes_max)? * 1e-3),
-        Quantity::Cnps => Some(results.signals.cnps.count as f64),
         Quantity::Finished => {
             let all = messages.selected.len();
             (all > 0).then(|| messages.completed().count() as f64 / all as f64)
-        }
-        Quantity::Stalled => {
-            let stalled = matches!(results.totals.ending, Ending::Stalled(_));
-            Some(f64::from(u8::from(stalled)))
         }
         Quantity::Join | Quantity::Leave => settling::round_trips(results, metric),
         Quantity::Delivered => {
@@ -107,19 +91,8 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
             let (misses, lookups) = (sum(|nic| nic.misses), sum(|nic| nic.lookups));
             (lookups > 0).then(|| misses as f64 / lookups as f64)
         }
-        Quantity::Completion
-        | Quantity::Slowdown
-        | Quantity::Messages
-        | Quantity::JobTime
-        | Quantity::JobRate
-        | Quantity::JobGoodput => None,
+        of => signals::figure(results, of),
     }
-}
-
-/// A count of what became of flows that switches moved.
-fn deflections(results: &Results, count: fn(&Deflections) -> u64) -> Option<f64> {
-    let deflections = results.signals.deflection.as_ref()?;
-    Some(count(deflections) as f64)
 }
 
 /// The applications that a metric is about.
