@@ -152,7 +152,7 @@ fn receive(operations: u64) -> Outcome<u64> {
         let transfer = Transfer {
             id: number / 16,
             total: TOTAL,
-            offset: (number % 16 ^ 1) * CHUNK,
+            offset: ((number % 16) ^ 1) * CHUNK,
         };
         let placed = receiver.on_transfer(&transfer, Bytes::new(CHUNK).get());
         black_box(placed.map_err(|error| error.to_string())?);
