@@ -334,7 +334,7 @@ fn whoever_waits_with_the_least_share_is_told_of_its_turn() {
     let untold = Params {
         push_after: 1023.0,
         silence: 1024.0,
-        ..told.clone()
+        ..Params::of(Mode::ShortestFirst)
     };
     let line = Bytes::new(12 * 300_000).serialization(RATE);
     let (told, untold) = (last(told), last(untold));

@@ -437,6 +437,7 @@ fn signals(series: &PortSeries, pauses: u64) -> Signals {
     let lossless = "Pauses are on and headroom holds what is on its way.";
     Signals {
         ecn_marks: signal(total(&series.marked), ""),
+        filtered_marks: None,
         cnps_sent: signal(total(&series.marked) / 3, ""),
         cnps: signal(total(&series.marked) / 3, ""),
         pauses: signal(pauses, ""),
@@ -466,6 +467,7 @@ fn silent_signals() -> Signals {
     let none = || signal(0, "Nothing was sent.");
     Signals {
         ecn_marks: none(),
+        filtered_marks: None,
         cnps_sent: none(),
         cnps: none(),
         pauses: none(),
