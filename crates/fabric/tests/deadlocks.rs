@@ -99,15 +99,17 @@ fn a_class_more_on_the_way_down_ends_in_a_deadlock() {
 
 #[test]
 fn a_class_for_each_label_ends_in_a_deadlock() {
-    let stalls = deadlocks(&fat_tree(), true, Some(Misrule::CountLabels), SEEDS);
-    assert!(!stalls.is_empty());
+    let counted = Some(Misrule::CountLabels);
+    assert_eq!(deadlocks(&leaf_spine(), true, counted, SEEDS).len(), 5);
+    // Rarer with more ways to go.
+    assert!(!deadlocks(&fat_tree(), true, counted, 8 * SEEDS).is_empty());
 }
 
 #[test]
 fn the_rules_as_they_are_end_in_none() {
     for fabric in [fat_tree(), leaf_spine()] {
         for valley in [false, true] {
-            assert_eq!(deadlocks(&fabric, valley, None, SEEDS), []);
+            assert_eq!(deadlocks(&fabric, valley, None, 4 * SEEDS), []);
         }
     }
 }
