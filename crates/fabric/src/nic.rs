@@ -118,11 +118,7 @@ impl Nic {
         let packet = net.packets.get(at);
         let (role, headers) = (packet.role(), packet.headers());
         let asks = matches!(role, Role::Request) || packet.opcode.has_payload();
-        let (demand, backlog) = match net.rules.dasr.divides() && asks {
-            true => declared(&net.packets, &net.rules, packet),
-            false => (None, None),
-        };
-        let arrival = Arrival {
+        let mut arrival = Arrival {
             packet: &headers,
             role,
             flow: packet.flow,
@@ -132,14 +128,17 @@ impl Nic {
             marked: packet.has(PacketRecord::MARKED),
             again: packet.has(PacketRecord::AGAIN),
             share: packet.share,
-            demand,
-            backlog,
+            demand: None,
+            backlog: None,
             echo: if asks { packet.telemetry } else { NO_ECHO },
             measured: match asks {
                 true => Measured::default(),
                 false => measured(&net.packets, &net.rules, (packet.telemetry, now)),
             },
         };
+        if net.rules.dasr.divides() && asks {
+            (arrival.demand, arrival.backlog) = declared(&net.packets, &net.rules, packet);
+        }
         let heard = match pair {
             Some(pair) => {
                 let (memory, receives) = (&mut Unchecked, &mut Unchecked);

@@ -174,15 +174,19 @@ pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
     });
 }
 
+/// What a packet with data says of its sender: demand and backlog.
+pub(crate) type Says = (Option<u16>, Option<u32>);
+
 /// A packet with data of a queue pair leaves a port that is overseen: it is charged to the enforcer, if there is one, which is
-/// returned, and says what its sender could use.
+/// returned with what the packet says of its sender.
 #[cold]
 pub(crate) fn charge(
     host: &mut Host,
     now: Time,
     id: PairId,
-    (departure, wire): (&mut Departure, Bytes),
-) -> bool {
+    departure: &Departure,
+) -> (bool, Option<Says>) {
+    let wire = Bytes::new(u64::from(departure.wire));
     let pair = &mut host.pairs[id.index()];
     let number = pair.port;
     let stream = match departure.from_responder {
@@ -199,17 +203,15 @@ pub(crate) fn charge(
             false
         }
     };
-    with(host, number, |own, port, pairs, settings| {
+    let says = with(host, number, |own, port, pairs, settings| {
         let size = (wire, departure.packet.payload);
         let around = (settings, &*port, &pairs[id.index()]);
-        let says = own.gates.on_sent(now, id.0, size, around);
-        let Some(says) = says.filter(|_| own.mode.declares()) else {
-            return;
-        };
-        departure.demand = Some(says.demand);
-        departure.backlog = own.mode.states_backlog().then_some(says.backlog);
+        let says = own.gates.on_sent(now, id.0, size, around)?;
+        let demand = own.mode.declares().then_some(says.demand);
+        let backlog = own.mode.states_backlog().then_some(says.backlog);
+        Some((demand, backlog))
     });
-    enforced
+    (enforced, says.flatten())
 }
 
 /// Passes on what a reply says of the receiver's share; `acknowledges` says that it confirms and nothing else, `lost` that

@@ -4,7 +4,7 @@ use fairlane_transport::{Outgoing, Source};
 use fairlane_units::{Bytes, Time};
 use fairlane_wire::Opcode;
 
-use crate::apportion;
+use crate::apportion::{self, Says};
 use crate::nic::Host;
 use crate::packet::{Departure, NO_ECHO, PairId, Role};
 use crate::pair::{Pair, Stream};
@@ -122,14 +122,16 @@ impl Host {
                 self.answer_behind(id);
             }
         } else {
-            let shares = self.ports[usize::from(pair.port)].scoped.is_some();
+            let shares = self.ports[usize::from(pair.port)].overseen;
             pair.ask_if_closed(shares, &mut outgoing);
         }
         self.source = outgoing.source;
         let pair = &self.pairs[id.index()];
         let mut departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
         self.ledger.on_packet(departure.tenant, departure.again);
-        self.charge(now, id, &mut departure);
+        if let Some(says) = self.charge(now, id, &departure) {
+            (departure.demand, departure.backlog) = says;
+        }
         if !self.settings.transport.service.is_reliable() {
             self.complete(id);
         }
@@ -137,19 +139,22 @@ impl Host {
         departure
     }
 
-    /// Charges a packet to the pacer of its queue pair, or to the enforcer. Requests for data are free: the
-    /// rate is that of the data.
+    /// Charges a packet to the pacer of its queue pair, or to the enforcer; returns what it says of its sender, where
+    /// receivers apportion. Requests for data are free: the rate is that of the data.
     #[inline]
-    fn charge(&mut self, now: Time, id: PairId, departure: &mut Departure) {
+    fn charge(&mut self, now: Time, id: PairId, departure: &Departure) -> Option<Says> {
         if departure.packet.opcode == Opcode::RcReadRequest {
-            return;
+            return None;
         }
         let size = Bytes::new(u64::from(departure.wire));
         let pair = &self.pairs[id.index()];
-        if self.ports[usize::from(pair.port)].overseen
-            && apportion::charge(self, now, id, (departure, size))
-        {
-            return;
+        let mut says = None;
+        if self.ports[usize::from(pair.port)].overseen {
+            let enforced;
+            (enforced, says) = apportion::charge(self, now, id, departure);
+            if enforced {
+                return says;
+            }
         }
         let pair = &mut self.pairs[id.index()];
         let sending = &mut pair.sending;
@@ -160,6 +165,7 @@ impl Host {
         };
         let rounding = self.settings.rounding;
         sending.pacer.on_sent(now, size, rate, rounding);
+        says
     }
 }
 

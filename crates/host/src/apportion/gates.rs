@@ -178,12 +178,15 @@ impl Gates {
         };
         self.account(number, (settings, port, pair));
         let opens = self.look(now, gate);
+        let first = self.gates[gate as usize].head;
         match port.data_at(pair) {
             None => self.leave(number),
             Some(own) if opens > own.max(now) => self.wait(number),
             Some(_) => {}
         }
-        self.look(now, gate);
+        if self.gates[gate as usize].head != first {
+            self.look(now, gate);
+        }
         let waits = self.members[number as usize].waits;
         if !waits || self.gates[gate as usize].head != number {
             port.offer(now, settings, pair, !waits);
