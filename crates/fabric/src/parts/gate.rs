@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Looks before a thread goes to sleep: windows are short.
-const LOOKS: u32 = 1 << 8;
+const LOOKS: u32 = 1 << 10;
 
 /// A barrier that is cheap where threads arrive nearly together.
 #[derive(Debug)]
