@@ -2,19 +2,7 @@
 
 mod common;
 
-use common::{read, refusal};
-
-/// Asserts that `text` is refused and that the message contains each of `parts`.
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(
-            message.contains(part),
-            "expected `{part}` in\n{message}\nof\n{text}"
-        );
-    }
-}
+use common::{read, refused};
 
 #[test]
 fn receivers_that_cannot_apportion() {

@@ -2,29 +2,7 @@
 
 mod common;
 
-use common::{read, refusal};
-
-const STAR: &str = r#"
-[topology]
-kind = "star"
-hosts = 4
-host_link = { rate = "100Gbps", delay = "1us" }
-"#;
-
-/// Asserts that `text` is refused and that the message contains each of `parts`.
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(message.contains(part), "expected `{part}` in\n{message}");
-    }
-}
-
-/// As [`refused`], for lines after a star of four hosts (which takes 5 lines).
-#[track_caller]
-fn refused_star(lines: &str, parts: &[&str]) {
-    refused(&format!("{STAR}{lines}"), parts);
-}
+use common::{STAR, refused, refused_star};
 
 #[test]
 fn forwarding_and_its_parameters() {

@@ -2,33 +2,8 @@
 
 mod common;
 
-use common::{Folder, read, refusal};
+use common::{Folder, STAR, read, refusal, refused, refused_star};
 use fairlane_scenario::parse;
-
-const STAR: &str = r#"
-[topology]
-kind = "star"
-hosts = 4
-host_link = { rate = "100Gbps", delay = "1us" }
-"#;
-
-/// Asserts that `text` is refused and that the message contains each of `parts`.
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(
-            message.contains(part),
-            "expected `{part}` in\n{message}\nof\n{text}"
-        );
-    }
-}
-
-/// As [`refused`], for lines after a star of four hosts (which takes 5 lines).
-#[track_caller]
-fn refused_star(lines: &str, parts: &[&str]) {
-    refused(&format!("{STAR}{lines}"), parts);
-}
 
 #[test]
 fn text_that_is_not_toml() {

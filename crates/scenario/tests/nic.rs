@@ -23,15 +23,7 @@ count = 5
 /// Asserts that `text` after the fabric is refused with each of `parts`.
 #[track_caller]
 fn refused(text: &str, parts: &[&str]) {
-    let text = format!("{FABRIC}{text}");
-    let message = refusal(read(&text));
-    assert!(message.contains("hint: "), "{message}");
-    for part in parts {
-        assert!(
-            message.contains(part),
-            "expected `{part}` in\n{message}\nof\n{text}"
-        );
-    }
+    common::refused(&format!("{FABRIC}{text}"), parts);
 }
 
 /// The clients' workload with one line replaced.

@@ -2,16 +2,7 @@
 
 mod common;
 
-use common::{read, refusal};
-
-/// Asserts that `text` is refused and that the message contains each of `parts`.
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(message.contains(part), "expected `{part}` in\n{message}");
-    }
-}
+use common::refused;
 
 #[test]
 fn fixed_pause_thresholds() {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Folder, read, refusal};
+use common::{Folder, STAR, read, refusal, refused};
 use fairlane_scenario::{Planes, TopologyText, layout, load};
 
 fn leaf_spine(planes: u32) -> TopologyText {
@@ -50,21 +50,6 @@ fn a_plane_is_the_shape_again_with_the_same_hosts() {
     assert_eq!(planes.count, 3);
     let of = (4..three.nodes).map(|node| planes.of[node as usize]);
     assert!(of.eq((0..3).flat_map(|plane| [plane; 5])));
-}
-
-const STAR: &str = r#"
-[topology]
-kind = "star"
-hosts = 4
-host_link = { rate = "100Gbps", delay = "1us" }
-"#;
-
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(message.contains(part), "no `{part}` in\n{message}");
-    }
 }
 
 #[test]

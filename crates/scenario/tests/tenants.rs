@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Folder, read, refusal};
+use common::{Folder, read, refusal, refused};
 use fairlane_scenario::{HostSet, Loaded, Scenario, Tenant, Verb, Workload, load, tenant_of};
 use fairlane_units::{Bytes, Duration, Rate, TenantId};
 use proptest::prelude::*;
@@ -49,18 +49,6 @@ fn two(workload: &str) -> String {
 #[track_caller]
 fn sound(text: &str) -> Loaded {
     read(text).unwrap_or_else(|error| panic!("{error}\nof\n{text}"))
-}
-
-/// Asserts that `text` is refused and that the message contains each of `parts`.
-#[track_caller]
-fn refused(text: &str, parts: &[&str]) {
-    let message = refusal(read(text));
-    for part in parts {
-        assert!(
-            message.contains(part),
-            "expected `{part}` in\n{message}\nof\n{text}"
-        );
-    }
 }
 
 /// The set of hosts that post the messages of the first workload.

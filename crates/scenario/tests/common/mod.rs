@@ -58,6 +58,32 @@ pub fn refusal(result: Result<Loaded, Error>) -> String {
     text
 }
 
+/// Asserts that `text` is refused and that the message contains each of `parts`.
+#[track_caller]
+pub fn refused(text: &str, parts: &[&str]) {
+    let message = refusal(read(text));
+    for part in parts {
+        assert!(
+            message.contains(part),
+            "expected `{part}` in\n{message}\nof\n{text}"
+        );
+    }
+}
+
+/// As [`refused`], for lines after a star of four hosts (which takes 5 lines).
+#[track_caller]
+pub fn refused_star(lines: &str, parts: &[&str]) {
+    refused(&format!("{STAR}{lines}"), parts);
+}
+
+/// A star of four hosts.
+pub const STAR: &str = r#"
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+"#;
+
 /// The folder of reference data, or `None` with a printed reason.
 pub fn reference() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference");
