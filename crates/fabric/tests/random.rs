@@ -18,7 +18,7 @@ const SCENARIOS: u64 = 60;
 /// Further ones that once failed: a debt that grew beyond all bounds.
 const FOUND: [u64; 1] = [6371];
 
-/// The longest have a tenth of it; a run that needs more doesn't end.
+/// The longest take a seventh of it; a run that needs more counts as one that doesn't end.
 const MOST_EVENTS: u64 = 50_000_000;
 
 /// Runs a scenario and checks what must hold of its results.
