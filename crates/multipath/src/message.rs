@@ -65,7 +65,7 @@ pub struct Request<'a> {
     pub operation: Operation,
     /// The local memory, in order.
     pub memory: &'a [Segment],
-    /// Whether it waits for all READs and atomics before it (IBTA 10.8).
+    /// Whether it waits for all READs and atomics before it (IBTA 10.8.3.3).
     pub fence: bool,
     /// Given back with the completion.
     pub context: u64,

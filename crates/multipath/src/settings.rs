@@ -122,7 +122,7 @@ impl Default for Settings {
             chunk_most: Bytes::new(512 << 10),
             // 100 KB at 100 Gb/s: eight paths then complete a chunk per microsecond.
             chunk_time: Duration::from_us(8),
-            // IBTA 9.7.7: a message has at most 2^31 bytes.
+            // IBTA, volume 1, chapter 9: a message has at most 2^31 bytes.
             message_limit: Bytes::new(1 << 31),
             mtu: Bytes::new(4096),
             // S1, section III.B: "equal and small amount" for each queue pair. One on the wire, one waiting.
@@ -135,7 +135,7 @@ impl Default for Settings {
             // Below UCX's smallest chunk nothing is gained by splitting.
             single_send: Bytes::new(16 << 10),
             two_sided: TwoSided::WriteThenSend,
-            // IBTA 9.9: the retry counter of a queue pair has three bits.
+            // The retry counter of a queue pair has three bits (`retry_cnt` of `ibv_modify_qp`).
             retries: 7,
             // A probe of 512 KB takes 4.2 ms at 1 Gb/s.
             first_timeout: Duration::from_ms(10),

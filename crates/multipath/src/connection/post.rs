@@ -96,7 +96,7 @@ impl Connection {
 
     /// The numbers that all messages before must be complete below, for this one to start and to be seen.
     ///
-    /// A queue pair executes requests in order (IBTA 9.5, 10.8); chunks on several don't, so that order is
+    /// A queue pair executes requests in order (IBTA 10.8.3.3); chunks on several don't, so that order is
     /// made here where somebody could see it: what a WRITE or an atomic has changed is in place before a READ,
     /// an atomic or another WRITE of the same bytes, and before any SEND is seen. SENDs among themselves are put
     /// in order by the other end.
