@@ -288,6 +288,7 @@ impl CongestionControl for Nscc {
 
     fn recover(&mut self, share: f64) {
         self.window += (self.most() - self.window) * share;
+        self.clamp();
     }
 
     fn hasten(&mut self) {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use common::{timed, us};
 use fairlane_congestion::nscc::{Config, Nscc};
 use fairlane_congestion::{Ack, CongestionControl, Environment, Loss};
-use fairlane_units::{Bytes, Duration, Rate};
+use fairlane_units::{Bytes, Duration, Rate, Time};
+use proptest::prelude::*;
 
 /// The network that increases are given for, with packets of 1000 B: 150 kB, so at most 225 packets.
 const REFERENCE: Environment = Environment {
@@ -274,4 +275,55 @@ fn it_comes_closer_to_a_rate_and_its_stream_may_begin_again() {
     let before = tested.state.packets();
     let after = tested.hear(101, 1000, 13, false);
     assert!(close(after, before + 5.0 / before));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Whatever it hears: at least a packet, at most the largest window of the least round trip so far.
+    #[test]
+    fn the_window_stays_within_its_bounds(
+        target_delay in 0.001..10.0,
+        max_window in 0.01..10.0,
+        gate in 0u8..8,
+        steps in prop::collection::vec(
+            (0u64..50_000, 0u64..40_000, 1u64..400_000, any::<bool>(), 0u8..20),
+            1..200,
+        ),
+    ) {
+        let config = Config {
+            target_delay,
+            max_window,
+            quick_adapt_gate: gate,
+            ..Config::default()
+        };
+        let mut state = Nscc::new(Arc::new(config), &REFERENCE);
+        let (mut at, mut acknowledged, mut least) = (0, 0, REFERENCE.base_rtt);
+        for (wait, bytes, rtt, marked, what) in steps {
+            at += wait;
+            let now = Time::from_ns(at);
+            match what {
+                0 => state.on_loss(now, Loss::Nak),
+                1 => state.approach(now, Rate::from_mbps(bytes), 0.5),
+                2 => state.recover(0.5),
+                _ => {
+                    acknowledged += bytes;
+                    let ack = timed(acknowledged, acknowledged + 150_000, rtt);
+                    state.on_ack(now, &Ack { congestion_notified: marked, ..ack });
+                    if bytes >= 1000 {
+                        least = least.min(Duration::from_ns(rtt));
+                    }
+                }
+            }
+            // 12.5 B are sent in a nanosecond.
+            let most = (12.5 * max_window * least.as_ns_f64() / 1000.0).max(1.0);
+            let packets = state.packets();
+            prop_assert!((1.0..=most * 1.000_001).contains(&packets), "{} {}", packets, most);
+            prop_assert!(state.window() >= Some(Bytes::new(1)));
+        }
+    }
 }
