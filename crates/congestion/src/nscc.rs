@@ -25,6 +25,9 @@
 //! that it says; the Consortium's simulator weighs each sample with 1/80 and takes unmarked delays above the
 //! target for a quarter of base), and no delay is less than 1 us, as in that simulator.
 //!
+//! Where publications differ, the specification holds: SMaRTT has windows of 1.25 bandwidth-delay products, cuts a
+//! little at a mark below the target, and by at most a packet at each acknowledgement above it.
+//!
 //! Deviations: hosts take no time, so that receivers have nothing to complain of (section 3.6.13.2, Rcv_Cwnd_Pend);
 //! switches don't trim, so that quick adapt has no other trigger than delay, and a loss that was reported
 //! counts as one packet; packets shorter than full ones say nothing of base, as they are faster; bytes are
