@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 use fairlane_host::PairId;
 use fairlane_transport::Status;
-use fairlane_units::Time;
+use fairlane_units::{Bytes, Time};
 
 use super::World;
 use super::ideal::push_record;
@@ -255,6 +255,13 @@ pub(super) fn on_notice(world: &mut World, notice: Notice) {
 pub(super) fn has_several(world: &World, message: u32) -> bool {
     let all = world.multipath.as_deref();
     all.is_some_and(|all| all.bundle_of(message).is_some())
+}
+
+/// Of a message with several paths, whether its packets are cut where those of one queue pair would be.
+pub(super) fn keeps_packets(world: &World, message: u32, size: Bytes) -> Option<bool> {
+    let all = world.multipath.as_deref()?;
+    all.bundle_of(message)?;
+    Some(all.keeps_packets(size))
 }
 
 /// The paths of a message: of one with several paths those of all queue pairs.
