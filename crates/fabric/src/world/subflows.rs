@@ -217,8 +217,22 @@ pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
     });
 }
 
-/// Hears of something that concerns a connection with several paths.
+/// Hears of something that concerns a connection with several paths, behind what is heard of others.
 pub(super) fn on_notice(world: &mut World, notice: Notice) {
+    let all = world.net.specs.len() as u32;
+    let order = match notice {
+        Notice::Arrived(one) | Notice::Closed(one, _) => one,
+        Notice::Frame(flow, _) => 2 * all + flow,
+        Notice::Renewed(flow, _) => 3 * all + flow,
+        Notice::Ready(flow) => 4 * all + flow,
+        Notice::Granted(bundle, _) => 5 * all + bundle,
+    };
+    world.net.set_order(order);
+    hear(world, notice);
+    world.net.set_order(0);
+}
+
+fn hear(world: &mut World, notice: Notice) {
     match notice {
         Notice::Frame(flow, frame) => {
             if let Some(all) = world.multipath.as_deref_mut() {
