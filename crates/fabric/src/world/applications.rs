@@ -5,9 +5,11 @@ use fairlane_transport::Status;
 use fairlane_units::Time;
 
 use super::ideal::push_record;
+use super::subflows;
 use crate::connections::Side;
 use crate::endpoint::{Endpoints, Output};
 use crate::network::Network;
+use crate::waking::LIBRARY;
 use crate::world::World;
 use crate::{MessageRecord, Outcome};
 
@@ -20,6 +22,7 @@ impl World {
         endpoints.base_rtt = self.hosts.baseline.largest.rtt;
         let (place, specs) = (&self.net.place, &self.net.specs);
         let flows = endpoints.pairs.iter().map(|pair| pair.message);
+        let flows = flows.filter(|&flow| !self.net.is_subflow(flow));
         let own = |flow: &u32| place.owns(specs[*flow as usize].source);
         let flows: Vec<u32> = flows.filter(own).collect();
         for application in 0..endpoints.applications.len() as u32 {
@@ -66,6 +69,7 @@ impl World {
                     }
                     self.send_from_plane(host, self.net.plane_of(flow));
                 }
+                Output::Begin(flow) => subflows::begin(self, flow),
                 Output::Advance(host) => {
                     self.drive(|all, net| all.advance(&mut net.engine, host));
                 }
@@ -112,6 +116,9 @@ impl World {
 
     #[cold]
     pub(super) fn on_application(&mut self, application: u32, event: Event) {
+        if application & LIBRARY != 0 {
+            return subflows::on_library(self, application & !LIBRARY, event);
+        }
         self.drive(|all, net| all.on_application(&mut net.engine, application, event));
     }
 

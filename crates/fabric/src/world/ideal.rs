@@ -2,8 +2,9 @@
 
 use fairlane_units::Duration;
 
+use super::subflows;
 use crate::baseline::Work;
-use crate::ideal::{Ways, bound, least};
+use crate::ideal::{Ways, bound, bound_divided, least};
 use crate::world::World;
 use crate::{MessageRecord, MessageSpec};
 
@@ -15,7 +16,7 @@ impl World {
     /// distribution over them can beat.
     pub(crate) fn note_ideal(&mut self, flow: u32, before: Ways) {
         let mut ways = before;
-        ways.extend(self.net.known_paths(flow));
+        ways.extend(subflows::ways(self, flow));
         if self.net.stays_open(flow) {
             let pair = self.net.pair_of(flow);
             if let Some(endpoints) = &mut self.endpoints {
@@ -25,7 +26,12 @@ impl World {
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
         let (work, rules) = (Work::message(verb, size), &self.net.rules);
-        let ideal = least(&ways.known, &work, &self.net.plan, rules);
+        let ideal = match subflows::keeps_packets(self, flow, size) {
+            // Links between switches may be slower than those of the hosts: together they aren't.
+            Some(true) => bound(&ways.known, &work, rules),
+            Some(false) => bound_divided(&ways.known, &work, rules),
+            None => least(&ways.known, &work, &self.net.plan, rules),
+        };
         let moved = bound(&ways.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();

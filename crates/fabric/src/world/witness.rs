@@ -2,6 +2,7 @@
 
 use fairlane_units::Time;
 
+use super::subflows;
 use crate::connections::Side;
 use crate::endpoint::Endpoints;
 use crate::hosts::Hosts;
@@ -17,13 +18,16 @@ impl World {
         if timeout.is_some_and(|timeout| timeout <= span) {
             return false;
         }
-        if self.schedule.is_pending() || self.notices.are_pending() {
+        if self.schedule.is_pending() || self.notices.set_off() {
             return true;
         }
         if applications_go_on(self, until) {
             return true;
         }
-        let long = |message: u32| has_to_send(&self.net, &self.hosts, message, until);
+        let long = |message: u32| {
+            has_to_send(&self.net, &self.hosts, message, until)
+                || subflows::has_to_send(self, message, until)
+        };
         if long(self.witness) {
             return true;
         }

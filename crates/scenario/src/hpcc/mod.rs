@@ -67,6 +67,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }];
     scenario.name = stem(config);
     scenario.resolve();
@@ -125,6 +126,7 @@ impl Imported {
             verb: Verb::Write,
             tenant: None,
             plane: None,
+            paths: None,
         }];
         let mut text = String::from("# Imported from a case of HPCC's ns-3 simulator.\n");
         for note in &self.notes {
@@ -161,6 +163,7 @@ fn parse_files(topology: SideFile, flows: SideFile) -> Result<Inputs, Error> {
     let fabric = TopologyText::parse(&topology.text, &name(&topology), Profile::HpccNs3)?;
     let messages = flow_text::parse(&flows.text, &name(&flows), Profile::HpccNs3)?;
     Ok(Inputs {
+        ports: None,
         topology: Some(fabric),
         flows: vec![Some(messages)],
         sizes: vec![None],
