@@ -35,9 +35,11 @@ impl Balance for TwoChoices {
     }
 }
 
-/// A random path, or the next one after it that is open.
+/// A random one of the open paths.
 pub(super) fn drawn(random: &mut Random, paths: &Paths) -> Option<usize> {
-    let start = random.below(paths.count());
-    let mut turn = (start..paths.count()).chain(0..start);
-    turn.find(|&it| paths.is_open(it))
+    let open = || (0..paths.count()).filter(|&it| paths.is_open(it));
+    match open().count() {
+        0 => None,
+        count => open().nth(random.below(count)),
+    }
 }
