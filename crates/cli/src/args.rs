@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -117,18 +117,29 @@ fn threads(text: &str) -> Result<usize, String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
     /// Config, topology, flow and trace text of HPCC's ns-3 simulator
-    Hpcc(ImportHpcc),
+    Hpcc(ImportCase),
+    /// Config, topology and flow text of ConWeave's ns-3 simulator
+    Conweave(ImportCase),
 }
 
-/// Arguments of `import hpcc`.
+/// Arguments of `import`.
 #[derive(Args, Debug)]
-pub(crate) struct ImportHpcc {
+pub(crate) struct ImportCase {
     /// Config file of the simulator
     #[arg(value_name = "CONFIG.txt")]
     pub(crate) config: PathBuf,
     /// Scenario to write; its side files go beside it
     #[arg(short, long, value_name = "CASE.toml")]
     pub(crate) output: PathBuf,
+}
+
+impl Import {
+    /// The scenario to write.
+    pub(crate) fn output(&self) -> &Path {
+        match self {
+            Self::Hpcc(case) | Self::Conweave(case) => &case.output,
+        }
+    }
 }
 
 /// Formats that can be written.

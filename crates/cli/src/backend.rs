@@ -6,7 +6,7 @@ use std::path::Path;
 use fairlane_attacks::Plan;
 use fairlane_fabric::topology::{self, Facts, Topology};
 use fairlane_fabric::{Results, metrics};
-use fairlane_scenario::hpcc;
+use fairlane_scenario::{conweave, hpcc};
 use fairlane_units::{NodeId, TenantId};
 use serde::Serialize;
 
@@ -152,13 +152,16 @@ pub(crate) fn utilization(results: &Results, interval: usize) -> Vec<f64> {
     metrics::interval_utilisation(results, interval)
 }
 
-/// Reads a case of HPCC's simulator, writes it as a scenario and returns what a reader should know.
+/// Reads a case of another simulator, writes it as a scenario and returns what a reader should know.
 ///
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
-pub(crate) fn import_hpcc(config: &Path, output: &Path) -> Result<Vec<String>, Failure> {
-    let imported = hpcc::import(config)?;
-    imported.write(output)?;
+pub(crate) fn import(from: &args::Import) -> Result<Vec<String>, Failure> {
+    let (case, imported) = match from {
+        args::Import::Hpcc(case) => (case, hpcc::import(&case.config)?),
+        args::Import::Conweave(case) => (case, conweave::import(&case.config)?),
+    };
+    imported.write(&case.output)?;
     Ok(imported.notes)
 }
 

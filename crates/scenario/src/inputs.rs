@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::files::{plain_or_gzipped, read_text};
+use crate::files::Files;
 use crate::flow_text;
 use crate::lines::number_of;
 use crate::sizes::SizeDistribution;
@@ -42,29 +42,29 @@ impl SideFile {
 }
 
 impl Inputs {
-    /// Reads the files that `scenario` names, relative to `folder`; `x.gz` stands in for `x`.
+    /// Reads the files that `scenario` names; `x.gz` stands in for `x`.
     ///
     /// # Errors
     /// A file that can't be read or is malformed, with its line; an unknown distribution.
-    pub fn read(scenario: &Scenario, folder: &Path) -> Result<Self, Error> {
+    pub fn read(scenario: &Scenario, files: Files<'_>) -> Result<Self, Error> {
         let mut inputs = Self::default();
         if let Topology::File { path } = &scenario.topology {
-            let (text, file) = inputs.open(folder, path, "topology.path".into())?;
+            let (text, file) = inputs.open(files, path, "topology.path".into())?;
             inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile)?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {
-                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, folder, i)?),
+                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, files, i)?),
                 Workload::KeyValue {
                     sizes: Some(sizes), ..
-                } => Some(inputs.sizes_of(sizes, folder, i)?),
+                } => Some(inputs.sizes_of(sizes, files, i)?),
                 _ => None,
             };
             let flows = match workload {
                 Workload::Flows {
                     path: Some(path), ..
                 } => {
-                    let (text, file) = inputs.open(folder, path, format!("workload[{i}].path"))?;
+                    let (text, file) = inputs.open(files, path, format!("workload[{i}].path"))?;
                     Some(flow_text::parse(&text, &file, scenario.profile)?)
                 }
                 Workload::Flows {
@@ -86,7 +86,7 @@ impl Inputs {
     fn sizes_of(
         &mut self,
         sizes: &Sizes,
-        folder: &Path,
+        files: Files<'_>,
         workload: usize,
     ) -> Result<SizeDistribution, Error> {
         let key = format!("workload[{workload}].sizes");
@@ -96,7 +96,7 @@ impl Inputs {
                 ..error
             }),
             Sizes::Named(name) if names_file(name) => {
-                let (text, file) = self.open(folder, Path::new(name), key)?;
+                let (text, file) = self.open(files, Path::new(name), key)?;
                 SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))
             }
             Sizes::Named(name) => SizeDistribution::built_in(name).map_err(|error| Error {
@@ -107,17 +107,13 @@ impl Inputs {
     }
 
     /// Reads and keeps a file; its text, and its name for messages.
-    fn open(&mut self, folder: &Path, path: &Path, key: String) -> Result<(String, String), Error> {
-        let wanted = folder.join(path);
-        let found = plain_or_gzipped(&wanted).ok_or_else(|| {
-            let message = format!("file {} doesn't exist", wanted.display());
-            Error::new(
-                key.clone(),
-                message,
-                "paths are relative to the folder of the scenario",
-            )
-        })?;
-        let text = read_text(&found)?;
+    fn open(
+        &mut self,
+        files: Files<'_>,
+        path: &Path,
+        key: String,
+    ) -> Result<(String, String), Error> {
+        let (found, text) = files.read(path, &key)?;
         let file = found.display().to_string();
         self.files.push(SideFile {
             key,

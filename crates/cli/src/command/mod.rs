@@ -18,7 +18,7 @@ mod topology;
 
 use std::process::ExitCode;
 
-use crate::args::{Command, Drum, Export, Import};
+use crate::args::{Command, Drum, Export};
 use crate::failure::Failure;
 
 /// Does what the command line says.
@@ -28,7 +28,7 @@ use crate::failure::Failure;
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
-        Command::Import(Import::Hpcc(arguments)) => import::hpcc(&arguments),
+        Command::Import(from) => import::import(&from),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
         Command::Export(Export::Pcap(arguments)) => export::pcap(&arguments),
         Command::Topology(arguments) => topology::topology(&arguments),
