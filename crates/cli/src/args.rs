@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Paths(Paths),
     /// Put the results of several runs side by side
     Compare(Compare),
+    /// Say why a run went as it did: what its messages waited for
+    Explain(Explain),
     /// Share queue pairs and completion queues among applications
     #[command(subcommand, arg_required_else_help = true)]
     Drum(Drum),
@@ -214,6 +216,17 @@ pub(crate) struct Compare {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// Directory that `run` has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// Form of an output.

@@ -11,10 +11,11 @@ use fairlane_units::{NodeId, TenantId};
 use serde::Serialize;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
+pub(crate) use fairlane_explain::explain;
 pub(crate) use fairlane_fabric::metrics::{
     LinkShare, SlowdownBin, Spread, Summary, Tenancy, TenantSummary,
 };
-pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading};
+pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways};
 pub(crate) use fairlane_scenario::{Attack, AttackKind, Loaded, schema};
 
 use crate::args;
@@ -47,6 +48,16 @@ pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
         &arguments.overrides,
         arguments.seed,
     )?)
+}
+
+/// Reads the scenario of a result directory, and finds the ways of its messages.
+///
+/// # Errors
+/// If there is none, or it isn't one.
+pub(crate) fn load_results(directory: &Path) -> Result<(Loaded, Ways), Failure> {
+    let loaded = fairlane_scenario::load(&directory.join("scenario.toml"), &[], None)?;
+    let ways = Ways::new(&loaded)?;
+    Ok((loaded, ways))
 }
 
 /// What a run amounts to.

@@ -3,6 +3,7 @@
 mod attack;
 mod compare;
 mod drum;
+mod explain;
 mod export;
 mod flatten;
 mod heading;
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Topology(arguments) => topology::topology(&arguments),
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Drum(Drum::Solve(arguments)) => drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),

@@ -1,0 +1,147 @@
+//! Facts about connections with several paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fabric::Fabric;
+use crate::findings::{Finding, Kind, Remedy};
+use crate::numbers;
+use crate::records::{Multipath, Path};
+
+/// The most pairs of hosts that are spoken of one by one.
+const MOST_PAIRS: usize = 3;
+
+/// Facts about the paths of each pair of hosts, those with most bytes first.
+pub(crate) fn facts(multipath: &Multipath, fabric: &Fabric<'_>) -> Vec<Finding> {
+    let mut pairs: BTreeMap<(u32, u32), Vec<&Path>> = BTreeMap::new();
+    for path in &multipath.paths {
+        let ends = (path.source, path.destination);
+        pairs.entry(ends).or_default().push(path);
+    }
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    let bytes = |paths: &[&Path]| paths.iter().map(|path| path.bytes).sum::<u64>();
+    pairs.sort_by_key(|(ends, paths)| (std::cmp::Reverse(bytes(paths)), *ends));
+    let of_pair = |(ends, paths): &((u32, u32), Vec<&Path>)| {
+        let facts = [
+            shared_ways(*ends, paths, fabric),
+            Some(shares(*ends, paths)),
+        ];
+        let given_up = given_up(*ends, paths);
+        facts
+            .into_iter()
+            .flatten()
+            .chain(given_up)
+            .collect::<Vec<_>>()
+    };
+    pairs.iter().take(MOST_PAIRS).flat_map(of_pair).collect()
+}
+
+fn fact(kind: Kind, what: String, figures: Vec<String>, remedies: Vec<Remedy>) -> Finding {
+    Finding {
+        kind,
+        time_ns: None,
+        share: None,
+        what,
+        places: Vec::new(),
+        figures,
+        remedies,
+    }
+}
+
+/// How many different ways the paths of a pair take, if fewer than they could.
+fn shared_ways(
+    (source, destination): (u32, u32),
+    paths: &[&Path],
+    fabric: &Fabric<'_>,
+) -> Option<Finding> {
+    let mut ways: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
+    for path in paths.iter().filter(|path| !path.way.is_empty()) {
+        ways.entry(&path.way).or_default().push(path.path);
+    }
+    let stages = fabric.stages(source, destination);
+    let there_are = stages.iter().map(Vec::len).max().unwrap_or(0);
+    let possible = there_are.min(paths.len());
+    if ways.is_empty() || ways.len() >= possible {
+        return None;
+    }
+    let (way, sharing) = ways.iter().max_by_key(|(_, sharing)| sharing.len())?;
+    let nodes: Vec<String> = way.iter().map(u32::to_string).collect();
+    let what = format!(
+        "{source}->{destination}: {} take {}, and there are {there_are}",
+        numbers::count(paths.len(), "path"),
+        numbers::count(ways.len(), "way")
+    );
+    let figures = vec![format!(
+        "{} take {}",
+        numbers::count(sharing.len(), "path"),
+        nodes.join(" - ")
+    )];
+    let remedy = Remedy {
+        key: "multipath.plan",
+        what: "source ports that take different ways; `fairlane paths` says which do",
+    };
+    Some(fact(Kind::PathsShareAWay, what, figures, vec![remedy]))
+}
+
+/// What each path carried.
+fn shares((source, destination): (u32, u32), paths: &[&Path]) -> Finding {
+    let total: u64 = paths.iter().map(|path| path.bytes).sum();
+    let shares = paths
+        .iter()
+        .map(|path| path.bytes as f64 / total.max(1) as f64);
+    let shares: Vec<f64> = shares.collect();
+    let carried = shares.iter().filter(|share| **share > 0.0).count();
+    let ways: BTreeSet<&[u32]> = paths
+        .iter()
+        .filter(|path| path.bytes > 0 && !path.way.is_empty())
+        .map(|path| path.way.as_slice())
+        .collect();
+    let over = match ways.len() {
+        0 => String::new(),
+        ways => format!(" over {}", numbers::count(ways, "way")),
+    };
+    let what = format!(
+        "{source}->{destination}: {carried} of {} carried {}{over}",
+        numbers::count(paths.len(), "path"),
+        numbers::bytes(total)
+    );
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    let figures = vec![format!(
+        "{} to {} of the bytes each",
+        numbers::percent(least),
+        numbers::percent(most)
+    )];
+    fact(Kind::PathShares, what, figures, Vec::new())
+}
+
+/// Paths that were given up.
+fn given_up((source, destination): (u32, u32), paths: &[&Path]) -> Vec<Finding> {
+    let failed: Vec<_> = paths
+        .iter()
+        .filter(|path| path.failures + path.quarantines > 0)
+        .collect();
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let what = format!(
+        "{source}->{destination}: {} of {} gave up",
+        failed.len(),
+        numbers::count(paths.len(), "path")
+    );
+    let figure = |path: &&&Path| {
+        format!(
+            "path {} (source port {}): {} failed, given up {}, {} at the end",
+            path.path,
+            path.source_port,
+            numbers::count(path.failures as usize, "chunk"),
+            numbers::count(path.quarantines as usize, "time"),
+            path.health
+        )
+    };
+    let figures = failed.iter().map(figure).collect();
+    let remedy = Remedy {
+        key: "faults.link",
+        what: "links that fail; others carry the rest",
+    };
+    vec![fact(Kind::FailedPath, what, figures, vec![remedy])]
+}
