@@ -20,6 +20,7 @@ use crate::forwarding::Plan;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
 use crate::log::Log;
+use crate::multipath::Multipath;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
 use crate::notice::Notices;
@@ -40,7 +41,7 @@ use crate::trace::Tracer;
 use crate::watch::Watch;
 use crate::watchdog::Watchdog;
 use crate::world::World;
-use crate::{MessageSpec, endpoint};
+use crate::{MessageSpec, endpoint, multipath};
 
 /// The world of a scenario with these messages.
 ///
@@ -60,14 +61,20 @@ pub(crate) fn world(
     let schedule = Schedule::new(&specs);
     let messages = specs.len();
     let endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
+    let subflows = specs.len();
+    let mut multipath = multipath::build(loaded, topology, &owner_of, (&mut specs, messages))?;
     let first = specs.iter().map(|spec| spec.start).min();
     let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let plan = plan(scenario, &graph, &rules);
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = (baseline.largest.bdp, baseline.largest.rate);
     rules.tolerate(scenario, plan.foreseen, longest);
+    if let Some(multipath) = &mut multipath {
+        multipath.allow(baseline.largest.rtt);
+    }
+    let coupled = multipath.as_ref().is_some_and(|all| all.couples());
     let nics = nics::nics(
-        scenario,
+        (scenario, coupled),
         (&graph, &baseline, &rules),
         &hosts,
         &specs,
@@ -77,8 +84,8 @@ pub(crate) fn world(
         scenario,
         topology,
         (graph, rules, plan),
-        (specs, messages),
-        &owner_of,
+        (specs, messages, subflows),
+        (&owner_of, multipath.as_deref()),
     )?;
     let quirky = net.rules.quirks.nics;
     let rates = scenario.output.rate_interval;
@@ -100,6 +107,7 @@ pub(crate) fn world(
         },
         owed: messages + ending,
         endpoints,
+        multipath,
         tenants: scenario.tenants(),
         schedule,
         notices: Notices::default(),
@@ -143,8 +151,8 @@ fn network(
     scenario: &Scenario,
     topology: &Topology,
     (graph, rules, plan): (Graph, Rules, Plan),
-    (specs, messages): (Vec<MessageSpec>, usize),
-    owner_of: &[u32],
+    (specs, messages, subflows): (Vec<MessageSpec>, usize, usize),
+    (owner_of, multipath): (&[u32], Option<&Multipath>),
 ) -> Result<Network, Error> {
     let mut ports = ports::ports(topology, &graph, &rules, owner_of);
     let buffers = buffers(scenario, topology, (&graph, &rules, &mut ports), &specs)?;
@@ -155,7 +163,11 @@ fn network(
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let ledger = Ledger::new(scenario.tenants().len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    let flows = flows(&specs, &scenario.workload, &rules, graph.planes.count);
+    let mut flows = flows(&specs, &scenario.workload, &rules, graph.planes.count);
+    if let Some(multipath) = multipath {
+        let planes = (graph.planes.count, rules.seeds);
+        multipath.label(&mut flows, &specs, &scenario.workload, planes);
+    }
     let shared_random = rules.quirks.one_stream;
     let mut net = Network {
         engine: Engine::new(rules.ties, slots(&graph, &rules)),
@@ -171,6 +183,7 @@ fn network(
         plan,
         specs: specs.into(),
         messages,
+        subflows,
         place: Place::whole(topology.nodes.len()),
         observed: capture.is_on() || ledger.is_some(),
         capture,

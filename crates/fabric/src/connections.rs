@@ -39,6 +39,8 @@ pub(crate) struct Connections {
     pub(crate) posted: BTreeMap<u32, Posted>,
     /// Response packets that responders have sent more than once, by flow.
     pub(crate) repeats: BTreeMap<u32, u32>,
+    /// The first packet numbers of queue pairs that have replaced others, by flow.
+    pub(crate) renewed: BTreeMap<u32, u32>,
 }
 
 /// Which of the two ends.
@@ -90,6 +92,12 @@ impl Connections {
     /// Takes over what another part of the fabric knows of an end.
     pub(crate) fn adopt(&mut self, other: &Self, flow: usize, side: Side) {
         self.ends[side as usize][flow] = other.ends[side as usize][flow];
+    }
+
+    /// An end that is closed will be opened again, with this first packet number.
+    pub(crate) fn renew(&mut self, flow: u32, side: Side, first: u32) {
+        self.ends[side as usize][flow as usize] = NONE;
+        self.renewed.insert(flow, first);
     }
 
     pub(crate) fn close(&mut self, flow: u32, side: Side) {

@@ -4,7 +4,7 @@ use fairlane_congestion::Environment;
 use fairlane_engine::Event;
 use fairlane_host::{Opening, PairId, Role};
 use fairlane_scenario::{BaseRtt, Verb};
-use fairlane_units::{Bytes, Duration, HostId, NodeId};
+use fairlane_units::{Bytes, Duration, HostId, NodeId, Psn};
 
 use crate::TraceEvent;
 use crate::baseline::Baseline;
@@ -13,6 +13,9 @@ use crate::network::Network;
 use crate::nic::Nic;
 use crate::ns3::Ns3;
 use crate::packet::PacketRecord;
+
+/// Keeps the numbers of bundles of subflows apart from those of messages with parts.
+const BUNDLES: u32 = 1 << 31;
 
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
@@ -126,6 +129,7 @@ impl Hosts {
         };
         let (here, there) = (self.host(here), self.host(there));
         let rate = |host: u32| net.ports[self.nics[host as usize].port(plane) as usize].rate;
+        let subflow = net.is_subflow(flow);
         let opening = Opening {
             flow,
             port: plane,
@@ -139,9 +143,16 @@ impl Hosts {
                 bdp: trip.bdp,
                 mtu: Bytes::new(u64::from(net.rules.mtu)),
             },
-            whole: spec.part_of,
+            whole: spec.part_of.map(|whole| match subflow {
+                true => BUNDLES | whole,
+                false => whole,
+            }),
+            group: spec.part_of.filter(|_| subflow),
         };
-        let pair = self.nics[here as usize].host.open(net.now(), &opening);
+        let first = self.connections.renewed.get(&flow).copied();
+        let psns = [Psn::new(first.unwrap_or(0)); 2];
+        let host = &mut self.nics[here as usize].host;
+        let pair = host.open_at(net.now(), &opening, psns);
         self.connections.open(flow, side, pair);
         pair
     }

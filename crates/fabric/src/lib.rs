@@ -32,6 +32,7 @@ mod ideal;
 mod ledger;
 mod log;
 pub mod metrics;
+mod multipath;
 mod network;
 mod nic;
 mod notice;
@@ -72,9 +73,10 @@ pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
-    ApplicationRecord, ContendedPort, Deflections, Ending, Flux, MessageRecord, NicRecord, Outcome,
-    PauseRecord, PortInfo, PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant,
-    Stall, TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, ContendedPort, Deflections, Ending, Flux, MessageRecord, MultipathRecord,
+    NicRecord, Outcome, PathRecord, PauseRecord, PortInfo, PortSeries, RateRecord, Results, Signal,
+    Signals, SignalsByTenant, Stall, TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord,
+    TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

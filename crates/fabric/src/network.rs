@@ -52,6 +52,8 @@ pub(crate) struct Network {
     pub(crate) specs: Arc<[MessageSpec]>,
     /// How many of them are messages.
     pub(crate) messages: usize,
+    /// The first of them that is a subflow of messages with several paths; those are behind all others.
+    pub(crate) subflows: usize,
     /// What the headers of messages say, by number.
     pub(crate) flows: Arc<Vec<Flow>>,
     /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
@@ -107,6 +109,18 @@ impl Network {
     #[inline]
     pub(crate) const fn stays_open(&self, flow: u32) -> bool {
         flow as usize >= self.messages
+    }
+
+    /// Whether a flow is a queue pair of a key-value workload.
+    #[inline]
+    pub(crate) const fn is_key_value(&self, flow: u32) -> bool {
+        self.stays_open(flow) && !self.is_subflow(flow)
+    }
+
+    /// Whether a flow is one of several that carry the same messages.
+    #[inline]
+    pub(crate) const fn is_subflow(&self, flow: u32) -> bool {
+        flow as usize >= self.subflows
     }
 
     /// The number of a queue pair that stays open.

@@ -11,6 +11,36 @@ pub(crate) enum Notice {
     Arrived(u32),
     /// The requester has closed a flow; whether all of it had arrived.
     Closed(u32, bool),
+    /// What a work request of a flow is, which its packets don't say here.
+    Frame(u32, Frame),
+    /// The requester has replaced the queue pair of a flow: the new one begins with this packet number.
+    Renewed(u32, u32),
+    /// The other end of a flow knows that.
+    Ready(u32),
+    /// The other end of a connection with several paths has one more receive, of this number.
+    Granted(u32, u64),
+}
+
+/// What a work request of a connection with several paths is: what its bytes, or the library that they come to,
+/// would say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Frame {
+    /// Counts those of the queue pair.
+    pub(crate) number: u32,
+    /// The number behind its last packet.
+    pub(crate) end: u32,
+    pub(crate) message: u32,
+    /// Counts connections between the two that have failed before.
+    pub(crate) epoch: u32,
+    /// Whether it is a SEND; else a WRITE that somebody waits for.
+    pub(crate) is_send: bool,
+    /// The number of the message among SENDs, or among such WRITEs.
+    pub(crate) id: u64,
+    /// Bytes of the message.
+    pub(crate) total: u64,
+    /// Where the data begins in it, and how much there is.
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
 }
 
 /// Notices under way.
@@ -28,6 +58,6 @@ impl Notices {
     pub(crate) fn are_pending(&self) -> bool {
         self.due
             .iter()
-            .any(|(_, notice)| matches!(notice, Notice::Arrived(_)))
+            .any(|(_, notice)| !matches!(notice, Notice::Closed(..)))
     }
 }

@@ -37,6 +37,75 @@ pub struct Results {
     pub tenants: Vec<TenantRecord>,
     /// Ports that were contended, if there are several tenants.
     pub contended: Vec<ContendedPort>,
+    /// Connections with several paths, if there are any.
+    pub multipath: Option<MultipathRecord>,
+}
+
+/// Connections with several paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MultipathRecord {
+    /// How many were opened.
+    pub connections: u64,
+    /// Messages that were posted.
+    pub messages: u64,
+    /// Work requests that were posted for them, those that were posted again included.
+    pub chunks: u64,
+    /// Work requests for data that was posted before.
+    pub again: u64,
+    /// Work requests that libraries at destinations took note of, for messages that somebody waits for there.
+    pub placed: u64,
+    /// Such messages that were complete there.
+    pub arrived: u64,
+    /// Processor time of all libraries for posting work requests.
+    pub post: Duration,
+    /// For polling completions.
+    pub poll: Duration,
+    /// For cutting chunks off.
+    pub split: Duration,
+    /// For putting messages together at destinations.
+    pub reassemble: Duration,
+    /// Whether the queue pairs of a connection shared a congestion budget.
+    pub coupled: bool,
+    /// By source, destination and number of the path.
+    pub paths: Vec<PathRecord>,
+}
+
+/// A path between two hosts, over all connections between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathRecord {
+    /// The host that posts.
+    pub source: NodeId,
+    /// The other host.
+    pub destination: NodeId,
+    /// Number of the path in its connection.
+    pub path: u32,
+    /// UDP source port in the first connection.
+    pub source_port: u16,
+    /// Connections that had it.
+    pub connections: u64,
+    /// Payload of work requests that were acknowledged.
+    pub bytes: Bytes,
+    /// Work requests for messages that were acknowledged.
+    pub chunks: u64,
+    /// Work requests whose queue pair gave up.
+    pub failures: u64,
+    /// How often the path was given up for a while.
+    pub quarantines: u64,
+    /// Connections in which another path was used in its place at the end, as both take the same way.
+    pub twins: u64,
+    /// That path, in the last connection.
+    pub twin_of: Option<u32>,
+    /// Mean of what connections knew of its round trip at the end.
+    pub round_trip: Option<Duration>,
+    /// Mean of what they knew of its capacity.
+    pub capacity: Option<Rate>,
+    /// The largest share of work requests that failed or needed retransmissions, in percent, smoothed.
+    pub loss: u8,
+    /// How it was at the end of the last connection.
+    pub health: &'static str,
+    /// The nodes that data of the first connection passes at the end of the run, both hosts included; empty if
+    /// switches choose packet by packet.
+    pub way: Vec<NodeId>,
 }
 
 /// An application of a `key-value` workload.

@@ -215,6 +215,7 @@ impl Rules {
             transport: self.transport.clone(),
             params: self.params.clone(),
             scope: scenario.congestion.scope,
+            coupled: false,
             tenant: scenario.congestion.tenant.clone(),
             dasr: scenario.congestion.dasr.clone(),
             told_apart: scenario.switch.tenant_feedback,

@@ -22,7 +22,7 @@ pub(crate) enum Waking {
     Control,
     /// A NIC has a work request done, or the state of a connection.
     Unit,
-    /// The thread of an application is done with something.
+    /// The thread of an application is done with something, or that of a host's [`LIBRARY`].
     Client,
     /// The agent of a host has something to do.
     Agent,
@@ -61,6 +61,9 @@ impl Waking {
         (kind, index)
     }
 }
+
+/// Of [`Waking::Client`], added to the number of a host: the thread that drives its connections with several paths.
+pub(crate) const LIBRARY: u32 = 1 << (INDEX_BITS - 1);
 
 /// Indices of [`Waking::Control`].
 pub(crate) mod control {

@@ -12,6 +12,7 @@ mod sampler;
 mod schedule;
 mod signals;
 mod storm;
+mod subflows;
 mod watch;
 mod witness;
 
@@ -30,6 +31,7 @@ use crate::endpoint::Endpoints;
 use crate::faults::Faults;
 use crate::hosts::Hosts;
 use crate::log::Log;
+use crate::multipath::Multipath;
 use crate::network::link::AtHost;
 use crate::network::{Network, deflection};
 use crate::nic::{Nic, Sent};
@@ -51,6 +53,8 @@ pub(crate) struct World {
     pub(crate) net: Network,
     pub(crate) hosts: Hosts,
     pub(crate) endpoints: Option<Box<Endpoints>>,
+    /// If messages have several paths.
+    pub(crate) multipath: Option<Box<Multipath>>,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) schedule: Schedule,
     pub(crate) notices: Notices,
@@ -221,8 +225,19 @@ impl World {
         while let Some(event) = self.hosts.nics[host as usize].host.poll_event() {
             match event {
                 Heard::Completed {
+                    flow,
+                    pair,
+                    status,
+                    id,
+                } if self.net.is_subflow(flow) => {
+                    subflows::on_completed(self, (flow, pair), id, status);
+                }
+                Heard::Completed {
                     flow, pair, status, ..
                 } => self.on_completed(flow, pair, status, by),
+                Heard::Received { flow, .. } if self.net.is_subflow(flow) => {
+                    subflows::on_received(self, flow);
+                }
                 Heard::Received { flow, placed, .. } => self.on_received(flow, placed),
             }
         }
@@ -282,7 +297,7 @@ impl World {
         if sent.repeated {
             self.hosts.connections.count_repeat(sent.flow);
         }
-        if self.endpoints.is_some() && self.net.stays_open(sent.flow) {
+        if self.endpoints.is_some() && self.net.is_key_value(sent.flow) {
             // Of an unreliable service, work requests end when their last packet is on the wire.
             let port = self.hosts.nics[host as usize].port(plane);
             self.on_events(host, self.net.ports[port as usize].free_at);

@@ -75,6 +75,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -92,6 +93,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -105,6 +107,7 @@ fn permutation(hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -118,6 +121,7 @@ fn all_to_all(hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -132,6 +136,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -155,6 +160,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }
 }
 
@@ -453,6 +459,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     };
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));

@@ -35,6 +35,8 @@ impl Host {
         (stream, (acknowledged, next_to_send)): (Stream, (Bytes, Bytes)),
         lost: bool,
     ) -> bool {
+        let pair = &mut self.pairs[id.index()];
+        pair.marks = pair.marks.wrapping_add(u32::from(arrival.marked));
         let mut ack = Ack {
             acknowledged,
             next_to_send,
@@ -122,7 +124,8 @@ impl Host {
 
     /// Passes on a CNP. It doesn't say of which stream, and both have the same controller.
     pub(crate) fn hear_cnp(&mut self, now: Time, id: PairId) {
-        let pair = &self.pairs[id.index()];
+        let pair = &mut self.pairs[id.index()];
+        pair.marks = pair.marks.wrapping_add(1);
         if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
             let mut senders = Stream::BOTH
                 .iter()

@@ -43,6 +43,7 @@
 //!     peer_rate: environment.line_rate,
 //!     environment,
 //!     whole: None,
+//!     group: None,
 //! };
 //! let mut now = Time::ZERO;
 //! let pairs = [hosts[0].open(now, &opening(1)), hosts[1].open(now, &opening(0))];

@@ -43,6 +43,9 @@ pub struct Opening {
     pub environment: Environment,
     /// A number that queue pairs have in common if they carry parts of one message.
     pub whole: Option<u32>,
+    /// A number that queue pairs have in common if they are the subflows of one connection, where subflows are
+    /// [coupled](crate::Settings::coupled): they share a controller. Below 2^31.
+    pub group: Option<u32>,
 }
 
 /// What a packet is to a NIC.

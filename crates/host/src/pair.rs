@@ -50,6 +50,8 @@ pub struct Pair {
     pub(crate) live: bool,
     pub(crate) class: u8,
     pub(crate) port: u8,
+    /// Replies that told of marks.
+    pub(crate) marks: u32,
     /// Bytes placed of what came in.
     pub(crate) placed: Bytes,
     /// Place in the round robin, or [`NONE`] before it has ever had something to send.
@@ -68,6 +70,18 @@ impl Pair {
     #[inline]
     pub const fn requester(&self) -> &Requester {
         &self.requester
+    }
+
+    /// The number of the next packet that its responder expects: all before it have come.
+    #[inline]
+    pub const fn expected(&self) -> Psn {
+        self.responder.expected()
+    }
+
+    /// How many replies, and CNPs, have told it of marks; it wraps.
+    #[inline]
+    pub const fn marks(&self) -> u32 {
+        self.marks
     }
 
     /// What it was opened with.
@@ -125,6 +139,7 @@ impl Pair {
             live: true,
             class: opening.class,
             port: opening.port,
+            marks: 0,
             placed: Bytes::ZERO,
             position: NONE,
             requester: Requester::new(config, sends),
@@ -286,7 +301,7 @@ impl Sending {
             controller: Controller::new(&settings.params, environment),
         };
         // An enforcer keeps windows itself.
-        if !settings.scope.is_shared() {
+        if !settings.shares_controllers() {
             sending.update_window();
         }
         sending

@@ -97,6 +97,9 @@ pub struct Settings {
     pub params: Params,
     /// Which traffic shares a controller.
     pub scope: Scope,
+    /// Whether, under scope `qp`, the subflows of a [group](crate::Opening::group) share a controller as if they were
+    /// one queue pair.
+    pub coupled: bool,
     /// Parameters of scope `tenant`.
     pub tenant: scope::Config,
     /// Whether and how receivers apportion their links; nobody does over services without replies. With it goes
@@ -140,6 +143,7 @@ impl Settings {
             transport,
             params: Params::new(algorithm),
             scope: Scope::Qp,
+            coupled: false,
             tenant: scope::Config::default(),
             dasr: dasr::Params::default(),
             told_apart: false,
@@ -157,11 +161,29 @@ impl Settings {
         }
     }
 
-    /// What enforcers have in common; of a scope that shares controllers.
+    /// Whether subflows share controllers beyond what the scope says.
+    pub(crate) fn couples(&self) -> bool {
+        self.coupled && self.scope == Scope::Qp
+    }
+
+    /// Whether queue pairs share controllers, so that an enforcer has them.
+    pub(crate) fn shares_controllers(&self) -> bool {
+        self.scope.is_shared() || self.couples()
+    }
+
+    /// What enforcers have in common; of a scope that shares controllers. Where subflows are coupled, a group takes the
+    /// place of a destination, and none is forgotten while it lasts.
     pub(crate) fn enforced(&self) -> scope::Setting {
+        let mut config = self.tenant.clone();
+        if self.couples() {
+            config.pairs = u32::MAX;
+        }
         scope::Setting {
-            scope: self.scope,
-            config: self.tenant.clone(),
+            scope: match self.couples() {
+                true => Scope::Pair,
+                false => self.scope,
+            },
+            config,
             params: self.params.clone(),
             window: self.window,
             rounding: self.rounding,

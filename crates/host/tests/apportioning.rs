@@ -85,6 +85,7 @@ impl Star {
                 peer_rate: RATE,
                 environment,
                 whole: None,
+                group: None,
             };
             all[here].open(Time::ZERO, &opening)
         };

@@ -113,6 +113,7 @@ impl World {
                 peer_rate: RATE,
                 environment,
                 whole: None,
+                group: None,
             };
             let flows = 0..pairs;
             flows

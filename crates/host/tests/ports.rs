@@ -57,6 +57,7 @@ impl Hosts {
                     peer_rate: RATE,
                     environment,
                     whole: None,
+                    group: None,
                 };
                 hosts[host].open(Time::ZERO, &opening)
             })

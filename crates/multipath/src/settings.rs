@@ -14,6 +14,9 @@ pub const MOST_PATHS: usize = 1024;
 /// How messages that need a receive at the other end cross, when they are larger than
 /// [`Settings::single_send`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum TwoSided {
     /// WRITEs carry the data to where the receive says, then a SEND without data consumes the receive (S3,
     /// section 3.4). Nothing is copied.

@@ -80,6 +80,7 @@ pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        paths: None,
     }];
 }
 

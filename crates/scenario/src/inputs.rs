@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use fairlane_multipath::PortFile;
+
 use crate::error::Error;
 use crate::files::Files;
 use crate::flow_text;
 use crate::lines::number_of;
 use crate::sizes::SizeDistribution;
 use crate::topology_text::TopologyText;
-use crate::types::{Flow, Scenario, Sizes, Topology, Workload};
+use crate::types::{Flow, Multipath, Plan, Scenario, Sizes, Topology, Workload};
 
 /// What the files of a scenario say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +21,8 @@ pub struct Inputs {
     pub flows: Vec<Option<Vec<Flow>>>,
     /// By workload: the sizes of a `poisson` or `key-value` workload, built in, from a file or listed.
     pub sizes: Vec<Option<SizeDistribution>>,
+    /// The source ports of multipath connections, by pair of hosts.
+    pub ports: Option<PortFile>,
     /// The texts of all files, in the order in which the scenario names them.
     pub files: Vec<SideFile>,
 }
@@ -51,6 +55,15 @@ impl Inputs {
         if let Topology::File { path } = &scenario.topology {
             let (text, file) = inputs.open(files, path, "topology.path".into())?;
             inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile)?);
+        }
+        if let Some(Multipath {
+            plan: Plan::File { file },
+            ..
+        }) = &scenario.multipath
+        {
+            let (text, name) = inputs.open(files, file, "multipath.plan.file".into())?;
+            let ports = PortFile::parse(&text, &name);
+            inputs.ports = Some(ports.map_err(|it| Error::new(it.place, it.message, it.hint))?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {

@@ -54,6 +54,7 @@ mod keypath;
 mod layout;
 mod lines;
 mod load;
+mod multipath;
 mod nic;
 mod ns3;
 mod optional;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
 use crate::overrides::{Override, overlay};
-use crate::types::{Profile, Scenario, Sizes, Topology, Workload};
+use crate::types::{Multipath, Plan, Profile, Scenario, Sizes, Topology, Workload};
 use crate::validate::validate;
 
 /// A scenario in which every value is stated, and what its files say.
@@ -185,6 +185,14 @@ fn free_name(path: &Path, taken: &[(PathBuf, String)]) -> PathBuf {
 fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
     if let (Topology::File { path }, "topology.path") = (&mut scenario.topology, key) {
         *path = copy.into();
+    }
+    if let Some(Multipath {
+        plan: Plan::File { file },
+        ..
+    }) = &mut scenario.multipath
+        && key == "multipath.plan.file"
+    {
+        *file = copy.into();
     }
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
         match workload {

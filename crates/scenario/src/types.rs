@@ -10,6 +10,7 @@ pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
+pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 
@@ -42,6 +43,9 @@ pub struct Scenario {
     pub transport: Transport,
     /// Congestion control and its scope.
     pub congestion: Congestion,
+    /// How messages are divided among paths; left out, each takes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<Multipath>,
     /// Hosts, switches and links.
     pub topology: Topology,
     /// Loss, and links that go down and come back.
@@ -392,6 +396,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
     /// Several hosts send to one at the same time, again and again.
     Incast {
@@ -429,6 +436,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
     /// Every host sends one message to another, and receives one.
     Permutation {
@@ -452,6 +462,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
     /// Every host sends one message to every other.
     AllToAll {
@@ -475,6 +488,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor.
@@ -502,6 +518,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
@@ -576,6 +595,9 @@ pub enum Workload {
         /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plane: Option<u8>,
+        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        paths: Option<u32>,
     },
 }
 
@@ -583,6 +605,19 @@ impl Workload {
     /// Whether its messages travel on connections that stay open.
     pub const fn is_key_value(&self) -> bool {
         matches!(self, Self::KeyValue { .. })
+    }
+
+    /// How many paths each message has, if it is stated.
+    pub const fn paths(&self) -> Option<u32> {
+        match self {
+            Self::Poisson { paths, .. }
+            | Self::Incast { paths, .. }
+            | Self::Permutation { paths, .. }
+            | Self::AllToAll { paths, .. }
+            | Self::RingAllReduce { paths, .. }
+            | Self::Flows { paths, .. } => *paths,
+            Self::KeyValue { .. } => None,
+        }
     }
 
     /// What each message is.
@@ -755,6 +790,7 @@ impl Default for Scenario {
             nic: Nic::default(),
             transport: Transport::default(),
             congestion: Congestion::default(),
+            multipath: None,
             topology: Topology::default(),
             faults: Faults::default(),
             tenant: Vec::new(),

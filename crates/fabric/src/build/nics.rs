@@ -17,7 +17,7 @@ use crate::rules::Rules;
 
 /// The NICs of `hosts`, by number.
 pub(super) fn nics(
-    scenario: &Scenario,
+    (scenario, coupled): (&Scenario, bool),
     (graph, baseline, rules): (&Graph, &Baseline, &Rules),
     hosts: &[NodeId],
     specs: &[MessageSpec],
@@ -25,7 +25,10 @@ pub(super) fn nics(
 ) -> Vec<Nic> {
     let members = tenant_hosts(scenario, hosts);
     let senders = senders(specs, members, |node| owner_of[node.index()]);
-    let settings = Arc::new(rules.nic(scenario));
+    let settings = Arc::new(fairlane_host::Settings {
+        coupled,
+        ..rules.nic(scenario)
+    });
     let nics = (0u32..).zip(hosts).map(|(host, &node)| {
         let ports = graph.edges[node.index()].iter().map(|edge| edge.port);
         let environments = ports.clone().map(|port| Environment {

@@ -112,7 +112,7 @@ impl Endpoints {
     /// Whether a packet that has arrived at a host has to wait at its NIC.
     pub(crate) fn is_held(&mut self, net: &mut Network, host: u32, at: u32) -> bool {
         let flow = net.packets.get(at).flow;
-        if !net.stays_open(flow) || !self.cached {
+        if !net.is_key_value(flow) || !self.cached {
             return false;
         }
         let (now, pair) = (net.now(), net.pair_of(flow));

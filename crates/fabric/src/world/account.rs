@@ -38,6 +38,8 @@ impl World {
             record.retransmitted += repeats.copied().unwrap_or(0);
         }
         messages.extend(self.unfinished_operations());
+        let multipath = self.multipath.as_deref();
+        let multipath = multipath.map(|all| all.record(&self.net));
         let (endpoints, now) = (self.endpoints.as_deref(), self.net.now());
         Results {
             applications: endpoints.map_or_else(Vec::new, |all| all.application_records(now)),
@@ -49,6 +51,7 @@ impl World {
             messages,
             tenants,
             contended,
+            multipath,
             signals,
             totals,
             trace: self.net.tracer.records.entries,

@@ -5,9 +5,11 @@ use fairlane_transport::Status;
 use fairlane_units::Time;
 
 use super::ideal::push_record;
+use super::subflows;
 use crate::connections::Side;
 use crate::endpoint::{Endpoints, Output};
 use crate::network::Network;
+use crate::waking::LIBRARY;
 use crate::world::World;
 use crate::{MessageRecord, Outcome};
 
@@ -112,6 +114,9 @@ impl World {
 
     #[cold]
     pub(super) fn on_application(&mut self, application: u32, event: Event) {
+        if application & LIBRARY != 0 {
+            return subflows::on_library(self, application & !LIBRARY, event);
+        }
         self.drive(|all, net| all.on_application(&mut net.engine, application, event));
     }
 

@@ -1,5 +1,6 @@
 //! Links that go down and come back.
 
+use super::subflows;
 use crate::network::fault::Again;
 use crate::waking::control;
 use crate::world::World;
@@ -18,11 +19,11 @@ impl World {
         };
         // Messages that have been posted and haven't ended, and queue pairs that stay open.
         let messages = self.hosts.connections.posted.keys().copied();
-        let pairs = self.net.messages as u32..self.net.specs.len() as u32;
+        let pairs = self.net.messages as u32..self.net.subflows as u32;
         let live: Vec<u32> = messages.chain(pairs).collect();
         let before: Vec<_> = live
             .iter()
-            .map(|&flow| self.net.known_paths(flow))
+            .map(|&flow| subflows::ways(self, flow))
             .collect();
         self.net.change_link(change.link, change.up);
         let ends = [change.link * 2, change.link * 2 + 1];

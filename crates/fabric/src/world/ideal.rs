@@ -2,6 +2,7 @@
 
 use fairlane_units::Duration;
 
+use super::subflows;
 use crate::baseline::Work;
 use crate::ideal::{Ways, bound, least};
 use crate::world::World;
@@ -15,7 +16,7 @@ impl World {
     /// distribution over them can beat.
     pub(crate) fn note_ideal(&mut self, flow: u32, before: Ways) {
         let mut ways = before;
-        ways.extend(self.net.known_paths(flow));
+        ways.extend(subflows::ways(self, flow));
         if self.net.stays_open(flow) {
             let pair = self.net.pair_of(flow);
             if let Some(endpoints) = &mut self.endpoints {
@@ -25,7 +26,11 @@ impl World {
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
         let (work, rules) = (Work::message(verb, size), &self.net.rules);
-        let ideal = least(&ways.known, &work, &self.net.plan, rules);
+        let ideal = match subflows::has_several(self, flow) {
+            // Links between switches may be slower than those of the hosts: together they aren't.
+            true => bound(&ways.known, &work, rules),
+            false => least(&ways.known, &work, &self.net.plan, rules),
+        };
         let moved = bound(&ways.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {
             posted.ideal = [posted.ideal, ideal].into_iter().flatten().min();

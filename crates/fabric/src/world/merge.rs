@@ -99,6 +99,9 @@ impl World {
                 |host: u32| part_of[nics[host as usize].node.index()] == other.net.place.part;
             all.absorb(*part, owns);
         }
+        if let (Some(all), Some(part)) = (&mut self.multipath, other.multipath.take()) {
+            all.absorb(*part);
+        }
         absorb_switches(self, &mut other);
         self.absorb_counts(&mut other);
     }

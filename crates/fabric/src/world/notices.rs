@@ -7,6 +7,7 @@
 
 use fairlane_units::{NodeId, Time};
 
+use super::subflows;
 use crate::connections::Side;
 use crate::notice::Notice;
 use crate::schedule::arrives_at_source;
@@ -15,7 +16,7 @@ use crate::world::World;
 
 impl World {
     /// Has `node` hear of something at a time.
-    fn send_notice(&mut self, node: NodeId, at: Time, notice: Notice) {
+    pub(super) fn send_notice(&mut self, node: NodeId, at: Time, notice: Notice) {
         let part = self.net.place.part_of[node.index()];
         if part == self.net.place.part {
             self.notices.insert(at, notice);
@@ -48,7 +49,11 @@ impl World {
                         self.send_from_plane(host, self.net.plane_of(flow));
                         self.net.set_order(0);
                     }
+                    if let (Some(all), true) = (&mut self.multipath, self.net.is_subflow(flow)) {
+                        all.forget_receiver(flow);
+                    }
                 }
+                notice => subflows::on_notice(self, notice),
             }
         }
     }

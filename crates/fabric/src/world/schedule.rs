@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairlane_host::PairId;
 
 use super::ideal::push_record;
+use super::subflows;
 use crate::connections::{Posted, Side};
 use crate::schedule::work_request;
 use crate::waking::control;
@@ -74,6 +75,9 @@ impl World {
 
     /// Posts a message on a connection of its own.
     fn post(&mut self, message: u32) {
+        if subflows::has_several(self, message) {
+            return subflows::post(self, message);
+        }
         let spec = self.net.specs[message as usize];
         let (now, source) = (self.net.now(), self.hosts.host(spec.source));
         let pair = self.hosts.connect(&self.net, message);
@@ -111,6 +115,9 @@ impl World {
     /// Records of messages that have not ended, in order of start.
     pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
         let posted = self.hosts.connections.posted.keys().filter_map(|&message| {
+            if subflows::has_several(self, message) {
+                return Some((message, subflows::record(self, message)));
+            }
             let pair = self.hosts.connections.pair(message, Side::Requester)?;
             let ended = (None, Outcome::Unfinished);
             let record = self.hosts.record(&self.net, (message, pair), ended);

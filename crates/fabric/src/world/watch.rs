@@ -1,6 +1,7 @@
 //! Notices runs that can't end.
 
 use crate::endpoint::Endpoints;
+use crate::multipath::Multipath;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
 use crate::waits::{self, Circle, Waiter};
@@ -39,6 +40,7 @@ impl World {
                 .is_some_and(|deflection| deflection.held() > 0)
             || self.hosts.nics.iter().any(|nic| nic.host.will_act())
             || self.endpoints.as_deref().is_some_and(Endpoints::will_act)
+            || self.multipath.as_deref().is_some_and(Multipath::will_act)
     }
 
     /// Describes a run that can't end; `circle` is what is to blame, if anything that waits is.

@@ -2,6 +2,7 @@
 
 use fairlane_units::Time;
 
+use super::subflows;
 use crate::connections::Side;
 use crate::endpoint::Endpoints;
 use crate::hosts::Hosts;
@@ -23,7 +24,10 @@ impl World {
         if applications_go_on(self, until) {
             return true;
         }
-        let long = |message: u32| has_to_send(&self.net, &self.hosts, message, until);
+        let long = |message: u32| {
+            has_to_send(&self.net, &self.hosts, message, until)
+                || subflows::has_to_send(self, message, until)
+        };
         if long(self.witness) {
             return true;
         }

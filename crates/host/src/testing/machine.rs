@@ -110,6 +110,7 @@ impl Machine {
             environment: self.environment,
             port: 0,
             whole: None,
+            group: None,
         };
         self.nic.open_at(now, &opening, psns)
     }

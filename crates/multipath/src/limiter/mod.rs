@@ -47,6 +47,9 @@ macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
         /// How the size of chunks is limited.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
         pub enum LimiterKind {
             $($(#[$doc])* $variant,)*
         }

@@ -8,6 +8,7 @@ mod graph;
 mod guarantees;
 mod key_value;
 mod limits;
+mod multipath;
 mod nic;
 mod pauses;
 mod policies;
@@ -60,6 +61,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     traffic::check(&subject)?;
     nic::check(&subject)?;
     verbs::check(&subject)?;
+    multipath::check(&subject)?;
     attack::check(&subject)
 }
 

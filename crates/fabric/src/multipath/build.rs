@@ -1,0 +1,240 @@
+//! From the section of a scenario to queue pairs with source ports.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use fairlane_multipath::{PathPlan, PortFile};
+use fairlane_scenario::{Connections, Error, Loaded, Multipath as Section, Plan, Workload};
+use fairlane_units::{Bytes, Duration, NodeId, TenantId};
+
+use super::library::Library;
+use super::{Bundle, Costs, Multipath, Tallies};
+use crate::MessageSpec;
+use crate::five_tuple::address;
+use crate::flow::Flow;
+use crate::packet::NONE;
+use crate::routing::Seeds;
+use crate::schedule::plane;
+use crate::topology::Topology;
+
+/// Queue pairs of a run at most.
+const MOST_SUBFLOWS: usize = 1 << 26;
+/// The dynamic ports (RFC 6335), among which the next ports are found.
+const DYNAMIC: u16 = 0xc000;
+const DYNAMIC_PORTS: u32 = 1 << 14;
+
+/// The messages that share a connection: source, destination, class, tenant, and how many paths they have.
+type Sharing = (NodeId, NodeId, u8, TenantId, u32);
+
+/// Builds what stands behind messages with several paths; `None` if there are none. `specs` are messages, then
+/// queue pairs that stay open; those of paths get a specification each behind them.
+///
+/// # Errors
+/// If there are too many queue pairs.
+pub(crate) fn build(
+    loaded: &Loaded,
+    topology: &Topology,
+    host_of: &[u32],
+    (specs, messages): (&mut Vec<MessageSpec>, usize),
+) -> Result<Option<Box<Multipath>>, Error> {
+    let scenario = &loaded.scenario;
+    let Some(section) = &scenario.multipath else {
+        return Ok(None);
+    };
+    let first = specs.len() as u32;
+    let (mut bundles, mut of_message) = (Vec::new(), vec![NONE; messages]);
+    let mut of_subflow = Vec::new();
+    let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
+    for message in 0..messages {
+        let spec = specs[message];
+        let paths = paths_of(section, &scenario.workload, &spec);
+        if paths <= 1 {
+            continue;
+        }
+        let sharing = (
+            spec.source,
+            spec.destination,
+            spec.class,
+            spec.tenant,
+            paths,
+        );
+        let shares = section.connections == Connections::Pair;
+        let next = bundles.len() as u32;
+        let bundle = match shares {
+            true => *known.entry(sharing).or_insert(next),
+            false => next,
+        };
+        of_message[message] = bundle;
+        if bundle < next {
+            continue;
+        }
+        if of_subflow.len() + paths as usize > MOST_SUBFLOWS {
+            return Err(too_many());
+        }
+        bundles.push(Bundle {
+            first: specs.len() as u32,
+            paths,
+            source: spec.source,
+            destination: spec.destination,
+            hosts: [spec.source, spec.destination].map(|node| host_of[node.index()]),
+        });
+        for _ in 0..paths {
+            of_subflow.push(bundle);
+            specs.push(MessageSpec {
+                size: Bytes::new(1),
+                after: None,
+                joins: None,
+                delay: Duration::ZERO,
+                part_of: Some(bundle),
+                ..spec
+            });
+        }
+    }
+    if bundles.is_empty() {
+        return Ok(None);
+    }
+    let rates = topology.host_rates();
+    let of_hosts = topology.hosts().map(|host| rates[host.index()]);
+    let slowest = of_hosts.min().unwrap_or_default();
+    let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &bundles)?;
+    Ok(Some(Box::new(Multipath {
+        settings: Arc::new(section.settings(scenario.packet.mtu, slowest)),
+        connections: section.connections,
+        twins: section.twins,
+        costs: section.costs.map_or_else(Costs::default, |costs| Costs {
+            post: costs.post,
+            poll: costs.poll,
+            split: costs.split,
+            reassemble: costs.reassemble,
+        }),
+        coupled: section.coupled,
+        seed: scenario.seed,
+        first,
+        bundles,
+        of_message: of_message.into(),
+        of_subflow: of_subflow.into(),
+        senders: BTreeMap::new(),
+        receivers: BTreeMap::new(),
+        libraries: vec![Library::default(); topology.hosts().count()],
+        plan,
+        outputs: Vec::new(),
+        tallies: Tallies::default(),
+    })))
+}
+
+fn too_many() -> Error {
+    let message = format!("makes more than {MOST_SUBFLOWS} queue pairs in all");
+    let hint = "use fewer paths, or connections = \"pair\"";
+    Error::new("multipath.paths", message, hint)
+}
+
+/// How many paths a message has. A part of a message has one.
+fn paths_of(section: &Section, workloads: &[Workload], spec: &MessageSpec) -> u32 {
+    let workload = workloads.get(spec.workload as usize);
+    let stated = workload.and_then(Workload::paths);
+    match spec.part_of {
+        Some(_) => 1,
+        None => stated.unwrap_or(section.paths),
+    }
+}
+
+/// The source ports of paths.
+#[derive(Clone, Debug)]
+pub(super) enum Ports {
+    /// Those that follow that of the first one.
+    Next,
+    /// These, by path.
+    List(Vec<u16>),
+    /// These, by bundle.
+    Each(Vec<Vec<u16>>),
+}
+
+impl Ports {
+    fn new(section: &Section, file: Option<&PortFile>, bundles: &[Bundle]) -> Result<Self, Error> {
+        match &section.plan {
+            Plan::Next(_) => Ok(Self::Next),
+            Plan::List(list) => Ok(Self::List(list.clone())),
+            Plan::File { .. } => {
+                let file = file.cloned().ok_or_else(|| {
+                    let hint = "load the scenario from its file so that side files are read";
+                    Error::new("multipath.plan.file", "hasn't been read", hint)
+                })?;
+                let plan = PathPlan::File(file);
+                let ports = bundles.iter().map(|bundle| of_file(&plan, bundle));
+                Ok(Self::Each(ports.collect::<Result<_, _>>()?))
+            }
+        }
+    }
+
+    /// The source port of a path of a bundle whose first one would have `base`.
+    fn port(&self, bundle: u32, path: u32, base: u16) -> u16 {
+        match self {
+            Self::Next => {
+                let behind = u32::from(base.wrapping_sub(DYNAMIC)) + path;
+                DYNAMIC + (behind % DYNAMIC_PORTS) as u16
+            }
+            Self::List(list) => list[path as usize],
+            Self::Each(all) => all[bundle as usize][path as usize],
+        }
+    }
+}
+
+/// The ports that a file has for two hosts.
+fn of_file(plan: &PathPlan, bundle: &Bundle) -> Result<Vec<u16>, Error> {
+    let [from, to] = [bundle.source, bundle.destination]
+        .map(|node| IpAddr::V4(Ipv4Addr::from_bits(address(node))));
+    let found = plan.resolve(from, to, Some(bundle.paths as usize));
+    let found = found.map_err(|mistake| {
+        let ends = format!("from host {} to host {}", bundle.source, bundle.destination);
+        let message = format!("{ends}: {}", mistake.message);
+        Error::new(mistake.place, message, mistake.hint)
+    })?;
+    Ok(found.iter().filter_map(|selector| selector.port).collect())
+}
+
+impl Multipath {
+    /// A silence that is shorter than two round trips says nothing of a path.
+    pub(crate) fn allow(&mut self, round_trip: Duration) {
+        let settings = Arc::make_mut(&mut self.settings);
+        let least = settings.timeout_least.max(round_trip.saturating_mul(2));
+        settings.timeout_least = least;
+        settings.timeout_most = settings.timeout_most.max(least);
+        settings.first_timeout = settings.first_timeout.max(least);
+    }
+
+    /// Gives queue pairs their source ports, and their planes unless a workload states one; their messages have those
+    /// of the first.
+    pub(crate) fn label(
+        &self,
+        flows: &mut [Flow],
+        specs: &[MessageSpec],
+        workloads: &[Workload],
+        (planes, seeds): (u8, Seeds),
+    ) {
+        let mut messages: Vec<u32> = vec![NONE; self.bundles.len()];
+        for (message, &bundle) in (0..).zip(self.of_message.iter()) {
+            if bundle != NONE && messages[bundle as usize] == NONE {
+                messages[bundle as usize] = message;
+            }
+        }
+        for (number, bundle) in (0u32..).zip(&self.bundles) {
+            let message = messages[number as usize];
+            let base = flows[message as usize].tuple.source_port;
+            for (path, flow) in (0..).zip(bundle.flows()) {
+                let mut tuple = flows[flow as usize].tuple;
+                tuple.source_port = self.plan.port(number, path, base);
+                let workload = workloads.get(specs[flow as usize].workload as usize);
+                let stated = workload.and_then(Workload::plane);
+                let stated = stated.filter(|stated| *stated < planes);
+                let plane = stated.unwrap_or_else(|| plane(&tuple, planes, seeds));
+                flows[flow as usize] = Flow::new(tuple, plane);
+            }
+        }
+        for (message, &bundle) in self.of_message.iter().enumerate() {
+            if bundle != NONE {
+                flows[message] = flows[self.bundles[bundle as usize].first as usize];
+            }
+        }
+    }
+}

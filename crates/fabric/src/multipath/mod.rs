@@ -1,0 +1,215 @@
+//! Messages over several paths: what stands between an application's messages and the queue pairs of their paths.
+//!
+//! A [`Bundle`] is the queue pairs of one connection, which have flow numbers of their own behind messages and
+//! key-value queue pairs. Its sending end ([`sender`]) is a connection of `fairlane-multipath`, its receiving end
+//! ([`receiver`]) the reassemblers of that crate; each lives at its host and knows nothing of the other but what
+//! packets and notices bring. The [`library`] of a host is the one thread that drives all of them. They call
+//! nobody: what others are to do comes out as [`Output`]s.
+
+mod build;
+mod library;
+mod receiver;
+mod report;
+mod sender;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairlane_engine::{Engine, Event};
+use fairlane_multipath::Settings;
+use fairlane_scenario::{Connections, Twins};
+use fairlane_transport::WorkRequest;
+use fairlane_units::{Duration, NodeId, Time};
+
+use crate::notice::Frame;
+use crate::packet::NONE;
+
+use build::Ports;
+pub(crate) use build::build;
+use library::Library;
+pub(crate) use library::Task;
+use receiver::Receiver;
+pub(crate) use report::Tallies;
+use sender::Sender;
+pub(crate) use sender::{Ended, Heard};
+
+/// Everything behind queue pairs of messages with several paths.
+#[derive(Clone, Debug)]
+pub(crate) struct Multipath {
+    settings: Arc<Settings>,
+    connections: Connections,
+    twins: Twins,
+    costs: Costs,
+    /// Whether the queue pairs of a connection share a budget.
+    coupled: bool,
+    seed: u64,
+    /// The flow number of the first queue pair.
+    first: u32,
+    bundles: Vec<Bundle>,
+    plan: Ports,
+    /// By message, its bundle or [`NONE`].
+    of_message: Arc<[u32]>,
+    /// By queue pair, its bundle.
+    of_subflow: Arc<[u32]>,
+    /// The sending ends that are in use, by bundle.
+    senders: BTreeMap<u32, Box<Sender>>,
+    /// The receiving ends that somebody has use for.
+    receivers: BTreeMap<u32, Box<Receiver>>,
+    /// By host.
+    libraries: Vec<Library>,
+    /// What is to be done by others, in order.
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) tallies: Tallies,
+}
+
+/// Processor time of steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Costs {
+    post: Duration,
+    poll: Duration,
+    split: Duration,
+    reassemble: Duration,
+}
+
+/// The queue pairs of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bundle {
+    /// The flow number of the first path; the others follow.
+    pub(crate) first: u32,
+    pub(crate) paths: u32,
+    pub(crate) source: NodeId,
+    pub(crate) destination: NodeId,
+    /// The numbers of both as hosts.
+    pub(crate) hosts: [u32; 2],
+}
+
+impl Bundle {
+    /// The flows of its paths.
+    pub(crate) fn flows(&self) -> std::ops::Range<u32> {
+        self.first..self.first + self.paths
+    }
+}
+
+/// A work request on its way to a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) flow: u32,
+    pub(crate) request: WorkRequest,
+    /// What the other end learns of it, if it is to.
+    pub(crate) frame: Option<Frame>,
+    /// Counts how often its path was given up before.
+    generation: u32,
+}
+
+/// What others are to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// A work request goes to its queue pair, which is opened if it isn't.
+    Post(Posting),
+    /// A queue pair is closed at both ends; whether all that it sent has arrived.
+    Close(u32, bool),
+    /// A queue pair is closed at both ends, and opened anew.
+    Renew(u32),
+    /// A message has ended at its source.
+    Ended(Ended),
+    /// A message has arrived at its destination.
+    Arrived(u32),
+    /// The sending end may hear of one more receive.
+    Grant { bundle: u32, id: u64 },
+}
+
+impl Multipath {
+    /// The bundle of a message, if it has several paths.
+    pub(crate) fn bundle_of(&self, message: u32) -> Option<u32> {
+        let bundle = self.of_message.get(message as usize).copied();
+        bundle.filter(|&bundle| bundle != NONE)
+    }
+
+    /// Whether the queue pairs of a connection share a budget.
+    pub(crate) const fn couples(&self) -> bool {
+        self.coupled
+    }
+
+    /// The bundle of a queue pair.
+    pub(crate) fn bundle_of_flow(&self, flow: u32) -> u32 {
+        self.of_subflow[(flow - self.first) as usize]
+    }
+
+    pub(crate) fn bundle(&self, number: u32) -> &Bundle {
+        &self.bundles[number as usize]
+    }
+
+    /// The bundle and the path that a flow is of.
+    fn place(&self, flow: u32) -> (u32, usize) {
+        let bundle = self.bundle_of_flow(flow);
+        (bundle, (flow - self.bundle(bundle).first) as usize)
+    }
+
+    /// Whether something other than a packet that arrives makes a connection go on.
+    pub(crate) fn will_act(&self) -> bool {
+        let busy = |library: &Library| library.is_busy();
+        self.libraries.iter().any(busy) || self.senders.values().any(|sender| sender.will_act())
+    }
+
+    /// Whether a message has parts that were never posted, and its connection doesn't give up `until` then.
+    pub(crate) fn goes_on(&self, message: u32, until: Time) -> bool {
+        let sender = self.bundle_of(message).and_then(|it| self.senders.get(&it));
+        sender.is_some_and(|sender| sender.goes_on(message, until))
+    }
+
+    /// The open queue pairs of the sending end that a message has.
+    pub(crate) fn open_flows(&self, message: u32) -> impl Iterator<Item = u32> + '_ {
+        let bundle = self.bundle_of(message);
+        let sender = bundle.and_then(|it| Some((self.bundle(it), self.senders.get(&it)?)));
+        sender
+            .into_iter()
+            .flat_map(|(bundle, sender)| sender.open_flows(bundle.first))
+    }
+
+    /// The library of a host has something to do; every such call comes from an event, and the queue pairs are told
+    /// what follows by [`outputs`](Self::outputs).
+    pub(crate) fn on_library(&mut self, engine: &mut Engine, host: u32, event: Event) {
+        let now = engine.now();
+        if !self.libraries[host as usize].wake.fires(engine, event) {
+            return;
+        }
+        while let Some(task) = self.libraries[host as usize].take(now) {
+            self.perform(now, task);
+        }
+        while let Some(bundle) = self.libraries[host as usize].take_deadline(now) {
+            self.on_deadline(now, bundle);
+        }
+        self.arm(engine, host);
+    }
+
+    /// Sees to it that the library of a host is woken.
+    pub(crate) fn arm(&mut self, engine: &mut Engine, host: u32) {
+        self.libraries[host as usize].arm(engine, host);
+    }
+
+    /// Has the thread of a host do something that takes `cost`, at once if that is nothing and it has nothing to do.
+    fn schedule(&mut self, now: Time, (host, cost): (u32, Duration), task: Task) {
+        if let Some(task) = self.libraries[host as usize].accept(now, cost, task) {
+            self.perform(now, task);
+        }
+    }
+
+    fn perform(&mut self, now: Time, task: Task) {
+        match task {
+            Task::Post(posting) => self.on_written(posting),
+            Task::Completed { flow, heard } => self.on_polled(now, flow, &heard),
+            Task::Arrived(message) => self.outputs.push(Output::Arrived(message)),
+        }
+    }
+
+    /// Takes in what another part of a fabric has.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        // A sending end is where its host is, and so is a receiving end.
+        self.senders.extend(other.senders);
+        self.receivers.extend(other.receivers);
+        for (own, theirs) in self.libraries.iter_mut().zip(&other.libraries) {
+            own.absorb(theirs);
+        }
+        self.tallies.absorb(other.tallies);
+    }
+}

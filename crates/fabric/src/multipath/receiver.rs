@@ -1,0 +1,178 @@
+//! The receiving end of a connection: what work requests that have arrived make complete.
+//!
+//! A queue pair delivers its work requests in order, so that the packet numbers that its responder has passed say
+//! which have come. What each of them was, its [`Frame`] says, which packets here don't carry.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use fairlane_multipath::{Reassembler, Segment, Settings, Transfer};
+use fairlane_scenario::Connections;
+use fairlane_units::{Duration, Psn, Time};
+
+use super::{Multipath, Output, Task};
+use crate::notice::Frame;
+
+/// The receiving end of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    /// By path, what is on its way, oldest first.
+    frames: Vec<VecDeque<Frame>>,
+    /// The connection, of those that have failed one after the other.
+    epoch: u32,
+    /// SENDs consume receives; WRITEs that somebody waits for are numbered likewise.
+    sends: Order,
+    writes: Order,
+}
+
+/// Messages that arrive in the order of their numbers.
+#[derive(Clone, Debug)]
+struct Order {
+    settings: Arc<Settings>,
+    reassembler: Reassembler,
+    /// Receives that were posted.
+    posted: u64,
+    /// The message of each number, as far as it is known.
+    names: BTreeMap<u64, u32>,
+}
+
+impl Order {
+    fn new(settings: &Arc<Settings>) -> Self {
+        Self {
+            settings: settings.clone(),
+            reassembler: Reassembler::new(settings.clone()),
+            posted: 0,
+            names: BTreeMap::new(),
+        }
+    }
+
+    /// The same before its first message.
+    fn anew(&self) -> Self {
+        Self::new(&self.settings)
+    }
+
+    /// Hears of a work request.
+    fn on_frame(&mut self, frame: &Frame) {
+        while self.posted <= frame.id {
+            self.post();
+        }
+        let transfer = Transfer {
+            id: frame.id,
+            total: frame.total,
+            offset: frame.offset,
+        };
+        self.names.entry(frame.id).or_insert(frame.message);
+        let placed = self.reassembler.on_transfer(&transfer, frame.length);
+        debug_assert!(placed.is_ok(), "{placed:?}");
+    }
+
+    fn post(&mut self) {
+        let memory = Segment {
+            address: 0,
+            length: u64::MAX >> 1,
+            key: 0,
+        };
+        if self.reassembler.post_receive(memory, 0).is_some() {
+            self.posted += 1;
+        }
+    }
+
+    /// The next message that is complete, and its number.
+    fn arrived(&mut self) -> Option<(u64, u32)> {
+        let number = self.reassembler.poll_arrived()?.receive;
+        Some((number, self.names.remove(&number)?))
+    }
+}
+
+impl Multipath {
+    fn receiver(&mut self, bundle: u32) -> &mut Receiver {
+        let paths = self.bundle(bundle).paths as usize;
+        // A sender keeps to what it may have under way.
+        let own = &self.settings;
+        self.receivers.entry(bundle).or_insert_with(|| {
+            let settings = Arc::new(Settings {
+                messages: 1 << 20,
+                holes: 1 << 20,
+                ..(**own).clone()
+            });
+            Box::new(Receiver {
+                frames: vec![VecDeque::new(); paths],
+                epoch: 0,
+                sends: Order::new(&settings),
+                writes: Order::new(&settings),
+            })
+        })
+    }
+
+    /// Hears what a work request is that comes, or has come.
+    pub(crate) fn on_frame(&mut self, flow: u32, frame: &Frame) {
+        let (bundle, path) = self.place(flow);
+        let receiver = self.receiver(bundle);
+        if receiver.epoch != frame.epoch {
+            receiver.epoch = frame.epoch;
+            (receiver.sends, receiver.writes) = (receiver.sends.anew(), receiver.writes.anew());
+        }
+        receiver.frames[path].push_back(*frame);
+    }
+
+    /// The responder of a queue pair has everything before packet `expected`.
+    pub(crate) fn on_expected(&mut self, now: Time, flow: u32, expected: Psn) {
+        let (bundle, path) = self.place(flow);
+        let [_, host] = self.bundle(bundle).hosts;
+        let cost = self.costs.reassemble;
+        let window = self.settings.messages as u64;
+        let keeps = self.connections == Connections::Pair;
+        let Some(receiver) = self.receivers.get_mut(&bundle) else {
+            return;
+        };
+        let mut chunks = 0;
+        while let Some(frame) = receiver.frames[path].front().copied() {
+            if expected.distance(Psn::new(frame.end)) < 0 {
+                break;
+            }
+            receiver.frames[path].pop_front();
+            chunks += 1;
+            match frame.is_send {
+                true => receiver.sends.on_frame(&frame),
+                false => receiver.writes.on_frame(&frame),
+            }
+        }
+        let mut arrived: Vec<u32> = Vec::new();
+        while let Some((_, message)) = receiver.writes.arrived() {
+            arrived.push(message);
+        }
+        while let Some((id, message)) = receiver.sends.arrived() {
+            arrived.push(message);
+            if keeps {
+                // Another receive takes its place.
+                let id = window + id;
+                self.outputs.push(Output::Grant { bundle, id });
+            }
+        }
+        self.tallies.placed += chunks;
+        self.tallies.arrived += arrived.len() as u64;
+        let mut work = cost.saturating_mul(chunks);
+        self.tallies.cpu.reassemble += work;
+        for message in arrived {
+            self.schedule(now, (host, work), Task::Arrived(message));
+            work = Duration::ZERO;
+        }
+        self.libraries[host as usize].occupy(now, work);
+    }
+
+    /// A queue pair has gone, and a new one takes its place: what the old one still had on its way won't come.
+    pub(crate) fn forget_frames(&mut self, flow: u32) {
+        let (bundle, path) = self.place(flow);
+        if let Some(receiver) = self.receivers.get_mut(&bundle) {
+            receiver.frames[path].clear();
+        }
+    }
+
+    /// A connection of one message is over at its other end.
+    pub(crate) fn forget_receiver(&mut self, flow: u32) {
+        if self.connections == Connections::Message {
+            let bundle = self.bundle_of_flow(flow);
+            self.receivers.remove(&bundle);
+        }
+    }
+}

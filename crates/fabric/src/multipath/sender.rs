@@ -1,0 +1,661 @@
+//! The sending end of a connection: messages become work requests, and their ends become that of the message.
+
+use std::collections::VecDeque;
+
+use fairlane_multipath::{
+    Atomic, Chunk, Completion, Connection, Event, Frame as Said, Grant, Health, Opening, Operation,
+    Outcome, Refusal, Remote, Request, Segment, Tag, Work,
+};
+use fairlane_scenario::{Connections, Twins, Verb};
+use fairlane_transport::{self as transport, Status, WorkRequest};
+use fairlane_units::{Bytes, Duration, PathId, Time};
+
+use super::report::PathTally;
+use super::{Multipath, Output, Posting, Task};
+use crate::MessageSpec;
+use crate::network::Network;
+use crate::notice::Frame;
+
+/// A receive as large as any message; no memory is simulated.
+const ROOM: u64 = u64::MAX >> 1;
+
+/// How a work request ended, and what its queue pair had heard by then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    pub(crate) tag: u64,
+    pub(crate) status: Status,
+    /// Packets that the queue pair has sent again.
+    pub(crate) retransmitted: u64,
+    /// Marks that it has been told of.
+    pub(crate) marks: u32,
+    /// The queue pair has been replaced since.
+    generation: u32,
+}
+
+/// A message that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) message: u32,
+    pub(crate) succeeded: bool,
+    pub(crate) acknowledged: Bytes,
+    pub(crate) retransmitted: u64,
+}
+
+/// A message that has been posted and hasn't ended.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    message: u32,
+    verb: Verb,
+    size: u64,
+    /// Its number among WRITEs that are heard of at the other end, if it is.
+    write: Option<u64>,
+    /// The end of what was given to paths.
+    given: u64,
+    /// Bytes that are acknowledged.
+    delivered: u64,
+}
+
+/// A work request that its queue pair has.
+#[derive(Clone, Copy, Debug)]
+struct Posted {
+    tag: u64,
+    /// The number of the message in its connection.
+    message: Option<u64>,
+    length: u64,
+    /// Whether it carries data of its message for the first time.
+    counts: bool,
+    reads: bool,
+}
+
+/// A queue pair.
+#[derive(Clone, Debug, Default)]
+struct Subflow {
+    /// Whether it was ever opened, and not closed.
+    open: bool,
+    /// Whether it is being replaced.
+    renewing: bool,
+    failed: bool,
+    /// Counts how often the path was given up.
+    generation: u32,
+    posted: VecDeque<Posted>,
+    /// Work requests that wait for the queue pair.
+    waiting: Vec<Posting>,
+    /// Counts work requests.
+    number: u32,
+    retransmitted: u64,
+    marks: u32,
+    tally: PathTally,
+}
+
+/// The sending end of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    connection: Connection,
+    /// Counts connections that have failed.
+    epoch: u32,
+    subflows: Vec<Subflow>,
+    /// Messages of the connection, oldest first, and the number of the first.
+    under_way: VecDeque<UnderWay>,
+    first: u64,
+    /// Messages that there was no room for.
+    backlog: VecDeque<(u32, MessageSpec, bool)>,
+    /// Where the next WRITE goes: no two touch the same bytes.
+    address: u64,
+    writes: u64,
+    /// Packets sent again that no message has been charged with.
+    retransmitted: u64,
+    deadline: Time,
+}
+
+impl Sender {
+    /// Whether a deadline will have it go on.
+    pub(super) fn will_act(&self) -> bool {
+        self.connection.outstanding() > 0 && self.connection.deadline().is_some()
+    }
+
+    pub(super) fn goes_on(&self, message: u32, until: Time) -> bool {
+        let mine = |it: &&UnderWay| it.message == message;
+        let later = || self.connection.deadline().is_none_or(|at| at > until);
+        let unposted = |it: &UnderWay| it.given < it.size;
+        self.under_way.iter().find(mine).is_some_and(unposted) && later()
+    }
+
+    pub(super) fn open_flows(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        let numbered = (first..).zip(&self.subflows);
+        numbered.filter_map(|(flow, it)| (it.open && !it.renewing).then_some(flow))
+    }
+
+    fn message(&mut self, number: u64) -> Option<&mut UnderWay> {
+        let at = number.checked_sub(self.first)?;
+        self.under_way.get_mut(at as usize)
+    }
+}
+
+impl Multipath {
+    /// Posts a message; `awaited` says that the other end waits for its data.
+    pub(crate) fn post(&mut self, net: &Network, message: u32, awaited: bool) {
+        let Some(bundle) = self.bundle_of(message) else {
+            return;
+        };
+        let spec = net.specs[message as usize];
+        let awaited = awaited || !self.costs.reassemble.is_zero();
+        let failed = |it: &Sender| it.connection.failure().is_some() && it.under_way.is_empty();
+        match self.senders.get(&bundle).map(|it| failed(it)) {
+            None => {
+                let connection = self.open(net, bundle);
+                let sender = Sender::new(connection, self.bundle(bundle).paths as usize);
+                self.senders.insert(bundle, Box::new(sender));
+            }
+            Some(true) => {
+                let connection = self.open(net, bundle);
+                if let Some(sender) = self.senders.get_mut(&bundle) {
+                    sender.replace(connection);
+                }
+            }
+            Some(false) => {}
+        }
+        self.tallies.messages += 1;
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        sender.backlog.push_back((message, spec, awaited));
+        self.pump(net.now(), bundle);
+    }
+
+    /// A connection before its first message.
+    fn open(&mut self, net: &Network, bundle: u32) -> Connection {
+        self.tallies.connections += 1;
+        let one = *self.bundle(bundle);
+        let opening = Opening {
+            paths: one.paths as usize,
+            seed: self.seed ^ u64::from(bundle),
+            group: bundle,
+            probe_region: (self.twins == Twins::Probe).then_some(Remote::default()),
+        };
+        let connection = Connection::new(self.settings.clone(), &opening);
+        let mut connection = connection.expect("the scenario was checked");
+        if self.twins == Twins::Route && net.plan.foreseen && !net.plan.forks {
+            for (path, flow) in (0u32..).zip(one.flows()) {
+                if let Some(route) = net.route_of(flow) {
+                    connection.on_route(PathId::new(path), route);
+                }
+            }
+        }
+        let receives = match self.connections {
+            Connections::Message => 1,
+            Connections::Pair => self.settings.messages as u64,
+        };
+        for id in 0..receives {
+            connection.on_grant(&grant(id));
+        }
+        if self.twins == Twins::Probe {
+            let probed = connection.probe();
+            debug_assert!(probed.is_ok(), "{probed:?}");
+        }
+        connection
+    }
+
+    /// Hears of one more receive at the other end.
+    pub(crate) fn on_grant(&mut self, now: Time, bundle: u32, id: u64) {
+        if let Some(sender) = self.senders.get_mut(&bundle) {
+            sender.connection.on_grant(&grant(id));
+            self.pump(now, bundle);
+        }
+    }
+
+    pub(super) fn on_deadline(&mut self, now: Time, bundle: u32) {
+        if let Some(sender) = self.senders.get_mut(&bundle) {
+            sender.deadline = Time::MAX;
+            sender.connection.on_deadline(now);
+            self.pump(now, bundle);
+        }
+    }
+
+    /// A work request has ended: the thread of the host will see it.
+    pub(crate) fn on_completed(&mut self, now: Time, flow: u32, mut heard: Heard) {
+        let (bundle, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        heard.generation = subflow.generation;
+        let reads = subflow.posted.iter().find(|it| it.tag == heard.tag);
+        let reads = reads.is_some_and(|it| it.reads);
+        if heard.status != Status::Success && !subflow.failed {
+            // It takes no more, whatever its path is worth.
+            subflow.failed = true;
+            self.renew(flow);
+        }
+        let placed = match reads {
+            true => self.costs.reassemble,
+            false => Duration::ZERO,
+        };
+        self.tallies.cpu.poll += self.costs.poll;
+        self.tallies.cpu.reassemble += placed;
+        let host = self.bundle(bundle).hosts[0];
+        let work = self.costs.poll + placed;
+        self.schedule(now, (host, work), Task::Completed { flow, heard });
+    }
+
+    /// The thread of the host has seen that a work request has ended.
+    pub(super) fn on_polled(&mut self, now: Time, flow: u32, heard: &Heard) {
+        let (bundle, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        if subflow.generation != heard.generation {
+            return;
+        }
+        let again = heard.retransmitted.saturating_sub(subflow.retransmitted);
+        let marked = heard.marks != subflow.marks;
+        (subflow.retransmitted, subflow.marks) = (heard.retransmitted, heard.marks);
+        sender.retransmitted += again;
+        let outcome = outcome(heard.status);
+        let at = subflow.posted.iter().position(|it| it.tag == heard.tag);
+        let posted = at.and_then(|at| subflow.posted.remove(at));
+        let tally = &mut subflow.tally;
+        tally.failures += u64::from(outcome == Outcome::RetryExceeded);
+        if let Some(posted) = posted.filter(|_| outcome == Outcome::Delivered) {
+            tally.chunks += u64::from(posted.message.is_some());
+            tally.bytes += posted.length;
+            let message = posted.message.and_then(|number| sender.message(number));
+            if let Some(message) = message.filter(|_| posted.counts) {
+                message.delivered += posted.length;
+            }
+        }
+        let completion = Completion {
+            outcome,
+            marked,
+            retransmitted: again > 0,
+            round_trip: None,
+        };
+        let tag = Tag::from_number(heard.tag);
+        sender.connection.on_completion(now, tag, &completion);
+        self.pump(now, bundle);
+    }
+
+    /// Has a connection do all that it can now.
+    fn pump(&mut self, now: Time, bundle: u32) {
+        loop {
+            self.report(now, bundle);
+            let Some(sender) = self.senders.get_mut(&bundle) else {
+                return;
+            };
+            if sender.connection.failure().is_some() && sender.under_way.is_empty() {
+                break;
+            }
+            sender.admit(now);
+            match sender.connection.poll_chunk(now) {
+                Some(chunk) => self.give(now, bundle, &chunk),
+                None if self.report(now, bundle) => {}
+                None => break,
+            }
+        }
+        let host = self.bundle(bundle).hosts[0];
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let idle = sender.connection.outstanding() == 0 && !sender.connection.is_probing();
+        let at = sender.connection.deadline().filter(|_| !idle);
+        let before = std::mem::replace(&mut sender.deadline, at.unwrap_or(Time::MAX));
+        if before != sender.deadline {
+            let library = &mut self.libraries[host as usize];
+            library.set_deadline(bundle, before, sender.deadline);
+        }
+        if idle && self.connections == Connections::Message {
+            self.close(bundle);
+        }
+    }
+
+    /// Hears what has happened to messages and paths; whether anything has.
+    fn report(&mut self, _now: Time, bundle: u32) -> bool {
+        let first = self.bundle(bundle).first;
+        let mut any = false;
+        while let Some(sender) = self.senders.get_mut(&bundle) {
+            let Some(event) = sender.connection.poll_event() else {
+                break;
+            };
+            any = true;
+            match event {
+                Event::Completed { .. } => self.end(bundle, true),
+                Event::Failed { .. } => {
+                    self.end(bundle, false);
+                    let sender = self.senders.get(&bundle);
+                    if sender.is_some_and(|it| it.connection.outstanding() == 0) {
+                        // The next message takes a new connection.
+                        self.break_up(bundle);
+                    }
+                }
+                Event::Path { path, health } => {
+                    if health == Health::Quarantined {
+                        self.give_up(first + path.get());
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// The oldest message of a connection has ended.
+    fn end(&mut self, bundle: u32, succeeded: bool) {
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let Some(it) = sender.under_way.pop_front() else {
+            return;
+        };
+        sender.first += 1;
+        let retransmitted = std::mem::take(&mut sender.retransmitted);
+        self.outputs.push(Output::Ended(Ended {
+            message: it.message,
+            succeeded,
+            acknowledged: Bytes::new(it.delivered.min(it.size)),
+            retransmitted,
+        }));
+    }
+
+    /// A path is given up for now: what its queue pair still has goes elsewhere.
+    fn give_up(&mut self, flow: u32) {
+        let (bundle, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        subflow.tally.quarantines += 1;
+        subflow.generation += 1;
+        subflow.waiting.clear();
+        subflow.posted.clear();
+        self.renew(flow);
+    }
+
+    /// A queue pair is replaced at both ends.
+    fn renew(&mut self, flow: u32) {
+        let (bundle, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        if subflow.open && !subflow.renewing {
+            subflow.renewing = true;
+            self.outputs.push(Output::Renew(flow));
+        }
+    }
+
+    /// A queue pair that was replaced can be used.
+    pub(crate) fn on_renewed(&mut self, flow: u32) {
+        let (bundle, path) = self.place(flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        // It is opened with the first work request.
+        (subflow.open, subflow.renewing, subflow.failed) = (false, false, false);
+        (subflow.retransmitted, subflow.marks) = (0, 0);
+        let waiting = std::mem::take(&mut subflow.waiting);
+        waiting
+            .into_iter()
+            .for_each(|posting| self.on_written(posting));
+    }
+
+    /// The thread writes a chunk's work request.
+    fn give(&mut self, now: Time, bundle: u32, chunk: &Chunk) {
+        let one = *self.bundle(bundle);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let (path, epoch) = (chunk.path.index(), sender.epoch);
+        let message = chunk.message.and_then(|number| sender.message(number));
+        let (offset, length) = (chunk.offset.get(), chunk.length.get());
+        let (mut frame, mut counts) = (None, false);
+        if let Some(message) = message {
+            frame = describe((message, epoch), chunk);
+            // The SEND that follows WRITEs has no data of its own, and ends where they end.
+            counts = length > 0 || message.size == 0;
+            self.tallies.again += u64::from(offset < message.given && length > 0);
+            message.given = message.given.max(offset + length);
+        }
+        self.tallies.chunks += u64::from(chunk.message.is_some());
+        let request = request(chunk);
+        let subflow = &mut sender.subflows[path];
+        subflow.posted.push_back(Posted {
+            tag: chunk.tag.get(),
+            message: chunk.message,
+            length,
+            counts,
+            reads: matches!(chunk.work, Work::Read(_)),
+        });
+        let posting = Posting {
+            flow: one.first + chunk.path.get(),
+            request,
+            frame,
+            generation: subflow.generation,
+        };
+        let split = match chunk.message {
+            Some(_) => self.costs.split,
+            None => Duration::ZERO,
+        };
+        self.tallies.cpu.post += self.costs.post;
+        self.tallies.cpu.split += split;
+        let work = self.costs.post + split;
+        self.schedule(now, (one.hosts[0], work), Task::Post(posting));
+    }
+
+    /// A work request is written: its queue pair takes it, unless that is being replaced.
+    pub(super) fn on_written(&mut self, mut posting: Posting) {
+        let (bundle, path) = self.place(posting.flow);
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        let subflow = &mut sender.subflows[path];
+        if subflow.generation != posting.generation {
+            return;
+        }
+        if subflow.renewing {
+            subflow.waiting.push(posting);
+            return;
+        }
+        subflow.open = true;
+        if let Some(frame) = &mut posting.frame {
+            frame.number = subflow.number;
+            subflow.number = subflow.number.wrapping_add(1);
+        }
+        self.outputs.push(Output::Post(posting));
+    }
+
+    /// A connection has failed, and all its messages have ended: those that come get another one, over new queue
+    /// pairs.
+    fn break_up(&mut self, bundle: u32) {
+        let flows = self.bundle(bundle).flows();
+        let Some(sender) = self.senders.get_mut(&bundle) else {
+            return;
+        };
+        // What waits behind would have been flushed.
+        for (message, ..) in std::mem::take(&mut sender.backlog) {
+            self.outputs.push(Output::Ended(Ended {
+                message,
+                succeeded: false,
+                acknowledged: Bytes::ZERO,
+                retransmitted: 0,
+            }));
+        }
+        match self.connections {
+            Connections::Message => self.close(bundle),
+            Connections::Pair => flows.for_each(|flow| self.give_up(flow)),
+        }
+    }
+
+    /// A connection is over.
+    fn close(&mut self, bundle: u32) {
+        let Some(sender) = self.senders.remove(&bundle) else {
+            return;
+        };
+        let one = *self.bundle(bundle);
+        let library = &mut self.libraries[one.hosts[0] as usize];
+        library.set_deadline(bundle, sender.deadline, Time::MAX);
+        for (flow, subflow) in one.flows().zip(&sender.subflows) {
+            if subflow.open && !subflow.renewing {
+                let settled = subflow.posted.is_empty();
+                self.outputs.push(Output::Close(flow, settled));
+            }
+        }
+        self.tallies.on_over(&one, &sender.tallies());
+    }
+}
+
+impl Sender {
+    fn new(connection: Connection, paths: usize) -> Self {
+        Self {
+            connection,
+            epoch: 0,
+            subflows: vec![Subflow::default(); paths],
+            under_way: VecDeque::new(),
+            first: 0,
+            backlog: VecDeque::new(),
+            address: 0,
+            writes: 0,
+            retransmitted: 0,
+            deadline: Time::MAX,
+        }
+    }
+
+    /// Goes on with another connection over the same queue pairs, which are being replaced.
+    fn replace(&mut self, connection: Connection) {
+        self.connection = connection;
+        self.epoch += 1;
+        (self.first, self.writes, self.retransmitted) = (0, 0, 0);
+    }
+
+    /// Takes messages as far as there is room.
+    fn admit(&mut self, now: Time) {
+        while let Some(&(message, spec, awaited)) = self.backlog.front() {
+            let size = spec.size.get();
+            let remote = Remote {
+                address: self.address,
+                key: 0,
+            };
+            let operation = match spec.verb {
+                Verb::Write => Operation::Write(remote),
+                Verb::Read => Operation::Read(remote),
+                Verb::Send => Operation::Send,
+                Verb::FetchAdd => Operation::Atomic(remote, Atomic::FetchAdd(1)),
+                Verb::CompareSwap => Operation::Atomic(remote, Atomic::CompareSwap(0, 1)),
+            };
+            let memory = [Segment {
+                address: self.address,
+                length: size,
+                key: 0,
+            }];
+            let posted = self.connection.post(now, &Request::new(operation, &memory));
+            if let Err(refusal) = posted {
+                debug_assert!(!matches!(refusal, Refusal::Mistake(_)), "{refusal}");
+                return;
+            }
+            self.backlog.pop_front();
+            self.address += size;
+            let heard_of = awaited && spec.verb == Verb::Write;
+            self.under_way.push_back(UnderWay {
+                message,
+                verb: spec.verb,
+                size,
+                write: heard_of.then_some(self.writes),
+                given: 0,
+                delivered: 0,
+            });
+            self.writes += u64::from(heard_of);
+        }
+    }
+
+    /// What its paths have carried, and what is known of them.
+    pub(super) fn tallies(&self) -> Vec<PathTally> {
+        let numbered = self.subflows.iter().enumerate();
+        numbered
+            .map(|(path, subflow)| subflow.tally.with(self.connection.paths(), path))
+            .collect()
+    }
+
+    /// How much of a message is known to have arrived.
+    pub(super) fn acknowledged(&self, message: u32) -> Option<Bytes> {
+        let found = self.under_way.iter().find(|it| it.message == message)?;
+        Some(Bytes::new(found.delivered.min(found.size)))
+    }
+}
+
+impl Heard {
+    /// The end of the work request with this number.
+    pub(crate) const fn new(tag: u64, status: Status, (retransmitted, marks): (u64, u32)) -> Self {
+        Self {
+            tag,
+            status,
+            retransmitted,
+            marks,
+            generation: 0,
+        }
+    }
+}
+
+/// The receive with this number.
+const fn grant(id: u64) -> Grant {
+    Grant {
+        id,
+        length: ROOM,
+        remote: Remote { address: 0, key: 0 },
+    }
+}
+
+/// What the other end learns of a chunk.
+fn describe((message, epoch): (&UnderWay, u32), chunk: &Chunk) -> Option<Frame> {
+    let (is_send, id, total, offset) = match (chunk.work, message.verb) {
+        (Work::Send(Said::Transfer(it)), _) => (true, it.id, it.total, it.offset),
+        (Work::Write(_), Verb::Write) => (false, message.write?, message.size, chunk.offset.get()),
+        _ => return None,
+    };
+    Some(Frame {
+        number: 0,
+        end: 0,
+        message: message.message,
+        epoch,
+        is_send,
+        id,
+        total,
+        offset,
+        length: chunk.length.get(),
+    })
+}
+
+/// The work request of a chunk.
+fn request(chunk: &Chunk) -> WorkRequest {
+    let there = |remote: Remote| transport::Remote {
+        address: remote.address,
+        key: remote.key,
+    };
+    let (operation, header) = match chunk.work {
+        Work::Write(remote) => (transport::Operation::Write(there(remote)), 0),
+        Work::Read(remote) => (transport::Operation::Read(there(remote)), 0),
+        Work::Send(_) => (transport::Operation::Send, Said::LENGTH as u64),
+        Work::Atomic(remote, Atomic::FetchAdd(add)) => {
+            let remote = there(remote);
+            (transport::Operation::FetchAdd { remote, add }, 0)
+        }
+        Work::Atomic(remote, Atomic::CompareSwap(compare, swap)) => {
+            let operation = transport::Operation::CompareSwap {
+                remote: there(remote),
+                compare,
+                swap,
+            };
+            (operation, 0)
+        }
+    };
+    let length = Bytes::new(chunk.length.get() + header);
+    WorkRequest::new(chunk.tag.get(), operation, length)
+}
+
+/// How a work request has ended, for its connection.
+const fn outcome(status: Status) -> Outcome {
+    match status {
+        Status::Success => Outcome::Delivered,
+        Status::RetryExceeded | Status::RnrRetryExceeded => Outcome::RetryExceeded,
+        Status::Flushed => Outcome::Flushed,
+        _ => Outcome::Rejected,
+    }
+}

@@ -1,0 +1,322 @@
+//! Between hosts and connections with several paths.
+
+use fairlane_engine::Event;
+use fairlane_host::PairId;
+use fairlane_transport::Status;
+use fairlane_units::Time;
+
+use super::World;
+use super::ideal::push_record;
+use crate::connections::{Posted, Side};
+use crate::ideal::{Paths, Ways};
+use crate::multipath::{Ended, Heard, Multipath, Output, Posting};
+use crate::network::Network;
+use crate::notice::{Frame, Notice};
+use crate::{MessageRecord, Outcome};
+
+/// So far behind what a queue pair has sent its successor begins to number packets: nothing that is still under way
+/// is taken for new.
+const APART: u32 = 1 << 20;
+
+/// Posts a message over several paths.
+pub(super) fn post(world: &mut World, message: u32) {
+    let spec = world.net.specs[message as usize];
+    let posted = Posted {
+        start: world.net.now(),
+        ideal: None,
+        moved: None,
+    };
+    world.hosts.connections.posted.insert(message, posted);
+    world.note_ideal(message, Ways::default());
+    let specs = &world.net.specs;
+    let successors = world.schedule.waiting_for(specs, message);
+    let elsewhere = |one: &u32| specs[*one as usize].source != spec.source;
+    let awaited = successors.iter().any(elsewhere);
+    let host = world.hosts.host(spec.source);
+    act(world, host, |all, net| all.post(net, message, awaited));
+}
+
+/// Lets the library of a host do something, then does what follows.
+fn act(world: &mut World, host: u32, act: impl FnOnce(&mut Multipath, &mut Network)) {
+    let Some(all) = world.multipath.as_deref_mut() else {
+        return;
+    };
+    act(all, &mut world.net);
+    all.arm(&mut world.net.engine, host);
+    follow(world);
+}
+
+/// Does what connections have others do, each thing with all that follows from it.
+fn follow(world: &mut World) {
+    let Some(all) = world.multipath.as_deref_mut() else {
+        return;
+    };
+    let mut outputs = std::mem::take(&mut all.outputs);
+    for output in outputs.drain(..) {
+        match output {
+            Output::Post(posting) => write(world, posting),
+            Output::Close(flow, settled) => {
+                world
+                    .hosts
+                    .close_end(&world.net, flow, Side::Requester, settled);
+                world.disconnect(flow, settled);
+            }
+            Output::Renew(flow) => renew(world, flow),
+            Output::Ended(ended) => finish(world, &ended),
+            Output::Arrived(message) => world.on_message_received(message),
+            Output::Grant { bundle, id } => grant(world, bundle, id),
+        }
+    }
+    // Its memory is used again.
+    if let Some(all) = world.multipath.as_deref_mut()
+        && all.outputs.is_empty()
+    {
+        all.outputs = outputs;
+    }
+}
+
+/// A work request goes to its queue pair.
+fn write(world: &mut World, posting: Posting) {
+    let Posting {
+        flow,
+        request,
+        frame,
+        ..
+    } = posting;
+    let spec = world.net.specs[flow as usize];
+    let (now, host) = (world.net.now(), world.hosts.host(spec.source));
+    let open = world.hosts.connections.pair(flow, Side::Requester);
+    let pair = open.unwrap_or_else(|| world.hosts.connect(&world.net, flow));
+    let nic = &mut world.hosts.nics[host as usize];
+    nic.host.post(now, pair, request);
+    if let Some(frame) = frame {
+        let end = nic.host.pair(pair).requester().posted_psn().get();
+        let plane = world.net.plane_of(flow);
+        let ends = (spec.source, spec.destination);
+        let half = world.hosts.half_round_trip(&world.net, plane, ends);
+        let notice = Notice::Frame(flow, Frame { end, ..frame });
+        world.send_notice(spec.destination, now.saturating_add(half), notice);
+    }
+    world.send_from_plane(host, world.net.plane_of(flow));
+}
+
+/// A queue pair is replaced: its packets that are under way are no more, once the other end has heard of it.
+fn renew(world: &mut World, flow: u32) {
+    let spec = world.net.specs[flow as usize];
+    let Some(pair) = world.hosts.connections.pair(flow, Side::Requester) else {
+        return;
+    };
+    let nic = &world.hosts.nics[world.hosts.host(spec.source) as usize];
+    let behind = nic.host.pair(pair).requester().posted_psn();
+    let first = behind.advance(APART).get();
+    // A path that has died says nothing of congestion on others, with which it may share a controller.
+    world
+        .hosts
+        .close_end(&world.net, flow, Side::Requester, true);
+    world.hosts.connections.renew(flow, Side::Requester, first);
+    let trip = world.hosts.baseline.largest.rtt;
+    let at = world.net.now().saturating_add(trip);
+    world.send_notice(spec.destination, at, Notice::Renewed(flow, first));
+    world.send_notice(spec.source, at, Notice::Ready(flow));
+}
+
+/// The other end has one more receive.
+fn grant(world: &mut World, bundle: u32, id: u64) {
+    let Some(all) = world.multipath.as_deref() else {
+        return;
+    };
+    let one = *all.bundle(bundle);
+    let ends = (one.destination, one.source);
+    let plane = world.net.plane_of(one.first);
+    let half = world.hosts.half_round_trip(&world.net, plane, ends);
+    let at = world.net.now().saturating_add(half);
+    world.send_notice(one.source, at, Notice::Granted(bundle, id));
+}
+
+/// Records the end of a message, and does what follows from it.
+fn finish(world: &mut World, ended: &Ended) {
+    let outcome = match ended.succeeded {
+        true => Outcome::Completed,
+        false => Outcome::RetryExceeded,
+    };
+    world.net.counters.failed += u32::from(!ended.succeeded);
+    let known = record(world, ended.message);
+    let record = MessageRecord {
+        finish: ended.succeeded.then_some(world.net.now()),
+        acknowledged: match ended.succeeded {
+            true => known.size,
+            false => ended.acknowledged,
+        },
+        retransmitted: u32::try_from(ended.retransmitted).unwrap_or(u32::MAX),
+        outcome,
+        ..known
+    };
+    world.hosts.connections.posted.remove(&ended.message);
+    push_record(world, record, (ended.message, None));
+    if ended.succeeded {
+        world.on_message_completed(ended.message);
+    }
+}
+
+/// What is known of a message that is under way.
+pub(super) fn record(world: &World, message: u32) -> MessageRecord {
+    let posted = world.hosts.connections.posted.get(&message);
+    let never = world.hosts.never_posted(&world.net, message);
+    let all = world.multipath.as_deref();
+    let acknowledged = all.and_then(|all| all.acknowledged(message));
+    MessageRecord {
+        acknowledged: acknowledged.unwrap_or_default(),
+        posted: true,
+        start: posted.map_or(never.start, |posted| posted.start),
+        ideal: posted
+            .and_then(|posted| posted.ideal)
+            .unwrap_or(never.standalone),
+        ..never
+    }
+}
+
+/// A work request of a queue pair has ended.
+pub(super) fn on_completed(
+    world: &mut World,
+    (flow, pair): (u32, PairId),
+    tag: u64,
+    status: Status,
+) {
+    let spec = world.net.specs[flow as usize];
+    let host = world.hosts.host(spec.source);
+    let current = world.hosts.connections.pair(flow, Side::Requester) == Some(pair);
+    let known = world.hosts.nics[host as usize].host.pair(pair);
+    let heard = match current {
+        true => (known.requester().retransmitted(), known.marks()),
+        // It has been closed meanwhile, for what ended before.
+        false => (0, 0),
+    };
+    let heard = Heard::new(tag, status, heard);
+    act(world, host, |all, net| {
+        all.on_completed(net.now(), flow, heard);
+    });
+}
+
+/// Work requests of a queue pair have arrived at the other end.
+pub(super) fn on_received(world: &mut World, flow: u32) {
+    let host = world.hosts.host(world.net.specs[flow as usize].destination);
+    let Some(pair) = world.hosts.connections.pair(flow, Side::Responder) else {
+        return;
+    };
+    let expected = world.hosts.nics[host as usize].host.pair(pair).expected();
+    act(world, host, |all, net| {
+        all.on_expected(net.now(), flow, expected);
+    });
+}
+
+/// The library of a host has something to do.
+#[cold]
+pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
+    act(world, host, |all, net| {
+        all.on_library(&mut net.engine, host, event);
+    });
+}
+
+/// Hears of something that concerns a connection with several paths.
+pub(super) fn on_notice(world: &mut World, notice: Notice) {
+    match notice {
+        Notice::Frame(flow, frame) => {
+            if let Some(all) = world.multipath.as_deref_mut() {
+                all.on_frame(flow, &frame);
+            }
+            on_received(world, flow);
+        }
+        Notice::Renewed(flow, first) => {
+            world
+                .hosts
+                .close_end(&world.net, flow, Side::Responder, true);
+            let connections = &mut world.hosts.connections;
+            connections.renew(flow, Side::Responder, first);
+            if let Some(all) = world.multipath.as_deref_mut() {
+                all.forget_frames(flow);
+            }
+        }
+        Notice::Ready(flow) => {
+            let host = world.hosts.host(world.net.specs[flow as usize].source);
+            act(world, host, |all, _| all.on_renewed(flow));
+        }
+        Notice::Granted(bundle, id) => {
+            let Some(all) = world.multipath.as_deref() else {
+                return;
+            };
+            let host = all.bundle(bundle).hosts[0];
+            act(world, host, |all, net| all.on_grant(net.now(), bundle, id));
+        }
+        Notice::Arrived(_) | Notice::Closed(..) => {}
+    }
+}
+
+/// Whether a message has several paths.
+pub(super) fn has_several(world: &World, message: u32) -> bool {
+    let all = world.multipath.as_deref();
+    all.is_some_and(|all| all.bundle_of(message).is_some())
+}
+
+/// The paths of a message: of one with several paths those of all queue pairs.
+pub(super) fn ways(world: &mut World, message: u32) -> Ways {
+    let all = world.multipath.as_deref();
+    let bundle = all.and_then(|all| Some(*all.bundle(all.bundle_of(message)?)));
+    let Some(bundle) = bundle else {
+        return world.net.known_paths(message);
+    };
+    let mut ways = Ways::default();
+    let mut planes: Vec<u8> = Vec::new();
+    for flow in bundle.flows() {
+        let plane = world.net.plane_of(flow);
+        if !planes.contains(&plane) {
+            planes.push(plane);
+        }
+        let more = world.net.known_paths(flow);
+        extend(&mut ways.known, more.known);
+        // Whether they are moved isn't asked.
+        extend(&mut ways.known, more.any);
+    }
+    if planes.len() > 1 {
+        let paths = ways.known.iter_mut().flatten();
+        paths.for_each(|path| widen(path, planes.len() as u64));
+    }
+    ways
+}
+
+/// Adds paths that aren't known.
+fn extend(all: &mut Paths, more: Paths) {
+    for (all, more) in all.iter_mut().zip(more) {
+        for path in more {
+            if !all.contains(&path) {
+                all.push(path);
+            }
+        }
+    }
+}
+
+/// Hosts with a port in each of several planes are as fast as all of these together.
+fn widen(path: &mut [crate::routing::Link], planes: u64) {
+    let last = path.len() - 1;
+    path[0].rate = path[0].rate * planes;
+    if last > 0 {
+        path[last].rate = path[last].rate * planes;
+    }
+}
+
+/// Whether a message over several paths can't end `until` then.
+pub(super) fn has_to_send(world: &World, message: u32, until: Time) -> bool {
+    let Some(all) = world.multipath.as_deref() else {
+        return false;
+    };
+    if !all.goes_on(message, until) {
+        return false;
+    }
+    let host = world.hosts.host(world.net.specs[message as usize].source);
+    let host = &world.hosts.nics[host as usize].host;
+    let fails = |flow: u32| {
+        let pair = world.hosts.connections.pair(flow, Side::Requester);
+        let deadline = pair.and_then(|pair| host.pair(pair).requester().deadline());
+        deadline.is_some_and(|at| at <= until)
+    };
+    !all.open_flows(message).any(fails)
+}

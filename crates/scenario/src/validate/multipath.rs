@@ -1,0 +1,130 @@
+//! Messages over several paths.
+
+use std::collections::BTreeSet;
+
+use fairlane_multipath::Mistake;
+use fairlane_units::{Duration, Rate};
+
+use super::limits::{fail, span, within};
+use super::{Check, Subject};
+use crate::error::Error;
+use crate::types::{Connections, Flow, Multipath, Plan, Profile, Twins, Workload};
+
+/// The longest that a step of software may take.
+const LONGEST_STEP: Duration = Duration::from_ms(1);
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let scenario = subject.scenario;
+    let Some(multipath) = &scenario.multipath else {
+        return unstated(&scenario.workload);
+    };
+    if scenario.profile == Profile::HpccNs3 {
+        let message = "is stated, but profile \"hpcc-ns3\" has one queue pair for each message";
+        return fail("multipath", message, "use profile \"exact\" for it");
+    }
+    if scenario.output.rate_interval.is_some() {
+        let message = "is stated, but messages with several paths have no rate of their own";
+        return fail(
+            "output.rate_interval",
+            message,
+            "leave it out, or [multipath]",
+        );
+    }
+    if multipath.twins == Twins::Probe && multipath.connections == Connections::Message {
+        let message = "is \"probe\", but connections of one message have no time for that";
+        let hint = "use multipath.connections = \"pair\", or twins = \"route\"";
+        return fail("multipath.twins", message, hint);
+    }
+    let settings = multipath.settings(scenario.packet.mtu, Rate::ZERO);
+    let valid = |paths: u32, place: Option<String>| {
+        let checked = settings.validate(paths as usize);
+        checked.map_err(|mistake| said(mistake, place))
+    };
+    valid(multipath.paths, None)?;
+    ports(&multipath.plan, multipath.paths, "multipath.paths".into())?;
+    for (index, workload) in scenario.workload.iter().enumerate() {
+        if let Some(paths) = workload.paths() {
+            let place = format!("workload[{index}].paths");
+            valid(paths, Some(place.clone()))?;
+            ports(&multipath.plan, paths, place)?;
+        }
+        subflows(multipath, subject, index)?;
+    }
+    costs(subject, multipath)
+}
+
+/// Without the section no workload has paths.
+fn unstated(workloads: &[Workload]) -> Check {
+    let index = workloads.iter().position(|one| one.paths().is_some());
+    let Some(index) = index else {
+        return Ok(());
+    };
+    let message = "is stated, but there is no section [multipath]";
+    let hint = "add [multipath], or leave it out";
+    fail(format!("workload[{index}].paths"), message, hint)
+}
+
+/// A mistake of the crate, at `place` if it is about paths.
+fn said(mistake: Mistake, place: Option<String>) -> Error {
+    let about_paths = mistake.place == "multipath.paths";
+    let place = place.filter(|_| about_paths).unwrap_or(mistake.place);
+    Error::new(place, mistake.message, mistake.hint)
+}
+
+/// Whether a list has ports for so many paths.
+fn ports(plan: &Plan, paths: u32, place: String) -> Check {
+    let Plan::List(list) = plan else {
+        return Ok(());
+    };
+    let mut seen = BTreeSet::new();
+    for port in list {
+        if *port == 0 {
+            let message = "names port 0, expected 1 to 65535";
+            return fail("multipath.plan", message, "RoCE uses 49152 to 65535");
+        }
+        if !seen.insert(port) {
+            let message = format!("names port {port} twice");
+            let hint = "name each once: packets with the same headers take the same way";
+            return fail("multipath.plan", message, hint);
+        }
+    }
+    if paths as usize > list.len() {
+        let message = format!("is {paths}, but multipath.plan has {} ports", list.len());
+        return fail(place, message, "ask for fewer, or name more ports");
+    }
+    Ok(())
+}
+
+/// A message is divided into parts or into chunks, not both.
+fn subflows(multipath: &Multipath, subject: &Subject<'_>, index: usize) -> Check {
+    let workload = &subject.scenario.workload[index];
+    let flows = subject.inputs.flows.get(index).and_then(Option::as_ref);
+    let several = workload.paths().unwrap_or(multipath.paths) > 1;
+    let divided = |flow: &Flow| flow.subflows > 1;
+    let at = flows.and_then(|flows| flows.iter().position(divided));
+    match at.filter(|_| several) {
+        None => Ok(()),
+        Some(at) => {
+            let message = "is above 1 although the message has several paths";
+            let place = format!("workload[{index}].flow[{at}].subflows");
+            fail(place, message, "set `paths = 1` for the workload")
+        }
+    }
+}
+
+fn costs(subject: &Subject<'_>, multipath: &Multipath) -> Check {
+    let Some(costs) = &multipath.costs else {
+        return Ok(());
+    };
+    for (key, value) in [
+        ("post", costs.post),
+        ("poll", costs.poll),
+        ("split", costs.split),
+        ("reassemble", costs.reassemble),
+    ] {
+        let place = format!("multipath.costs.{key}");
+        span(subject.scenario.profile, &place, value)?;
+        within(&place, value, Duration::ZERO, LONGEST_STEP)?;
+    }
+    Ok(())
+}
