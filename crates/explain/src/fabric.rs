@@ -72,8 +72,20 @@ impl<'a> Fabric<'a> {
 
     /// Use of a port in an interval, over the time in which anything was under way; at most 1.
     pub(crate) fn usage(&self, port: usize, interval: usize) -> f64 {
-        let (port, busy) = (&self.ports[port], self.busy_ps[interval]);
-        let bits = port.sent.get(interval).map_or(0, |sent| sent * 8) as f64;
+        self.mean_usage(port, interval..interval + 1)
+    }
+
+    /// How many intervals the time series has.
+    pub(crate) const fn count(&self) -> usize {
+        self.busy_ps.len()
+    }
+
+    /// Use of a port over some intervals, as far as anything was under way; at most 1.
+    pub(crate) fn mean_usage(&self, port: usize, intervals: std::ops::Range<usize>) -> f64 {
+        let busy: u64 = self.busy_ps[intervals.clone()].iter().sum();
+        let port = &self.ports[port];
+        let sent = port.sent.get(intervals).unwrap_or(&[]).iter();
+        let bits = (sent.sum::<u64>() * 8) as f64;
         let room = port.rate_bps as f64 * busy as f64 * 1e-12;
         if room > 0.0 {
             (bits / room).min(1.0)

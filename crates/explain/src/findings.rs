@@ -41,6 +41,8 @@ pub enum Kind {
     Idle,
     /// The time series is too coarse.
     CoarseSamples,
+    /// Links failed, so that ways changed.
+    LinkFaults,
 }
 
 /// Something that a run's time went into, or a fact about it.
@@ -79,6 +81,8 @@ pub struct Place {
     pub bytes: u64,
     /// Its use over the time in which anything was under way.
     pub usage: f64,
+    /// The same in each of up to ten equal parts of the time series.
+    pub usage_over_time: Vec<f64>,
     /// That of the links that are parallel to it for those messages, from the least used; empty if there are none.
     pub parallel_usage: Vec<f64>,
     /// Messages that it held up.
@@ -100,6 +104,8 @@ pub struct Remedy {
 
 /// The most places of a finding.
 const MOST_PLACES: usize = 3;
+/// Parts of the time series in which the use of a link is shown.
+const PARTS: usize = 10;
 /// The most messages named at a place.
 const MOST_MESSAGES: usize = 3;
 
@@ -176,7 +182,11 @@ const fn what(kind: Kind) -> &'static str {
         Kind::CongestionControl => {
             "no link was full: congestion control let messages send no faster"
         }
-        Kind::PathsShareAWay | Kind::PathShares | Kind::Idle | Kind::CoarseSamples => "",
+        Kind::PathsShareAWay
+        | Kind::PathShares
+        | Kind::Idle
+        | Kind::CoarseSamples
+        | Kind::LinkFaults => "",
     }
 }
 
@@ -249,7 +259,11 @@ fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
                 "window, rates and thresholds of the algorithm",
             ),
         ],
-        Kind::PathsShareAWay | Kind::PathShares | Kind::Idle | Kind::CoarseSamples => Vec::new(),
+        Kind::PathsShareAWay
+        | Kind::PathShares
+        | Kind::Idle
+        | Kind::CoarseSamples
+        | Kind::LinkFaults => Vec::new(),
     }
 }
 
@@ -298,7 +312,8 @@ impl Subject<'_> {
             rate_bps: it.rate_bps,
             time_ns: self.blame.time(cause) as f64 / 1e3,
             bytes: self.fabric.sent(port),
-            usage: self.usage(port),
+            usage: self.fabric.mean_usage(port, 0..self.fabric.count()),
+            usage_over_time: self.over_time(port),
             parallel_usage: parallel.unwrap_or_default(),
             messages: held.len() as u64,
             pairs: pairs.len() as u64,
@@ -311,20 +326,22 @@ impl Subject<'_> {
         let stages = self.fabric.stages(source, destination);
         let stage = stages.into_iter().find(|stage| stage.contains(&port));
         let others = stage.into_iter().flatten().filter(|other| *other != port);
-        let mut uses: Vec<f64> = others.map(|other| self.usage(other)).collect();
+        let mut uses: Vec<f64> = others
+            .map(|other| self.fabric.mean_usage(other, 0..self.fabric.count()))
+            .collect();
         uses.sort_by(f64::total_cmp);
         uses
     }
 
-    /// Use of a port over the time in which anything was under way.
-    fn usage(&self, port: usize) -> f64 {
-        let room = self.fabric.ports[port].rate_bps as f64 * self.fabric.busy() as f64 * 1e-12;
-        let bits = self.fabric.sent(port) as f64 * 8.0;
-        if room > 0.0 {
-            (bits / room).min(1.0)
-        } else {
-            0.0
-        }
+    /// Use of a port in parts of the time series.
+    fn over_time(&self, port: usize) -> Vec<f64> {
+        let count = self.fabric.count();
+        let parts = count.min(PARTS);
+        let part = |part: usize| {
+            let range = part * count / parts..(part + 1) * count / parts;
+            self.fabric.mean_usage(port, range)
+        };
+        (0..parts).map(part).collect()
     }
 
     fn is_switch(&self, node: u32) -> bool {
@@ -374,13 +391,26 @@ impl Subject<'_> {
                 numbers::bytes(self.run.bdp_bytes)
             )],
             Kind::ChunkCosts => self.chunk_costs(),
-            Kind::CongestionControl => vec![format!(
-                "{} under {}, scope {}, window {}",
-                numbers::count(messages.len(), "message"),
-                settings.algorithm,
-                settings.scope,
-                settings.window
-            )],
+            Kind::CongestionControl => {
+                let who = format!(
+                    "{} under {}, scope {}, window {}",
+                    numbers::count(messages.len(), "message"),
+                    settings.algorithm,
+                    settings.scope,
+                    settings.window
+                );
+                let told = format!(
+                    "{} reached senders in the whole run",
+                    numbers::count(self.run.cnps as usize, "congestion notification")
+                );
+                let shared = match settings.scope.as_str() {
+                    "qp" => None,
+                    scope => Some(format!(
+                        "under scope {scope} several queue pairs share one rate: more paths add none"
+                    )),
+                };
+                [who, told].into_iter().chain(shared).collect()
+            }
             _ => Vec::new(),
         }
     }

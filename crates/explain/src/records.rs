@@ -17,6 +17,8 @@ pub struct Run {
     pub messages: Vec<Message>,
     /// What the scenario says.
     pub settings: Settings,
+    /// Congestion notifications that reached senders.
+    pub cnps: u64,
     /// Connections with several paths, if there are any.
     pub multipath: Option<Multipath>,
     /// The largest bandwidth-delay product of all pairs of hosts, in bytes.
@@ -76,9 +78,7 @@ pub struct Settings {
     pub scope: String,
     /// `congestion.window`.
     pub window: String,
-    /// `switch.forwarding`.
-    pub forwarding: String,
-    /// Whether links fail in it.
+    /// Whether links fail in it, so that messages may have left the ways that they began on.
     pub link_faults: bool,
 }
 

@@ -42,6 +42,15 @@ pub fn explain(run: &Run) -> Report {
         findings.extend(multipath::facts(several, &fabric));
     }
     findings.extend(samples(run, &fabric));
+    if run.settings.link_faults {
+        let what = "links failed: messages are looked for on the ways that they have at the start";
+        findings.push(fact(
+            Kind::LinkFaults,
+            what.into(),
+            "faults.link",
+            "links that fail",
+        ));
+    }
     if run.messages.is_empty() {
         findings.push(fact(
             Kind::Idle,
@@ -178,6 +187,11 @@ impl Place {
             numbers::count(self.messages as usize, "message"),
             pairs(self.pairs)
         )];
+        if self.usage_over_time.len() > 1 {
+            let parts = self.usage_over_time.iter();
+            let parts: Vec<_> = parts.map(|usage| format!("{:.0}", usage * 100.0)).collect();
+            lines.push(format!("  over time: {} %", parts.join(", ")));
+        }
         if let [least, ..] = self.parallel_usage[..] {
             let most = self.parallel_usage.last().copied().unwrap_or(least);
             lines.push(format!(

@@ -44,6 +44,10 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
         multipath: multipath(directory, &summary)?,
         ..Run::default()
     };
+    let (path, words) = text(directory, "signals.json")?;
+    let signals: Value =
+        serde_json::from_str(&words).map_err(|error| Failure::at(&path, error).hint(DAMAGED))?;
+    run.cnps = signals["cnps"]["count"].as_u64().unwrap_or(0);
     ports(directory, scenario, &mut run)?;
     let known = Known {
         ways: &ways,
@@ -74,7 +78,6 @@ fn settings(scenario: &Scenario) -> Settings {
             .ok()
             .and_then(|window| Some(window.as_str()?.to_owned()))
             .unwrap_or_default(),
-        forwarding: scenario.switch.forwarding.name().into(),
         link_faults: !scenario.faults.link.is_empty(),
     }
 }
