@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fabric::{FULL, Fabric};
-use crate::records::{Message, Multipath, Run};
+use crate::records::{Message, Run};
 
 /// What a message waits for. Ports are those whose link is full or paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +26,8 @@ pub(crate) enum Cause {
     RoundTrip,
     /// Its host was busy with chunks.
     Costs,
+    /// Its chunks in flight didn't fill its paths.
+    Depth,
     /// Its congestion control let it send no faster.
     Control,
 }
@@ -57,7 +59,7 @@ impl Blame {
     /// Gives the sending ends' processor time to chunks: as much of the time in which nothing else was in the way.
     fn charge_costs(&mut self, run: &Run, several: &BTreeSet<(u32, u32)>, costs_ps: u64) {
         let mut left = costs_ps;
-        for cause in [Cause::Control, Cause::RoundTrip] {
+        for cause in [Cause::Depth, Cause::Control, Cause::RoundTrip] {
             let Some(mut messages) = self.by_cause.remove(&cause) else {
                 continue;
             };
@@ -87,6 +89,8 @@ struct Links {
     paths: BTreeSet<usize>,
     /// Whether a path of theirs gave up.
     failed: bool,
+    /// Whether what its paths may have in flight together is less than a bandwidth-delay product.
+    shallow: bool,
 }
 
 /// Asks of every message what it waited for.
@@ -98,7 +102,7 @@ pub(crate) fn blame(run: &Run, fabric: &Fabric<'_>) -> Blame {
         let ends = (message.source, message.destination);
         let links = known
             .entry(ends)
-            .or_insert_with(|| links(fabric, ends, multipath));
+            .or_insert_with(|| links(run, fabric, ends));
         let used: BTreeSet<usize> = match message.way.is_empty() {
             true => links.paths.clone(),
             false => fabric.links(&message.way).into_iter().collect(),
@@ -123,15 +127,18 @@ pub(crate) fn blame(run: &Run, fabric: &Fabric<'_>) -> Blame {
     blame
 }
 
-fn links(fabric: &Fabric<'_>, ends: (u32, u32), multipath: Option<&Multipath>) -> Links {
+fn links(run: &Run, fabric: &Fabric<'_>, ends: (u32, u32)) -> Links {
+    let several = run.multipath.as_ref();
     let of_pair = || {
-        let paths = multipath.into_iter().flat_map(|it| &it.paths);
+        let paths = several.into_iter().flat_map(|it| &it.paths);
         paths.filter(|path| (path.source, path.destination) == ends)
     };
-    let carried = of_pair().filter(|path| path.bytes > 0);
+    let carried = || of_pair().filter(|path| path.bytes > 0 && path.chunks > 0);
+    let in_flight = several.map_or(0, |several| several.in_flight(carried()));
     Links {
         stages: fabric.stages(ends.0, ends.1),
-        paths: carried.flat_map(|path| fabric.links(&path.way)).collect(),
+        paths: carried().flat_map(|path| fabric.links(&path.way)).collect(),
+        shallow: in_flight > 0 && in_flight < run.bdp_bytes,
         failed: of_pair().any(|path| path.failures > 0 || path.quarantines > 0),
     }
 }
@@ -156,6 +163,8 @@ impl Look<'_> {
                     Cause::FailedPath
                 } else if message.size <= self.run.bdp_bytes {
                     Cause::RoundTrip
+                } else if self.links.shallow {
+                    Cause::Depth
                 } else {
                     Cause::Control
                 }

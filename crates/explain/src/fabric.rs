@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::records::{Port, Run};
+use crate::records::{Message, Port, Run};
 
 /// A link is full in an interval in which its packets took this share of the time.
 pub(crate) const FULL: f64 = 0.9;
@@ -40,7 +40,7 @@ impl<'a> Fabric<'a> {
             start_ps: run.start_ps,
             interval_ps: run.interval_ps.max(1),
         };
-        let spans = union(run);
+        let spans = joined_spans(run.messages.iter(), run.end_ps);
         for (from, to) in spans {
             for (interval, overlap) in fabric.intervals(from, to) {
                 fabric.busy_ps[interval] += overlap;
@@ -156,12 +156,13 @@ impl<'a> Fabric<'a> {
     }
 }
 
-/// The times in which messages were under way, joined where they overlap.
-fn union(run: &Run) -> Vec<(u64, u64)> {
-    let mut spans: Vec<(u64, u64)> = run
-        .messages
-        .iter()
-        .map(|message| (message.start_ps, message.finish_ps.unwrap_or(run.end_ps)))
+/// The times in which messages were under way, joined where they overlap; those that didn't complete to the `end`.
+pub(crate) fn joined_spans<'a>(
+    messages: impl Iterator<Item = &'a Message>,
+    end: u64,
+) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = messages
+        .map(|message| (message.start_ps, message.finish_ps.unwrap_or(end)))
         .filter(|(from, to)| from < to)
         .collect();
     spans.sort_unstable();

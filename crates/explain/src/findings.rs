@@ -31,6 +31,8 @@ pub enum Kind {
     RoundTrip,
     /// Hosts were busy with chunks.
     ChunkCosts,
+    /// Chunks in flight didn't fill paths.
+    ChunkDepth,
     /// Congestion control let messages send no faster.
     CongestionControl,
     /// Several paths took one way.
@@ -153,6 +155,7 @@ const fn kind(cause: Cause) -> Kind {
         Cause::FailedPath => Kind::FailedPath,
         Cause::RoundTrip => Kind::RoundTrip,
         Cause::Costs => Kind::ChunkCosts,
+        Cause::Depth => Kind::ChunkDepth,
         Cause::Control => Kind::CongestionControl,
     }
 }
@@ -179,8 +182,9 @@ const fn what(kind: Kind) -> &'static str {
         Kind::FailedPath => "no link was full, but a path had given up",
         Kind::RoundTrip => "messages were so short that they took the way there and back",
         Kind::ChunkCosts => "no link was full: the host was busy with chunks",
+        Kind::ChunkDepth => "no link was full: too few chunks were in flight to fill the paths",
         Kind::CongestionControl => {
-            "no link was full: congestion control let messages send no faster"
+            "no link was full: rates, windows or the way there and back held messages up"
         }
         Kind::PathsShareAWay
         | Kind::PathShares
@@ -248,6 +252,10 @@ fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
                 "multipath.costs",
                 "what a work request, a completion and a chunk cost",
             ),
+        ],
+        Kind::ChunkDepth => vec![
+            remedy("multipath.depth", "more chunks of a path in flight"),
+            remedy("multipath.chunk", "larger chunks"),
         ],
         Kind::CongestionControl => vec![
             remedy(
@@ -391,6 +399,7 @@ impl Subject<'_> {
                 numbers::bytes(self.run.bdp_bytes)
             )],
             Kind::ChunkCosts => self.chunk_costs(),
+            Kind::ChunkDepth => self.depth().into_iter().collect(),
             Kind::CongestionControl => {
                 let who = format!(
                     "{} under {}, scope {}, window {}",
@@ -432,6 +441,19 @@ impl Subject<'_> {
                 numbers::count(most, "sender")
             ),
         })
+    }
+
+    fn depth(&self) -> Option<String> {
+        let several = self.run.multipath.as_ref()?;
+        let (bytes, chunks) = several.paths.iter().fold((0, 0), |(bytes, chunks), path| {
+            (bytes + path.bytes, chunks + path.chunks)
+        });
+        Some(format!(
+            "{} of {} a path, while the bandwidth-delay product is {}",
+            numbers::count(several.depth as usize, "chunk"),
+            numbers::bytes(bytes / u64::max(chunks, 1)),
+            numbers::bytes(self.run.bdp_bytes)
+        ))
     }
 
     fn chunk_costs(&self) -> Vec<String> {

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, joined_spans};
 use crate::findings::{Finding, Kind, Remedy};
 use crate::numbers;
-use crate::records::{Multipath, Path};
+use crate::records::{Message, Multipath, Path, Run};
 
 /// The most pairs of hosts that are spoken of one by one.
 const MOST_PAIRS: usize = 3;
 
 /// Facts about the paths of each pair of hosts, those with most bytes first.
-pub(crate) fn facts(multipath: &Multipath, fabric: &Fabric<'_>) -> Vec<Finding> {
+pub(crate) fn facts(run: &Run, multipath: &Multipath, fabric: &Fabric<'_>) -> Vec<Finding> {
     let mut pairs: BTreeMap<(u32, u32), Vec<&Path>> = BTreeMap::new();
     for path in &multipath.paths {
         let ends = (path.source, path.destination);
@@ -23,7 +23,7 @@ pub(crate) fn facts(multipath: &Multipath, fabric: &Fabric<'_>) -> Vec<Finding> 
     let of_pair = |(ends, paths): &((u32, u32), Vec<&Path>)| {
         let facts = [
             shared_ways(*ends, paths, fabric),
-            Some(shares(*ends, paths)),
+            Some(shares(*ends, paths, gain(run, *ends, paths, fabric))),
         ];
         let given_up = given_up(*ends, paths);
         facts
@@ -70,11 +70,18 @@ fn shared_ways(
         numbers::count(paths.len(), "path"),
         numbers::count(ways.len(), "way")
     );
-    let figures = vec![format!(
+    let mut figures = vec![format!(
         "{} take {}",
         numbers::count(sharing.len(), "path"),
         nodes.join(" - ")
     )];
+    let twins = paths.iter().filter(|path| path.twin_of.is_some()).count();
+    if twins > 0 {
+        let twins = numbers::count(twins, "path");
+        figures.push(format!(
+            "{twins} left out, since another one takes the same way"
+        ));
+    }
     let remedy = Remedy {
         key: "multipath.plan",
         what: "source ports that take different ways; `fairlane paths` says which do",
@@ -82,8 +89,41 @@ fn shared_ways(
     Some(fact(Kind::PathsShareAWay, what, figures, vec![remedy]))
 }
 
-/// What each path carried.
-fn shares((source, destination): (u32, u32), paths: &[&Path]) -> Finding {
+/// What several paths brought a pair: its goodput beside what the links of one way carry.
+fn gain(run: &Run, ends: (u32, u32), paths: &[&Path], fabric: &Fabric<'_>) -> Option<String> {
+    let of_pair = |message: &&Message| (message.source, message.destination) == ends;
+    let messages = run.messages.iter().filter(of_pair);
+    let taken: u64 = joined_spans(messages, run.end_ps)
+        .iter()
+        .map(|(from, to)| to - from)
+        .sum();
+    let slowest = |path: &&&Path| {
+        let links = fabric.links(&path.way).into_iter();
+        links.map(|port| fabric.ports[port].rate_bps).min()
+    };
+    let one = paths.iter().filter_map(|path| slowest(&path)).max()?;
+    let bytes: u64 = paths.iter().map(|path| path.bytes).sum();
+    if taken == 0 || bytes == 0 {
+        return None;
+    }
+    let goodput = bytes as f64 * 8e12 / taken as f64;
+    let ratio = goodput / one as f64;
+    let rates = format!(
+        "{} of payload, and the links of one way carry {}",
+        numbers::rate(goodput as u64),
+        numbers::rate(one)
+    );
+    Some(match ratio {
+        1.0.. => format!(
+            "{rates}: several paths brought {} times as much",
+            numbers::digits(ratio)
+        ),
+        _ => format!("{rates}: one path could do as much"),
+    })
+}
+
+/// What each path carried, and what that brought.
+fn shares((source, destination): (u32, u32), paths: &[&Path], gain: Option<String>) -> Finding {
     let total: u64 = paths.iter().map(|path| path.bytes).sum();
     let shares = paths
         .iter()
@@ -106,11 +146,12 @@ fn shares((source, destination): (u32, u32), paths: &[&Path]) -> Finding {
     );
     let most = shares.iter().copied().fold(0.0, f64::max);
     let least = shares.iter().copied().fold(1.0, f64::min);
-    let figures = vec![format!(
+    let each = format!(
         "{} to {} of the bytes each",
         numbers::percent(least),
         numbers::percent(most)
-    )];
+    );
+    let figures = std::iter::once(each).chain(gain).collect();
     fact(Kind::PathShares, what, figures, Vec::new())
 }
 

@@ -95,10 +95,20 @@ pub struct Multipath {
     pub again: u64,
     /// Whether the queue pairs of a connection shared a congestion budget.
     pub coupled: bool,
+    /// Work requests that a path may have in flight (`multipath.depth`).
+    pub depth: u64,
     /// Processor time of the libraries.
     pub costs: Costs,
     /// By source, destination and number of the path.
     pub paths: Vec<Path>,
+}
+
+impl Multipath {
+    /// What paths may have in flight together, by the size of their chunks.
+    pub(crate) fn in_flight<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> u64 {
+        let of_path = |path: &Path| path.bytes / path.chunks.max(1) * self.depth;
+        paths.map(of_path).sum()
+    }
 }
 
 /// Processor time of all libraries, in nanoseconds.

@@ -39,7 +39,7 @@ pub fn explain(run: &Run) -> Report {
     let blame = blame(run, &fabric);
     let mut findings = of_causes(run, &fabric, &blame);
     if let Some(several) = &run.multipath {
-        findings.extend(multipath::facts(several, &fabric));
+        findings.extend(multipath::facts(run, several, &fabric));
     }
     findings.extend(samples(run, &fabric));
     if run.settings.link_faults {

@@ -41,7 +41,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
         interval_ps: scenario.output.sample_interval.as_ps(),
         bdp_bytes: rounded(bdp),
         settings: settings(scenario),
-        multipath: multipath(directory, &summary)?,
+        multipath: multipath(directory, &summary, scenario)?,
         ..Run::default()
     };
     let (path, words) = text(directory, "signals.json")?;
@@ -87,7 +87,11 @@ fn states_plane(workload: &Workload) -> bool {
 }
 
 /// Connections with several paths, if the run had any.
-fn multipath(directory: &Path, summary: &Value) -> Result<Option<Multipath>, Failure> {
+fn multipath(
+    directory: &Path,
+    summary: &Value,
+    scenario: &Scenario,
+) -> Result<Option<Multipath>, Failure> {
     let Some(several) = summary.get("multipath").filter(|value| value.is_object()) else {
         return Ok(None);
     };
@@ -98,6 +102,7 @@ fn multipath(directory: &Path, summary: &Value) -> Result<Option<Multipath>, Fai
         messages: count("messages"),
         chunks: count("chunks"),
         again: count("again"),
+        depth: (scenario.multipath.as_ref()).map_or(0, |it| u64::from(it.depth)),
         coupled: several.get("coupled").and_then(Value::as_bool) == Some(true),
         costs: Costs {
             post_ns: number("post_ns"),
