@@ -39,8 +39,8 @@ pub(crate) struct Connections {
     pub(crate) posted: BTreeMap<u32, Posted>,
     /// Response packets that responders have sent more than once, by flow.
     pub(crate) repeats: BTreeMap<u32, u32>,
-    /// The first packet numbers of queue pairs that have replaced others, by flow.
-    pub(crate) renewed: BTreeMap<u32, u32>,
+    /// The first packet numbers of queue pairs that have replaced others, by flow, as each end knows them.
+    renewed: [BTreeMap<u32, u32>; 2],
 }
 
 /// Which of the two ends.
@@ -97,7 +97,12 @@ impl Connections {
     /// An end that is closed will be opened again, with this first packet number.
     pub(crate) fn renew(&mut self, flow: u32, side: Side, first: u32) {
         self.ends[side as usize][flow as usize] = NONE;
-        self.renewed.insert(flow, first);
+        self.renewed[side as usize].insert(flow, first);
+    }
+
+    /// The first packet number of a queue pair that is being opened.
+    pub(crate) fn first_of(&self, flow: u32, side: Side) -> u32 {
+        self.renewed[side as usize].get(&flow).copied().unwrap_or(0)
     }
 
     pub(crate) fn close(&mut self, flow: u32, side: Side) {

@@ -149,8 +149,7 @@ impl Hosts {
             }),
             group: spec.part_of.filter(|_| subflow),
         };
-        let first = self.connections.renewed.get(&flow).copied();
-        let psns = [Psn::new(first.unwrap_or(0)); 2];
+        let psns = [Psn::new(self.connections.first_of(flow, side)); 2];
         let host = &mut self.nics[here as usize].host;
         let pair = host.open_at(net.now(), &opening, psns);
         self.connections.open(flow, side, pair);

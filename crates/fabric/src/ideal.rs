@@ -58,6 +58,12 @@ pub(crate) fn bound([there, back]: &Paths, work: &Work, rules: &Rules) -> Option
     any.then(|| spread::ideal([there, back], work, rules))
 }
 
+/// The same if the message is divided into packets of any size.
+pub(crate) fn bound_divided([there, back]: &Paths, work: &Work, rules: &Rules) -> Option<Duration> {
+    let any = !there.is_empty() && !back.is_empty();
+    any.then(|| spread::divided([there, back], work, rules))
+}
+
 /// The egress ports of switches on a flow's path in its plane, where it has only one.
 pub(crate) fn fixed_path(
     graph: &Graph,

@@ -54,10 +54,15 @@ impl Notices {
         self.due.insert((at, notice));
     }
 
-    /// Whether one is under way that may set off a message.
+    /// Whether one is under way that sets off a message.
+    pub(crate) fn set_off(&self) -> bool {
+        let mut due = self.due.iter();
+        due.any(|(_, notice)| matches!(notice, Notice::Arrived(_)))
+    }
+
+    /// Whether one is under way after which something may be sent.
     pub(crate) fn are_pending(&self) -> bool {
-        self.due
-            .iter()
-            .any(|(_, notice)| !matches!(notice, Notice::Closed(..)))
+        let mut due = self.due.iter();
+        due.any(|(_, notice)| !matches!(notice, Notice::Closed(..)))
     }
 }

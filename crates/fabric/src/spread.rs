@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use fairlane_scenario::Verb;
-use fairlane_units::{Duration, Rate};
+use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
 use crate::baseline::{Work, data_opcode, response_opcode};
@@ -165,6 +165,44 @@ pub(crate) fn ideal([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules
         }
     };
     Duration::from_ps(finished)
+}
+
+/// The same if the message may be divided into packets of any size: the hosts' links carry all of its bytes and as few
+/// headers as may be, and whatever comes last is as small as a packet can be.
+pub(crate) fn divided([there, back]: [&[Vec<Link>]; 2], work: &Work, rules: &Rules) -> Duration {
+    let (verb, size) = (work.verb, work.size);
+    let finished = match verb {
+        Verb::Write | Verb::Send => {
+            let opcode = data_opcode(rules, verb, Position::Middle);
+            fluid(there, (size, opcode), rules) + fastest(back, rules.sizes.ack, rules)
+        }
+        Verb::Read => {
+            let ask = rules.data_wire(Opcode::RcReadRequest, 0);
+            let opcode = response_opcode(Position::Middle);
+            fastest(there, ask, rules) + fluid(back, (size, opcode), rules)
+        }
+        // They are never divided.
+        Verb::FetchAdd | Verb::CompareSwap => return ideal([there, back], work, rules),
+    };
+    Duration::from_ps(finished)
+}
+
+/// Time that so many bytes take at least, in packets of any size.
+fn fluid(paths: &[Vec<Link>], (size, opcode): (Bytes, Opcode), rules: &Rules) -> u64 {
+    let ends = paths.first().and_then(|path| path.first().zip(path.last()));
+    let Some((first, last)) = ends else {
+        return 0;
+    };
+    let mtu = u64::from(rules.mtu);
+    let packets = size.get().div_ceil(mtu).max(1);
+    let headers = u64::from(rules.data_wire(opcode, 0) + rules.gap) * packets;
+    let wire = Bytes::new(size.get() + headers - u64::from(rules.gap));
+    let least = rules.data_wire(opcode, 1);
+    let alone = fastest(paths, least, rules);
+    let takes = |link: &Link| wire.serialization(link.rate).as_ps();
+    // The smallest packet waits at one of the hosts' links until all others have passed it.
+    let waits = |link: &Link| takes(link).saturating_sub(link.pass(least, rules) - link.delay);
+    alone + waits(first).max(waits(last))
 }
 
 /// The time of one packet on the fastest of several paths.

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::random::{busy, moving, scenario};
+use common::random::{busy, dividing, moving, scenario};
 use common::{apportioned, loaded, run_for};
 use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};
@@ -80,6 +80,35 @@ fn random_scenarios_keep_the_books_where_receivers_apportion() {
         modes.insert(case.scenario.congestion.dasr.mode.name());
     }
     assert_eq!(modes.len(), Mode::ALL.len(), "{modes:?}");
+}
+
+#[test]
+fn random_scenarios_keep_the_books_where_messages_take_several_paths() {
+    let (mut divided, mut again, mut given_up, mut arrived) = (0, 0, 0, 0);
+    for seed in 0..5 * SCENARIOS {
+        let case = loaded(&dividing(seed), &[]);
+        let (first, second) = (judged(&case, seed), judged(&case, seed));
+        assert!(
+            format!("{first:?}") == format!("{second:?}"),
+            "seed {seed}: two runs differ"
+        );
+        let Some(record) = &first.multipath else {
+            continue;
+        };
+        divided += 1;
+        again += record.again;
+        given_up += record
+            .paths
+            .iter()
+            .map(|path| path.quarantines)
+            .sum::<u64>();
+        arrived += record.arrived;
+    }
+    let counts = (divided, again, given_up, arrived);
+    assert!(
+        divided > 60 && again > 50 && given_up > 50 && arrived > 500,
+        "{counts:?}"
+    );
 }
 
 #[test]

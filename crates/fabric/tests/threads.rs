@@ -90,6 +90,16 @@ fn receivers_apportion_the_same_on_1_2_3_and_8_threads() {
     assert!(cut > 30, "only {cut} of {APPORTIONED} could be cut");
 }
 
+#[test]
+fn several_paths_are_the_same_on_1_2_3_and_8_threads() {
+    let mut cut = 0;
+    for seed in 0..SCENARIOS {
+        let case = loaded(&random::dividing(seed), &[]);
+        cut += u32::from(judge(&format!("dividing, seed {seed}"), &case, &[2, 3, 8]) > 1);
+    }
+    assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+}
+
 const LEAF_SPINE: &str = r#"
 [topology]
 kind = "leaf-spine"

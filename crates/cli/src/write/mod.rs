@@ -5,6 +5,7 @@ mod column;
 mod csv;
 mod flows;
 mod parquet;
+mod paths;
 mod ports;
 mod trace;
 
@@ -36,6 +37,7 @@ pub(crate) const NAMES: &[&str] = &[
     CAPTURE,
     "pauses.csv",
     "rates.csv",
+    "paths.csv",
     "report.html",
 ];
 
@@ -91,6 +93,9 @@ pub(crate) fn all(
     trace::pauses(&file("pauses.csv"), results)?;
     if content.rated {
         trace::rates(&file("rates.csv"), &results.rates)?;
+    }
+    if let Some(multipath) = &results.multipath {
+        text(&file("paths.csv"), &paths::text(multipath))?;
     }
     text(&file("signals.json"), &print::to_json(&results.signals)?)?;
     text(&file("report.html"), content.report)?;

@@ -3,6 +3,7 @@
 //! [`check`] states what must hold of every result; a caller treats each sentence as an error.
 
 mod check;
+mod multipath;
 mod series;
 mod slowdown;
 mod statistics;
@@ -10,6 +11,7 @@ mod summary;
 mod tenants;
 
 pub use check::{check, is_lossless};
+pub use multipath::{CpuSummary, MultipathSummary, PathSummary};
 pub use series::{
     TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, throughput, utilisation,
 };

@@ -3,6 +3,7 @@
 use fairlane_units::{Bytes, Time};
 use serde::Serialize;
 
+use super::multipath::MultipathSummary;
 use super::slowdown::slowdown;
 use super::statistics::{Spread, completion, nanoseconds};
 use super::tenants::Tenancy;
@@ -67,6 +68,9 @@ pub struct Summary {
     /// Applications of `key-value` workloads, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub applications: Vec<ApplicationSummary>,
+    /// Connections with several paths, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<MultipathSummary>,
     /// Tenants, if there are several.
     #[serde(flatten)]
     pub tenancy: Option<Tenancy>,
@@ -149,6 +153,7 @@ impl Summary {
             in_flight: totals.in_flight,
             workloads: workloads(messages),
             applications: results.applications.iter().map(application).collect(),
+            multipath: MultipathSummary::of(results),
             tenancy: Tenancy::of(results),
         }
     }

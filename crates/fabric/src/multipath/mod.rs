@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event};
-use fairlane_multipath::Settings;
+use fairlane_multipath::{BalancerKind, LimiterKind, Settings, Unit};
 use fairlane_scenario::{Connections, Twins};
 use fairlane_transport::WorkRequest;
-use fairlane_units::{Duration, NodeId, Time};
+use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use crate::notice::Frame;
 use crate::packet::NONE;
@@ -123,6 +123,20 @@ impl Multipath {
     pub(crate) fn bundle_of(&self, message: u32) -> Option<u32> {
         let bundle = self.of_message.get(message as usize).copied();
         bundle.filter(|&bundle| bundle != NONE)
+    }
+
+    /// Whether a message of this size is cut into packets where a single queue pair would cut it.
+    pub(crate) fn keeps_packets(&self, size: Bytes) -> bool {
+        let settings = &*self.settings;
+        let quota = matches!(
+            settings.balancer,
+            BalancerKind::StaticEven | BalancerKind::Proportional
+        );
+        let whole = |size: Bytes| size.get().is_multiple_of(settings.mtu.get());
+        let fixed = settings.limiter == LimiterKind::Fixed && whole(settings.chunk);
+        let one = size <= settings.chunk.min(settings.chunk_least);
+        let aligned = settings.balancer.unit() == Unit::Packet || fixed || one;
+        aligned && !quota && whole(settings.message_limit)
     }
 
     /// Whether the queue pairs of a connection share a budget.

@@ -4,7 +4,7 @@ use fairlane_units::Duration;
 
 use super::subflows;
 use crate::baseline::Work;
-use crate::ideal::{Ways, bound, least};
+use crate::ideal::{Ways, bound, bound_divided, least};
 use crate::world::World;
 use crate::{MessageRecord, MessageSpec};
 
@@ -26,10 +26,11 @@ impl World {
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
         let (work, rules) = (Work::message(verb, size), &self.net.rules);
-        let ideal = match subflows::has_several(self, flow) {
+        let ideal = match subflows::keeps_packets(self, flow, size) {
             // Links between switches may be slower than those of the hosts: together they aren't.
-            true => bound(&ways.known, &work, rules),
-            false => least(&ways.known, &work, &self.net.plan, rules),
+            Some(true) => bound(&ways.known, &work, rules),
+            Some(false) => bound_divided(&ways.known, &work, rules),
+            None => least(&ways.known, &work, &self.net.plan, rules),
         };
         let moved = bound(&ways.any, &work, rules);
         if let Some(posted) = self.hosts.connections.posted.get_mut(&flow) {

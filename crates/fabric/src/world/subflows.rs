@@ -3,7 +3,7 @@
 use fairlane_engine::Event;
 use fairlane_host::PairId;
 use fairlane_transport::Status;
-use fairlane_units::Time;
+use fairlane_units::{Bytes, Time};
 
 use super::World;
 use super::ideal::push_record;
@@ -217,8 +217,22 @@ pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
     });
 }
 
-/// Hears of something that concerns a connection with several paths.
+/// Hears of something that concerns a connection with several paths, behind what is heard of others.
 pub(super) fn on_notice(world: &mut World, notice: Notice) {
+    let all = world.net.specs.len() as u32;
+    let order = match notice {
+        Notice::Arrived(one) | Notice::Closed(one, _) => one,
+        Notice::Frame(flow, _) => 2 * all + flow,
+        Notice::Renewed(flow, _) => 3 * all + flow,
+        Notice::Ready(flow) => 4 * all + flow,
+        Notice::Granted(bundle, _) => 5 * all + bundle,
+    };
+    world.net.set_order(order);
+    hear(world, notice);
+    world.net.set_order(0);
+}
+
+fn hear(world: &mut World, notice: Notice) {
     match notice {
         Notice::Frame(flow, frame) => {
             if let Some(all) = world.multipath.as_deref_mut() {
@@ -255,6 +269,13 @@ pub(super) fn on_notice(world: &mut World, notice: Notice) {
 pub(super) fn has_several(world: &World, message: u32) -> bool {
     let all = world.multipath.as_deref();
     all.is_some_and(|all| all.bundle_of(message).is_some())
+}
+
+/// Of a message with several paths, whether its packets are cut where those of one queue pair would be.
+pub(super) fn keeps_packets(world: &World, message: u32, size: Bytes) -> Option<bool> {
+    let all = world.multipath.as_deref()?;
+    all.bundle_of(message)?;
+    Some(all.keeps_packets(size))
 }
 
 /// The paths of a message: of one with several paths those of all queue pairs.
