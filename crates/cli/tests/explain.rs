@@ -35,16 +35,27 @@ fn flows(pairs: &[(u32, u32)]) -> String {
         format!("{{ source = {source}, destination = {destination}, size = \"2MB\" }}")
     };
     let list: Vec<_> = pairs.iter().map(flow).collect();
-    format!("[[workload]]\nkind = \"flows\"\nflow = [{}]\n", list.join(", "))
+    format!(
+        "[[workload]]\nkind = \"flows\"\nflow = [{}]\n",
+        list.join(", ")
+    )
 }
 
 /// What is said of a run of a scenario.
 fn explained(scenario: &str) -> (Case, String) {
     let case = Case::with("s.toml", scenario);
     let done = case.run("run s.toml --out out");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     let done = case.run("explain out");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     (case, String::from_utf8(done.stdout).unwrap())
 }
 
@@ -52,12 +63,56 @@ fn explained(scenario: &str) -> (Case, String) {
 fn a_hot_link_a_receiver_and_nothing() {
     let hot = leaf_spine("100Gbps", "50Gbps", &flows(&[(0, 2), (1, 3)]));
     let incast = leaf_spine("100Gbps", "100Gbps", &flows(&[(0, 2), (1, 2), (3, 2)]));
-    let idle = leaf_spine("100Gbps", "100Gbps", "").replace("[output]", "stop = \"50us\"\n[output]");
+    let idle =
+        leaf_spine("100Gbps", "100Gbps", "").replace("[output]", "stop = \"50us\"\n[output]");
     let mut all = String::new();
     for (name, scenario) in [("hot", hot), ("incast", incast), ("idle", idle)] {
         all.push_str(&format!("--- {name}\n{}", explained(&scenario).1));
     }
     snapshot("explain", &all);
+}
+
+/// One message of 2 MB over several paths, with more of `[multipath]` and of the scenario.
+fn several(fabric: &str, multipath: &str, rest: &str) -> String {
+    let multipath = format!("[multipath]\n{multipath}\n");
+    leaf_spine(
+        "100Gbps",
+        fabric,
+        &format!("{multipath}{}{rest}", flows(&[(0, 2)])),
+    )
+}
+
+#[test]
+fn what_several_paths_brought_or_why_they_brought_nothing() {
+    let distinct = several("25Gbps", "paths = 32", "");
+    let one_way = several(
+        "25Gbps",
+        "paths = 4\nplan = [50001, 50001, 50001, 50001]\ntwins = \"keep\"",
+        "",
+    );
+    let receiver = several("100Gbps", "paths = 8", "");
+    let chunks = several(
+        "100Gbps",
+        "paths = 8\nchunk = \"1KiB\"\nchunk_least = \"1KiB\"\n[multipath.costs]\npost = \"100ns\"",
+        "",
+    );
+    let dead = several(
+        "100Gbps",
+        "paths = 8\nfirst_timeout = \"100us\"",
+        "[[faults.link]]\nbetween = [0, 4]\ndown = \"50us\"\n",
+    )
+    .replace("host_link", "planes = 2\nhost_link");
+    let mut all = String::new();
+    for (name, scenario) in [
+        ("distinct ways", distinct),
+        ("one way", one_way),
+        ("receiver", receiver),
+        ("chunks", chunks),
+        ("a dead path", dead),
+    ] {
+        all.push_str(&format!("--- {name}\n{}", explained(&scenario).1));
+    }
+    snapshot("explain_multipath", &all);
 }
 
 #[test]
@@ -75,7 +130,10 @@ fn json_says_the_same() {
     assert_eq!(place["parallel_usage"].as_array().unwrap().len(), 3);
     assert!(text.contains(finding["what"].as_str().unwrap()));
     let findings = report["findings"].as_array().unwrap();
-    let time: f64 = findings.iter().filter_map(|it| it["time_ns"].as_f64()).sum();
+    let time: f64 = findings
+        .iter()
+        .filter_map(|it| it["time_ns"].as_f64())
+        .sum();
     let all = report["message_ns"].as_f64().unwrap();
     assert!((time - all).abs() < 1.0, "{time} of {all}");
 }
@@ -108,7 +166,12 @@ fn directories_without_results_are_refused() {
         all.push_str(&case.transcript(&format!("explain {name}")));
     }
     fs::create_dir(case.path("empty")).unwrap();
-    for arguments in ["explain missing", "explain empty", "explain s.toml", "explain"] {
+    for arguments in [
+        "explain missing",
+        "explain empty",
+        "explain s.toml",
+        "explain",
+    ] {
         all.push_str(&case.transcript(arguments));
     }
     snapshot("explain_refused", &all);

@@ -10,7 +10,7 @@ use crate::records::{Message, Run};
 pub(crate) enum Cause {
     /// The receiver's link is full.
     Receiver(usize),
-    /// A link of the fabric is full, and parallel ones aren't.
+    /// A link is full, and parallel ones aren't: of the fabric, or the other ports of a host.
     Collision(usize),
     /// All parallel links of the fabric are full.
     Fabric(usize),
@@ -178,7 +178,7 @@ impl Look<'_> {
         let full = |port: &&usize| self.fabric.usage(**port, interval) >= FULL;
         for (number, stage) in stages.iter().enumerate().rev() {
             let taken: Vec<usize> = self.taken(stage);
-            // A host's ports are its own choice, and a switch that chooses packet by packet uses all.
+            // At its hosts all ports that it takes must be full, and so must all links of a switch that chooses packet by packet.
             let all = number == 0 || number == last || self.used.is_empty();
             let full_ones = taken.iter().filter(full).count();
             if taken.is_empty() || full_ones == 0 || (all && full_ones < taken.len()) {
@@ -186,10 +186,10 @@ impl Look<'_> {
             }
             let port = *taken.iter().find(full)?;
             return Some(match number {
+                _ if !stage.iter().all(|port| full(&port)) => Cause::Collision(port),
                 _ if number == last => Cause::Receiver(port),
                 0 => Cause::Sender(port),
-                _ if stage.iter().all(|port| full(&port)) => Cause::Fabric(port),
-                _ => Cause::Collision(port),
+                _ => Cause::Fabric(port),
             });
         }
         None

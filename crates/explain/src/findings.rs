@@ -15,7 +15,7 @@ use crate::records::Run;
 pub enum Kind {
     /// The receiver's link was full.
     Receiver,
-    /// A link of the fabric was full while parallel ones weren't.
+    /// A link was full while parallel ones weren't.
     Collision,
     /// All parallel links of the fabric were full.
     Fabric,
@@ -174,7 +174,7 @@ const fn port(cause: Cause) -> Option<usize> {
 const fn what(kind: Kind) -> &'static str {
     match kind {
         Kind::Receiver => "the receiver's link was full: more paths bring nothing",
-        Kind::Collision => "a link of the fabric was full while parallel ones had room",
+        Kind::Collision => "a link was full while parallel ones had room",
         Kind::Fabric => "all parallel links of the fabric were full: more paths bring nothing",
         Kind::Sender => "the sender's link was full: more paths bring nothing",
         Kind::Pauses => "links were paused, and none on the way was full",
@@ -412,15 +412,23 @@ impl Subject<'_> {
                     "{} reached senders in the whole run",
                     numbers::count(self.run.cnps as usize, "congestion notification")
                 );
-                let shared = match settings.scope.as_str() {
-                    "qp" => None,
-                    scope => Some(format!(
-                        "under scope {scope} several queue pairs share one rate: more paths add none"
-                    )),
-                };
+                let shared = self.sharing().map(str::to_owned);
                 [who, told].into_iter().chain(shared).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Who shares a rate, where that bears on several paths.
+    fn sharing(&self) -> Option<&'static str> {
+        let several = self.run.multipath.as_ref();
+        match (self.run.settings.scope.as_str(), several) {
+            ("qp", None) => None,
+            ("qp", Some(several)) if several.coupled => {
+                Some("queue pairs of a connection share one rate: more paths add none")
+            }
+            ("qp", Some(_)) => Some("each queue pair has a rate of its own: more paths buy more"),
+            _ => Some("the scope's queue pairs share one rate: more paths add none"),
         }
     }
 

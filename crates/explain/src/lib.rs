@@ -1,7 +1,7 @@
 //! Why a run went as it did: from the records of its results to findings in words and figures.
 //!
 //! [`explain`] asks of every message, interval by interval of the time series, what it waited for: its receiver's link, a link
-//! of the fabric that it shared while parallel ones were free, its sender's link, pauses, losses, the cost of chunks, or none
+//! that it shared while parallel ones were free, the fabric as a whole, its sender's link, pauses, losses, the cost of chunks, or none
 //! of these. Each moment has one answer, so the answers add up to the time that all messages took, and findings are in the order of
 //! what they cost. Beside them stand facts that no time can be given to, such as paths that take one way.
 //!

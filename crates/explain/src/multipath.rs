@@ -25,7 +25,7 @@ pub(crate) fn facts(run: &Run, multipath: &Multipath, fabric: &Fabric<'_>) -> Ve
             shared_ways(*ends, paths, fabric),
             Some(shares(*ends, paths, gain(run, *ends, paths, fabric))),
         ];
-        let given_up = given_up(*ends, paths);
+        let given_up = given_up(*ends, paths, multipath.again);
         facts
             .into_iter()
             .flatten()
@@ -145,9 +145,10 @@ fn shares((source, destination): (u32, u32), paths: &[&Path], gain: Option<Strin
         numbers::bytes(total)
     );
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let least = shares.iter().copied().fold(1.0, f64::min);
+    let used = shares.iter().copied().filter(|share| *share > 0.0);
+    let least = used.reduce(f64::min).unwrap_or(0.0);
     let each = format!(
-        "{} to {} of the bytes each",
+        "{} to {} of the bytes on each of these",
         numbers::percent(least),
         numbers::percent(most)
     );
@@ -156,7 +157,7 @@ fn shares((source, destination): (u32, u32), paths: &[&Path], gain: Option<Strin
 }
 
 /// Paths that were given up.
-fn given_up((source, destination): (u32, u32), paths: &[&Path]) -> Vec<Finding> {
+fn given_up((source, destination): (u32, u32), paths: &[&Path], again: u64) -> Vec<Finding> {
     let failed: Vec<_> = paths
         .iter()
         .filter(|path| path.failures + path.quarantines > 0)
@@ -179,7 +180,9 @@ fn given_up((source, destination): (u32, u32), paths: &[&Path]) -> Vec<Finding> 
             path.health
         )
     };
-    let figures = failed.iter().map(figure).collect();
+    let again = numbers::count(again as usize, "chunk");
+    let again = format!("{again} of the whole run posted again, on other paths");
+    let figures = failed.iter().map(figure).chain([again]).collect();
     let remedy = Remedy {
         key: "faults.link",
         what: "links that fail; others carry the rest",

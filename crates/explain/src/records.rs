@@ -85,11 +85,7 @@ pub struct Settings {
 /// Connections with several paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Multipath {
-    /// How many connections there were.
-    pub connections: u64,
-    /// Messages that were posted.
-    pub messages: u64,
-    /// Work requests that were posted for them, those that were posted again included.
+    /// Work requests that were posted for messages, those that were posted again included.
     pub chunks: u64,
     /// Work requests for data that was posted before.
     pub again: u64,

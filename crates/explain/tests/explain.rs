@@ -141,6 +141,27 @@ fn a_full_link_that_is_not_on_the_way_is_none_of_its_business() {
 }
 
 #[test]
+fn a_second_port_of_the_receiver_that_is_free_makes_it_a_collision() {
+    let mut run = leaf_spine();
+    send(&mut run, &[0, 4, 6, 5, 2]);
+    load(&mut run, (5, 2), 100);
+    assert_eq!(first(&run).kind, Kind::Receiver);
+    // Another switch that reaches host 2 over the same spine.
+    for (node, peer) in [(6, 8), (8, 6), (8, 2), (2, 8)] {
+        run.ports.push(Port {
+            node,
+            number: 9,
+            peer,
+            on_switch: node != 2,
+            ..run.ports[0].clone()
+        });
+    }
+    let finding = first(&run);
+    assert_eq!(finding.kind, Kind::Collision);
+    assert_eq!(finding.places[0].parallel_usage, [0.0]);
+}
+
+#[test]
 fn switches_that_choose_by_packet_are_full_if_all_their_links_are() {
     let mut run = leaf_spine();
     send(&mut run, &[0, 4, 6, 5, 2]);
@@ -158,6 +179,14 @@ fn where_no_link_is_full_the_rest_is_told_apart() {
     let finding = first(&run);
     assert_eq!(finding.kind, Kind::CongestionControl);
     assert_eq!(finding.figures.len(), 2, "scope qp shares nothing");
+    let mut with_paths = several(&[6, 7]);
+    assert!(first(&with_paths).figures[2].contains("a rate of its own"));
+    with_paths
+        .multipath
+        .as_mut()
+        .expect("it has several")
+        .coupled = true;
+    assert!(first(&with_paths).figures[2].contains("share one rate"));
     run.settings.scope = "pair".into();
     assert!(first(&run).figures[2].contains("more paths add none"));
 
@@ -195,8 +224,6 @@ fn several(ways: &[u32]) -> Run {
     send(&mut run, &[0, 4, 6, 5, 2]);
     run.messages[0].way.clear();
     run.multipath = Some(Multipath {
-        connections: 1,
-        messages: 1,
         chunks: 2000,
         depth: 1000,
         paths: paths(ways),
@@ -223,7 +250,10 @@ fn paths_of_one_way_collide() {
     let apart = explain(&several(&[6, 7]));
     assert_eq!(find(&apart, Kind::PathsShareAWay), None);
     let shares = find(&apart, Kind::PathShares).expect("two paths");
-    assert_eq!(shares.figures[0], "50 % to 50 % of the bytes each");
+    assert_eq!(
+        shares.figures[0],
+        "50 % to 50 % of the bytes on each of these"
+    );
     assert!(
         shares.figures[1].contains("one path could do as much"),
         "{shares:?}"
@@ -323,7 +353,7 @@ fn findings_stand_in_the_order_of_their_cost() {
     );
     let text = report.text();
     assert!(
-        text.contains("1. 45 % of message time (90 us): a link of the fabric was full"),
+        text.contains("1. 45 % of message time (90 us): a link was full while"),
         "{text}"
     );
     assert!(text.contains("over time: 100, 100, 50, 0"), "{text}");

@@ -64,7 +64,8 @@ fn row(record: &StringRecord, columns: [usize; COLUMNS.len()]) -> Option<Path> {
         "" => None,
         twin => Some(twin.parse().ok()?),
     };
-    let way = cell(10)?.split_ascii_whitespace().map(str::parse);
+    let nodes = cell(10)?.split('-').filter(|node| !node.is_empty());
+    let way = nodes.map(str::parse);
     Some(Path {
         source: node(0)?,
         destination: node(1)?,

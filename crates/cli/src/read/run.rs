@@ -95,20 +95,18 @@ fn multipath(
     let Some(several) = summary.get("multipath").filter(|value| value.is_object()) else {
         return Ok(None);
     };
-    let number = |name: &str| several.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    let count = |name: &str| rounded(number(name));
+    let count = |name: &str| several[name].as_u64().unwrap_or(0);
+    let cost = |name: &str| several["cpu_ns"][name].as_f64().unwrap_or(0.0);
     Ok(Some(Multipath {
-        connections: count("connections"),
-        messages: count("messages"),
         chunks: count("chunks"),
-        again: count("again"),
+        again: count("chunks_again"),
         depth: (scenario.multipath.as_ref()).map_or(0, |it| u64::from(it.depth)),
-        coupled: several.get("coupled").and_then(Value::as_bool) == Some(true),
+        coupled: several["coupled"] == true,
         costs: Costs {
-            post_ns: number("post_ns"),
-            poll_ns: number("poll_ns"),
-            split_ns: number("split_ns"),
-            reassemble_ns: number("reassemble_ns"),
+            post_ns: cost("post"),
+            poll_ns: cost("poll"),
+            split_ns: cost("split"),
+            reassemble_ns: cost("reassemble"),
         },
         paths: paths::paths(&directory.join("paths.csv"))?,
     }))
