@@ -60,9 +60,13 @@ pub(crate) fn world(
     let owner_of = owners(topology);
     let schedule = Schedule::new(&specs);
     let messages = specs.len();
-    let endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
+    let mut endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
     let subflows = specs.len();
     let mut multipath = multipath::build(loaded, topology, &owner_of, (&mut specs, messages))?;
+    let charged = scenario.nic.costs.is_some();
+    if let Some(endpoints) = endpoints.as_deref_mut().filter(|_| charged) {
+        endpoint::add_paths(endpoints, &specs, subflows, &owner_of);
+    }
     let first = specs.iter().map(|spec| spec.start).min();
     let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let plan = plan(scenario, &graph, &rules);
@@ -168,6 +172,10 @@ fn network(
         let planes = (graph.planes.count, rules.seeds);
         multipath.label(&mut flows, &specs, &scenario.workload, planes);
     }
+    let piped = match scenario.nic.costs {
+        Some(_) => specs.len(),
+        None => subflows,
+    };
     let shared_random = rules.quirks.one_stream;
     let mut net = Network {
         engine: Engine::new(rules.ties, slots(&graph, &rules)),
@@ -184,6 +192,7 @@ fn network(
         specs: specs.into(),
         messages,
         subflows,
+        piped,
         place: Place::whole(topology.nodes.len()),
         observed: capture.is_on() || ledger.is_some(),
         capture,

@@ -18,6 +18,7 @@ mod pipeline;
 mod plan;
 mod processing;
 mod report;
+pub(crate) mod subflow;
 
 use std::collections::VecDeque;
 
@@ -27,7 +28,7 @@ use fairlane_transport::WorkRequest;
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 pub(crate) use agent::{Agent, Limits, Turns as AgentTurns};
-pub(crate) use build::build;
+pub(crate) use build::{add_paths, build};
 use costs::Costs;
 pub(crate) use pacer::Pacer;
 use pipeline::{Lock, Pipeline, Wqe};
@@ -82,6 +83,8 @@ pub(crate) enum Output {
         host: u32,
         request: WorkRequest,
     },
+    /// The NIC is done with a work request of a message with several paths, which goes to its queue pair.
+    Begin(u32),
     /// The NIC of a host may do more once that has happened.
     Advance(u32),
     /// The NIC of a host pauses a class of what its switch sends, or ends that.

@@ -54,6 +54,8 @@ pub(crate) struct Network {
     pub(crate) messages: usize,
     /// The first of them that is a subflow of messages with several paths; those are behind all others.
     pub(crate) subflows: usize,
+    /// The first of them whose work requests pass no NIC with costs.
+    pub(crate) piped: usize,
     /// What the headers of messages say, by number.
     pub(crate) flows: Arc<Vec<Flow>>,
     /// How switches choose among equally short paths: what is the same everywhere, and each switch's state.
@@ -111,10 +113,10 @@ impl Network {
         flow as usize >= self.messages
     }
 
-    /// Whether a flow is a queue pair of a key-value workload.
+    /// Whether the work requests of a flow pass a NIC with costs.
     #[inline]
-    pub(crate) const fn is_key_value(&self, flow: u32) -> bool {
-        self.stays_open(flow) && !self.is_subflow(flow)
+    pub(crate) const fn has_pipeline(&self, flow: u32) -> bool {
+        self.stays_open(flow) && (flow as usize) < self.piped
     }
 
     /// Whether a flow is one of several that carry the same messages.

@@ -297,7 +297,7 @@ impl World {
         if sent.repeated {
             self.hosts.connections.count_repeat(sent.flow);
         }
-        if self.endpoints.is_some() && self.net.is_key_value(sent.flow) {
+        if self.endpoints.is_some() && self.net.has_pipeline(sent.flow) {
             // Of an unreliable service, work requests end when their last packet is on the wire.
             let port = self.hosts.nics[host as usize].port(plane);
             self.on_events(host, self.net.ports[port as usize].free_at);

@@ -160,3 +160,96 @@ fn a_pair_keeps_its_connection_and_opens_another_after_a_failure() {
         }
     }
 }
+
+/// A NIC that takes its time.
+const SLOW_NIC: &str =
+    "[nic.costs]\nprocessing = \"2us\"\ncache_entries = 4\ncache_miss = \"1us\"\n";
+
+#[test]
+fn costs_of_the_nic_slow_paths_down_and_lose_nothing() {
+    let fault = "[[faults.link]]\nbetween = [2, 4]\ndown = \"300us\"\nup = \"1500us\"\n";
+    for verb in ["write", "send", "read"] {
+        let flows = flows(&[(0, 1, 4_000_000, "0ns"), (1, 0, 4_000_000, "1us")]);
+        let traffic = with_verb(&flows, verb);
+        let section = "chunk = \"8KiB\"\nfirst_timeout = \"1ms\"";
+        let free = complete(&scenario(&traffic, section, &[FIXED, MANY]));
+        let slow = complete(&scenario(
+            &format!("{traffic}{SLOW_NIC}"),
+            section,
+            &[FIXED, MANY],
+        ));
+        assert!(taken(&slow, 0) > taken(&free, 0), "{verb}");
+        let nic = &slow.nics[0];
+        let chunks = 4_000_000_u64.div_ceil(8 << 10);
+        assert!(
+            nic.work_requests >= chunks && nic.misses > chunks / 2,
+            "{nic:?}"
+        );
+        // 489 chunks of at least 2 us each.
+        assert!(taken(&slow, 0) > chunks * 2_000_000);
+        let text = format!("{traffic}{SLOW_NIC}{fault}");
+        complete(&scenario(&text, section, &[FIXED, MANY]));
+    }
+}
+
+#[test]
+fn costs_of_software_are_charged_to_one_thread() {
+    // One chunk at a time: each costs a post, a split, its way and a poll.
+    let traffic = flows(&[(0, 1, 1_000_000, "0ns")]);
+    let section = "paths = 2\nchunk = \"10kB\"\ndepth = 1\ntwins = \"keep\"\nplan = [50000, 50001]";
+    let free = complete(&scenario(&traffic, section, &[FIXED]));
+    let costs = "[multipath.costs]\npost = \"1us\"\npoll = \"3us\"\nsplit = \"2us\"\nreassemble = \"500ns\"\n";
+    let charged = complete(&scenario(&format!("{costs}{traffic}"), section, &[FIXED]));
+    let record = multipath(&charged);
+    assert_eq!(record.chunks, 100);
+    let us = |times: u64| fairlane_units::Duration::from_us(times);
+    assert_eq!(
+        (record.post, record.split, record.poll),
+        (us(100), us(200), us(300))
+    );
+    assert_eq!(record.reassemble, us(50));
+    // Two paths keep the thread busy: it is never free sooner.
+    assert!(taken(&charged, 0) > 600_000_000 && taken(&charged, 0) > taken(&free, 0));
+    // Of one chunk that is cut, posted and polled, one behind the other.
+    let small = flows(&[(0, 1, 10_000, "0ns")]);
+    let free = complete(&scenario(&small, section, &[FIXED]));
+    let charged = complete(&scenario(&format!("{costs}{small}"), section, &[FIXED]));
+    assert_eq!(taken(&charged, 0) - taken(&free, 0), 6_000_000);
+}
+
+#[test]
+fn one_path_is_an_ordinary_message() {
+    let traffic = flows(&[(0, 1, 3_000_000, "0ns"), (1, 0, 70_000, "5us")]);
+    let plain = complete(&loaded(&format!("{EIGHT}{traffic}"), &[]));
+    let one = complete(&scenario(&traffic, "paths = 1", &[]));
+    assert_eq!(format!("{plain:?}"), format!("{one:?}"));
+    // A workload may say so for itself.
+    let stated = traffic.replace("kind = \"flows\"", "kind = \"flows\"\npaths = 1");
+    let one = complete(&scenario(&stated, "", &[]));
+    assert_eq!(format!("{plain:?}"), format!("{one:?}"));
+}
+
+#[test]
+fn coupled_subflows_take_one_share() {
+    // One message over eight paths beside one over one, through a link of 10 Gb/s.
+    let star = "[topology]\nkind = \"dumbbell\"\nleft = 2\nright = 2\n\
+                host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+                core_link = { rate = \"10Gbps\", delay = \"1us\" }\n";
+    let many = flows(&[(0, 2, 10_000_000, "0ns")]);
+    let single = flows(&[(1, 3, 10_000_000, "0ns")])
+        .replace("kind = \"flows\"", "kind = \"flows\"\npaths = 1");
+    let share = |coupled: bool| {
+        let section = format!("[multipath]\ncoupled = {coupled}\ntwins = \"keep\"\n");
+        let text = format!("stop = \"8ms\"\n{star}{section}{many}{single}");
+        let results = run(&loaded(&text, &["congestion.algorithm=\"dcqcn\""]));
+        assert_eq!(multipath(&results).coupled, coupled);
+        let acknowledged = |source: u32| {
+            let found = results.messages.iter().find(|it| it.source.get() == source);
+            found.unwrap().acknowledged.as_f64()
+        };
+        acknowledged(0) / (acknowledged(0) + acknowledged(1))
+    };
+    let (coupled, apart) = (share(true), share(false));
+    assert!((0.35..0.65).contains(&coupled), "{coupled}");
+    assert!(apart > 0.75, "{apart}");
+}

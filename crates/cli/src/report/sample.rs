@@ -57,6 +57,7 @@ impl Sample {
             capture: Vec::new(),
             applications: Vec::new(),
             nics: Vec::new(),
+            multipath: None,
             tenants: vec![tenant("default", 1.0, Vec::new())],
             contended: Vec::new(),
             rates: Vec::new(),

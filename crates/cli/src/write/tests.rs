@@ -251,6 +251,7 @@ fn results() -> Results {
         messages: Vec::new(),
         applications: Vec::new(),
         nics: Vec::new(),
+        multipath: None,
         tenants: Vec::new(),
         contended: Vec::new(),
         rates: Vec::new(),

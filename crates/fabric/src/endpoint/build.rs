@@ -39,7 +39,8 @@ pub(crate) fn build(
     specs: &mut Vec<MessageSpec>,
 ) -> Result<Option<Box<Endpoints>>, Error> {
     let scenario = &loaded.scenario;
-    if !scenario.workload.iter().any(Workload::is_key_value) {
+    let charged = scenario.nic.costs.is_some() && scenario.multipath.is_some();
+    if !charged && !scenario.workload.iter().any(Workload::is_key_value) {
         return Ok(None);
     }
     let hosts: Vec<NodeId> = topology.hosts().collect();
@@ -61,7 +62,7 @@ pub(crate) fn build(
     let mut endpoints = builder.endpoints;
     let counted = |application: &&Application| !application.background;
     endpoints.ending = endpoints.applications.iter().filter(counted).count();
-    endpoints.endless = endpoints.ending == 0;
+    endpoints.endless = endpoints.ending == 0 && !endpoints.applications.is_empty();
     let rates = topology.host_rates();
     for (host, node) in hosts.iter().enumerate() {
         let rate = rates[node.index()];
@@ -79,6 +80,20 @@ pub(crate) fn build(
         endpoints.agents[host].join(channel as u32, &mut endpoints.channels[channel].turns);
     }
     Ok(Some(Box::new(endpoints)))
+}
+
+/// Has NICs take the work requests of paths, whose specifications are those from `first` on.
+pub(crate) fn add_paths(
+    endpoints: &mut Endpoints,
+    specs: &[MessageSpec],
+    first: usize,
+    host_of: &[u32],
+) {
+    let paths = (0u32..).zip(specs).skip(first);
+    endpoints.pairs.extend(paths.map(|(flow, spec)| {
+        let host = host_of[spec.source.index()];
+        OpenPair::of_path(flow, host, spec)
+    }));
 }
 
 fn empty(scenario: &Scenario, (hosts, ports): (usize, u8), messages: usize) -> Endpoints {

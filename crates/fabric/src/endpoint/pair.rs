@@ -6,7 +6,7 @@ use fairlane_transport::{Operation as Asked, Remote, Status, WorkRequest};
 use fairlane_units::{Bytes, Duration, QpNumber, Time};
 
 use super::pipeline::Wqe;
-use super::{Endpoints, Output};
+use super::{Endpoints, Output, subflow};
 use crate::baseline::{self, Work};
 use crate::ideal::{self, Ways};
 use crate::network::Network;
@@ -14,6 +14,10 @@ use crate::network::Network;
 impl Endpoints {
     /// Has a work request that the NIC is done with go to its queue pair; `false` if that has failed.
     pub(super) fn request(&mut self, engine: &mut Engine, wqe: Wqe) -> bool {
+        if wqe.is_of_path() {
+            subflow::begin(self, wqe);
+            return true;
+        }
         let pair = &mut self.pairs[wqe.pair as usize];
         if pair.failed {
             pair.unsent -= 1;

@@ -71,6 +71,9 @@ impl Endpoints {
         let pair = &mut self.pairs[wqe.pair as usize];
         pair.resuming = false;
         pair.unsent += 1;
+        if wqe.is_of_path() {
+            return;
+        }
         let operation = &mut self.operations[wqe.operation as usize];
         if std::mem::replace(&mut operation.begun, true) {
             return;
@@ -84,6 +87,9 @@ impl Endpoints {
     /// All packets of a work request have been sent for the first time.
     pub(crate) fn on_wqe_sent(&mut self, engine: &mut Engine, pair: u32) {
         let pair = &mut self.pairs[pair as usize];
+        if pair.unsent == 0 {
+            return;
+        }
         pair.unsent -= 1;
         let host = pair.host;
         self.pipelines[host as usize].begun -= 1;
@@ -112,7 +118,7 @@ impl Endpoints {
     /// Whether a packet that has arrived at a host has to wait at its NIC.
     pub(crate) fn is_held(&mut self, net: &mut Network, host: u32, at: u32) -> bool {
         let flow = net.packets.get(at).flow;
-        if !net.is_key_value(flow) || !self.cached {
+        if !net.has_pipeline(flow) || !self.cached {
             return false;
         }
         let (now, pair) = (net.now(), net.pair_of(flow));

@@ -26,6 +26,8 @@ pub(super) struct Library {
     free: Time,
     /// What it is at, with the times at which that is done.
     tasks: VecDeque<(Time, Task)>,
+    /// Completions that can't be seen yet: from when on, and what they cost then.
+    coming: VecDeque<(Time, Duration, Task)>,
     /// When connections want to be looked at.
     deadlines: BTreeSet<(Time, u32)>,
     pub(super) wake: Wake,
@@ -43,6 +45,20 @@ impl Library {
         self.spent += cost;
         self.tasks.push_back((self.free, task));
         None
+    }
+
+    /// A completion can be seen from then on, in the order of calls.
+    pub(super) fn await_completion(&mut self, visible: Time, cost: Duration, task: Task) {
+        self.coming.push_back((visible, cost, task));
+    }
+
+    /// A completion that can be seen now, and what it costs.
+    pub(super) fn take_visible(&mut self, now: Time) -> Option<(Duration, Task)> {
+        let &(at, ..) = self.coming.front()?;
+        if at > now {
+            return None;
+        }
+        self.coming.pop_front().map(|(_, cost, task)| (cost, task))
     }
 
     /// The thread is busy for so long.
@@ -81,11 +97,13 @@ impl Library {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        !self.tasks.is_empty()
+        !self.tasks.is_empty() || !self.coming.is_empty()
     }
 
     pub(super) fn arm(&mut self, engine: &mut Engine, host: u32) {
         let task = self.tasks.front().map(|&(at, _)| at);
+        let coming = self.coming.front().map(|&(at, ..)| at);
+        let task = task.into_iter().chain(coming).min();
         let deadline = self.deadlines.first().map(|&(at, _)| at);
         let Some(at) = task.into_iter().chain(deadline).min() else {
             self.wake.cancel();

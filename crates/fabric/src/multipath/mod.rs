@@ -187,6 +187,9 @@ impl Multipath {
         if !self.libraries[host as usize].wake.fires(engine, event) {
             return;
         }
+        while let Some((cost, task)) = self.libraries[host as usize].take_visible(now) {
+            self.schedule(now, (host, cost), task);
+        }
         while let Some(task) = self.libraries[host as usize].take(now) {
             self.perform(now, task);
         }

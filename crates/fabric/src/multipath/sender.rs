@@ -78,8 +78,9 @@ struct Subflow {
     /// Counts how often the path was given up.
     generation: u32,
     posted: VecDeque<Posted>,
-    /// Work requests that wait for the queue pair.
+    /// Work requests that wait for the queue pair, and for a NIC with costs.
     waiting: Vec<Posting>,
+    queued: VecDeque<Posting>,
     /// Counts work requests.
     number: u32,
     retransmitted: u64,
@@ -211,8 +212,13 @@ impl Multipath {
         }
     }
 
-    /// A work request has ended: the thread of the host will see it.
-    pub(crate) fn on_completed(&mut self, now: Time, flow: u32, mut heard: Heard) {
+    /// A work request has ended: the thread of the host can see it from `visible` on.
+    pub(crate) fn on_completed(
+        &mut self,
+        now: Time,
+        (flow, visible): (u32, Time),
+        mut heard: Heard,
+    ) {
         let (bundle, path) = self.place(flow);
         let Some(sender) = self.senders.get_mut(&bundle) else {
             return;
@@ -234,7 +240,12 @@ impl Multipath {
         self.tallies.cpu.reassemble += placed;
         let host = self.bundle(bundle).hosts[0];
         let work = self.costs.poll + placed;
-        self.schedule(now, (host, work), Task::Completed { flow, heard });
+        let task = Task::Completed { flow, heard };
+        if visible > now {
+            self.libraries[host as usize].await_completion(visible, work, task);
+        } else {
+            self.schedule(now, (host, work), task);
+        }
     }
 
     /// The thread of the host has seen that a work request has ended.
@@ -461,6 +472,26 @@ impl Multipath {
             subflow.number = subflow.number.wrapping_add(1);
         }
         self.outputs.push(Output::Post(posting));
+    }
+
+    /// A NIC with costs has a work request to begin.
+    pub(crate) fn queue(&mut self, posting: Posting) {
+        let (bundle, path) = self.place(posting.flow);
+        if let Some(sender) = self.senders.get_mut(&bundle) {
+            sender.subflows[path].queued.push_back(posting);
+        }
+    }
+
+    /// It is done with it; nothing if that isn't to be sent any more, or not yet.
+    pub(crate) fn dequeue(&mut self, flow: u32) -> Option<Posting> {
+        let (bundle, path) = self.place(flow);
+        let subflow = &mut self.senders.get_mut(&bundle)?.subflows[path];
+        let posting = subflow.queued.pop_front()?;
+        if subflow.renewing {
+            self.on_written(posting);
+            return None;
+        }
+        (posting.generation == subflow.generation).then_some(posting)
     }
 
     /// A connection has failed, and all its messages have ended: those that come get another one, over new queue

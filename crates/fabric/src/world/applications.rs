@@ -22,6 +22,7 @@ impl World {
         endpoints.base_rtt = self.hosts.baseline.largest.rtt;
         let (place, specs) = (&self.net.place, &self.net.specs);
         let flows = endpoints.pairs.iter().map(|pair| pair.message);
+        let flows = flows.filter(|&flow| !self.net.is_subflow(flow));
         let own = |flow: &u32| place.owns(specs[*flow as usize].source);
         let flows: Vec<u32> = flows.filter(own).collect();
         for application in 0..endpoints.applications.len() as u32 {
@@ -68,6 +69,7 @@ impl World {
                     }
                     self.send_from_plane(host, self.net.plane_of(flow));
                 }
+                Output::Begin(flow) => subflows::begin(self, flow),
                 Output::Advance(host) => {
                     self.drive(|all, net| all.advance(&mut net.engine, host));
                 }

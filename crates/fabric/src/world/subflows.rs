@@ -8,6 +8,7 @@ use fairlane_units::{Bytes, Time};
 use super::World;
 use super::ideal::push_record;
 use crate::connections::{Posted, Side};
+use crate::endpoint::subflow;
 use crate::ideal::{Paths, Ways};
 use crate::multipath::{Ended, Heard, Multipath, Output, Posting};
 use crate::network::Network;
@@ -54,7 +55,7 @@ fn follow(world: &mut World) {
     let mut outputs = std::mem::take(&mut all.outputs);
     for output in outputs.drain(..) {
         match output {
-            Output::Post(posting) => write(world, posting),
+            Output::Post(posting) => ring(world, posting),
             Output::Close(flow, settled) => {
                 world
                     .hosts
@@ -73,6 +74,32 @@ fn follow(world: &mut World) {
     {
         all.outputs = outputs;
     }
+}
+
+/// A work request goes to its queue pair, by way of the NIC if that costs something.
+fn ring(world: &mut World, posting: Posting) {
+    let flow = posting.flow;
+    if !world.net.has_pipeline(flow) {
+        return write(world, posting);
+    }
+    if let Some(all) = world.multipath.as_deref_mut() {
+        all.queue(posting);
+    }
+    let (pair, size) = (world.net.pair_of(flow), posting.request.length);
+    world.drive(|all, net| subflow::ring(all, &mut net.engine, pair, size));
+}
+
+/// A NIC is done with a work request.
+pub(super) fn begin(world: &mut World, flow: u32) {
+    let queued = world
+        .multipath
+        .as_deref_mut()
+        .and_then(|all| all.dequeue(flow));
+    if let Some(posting) = queued {
+        return write(world, posting);
+    }
+    let pair = world.net.pair_of(flow);
+    world.drive(|all, net| subflow::take_back(all, &mut net.engine, pair));
 }
 
 /// A work request goes to its queue pair.
@@ -114,6 +141,10 @@ fn renew(world: &mut World, flow: u32) {
         .hosts
         .close_end(&world.net, flow, Side::Requester, true);
     world.hosts.connections.renew(flow, Side::Requester, first);
+    if world.net.has_pipeline(flow) {
+        let pair = world.net.pair_of(flow);
+        world.drive(|all, net| subflow::renew(all, &mut net.engine, pair));
+    }
     let trip = world.hosts.baseline.largest.rtt;
     let at = world.net.now().saturating_add(trip);
     world.send_notice(spec.destination, at, Notice::Renewed(flow, first));
@@ -192,8 +223,16 @@ pub(super) fn on_completed(
         false => (0, 0),
     };
     let heard = Heard::new(tag, status, heard);
+    let mut visible = world.net.now();
+    if world.net.has_pipeline(flow) {
+        let pair = world.net.pair_of(flow);
+        world.drive(|all, net| {
+            visible = visible.saturating_add(all.costs.cqe_write);
+            subflow::end(all, &mut net.engine, pair);
+        });
+    }
     act(world, host, |all, net| {
-        all.on_completed(net.now(), flow, heard);
+        all.on_completed(net.now(), (flow, visible), heard);
     });
 }
 

@@ -154,6 +154,13 @@ pub fn dividing(seed: u64) -> String {
         let _ = writeln!(section, "[multipath.costs]\npost = \"{post}\"");
     }
     let mut text = scenario(seed).replace("subflows = 3", "subflows = 1");
+    if draw.chance(30) && !text.contains("[nic") {
+        let (entries, time) = (draw.of(&[2, 20]), draw.of(&["0ns", "300ns", "2us"]));
+        let _ = writeln!(
+            section,
+            "[nic.costs]\ncache_entries = {entries}\nprocessing = \"{time}\""
+        );
+    }
     if draw.chance(40) {
         for kind in ["incast", "flows"] {
             let (one, all) = (format!("kind = \"{kind}\""), draw.of(&[1, 4]));

@@ -41,6 +41,10 @@ fn scope(subject: &Subject<'_>) -> Check {
         (_, false) => "nic.policy",
         _ => return Ok(()),
     };
+    // Costs are those of the queue pairs of paths, too.
+    if scenario.multipath.is_some() && is_default(&nic.policy) {
+        return Ok(());
+    }
     let other = scenario
         .workload
         .iter()
