@@ -87,7 +87,7 @@ fn what_several_paths_brought_or_why_they_brought_nothing() {
     let distinct = several("25Gbps", "paths = 32", "");
     let one_way = several(
         "25Gbps",
-        "paths = 4\nplan = [50001, 50001, 50001, 50001]\ntwins = \"keep\"",
+        "paths = 4\nplan = [50003, 50005, 50006, 50013]\ntwins = \"keep\"",
         "",
     );
     let receiver = several("100Gbps", "paths = 8", "");

@@ -22,6 +22,16 @@ const DAMAGED: &str = "the file is damaged; run the scenario again";
 /// If the directory doesn't hold any, or a file isn't what `run` writes.
 pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
     require_results(directory)?;
+    for name in [
+        "summary.json",
+        "scenario.toml",
+        "flows.parquet",
+        "ports.parquet",
+    ] {
+        if !directory.join(name).is_file() {
+            return Err(Failure::at(directory, format!("holds no {name}")).hint(NOT_RESULTS));
+        }
+    }
     let (path, words) = text(directory, "summary.json")?;
     let summary: Value =
         serde_json::from_str(&words).map_err(|error| Failure::at(&path, error).hint(DAMAGED))?;

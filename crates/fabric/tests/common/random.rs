@@ -154,7 +154,7 @@ pub fn dividing(seed: u64) -> String {
         let _ = writeln!(section, "[multipath.costs]\npost = \"{post}\"");
     }
     let mut text = scenario(seed).replace("subflows = 3", "subflows = 1");
-    if draw.chance(30) && !text.contains("[nic") {
+    if draw.chance(30) && !text.contains("[nic.costs]") {
         let (entries, time) = (draw.of(&[2, 20]), draw.of(&["0ns", "300ns", "2us"]));
         let _ = writeln!(
             section,
