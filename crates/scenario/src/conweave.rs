@@ -139,7 +139,7 @@ fn fabric(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<TopologyTe
     };
     let all: Vec<Line<'_>> = lines(text, &file).collect();
     let remarks = all.iter().rev().take_while(|line| !is_link(line)).count();
-    let Some(first) = remarks.checked_sub(1).map(|_| &all[all.len() - remarks]) else {
+    let Some(first) = all.get(all.len() - remarks) else {
         return TopologyText::parse(text, &file, Profile::Exact);
     };
     let kept = text.lines().take(first.number - 1);
