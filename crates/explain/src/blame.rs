@@ -154,21 +154,18 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn cause(&self, message: &Message, interval: usize) -> Cause {
-        self.full(interval)
-            .or_else(|| self.paused(interval))
-            .unwrap_or_else(|| {
-                if message.retransmitted > 0 || message.failed {
-                    Cause::Loss
-                } else if self.links.failed {
-                    Cause::FailedPath
-                } else if message.size <= self.run.bdp_bytes {
-                    Cause::RoundTrip
-                } else if self.links.shallow {
-                    Cause::Depth
-                } else {
-                    Cause::Control
-                }
-            })
+        let link = self.full(interval).or_else(|| self.paused(interval));
+        link.unwrap_or(if message.retransmitted > 0 || message.failed {
+            Cause::Loss
+        } else if self.links.failed {
+            Cause::FailedPath
+        } else if message.size <= self.run.bdp_bytes {
+            Cause::RoundTrip
+        } else if self.links.shallow {
+            Cause::Depth
+        } else {
+            Cause::Control
+        })
     }
 
     /// The full link that counts: the nearest one to the receiver.

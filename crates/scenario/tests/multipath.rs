@@ -52,7 +52,10 @@ fn a_plan_comes_from_a_file_and_goes_with_the_results() {
     let loaded = load(&folder.0.join("x.toml"), &[], None).unwrap();
     assert_eq!(loaded.inputs.ports.as_ref().unwrap().len(), 1);
     let (portable, files) = loaded.portable().unwrap();
-    assert!(portable.contains("file = \"inputs/ports.cfg\""), "{portable}");
+    assert!(
+        portable.contains("file = \"inputs/ports.cfg\""),
+        "{portable}"
+    );
     assert_eq!(files[0].0, Path::new("inputs/ports.cfg"));
     let broken = Folder::new("ports")
         .with("x.toml", &text)
@@ -69,19 +72,34 @@ fn mistakes_have_place_and_hint() {
         ("[multipath]\npaths = 1025", "multipath.paths"),
         ("[multipath]\nchunk = \"0B\"", "multipath.chunk"),
         ("[multipath]\nchunk = \"3GiB\"", "multipath.chunk"),
-        ("[multipath]\nchunk = \"2MB\"\nmessage_limit = \"1MB\"", "multipath.chunk"),
+        (
+            "[multipath]\nchunk = \"2MB\"\nmessage_limit = \"1MB\"",
+            "multipath.chunk",
+        ),
         ("[multipath]\ndepth = 0", "multipath.depth"),
         ("[multipath]\ntwins = \"probe\"", "multipath.twins"),
         ("[multipath]\nplan = [50000, 50001]", "multipath.paths"),
-        ("[multipath]\npaths = 2\nplan = [50000, 50000]", "multipath.plan"),
-        ("[multipath]\npaths = 2\nplan = [0, 50000]", "multipath.plan"),
-        ("[multipath]\n[output]\nrate_interval = \"1us\"", "output.rate_interval"),
+        (
+            "[multipath]\npaths = 2\nplan = [50000, 50000]",
+            "multipath.plan",
+        ),
+        (
+            "[multipath]\npaths = 2\nplan = [0, 50000]",
+            "multipath.plan",
+        ),
+        (
+            "[multipath]\n[output]\nrate_interval = \"1us\"",
+            "output.rate_interval",
+        ),
         ("[multipath.costs]\npoll = \"2ms\"", "multipath.costs.poll"),
         ("[multipath]\nbalancer = \"fastest\"", "multipath.balancer"),
         ("[multipath]\nlimiter = \"none\"", "multipath.limiter"),
         ("[multipath]\npath = 2", "multipath.path"),
         ("[multipath]\nplan = \"hosts\"", "multipath.plan"),
-        ("[multipath]\nplan = { file = \"nowhere.cfg\" }", "multipath.plan.file"),
+        (
+            "[multipath]\nplan = { file = \"nowhere.cfg\" }",
+            "multipath.plan.file",
+        ),
     ] {
         refused(&with(section), &[place]);
     }
@@ -100,7 +118,8 @@ fn workloads_have_paths_only_with_the_section() {
     );
     let one = read(&format!("{STAR}{}[multipath]\n", paths(1))).unwrap();
     assert_eq!(one.scenario.workload[0].paths(), Some(1));
-    let key_value = "[[workload]]\nkind = \"key-value\"\nservers = \"0\"\nsize = \"1kB\"\npaths = 2\n";
+    let key_value =
+        "[[workload]]\nkind = \"key-value\"\nservers = \"0\"\nsize = \"1kB\"\npaths = 2\n";
     refused(
         &format!("{STAR}{key_value}[multipath]\n"),
         &["unknown key `paths`"],
