@@ -194,39 +194,16 @@ const fn what(kind: Kind) -> &'static str {
     }
 }
 
+const fn remedy(key: &'static str, what: &'static str) -> Remedy {
+    Remedy { key, what }
+}
+
+/// What could be changed about a kind of cause.
 fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
-    let remedy = |key, what| Remedy { key, what };
-    let many = run.multipath.is_some();
     match kind {
-        Kind::Receiver => vec![
-            remedy(
-                "topology.host_link.rate",
-                "a faster link, or topology.planes for a second one",
-            ),
-            remedy("workload", "fewer senders to one receiver at a time"),
-        ],
-        Kind::Sender => vec![remedy(
-            "topology.host_link.rate",
-            "a faster link, or topology.planes for a second one",
-        )],
-        Kind::Collision if many => vec![
-            remedy(
-                "multipath.plan",
-                "source ports that take different ways; `fairlane paths` says which do",
-            ),
-            remedy("multipath.paths", "more paths reach more links by chance"),
-        ],
-        Kind::Collision => vec![
-            remedy("multipath", "several paths for a message"),
-            remedy(
-                "switch.forwarding",
-                "a policy that follows queues or chooses packet by packet",
-            ),
-        ],
-        Kind::Fabric => vec![remedy(
-            "topology.fabric_link.rate",
-            "faster links, or more of them, between switches",
-        )],
+        Kind::Receiver | Kind::Sender | Kind::Collision | Kind::Fabric => {
+            links_to_change(run.multipath.is_some(), kind)
+        }
         Kind::Pauses => vec![
             remedy("switch.pfc", "what pauses; pauses.csv says who and when"),
             remedy("switch.buffer", "more room before a pause"),
@@ -267,11 +244,38 @@ fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
                 "window, rates and thresholds of the algorithm",
             ),
         ],
-        Kind::PathsShareAWay
-        | Kind::PathShares
-        | Kind::Idle
-        | Kind::CoarseSamples
-        | Kind::LinkFaults => Vec::new(),
+        _ => Vec::new(),
+    }
+}
+
+/// What could be changed about links that are full.
+fn links_to_change(several: bool, kind: Kind) -> Vec<Remedy> {
+    let faster = "a faster link, or topology.planes for a second one";
+    let faster = remedy("topology.host_link.rate", faster);
+    match kind {
+        Kind::Receiver => vec![
+            faster,
+            remedy("workload", "fewer senders to one receiver at a time"),
+        ],
+        Kind::Sender => vec![faster],
+        Kind::Collision if several => vec![
+            remedy(
+                "multipath.plan",
+                "source ports that take different ways; `fairlane paths` says which do",
+            ),
+            remedy("multipath.paths", "more paths reach more links by chance"),
+        ],
+        Kind::Collision => vec![
+            remedy("multipath", "several paths for a message"),
+            remedy(
+                "switch.forwarding",
+                "a policy that follows queues or chooses packet by packet",
+            ),
+        ],
+        _ => vec![remedy(
+            "topology.fabric_link.rate",
+            "faster links, or more of them, between switches",
+        )],
     }
 }
 
