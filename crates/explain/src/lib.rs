@@ -41,6 +41,8 @@ mod multipath;
 mod numbers;
 mod records;
 mod report;
+mod subject;
+mod words;
 
 pub use findings::{Finding, Kind, Place, Remedy};
 pub use records::{Costs, Message, Multipath, Path, Port, Run, Settings};
