@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod divided;
 mod error;
 mod jobs;
 mod manifest;

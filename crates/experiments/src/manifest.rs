@@ -148,6 +148,9 @@ pub(crate) struct Metric {
     /// Only messages that begin at this time or later.
     #[serde(default)]
     pub(crate) after: Option<fairlane_units::Duration>,
+    /// The size that `extrapolated` is about.
+    #[serde(default)]
+    pub(crate) size: Option<Bytes>,
 }
 
 /// A size that isn't reached.
@@ -232,6 +235,14 @@ pub(crate) enum Quantity {
     Join,
     /// The same after the last of them ends.
     Leave,
+    /// What a message of a size would take, on the line through the smallest and the largest that completed (us).
+    Extrapolated,
+    /// Processor time of the libraries that divide messages among paths (us).
+    Cpu,
+    /// That over the time from the first start to the last finish.
+    CpuShare,
+    /// The largest chunk that limiters allowed at the end, mean of the paths that carried some (B).
+    ChunkLimit,
 }
 
 /// Which figure of a distribution.

@@ -6,7 +6,7 @@ use fairlane_units::{Bytes, Duration, Time};
 
 use crate::manifest::{Below, Metric, Quantity};
 use crate::sample::Sample;
-use crate::{jobs, placed, settling, signals};
+use crate::{divided, jobs, placed, settling, signals};
 
 /// What a run says about a metric.
 pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample {
@@ -69,12 +69,17 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
             Some(messages.completed().count() as f64 * 1e-6 / messages.span(results)?)
         }
         Quantity::Duration => {
-            let last = messages
-                .completed()
-                .filter_map(|message| message.finish)
-                .max()?;
+            let last = messages.end()?;
             Some((last - messages.begin()?).as_secs_f64() * 1e3)
         }
+        Quantity::Extrapolated => extrapolate(&messages.timed(), metric.size?),
+        Quantity::Cpu => divided::processor_time(results),
+        Quantity::CpuShare => {
+            let (begin, end) = (messages.begin()?, messages.end()?);
+            let micros = (end - begin).as_secs_f64() * 1e6;
+            Some(divided::processor_time(results)? / micros).filter(|share| share.is_finite())
+        }
+        Quantity::ChunkLimit => divided::chunk_limit(results),
         Quantity::LongestWait => {
             let longest = applications(results, metric)
                 .map(|one| one.longest_wait)
@@ -143,6 +148,20 @@ impl<'a> Messages<'a> {
         self.selected.iter().map(|message| message.start).min()
     }
 
+    /// When the last of those that completed did.
+    fn end(&self) -> Option<Time> {
+        self.completed().filter_map(|message| message.finish).max()
+    }
+
+    /// Sizes in bytes and completion times in microseconds.
+    fn timed(&self) -> Vec<(f64, f64)> {
+        let timed = |message: &MessageRecord| {
+            let took = (message.finish? - message.start).as_secs_f64() * 1e6;
+            Some((message.size.as_f64(), took))
+        };
+        self.completed().filter_map(timed).collect()
+    }
+
     /// Seconds from the first start to the end of the run.
     fn span(&self, results: &Results) -> Option<f64> {
         let seconds = (results.totals.end - self.begin()?).as_secs_f64();
@@ -151,9 +170,7 @@ impl<'a> Messages<'a> {
 
     /// Completion times in microseconds.
     fn completions(&self) -> Vec<f64> {
-        let micros =
-            |message: &MessageRecord| Some((message.finish? - message.start).as_secs_f64() * 1e6);
-        self.completed().filter_map(micros).collect()
+        self.timed().into_iter().map(|(_, took)| took).collect()
     }
 
     /// Completion times over standalone ones.
@@ -171,5 +188,36 @@ impl<'a> Messages<'a> {
         let end = results.totals.end;
         let slowdown = |message: &&MessageRecord| slowdown_so_far(message, end);
         self.selected.iter().filter_map(slowdown).collect()
+    }
+}
+
+/// The time of a size, on the line through the mean times of the smallest and the largest size.
+fn extrapolate(timed: &[(f64, f64)], size: Bytes) -> Option<f64> {
+    let sizes = timed.iter().map(|(size, _)| *size);
+    let (least, most) = (sizes.clone().reduce(f64::min)?, sizes.reduce(f64::max)?);
+    let mean = |wanted: f64| {
+        let of_size = timed.iter().filter(|(size, _)| *size == wanted);
+        let (count, sum) = of_size.fold((0.0, 0.0), |(count, sum), (_, took)| {
+            (count + 1.0, sum + took)
+        });
+        sum / count
+    };
+    let slope = (mean(most) - mean(least)) / (most - least);
+    Some(mean(most) + (size.as_f64() - most) * slope).filter(|time| time.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_through_the_smallest_and_the_largest() {
+        let of = |timed: &[(f64, f64)], size| extrapolate(timed, Bytes::new(size));
+        let timed = [(10.0, 3.0), (20.0, 99.0), (30.0, 6.0), (10.0, 5.0)];
+        // Means of 4 and 6, twenty bytes apart.
+        assert_eq!(of(&timed, 130), Some(16.0));
+        assert_eq!(of(&timed, 10), Some(4.0));
+        assert_eq!(of(&timed[..1], 130), None);
+        assert_eq!(of(&[], 130), None);
     }
 }

@@ -196,6 +196,43 @@ fn a_job_lasts_from_its_first_piece_to_its_last() {
 }
 
 #[test]
+fn processor_time_is_that_of_chunks() {
+    let experiment = find("s3-fig8").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    // Each is posted, polled, split and put together.
+    for (run, chunks) in [("16kb-1", 1.0), ("16kb-10", 10.0), ("10mb-1", 153.0)] {
+        let micros = value(&outcome, run, "cpu_us");
+        assert!((micros - chunks * 0.159).abs() < 1e-9, "{run}: {micros}");
+        let share = micros / value(&outcome, run, "time_us");
+        let measured = value(&outcome, run, "cpu_share");
+        assert!((measured - share).abs() < 1e-9, "{run}: {measured}");
+    }
+}
+
+#[test]
+fn longer_messages_are_on_a_line_with_shorter_ones() {
+    let experiment = find("s3-fig6").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    for run in ["proportional-1", "completion-10"] {
+        // 1 GB, by 10 and 40 MB.
+        let [short, long] = ["us_10mb", "us_1gb"].map(|column| value(&outcome, run, column));
+        let line = long + (long - short) * 32.0;
+        let measured = value(&outcome, run, "line_1gb");
+        assert!((measured / line - 1.0).abs() < 1e-9, "{run}: {measured}");
+    }
+}
+
+#[test]
+fn limits_of_chunks_are_those_that_limiters_found() {
+    let experiment = find("s3-table2").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    // Switches hold 650 kB.
+    let limit = value(&outcome, "1", "chunk");
+    assert!((65_536.0..=1_048_576.0).contains(&limit), "{limit}");
+    assert!(value(&outcome, "1", "sent_again") > 0.0);
+}
+
+#[test]
 fn mistakes_in_manifests_are_refused() {
     let axis =
         "title = \"t\"\nsource = \"s\"\naxis = [{ name = \"a\", values = [{ name = \"1\" }] }]\n";

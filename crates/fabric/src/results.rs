@@ -99,6 +99,8 @@ pub struct PathRecord {
     pub round_trip: Option<Duration>,
     /// Mean of what they knew of its capacity.
     pub capacity: Option<Rate>,
+    /// Mean of the largest chunks that their limiters allowed at the end.
+    pub chunk_limit: Option<Bytes>,
     /// The largest share of work requests that failed or needed retransmissions, in percent, smoothed.
     pub loss: u8,
     /// How it was at the end of the last connection.

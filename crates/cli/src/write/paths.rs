@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use fairlane_fabric::{MultipathRecord, PathRecord};
-use fairlane_units::{Duration, NodeId, Rate};
+use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
 const HEADER: &str = "source,destination,path,source_port,way,connections,bytes,chunks,failures,quarantines,\
-                      twins,twin_of,round_trip_ps,capacity_bps,loss_percent,health\n";
+                      twins,twin_of,round_trip_ps,capacity_bps,chunk_limit,loss_percent,health\n";
 
 /// The text of the file: a row for each source, destination and number of a path. What isn't known is empty.
 pub(crate) fn text(record: &MultipathRecord) -> String {
@@ -21,7 +21,7 @@ fn row(text: &mut String, path: &PathRecord) {
     let (source, destination) = (path.source, path.destination);
     let _ = writeln!(
         text,
-        "{source},{destination},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        "{source},{destination},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
         path.path,
         path.source_port,
         way(&path.way),
@@ -34,6 +34,7 @@ fn row(text: &mut String, path: &PathRecord) {
         some(path.twin_of.map(u64::from)),
         some(path.round_trip.map(Duration::as_ps)),
         some(path.capacity.map(Rate::as_bps)),
+        some(path.chunk_limit.map(Bytes::get)),
         path.loss,
         path.health,
     );

@@ -38,6 +38,7 @@ pub(super) struct PathTally {
     /// Sums over connections that knew it, and how many those are.
     round_trips: (u64, u64),
     capacities: (u64, u64),
+    limits: (u64, u64),
     loss: u8,
     health: Option<Health>,
     /// The flow of the first connection.
@@ -53,6 +54,7 @@ impl PathTally {
         let known = |value: Option<u64>| value.map_or((0, 0), |value| (value, 1));
         self.round_trips = known(paths.round_trip(path).map(Duration::as_ps));
         self.capacities = known(paths.capacity(path).map(Rate::as_bps));
+        self.limits = (paths.limit(path).get(), 1);
         self.loss = paths.loss(path);
         self.health = Some(paths.health(path));
         self
@@ -71,6 +73,7 @@ impl PathTally {
         self.twin_of = other.twin_of;
         sum(&mut self.round_trips, other.round_trips);
         sum(&mut self.capacities, other.capacities);
+        sum(&mut self.limits, other.limits);
         self.loss = self.loss.max(other.loss);
         self.health = other.health;
         self.flow = self.flow.or(other.flow);
@@ -101,6 +104,7 @@ impl PathTally {
             twin_of: self.twin_of,
             round_trip: mean(self.round_trips).map(Duration::from_ps),
             capacity: mean(self.capacities).map(Rate::from_bps),
+            chunk_limit: mean(self.limits).map(Bytes::new),
             loss: self.loss,
             health: self.health.map_or("good", name),
             way: self.flow.map_or_else(Vec::new, way),
