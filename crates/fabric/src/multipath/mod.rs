@@ -10,7 +10,9 @@ mod build;
 mod library;
 mod receiver;
 mod report;
+mod request;
 mod sender;
+mod subflow;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 
 use fairlane_multipath::{
-    Atomic, Chunk, Completion, Connection, Event, Frame as Said, Grant, Health, Opening, Operation,
-    Outcome, Refusal, Remote, Request, Segment, Tag, Work,
+    Atomic, Chunk, Completion, Connection, Event, Grant, Health, Opening, Operation, Outcome,
+    Refusal, Remote, Request, Segment, Tag, Work,
 };
 use fairlane_scenario::{Connections, Twins, Verb};
-use fairlane_transport::{self as transport, Status, WorkRequest};
+use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, PathId, Time};
 
 use super::report::PathTally;
+use super::request::{describe, outcome, request};
+use super::subflow::{Posted, Subflow};
 use super::{Multipath, Output, Posting, Task};
 use crate::MessageSpec;
 use crate::network::Network;
-use crate::notice::Frame;
 
 /// A receive as large as any message; no memory is simulated.
 const ROOM: u64 = u64::MAX >> 1;
@@ -43,49 +44,16 @@ pub(crate) struct Ended {
 
 /// A message that has been posted and hasn't ended.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    message: u32,
-    verb: Verb,
-    size: u64,
+pub(super) struct UnderWay {
+    pub(super) message: u32,
+    pub(super) verb: Verb,
+    pub(super) size: u64,
     /// Its number among WRITEs that are heard of at the other end, if it is.
-    write: Option<u64>,
+    pub(super) write: Option<u64>,
     /// The end of what was given to paths.
-    given: u64,
+    pub(super) given: u64,
     /// Bytes that are acknowledged.
-    delivered: u64,
-}
-
-/// A work request that its queue pair has.
-#[derive(Clone, Copy, Debug)]
-struct Posted {
-    tag: u64,
-    /// The number of the message in its connection.
-    message: Option<u64>,
-    length: u64,
-    /// Whether it carries data of its message for the first time.
-    counts: bool,
-    reads: bool,
-}
-
-/// A queue pair.
-#[derive(Clone, Debug, Default)]
-struct Subflow {
-    /// Whether it was ever opened, and not closed.
-    open: bool,
-    /// Whether it is being replaced.
-    renewing: bool,
-    failed: bool,
-    /// Counts how often the path was given up.
-    generation: u32,
-    posted: VecDeque<Posted>,
-    /// Work requests that wait for the queue pair, and for a NIC with costs.
-    waiting: Vec<Posting>,
-    queued: VecDeque<Posting>,
-    /// Counts work requests.
-    number: u32,
-    retransmitted: u64,
-    marks: u32,
-    tally: PathTally,
+    pub(super) delivered: u64,
 }
 
 /// The sending end of one connection.
@@ -94,7 +62,7 @@ pub(super) struct Sender {
     connection: Connection,
     /// Counts connections that have failed.
     epoch: u32,
-    subflows: Vec<Subflow>,
+    pub(super) subflows: Vec<Subflow>,
     /// Messages of the connection, oldest first, and the number of the first.
     under_way: VecDeque<UnderWay>,
     first: u64,
@@ -367,49 +335,6 @@ impl Multipath {
         }));
     }
 
-    /// A path is given up for now: what its queue pair still has goes elsewhere.
-    fn give_up(&mut self, flow: u32) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
-            return;
-        };
-        let subflow = &mut sender.subflows[path];
-        subflow.tally.quarantines += 1;
-        subflow.generation += 1;
-        subflow.waiting.clear();
-        subflow.posted.clear();
-        self.renew(flow);
-    }
-
-    /// A queue pair is replaced at both ends.
-    fn renew(&mut self, flow: u32) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
-            return;
-        };
-        let subflow = &mut sender.subflows[path];
-        if subflow.open && !subflow.renewing {
-            subflow.renewing = true;
-            self.outputs.push(Output::Renew(flow));
-        }
-    }
-
-    /// A queue pair that was replaced can be used.
-    pub(crate) fn on_renewed(&mut self, flow: u32) {
-        let (bundle, path) = self.place(flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
-            return;
-        };
-        let subflow = &mut sender.subflows[path];
-        // It is opened with the first work request.
-        (subflow.open, subflow.renewing, subflow.failed) = (false, false, false);
-        (subflow.retransmitted, subflow.marks) = (0, 0);
-        let waiting = std::mem::take(&mut subflow.waiting);
-        waiting
-            .into_iter()
-            .for_each(|posting| self.on_written(posting));
-    }
-
     /// The thread writes a chunk's work request.
     fn give(&mut self, now: Time, bundle: u32, chunk: &Chunk) {
         let one = *self.bundle(bundle);
@@ -451,48 +376,6 @@ impl Multipath {
         self.tallies.cpu.split += split;
         let work = self.costs.post + split;
         self.schedule(now, (one.hosts[0], work), Task::Post(posting));
-    }
-
-    /// A work request is written: its queue pair takes it, unless that is being replaced.
-    pub(super) fn on_written(&mut self, mut posting: Posting) {
-        let (bundle, path) = self.place(posting.flow);
-        let Some(sender) = self.senders.get_mut(&bundle) else {
-            return;
-        };
-        let subflow = &mut sender.subflows[path];
-        if subflow.generation != posting.generation {
-            return;
-        }
-        if subflow.renewing {
-            subflow.waiting.push(posting);
-            return;
-        }
-        subflow.open = true;
-        if let Some(frame) = &mut posting.frame {
-            frame.number = subflow.number;
-            subflow.number = subflow.number.wrapping_add(1);
-        }
-        self.outputs.push(Output::Post(posting));
-    }
-
-    /// A NIC with costs has a work request to begin.
-    pub(crate) fn queue(&mut self, posting: Posting) {
-        let (bundle, path) = self.place(posting.flow);
-        if let Some(sender) = self.senders.get_mut(&bundle) {
-            sender.subflows[path].queued.push_back(posting);
-        }
-    }
-
-    /// It is done with it; nothing if that isn't to be sent any more, or not yet.
-    pub(crate) fn dequeue(&mut self, flow: u32) -> Option<Posting> {
-        let (bundle, path) = self.place(flow);
-        let subflow = &mut self.senders.get_mut(&bundle)?.subflows[path];
-        let posting = subflow.queued.pop_front()?;
-        if subflow.renewing {
-            self.on_written(posting);
-            return None;
-        }
-        (posting.generation == subflow.generation).then_some(posting)
     }
 
     /// A connection has failed, and all its messages have ended: those that come get another one, over new queue
@@ -632,62 +515,5 @@ const fn grant(id: u64) -> Grant {
         id,
         length: ROOM,
         remote: Remote { address: 0, key: 0 },
-    }
-}
-
-/// What the other end learns of a chunk.
-fn describe((message, epoch): (&UnderWay, u32), chunk: &Chunk) -> Option<Frame> {
-    let (is_send, id, total, offset) = match (chunk.work, message.verb) {
-        (Work::Send(Said::Transfer(it)), _) => (true, it.id, it.total, it.offset),
-        (Work::Write(_), Verb::Write) => (false, message.write?, message.size, chunk.offset.get()),
-        _ => return None,
-    };
-    Some(Frame {
-        number: 0,
-        end: 0,
-        message: message.message,
-        epoch,
-        is_send,
-        id,
-        total,
-        offset,
-        length: chunk.length.get(),
-    })
-}
-
-/// The work request of a chunk.
-fn request(chunk: &Chunk) -> WorkRequest {
-    let there = |remote: Remote| transport::Remote {
-        address: remote.address,
-        key: remote.key,
-    };
-    let (operation, header) = match chunk.work {
-        Work::Write(remote) => (transport::Operation::Write(there(remote)), 0),
-        Work::Read(remote) => (transport::Operation::Read(there(remote)), 0),
-        Work::Send(_) => (transport::Operation::Send, Said::LENGTH as u64),
-        Work::Atomic(remote, Atomic::FetchAdd(add)) => {
-            let remote = there(remote);
-            (transport::Operation::FetchAdd { remote, add }, 0)
-        }
-        Work::Atomic(remote, Atomic::CompareSwap(compare, swap)) => {
-            let operation = transport::Operation::CompareSwap {
-                remote: there(remote),
-                compare,
-                swap,
-            };
-            (operation, 0)
-        }
-    };
-    let length = Bytes::new(chunk.length.get() + header);
-    WorkRequest::new(chunk.tag.get(), operation, length)
-}
-
-/// How a work request has ended, for its connection.
-const fn outcome(status: Status) -> Outcome {
-    match status {
-        Status::Success => Outcome::Delivered,
-        Status::RetryExceeded | Status::RnrRetryExceeded => Outcome::RetryExceeded,
-        Status::Flushed => Outcome::Flushed,
-        _ => Outcome::Rejected,
     }
 }
