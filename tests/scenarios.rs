@@ -153,8 +153,10 @@ fn incast_controllers_shows_what_each_is_known_for() {
         );
         assert!(most(held) < 60_000, "{held}: {}", most(held));
     }
+    // NSCC queues between its first and its last mark, 30 and 120 kB, around its target of 4.2 us.
+    assert!((7_000..14_000).contains(&half("nscc")), "{}", half("nscc"));
     assert!(half("fixed") > 150_000, "{}", half("fixed"));
-    for windowed in ["hpcc", "powertcp", "swift", "dctcp"] {
+    for windowed in ["hpcc", "powertcp", "swift", "nscc", "dctcp"] {
         assert_eq!(pauses(windowed), 0, "{windowed}");
     }
     // Those without a window fill the buffer in the first round trip, and swing from then on.

@@ -30,6 +30,8 @@ macro_rules! for_each_algorithm {
             Timely(timely);
             /// Swift: a target for the delay of the fabric.
             Swift(swift);
+            /// NSCC of Ultra Ethernet: marks and delays, for packets on all paths.
+            Nscc(nscc);
             /// HPCC: in-band telemetry from every hop.
             Hpcc(hpcc);
             /// PowerTCP: telemetry, with the trend of queues.

@@ -14,9 +14,9 @@
 //! dynamically (a controller is an enum with its state inline).
 //!
 //! Sources: DCQCN (Zhu et al., SIGCOMM 2015) in the timer-only form that NICs run, DCTCP (Alizadeh et
-//! al., SIGCOMM 2010), TIMELY (Mittal et al., SIGCOMM 2015), Swift (Kumar et al., SIGCOMM 2020), HPCC
-//! (Li et al., SIGCOMM 2019), PowerTCP (Addanki et al., NSDI 2022), InfiniBand (IBTA volume 1,
-//! annex A10). Each algorithm's file cites the equations it implements and says where it deviates.
+//! al., SIGCOMM 2010), TIMELY (Mittal et al., SIGCOMM 2015), Swift (Kumar et al., SIGCOMM 2020), NSCC (Ultra
+//! Ethernet Specification 1.0, section 3.6.13), HPCC (Li et al., SIGCOMM 2019), PowerTCP (Addanki et al., NSDI
+//! 2022), InfiniBand (IBTA volume 1, annex A10). Each algorithm's file cites the equations it implements and says where it deviates.
 //!
 //! ```
 //! use fairlane_congestion::{Ack, Algorithm, Controller, Environment, Params};
@@ -51,6 +51,7 @@ pub mod hpcc;
 pub mod infiniband;
 mod limits;
 mod notification;
+pub mod nscc;
 mod pacer;
 pub mod powertcp;
 pub mod scope;

@@ -4,7 +4,8 @@ mod common;
 
 use common::sender::{Sender, Step};
 use fairlane_congestion::{
-    Algorithm, Environment, Loss, Params, dcqcn, dctcp, hpcc, infiniband, powertcp, swift, timely,
+    Algorithm, Environment, Loss, Params, dcqcn, dctcp, hpcc, infiniband, nscc, powertcp, swift,
+    timely,
 };
 use fairlane_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
@@ -110,6 +111,16 @@ fn params() -> impl Strategy<Value = Params> {
             ..swift::Config::default()
         },
     );
+    let nscc = (0.001..=10.0, 0.01..=10.0, 0.0..=1.0, 0.0..=1.0, 0u8..8).prop_map(
+        |(target_delay, max_window, decrease_gain, max_decrease, quick_adapt_gate)| nscc::Config {
+            target_delay,
+            max_window,
+            decrease_gain,
+            max_decrease,
+            quick_adapt_gate,
+            ..nscc::Config::default()
+        },
+    );
     let powertcp = (0.01..=1.0, 1u32..1000).prop_map(|(gain, expected_flows)| powertcp::Config {
         gain,
         expected_flows,
@@ -127,6 +138,7 @@ fn params() -> impl Strategy<Value = Params> {
         timely.prop_map(Params::from),
         dctcp.prop_map(Params::from),
         swift.prop_map(Params::from),
+        nscc.prop_map(Params::from),
         powertcp.prop_map(Params::from),
         infiniband.prop_map(Params::from),
     ]

@@ -12,6 +12,7 @@ use fairlane_congestion::dcqcn::Dcqcn;
 use fairlane_congestion::dctcp::Dctcp;
 use fairlane_congestion::hpcc::Hpcc;
 use fairlane_congestion::infiniband::InfiniBand;
+use fairlane_congestion::nscc::Nscc;
 use fairlane_congestion::powertcp::PowerTcp;
 use fairlane_congestion::swift::Swift;
 use fairlane_congestion::timely::Timely;
@@ -149,6 +150,11 @@ fn dctcp_cuts_by_the_share_of_marks() {
 #[test]
 fn swift_holds_its_target() {
     tell("swift", "packets", Swift::packets);
+}
+
+#[test]
+fn nscc_halves_at_marks_and_comes_back_fast() {
+    tell("nscc", "packets", Nscc::packets);
 }
 
 #[test]

@@ -52,7 +52,12 @@ fn send(enforcer: &mut Enforcer, now: Time, id: SenderId, number: u64) {
 
 #[test]
 fn pairs_that_divide_a_rate_come_up_to_their_shares() {
-    for algorithm in [Algorithm::Dcqcn, Algorithm::Swift, Algorithm::Dctcp] {
+    for algorithm in [
+        Algorithm::Dcqcn,
+        Algorithm::Swift,
+        Algorithm::Nscc,
+        Algorithm::Dctcp,
+    ] {
         for shares in [&[20][..], &[20, 20], &[10, 30], &[15, 15, 15, 15]] {
             let rates = rates(algorithm, shares);
             for (rate, &share) in rates.iter().zip(shares) {

@@ -60,6 +60,7 @@ fn time_stamps_take_room_on_the_wire() {
     };
     assert_eq!(bytes("dctcp"), 2048 + 2 * 62 + 16 + 2 * 66);
     assert_eq!(bytes("timely"), bytes("dctcp") + 4 * 8);
+    assert_eq!(bytes("nscc"), bytes("dctcp") + 4 * 8);
     assert_eq!(bytes("powertcp"), bytes("dctcp") + 4 * 42);
 }
 
@@ -152,7 +153,8 @@ fn a_loss_reaches_the_controller() {
 #[test]
 fn queues_stand_where_the_algorithms_say() {
     // The receiver's queue 400 us into an incast of 8 long messages, by the design of each: near
-    // empty, below the target of 23 us and flow scaling, around the step of 300 kB, deep.
+    // empty, below the target of 23 us and flow scaling, around the step of 300 kB, deep; between the first and
+    // the last mark.
     let list: Vec<_> = (0..8).map(|host| (host, 8, 4_000_000, "0ns")).collect();
     let text = star(9) + &flows(&list);
     let standing = |algorithm: &str| {
@@ -174,4 +176,6 @@ fn queues_stand_where_the_algorithms_say() {
     assert!((200_000.0..400_000.0).contains(&swift), "{swift}");
     assert!((200_000.0..350_000.0).contains(&dctcp), "{dctcp}");
     assert!(fixed > 2_000_000.0, "{fixed}");
+    let nscc = standing("nscc");
+    assert!((30_000.0..120_000.0).contains(&nscc), "{nscc}");
 }

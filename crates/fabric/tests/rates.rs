@@ -46,7 +46,7 @@ fn a_rate_without_control_is_that_of_the_link() {
 
 #[test]
 fn looking_changes_nothing() {
-    for algorithm in ["dcqcn", "timely", "swift", "hpcc", "infiniband"] {
+    for algorithm in ["dcqcn", "timely", "swift", "nscc", "hpcc", "infiniband"] {
         let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
         let (without, with) = (joined(&[&algorithm]), joined(&[&algorithm, EVERY]));
         assert!(without.rates.is_empty());

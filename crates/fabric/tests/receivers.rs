@@ -44,7 +44,7 @@ fn tenants_share_a_receiver_under_every_controller() {
         let _ = write!(text, "{{source={source},destination=10,size=\"400MB\"}},");
     }
     text += "]\n";
-    for name in ["dcqcn", "hpcc", "swift", "timely", "powertcp"] {
+    for name in ["dcqcn", "hpcc", "swift", "nscc", "timely", "powertcp"] {
         let never = "congestion.tenant.share_memory=\"0ns\"";
         let sets = [vec![algorithm(name)], vec![algorithm(name), never.into()]];
         let parts = sets.map(|sets| {

@@ -132,7 +132,7 @@ fn every_verb_and_algorithm_completes_in_every_scope() {
     ]);
     for scope in SHARED {
         for algorithm in [
-            "dcqcn", "hpcc", "swift", "timely", "dctcp", "powertcp", "fixed",
+            "dcqcn", "hpcc", "swift", "nscc", "timely", "dctcp", "powertcp", "fixed",
         ] {
             for verb in ["write", "send", "read"] {
                 let scope = format!("congestion.scope=\"{scope}\"");
@@ -225,11 +225,12 @@ fn many_destinations_are_worth_no_more_than_one() {
     }
     text += "[[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n\
              [[workload.flow]]\nsource = 1\ndestination = 19\nsize = \"100MB\"\n";
-    // Swift's windows of parts of a packet leave the many less.
+    // Windows of parts of a packet, or of one at least, leave the many less.
     let least = [
         ("dcqcn", 0.7),
         ("hpcc", 0.7),
         ("swift", 0.4),
+        ("nscc", 0.4),
         ("timely", 0.6),
         ("dctcp", 0.6),
     ];
@@ -329,7 +330,7 @@ fn congestion_of_long_ago_is_mostly_forgotten() {
 #[test]
 fn a_link_is_used_again_when_others_have_gone() {
     let text = to_one_host(&[100_000_000, 12_000_000]);
-    for algorithm in ["dcqcn", "hpcc", "swift"] {
+    for algorithm in ["dcqcn", "hpcc", "swift", "nscc"] {
         let algorithm = format!("congestion.algorithm={algorithm}");
         let results = run(&loaded(&text, &[&algorithm, "congestion.scope=tenant"]));
         let end = results.totals.end.as_ps() as f64 * 1e-9;

@@ -219,7 +219,7 @@ fn a_read_repeats_what_was_lost_and_no_more_counts() {
 
 #[test]
 fn a_read_goes_on_after_lost_feedback_and_closed_windows() {
-    for algorithm in ["swift", "hpcc", "powertcp", "dctcp"] {
+    for algorithm in ["swift", "nscc", "hpcc", "powertcp", "dctcp"] {
         let list: Vec<_> = (0..8u32).map(|n| (8, n, 300_000, "0ns")).collect();
         let text = star(9) + &flows(&list);
         let algorithm = format!("congestion.algorithm=\"{algorithm}\"");
@@ -238,7 +238,7 @@ fn a_read_goes_on_after_lost_feedback_and_closed_windows() {
 
 #[test]
 fn a_window_that_shrinks_under_rare_acknowledgements_stalls_nobody() {
-    for algorithm in ["swift", "hpcc", "powertcp", "dctcp"] {
+    for algorithm in ["swift", "nscc", "hpcc", "powertcp", "dctcp"] {
         let results = incast("write", algorithm, &["transport.ack_interval=64"]);
         assert_eq!(results.signals.timeouts.count, 0, "{algorithm}");
         assert!(results.totals.end.as_ps() < 2_000_000_000, "{algorithm}");

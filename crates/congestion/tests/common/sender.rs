@@ -170,6 +170,7 @@ impl Sender {
             Controller::Dctcp(state) => assert!((0.0..=1.0).contains(&state.alpha())),
             Controller::Timely(state) => assert!(state.gradient().is_finite()),
             Controller::Swift(state) => assert!(state.packets() > 0.0),
+            Controller::Nscc(state) => assert!(state.packets() >= 1.0),
             Controller::PowerTcp(state) => assert!(state.power() >= 0.0),
             _ => {}
         }
