@@ -148,6 +148,12 @@ pub(crate) struct Metric {
     /// Only messages that begin at this time or later.
     #[serde(default)]
     pub(crate) after: Option<fairlane_units::Duration>,
+    /// Of `goodput` and shares only what is placed before this time.
+    #[serde(default)]
+    pub(crate) until: Option<fairlane_units::Duration>,
+    /// The node that `path_share` is about.
+    #[serde(default)]
+    pub(crate) through: Option<u32>,
 }
 
 /// A size that isn't reached.
@@ -230,6 +236,14 @@ pub(crate) enum Quantity {
     Join,
     /// The same after the last of them ends.
     Leave,
+    /// Payload placed at receivers over that of all messages: 1 if nothing is missing and nothing came twice.
+    Placed,
+    /// Work requests for data that was posted before, on another path or the same.
+    Again,
+    /// How often paths were given up for a while.
+    Quarantines,
+    /// Of what paths carried, the part that passed a node.
+    PathShare,
 }
 
 /// Which figure of a distribution.

@@ -35,9 +35,15 @@ impl Balance for TwoChoices {
     }
 }
 
-/// A random path, or the next one after it that is open.
+/// A random one of the paths that are open.
 pub(super) fn drawn(random: &mut Random, paths: &Paths) -> Option<usize> {
-    let start = random.below(paths.count());
-    let mut turn = (start..paths.count()).chain(0..start);
-    turn.find(|&it| paths.is_open(it))
+    let first = random.below(paths.count());
+    if paths.is_open(first) {
+        return Some(first);
+    }
+    // Not the next one: behind a row of twins it would be drawn for all of them.
+    let open = || (0..paths.count()).filter(|&it| paths.is_open(it));
+    let count = open().count();
+    let nth = (count > 0).then(|| random.below(count))?;
+    open().nth(nth)
 }
