@@ -242,7 +242,7 @@ pub(crate) enum Quantity {
     Again,
     /// How often paths were given up for a while.
     Quarantines,
-    /// Of what paths carried, the part that passed a node.
+    /// Of the chunks of messages that paths carried, the part that passed a node.
     PathShare,
 }
 

@@ -37,17 +37,17 @@ pub(crate) fn figure(results: &Results, of: Quantity) -> Option<f64> {
     }
 }
 
-/// Of what paths carried, the part that passed a node; nothing if switches choose packet by packet.
+/// Of the chunks that paths carried, the part that passed a node; nothing if switches choose packet by packet.
 pub(crate) fn path_share(results: &Results, node: u32) -> Option<f64> {
     let paths = &results.multipath.as_ref()?.paths;
     let (mut passed, mut all) = (0.0, 0.0);
-    for path in paths.iter().filter(|path| path.bytes.get() > 0) {
+    for path in paths.iter().filter(|path| path.chunks > 0) {
         if path.way.is_empty() {
             return None;
         }
-        all += path.bytes.as_f64();
+        all += path.chunks as f64;
         if path.way.iter().any(|on_way| on_way.get() == node) {
-            passed += path.bytes.as_f64();
+            passed += path.chunks as f64;
         }
     }
     (all > 0.0).then(|| passed / all)
