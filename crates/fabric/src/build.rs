@@ -15,6 +15,7 @@ use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
 use crate::connections::Connections;
 use crate::counters::Counters;
+use crate::endpoint::Endpoints;
 use crate::faults::{Change, Faults};
 use crate::forwarding::Plan;
 use crate::hosts::Hosts;
@@ -23,6 +24,7 @@ use crate::log::Log;
 use crate::multipath::Multipath;
 use crate::network::Network;
 use crate::network::deflection::Deflection;
+use crate::nic::Nic;
 use crate::notice::Notices;
 use crate::ns3::Ns3;
 use crate::ns3_random::Ns3Random;
@@ -60,13 +62,7 @@ pub(crate) fn world(
     let owner_of = owners(topology);
     let schedule = Schedule::new(&specs);
     let messages = specs.len();
-    let mut endpoints = endpoint::build(loaded, topology, &owner_of, &mut specs)?;
-    let subflows = specs.len();
-    let mut multipath = multipath::build(loaded, topology, &owner_of, (&mut specs, messages))?;
-    let charged = scenario.nic.costs.is_some();
-    if let Some(endpoints) = endpoints.as_deref_mut().filter(|_| charged) {
-        endpoint::add_paths(endpoints, &specs, subflows, &owner_of);
-    }
+    let (endpoints, mut multipath, subflows) = behind(loaded, topology, &owner_of, &mut specs)?;
     let first = specs.iter().map(|spec| spec.start).min();
     let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let plan = plan(scenario, &graph, &rules);
@@ -91,8 +87,8 @@ pub(crate) fn world(
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
-    let quirky = net.rules.quirks.nics;
     let rates = scenario.output.rate_interval;
+    let largest = baseline.largest.rtt;
     Ok(World {
         sampler: Sampler::new(
             net.ports.len(),
@@ -100,15 +96,8 @@ pub(crate) fn world(
             scenario.output.sample_interval,
         ),
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
-        watch: Watch::new(scenario, baseline.largest.rtt),
-        hosts: Hosts {
-            ns3: quirky.then(|| Box::new(Ns3::new(nics.len(), net.specs.len()))),
-            nics,
-            connections: Connections::new(net.specs.len()),
-            baseline,
-            base_rtt: scenario.congestion.base_rtt,
-            host_of: owner_of,
-        },
+        watch: Watch::new(scenario, largest),
+        hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
         owed: messages + ending,
         endpoints,
         multipath,
@@ -127,6 +116,44 @@ pub(crate) fn world(
         witness: NONE,
         net,
     })
+}
+
+/// What stands behind queue pairs that messages don't have for themselves: applications, and connections with several
+/// paths. Adds the specifications of these queue pairs, and returns the number of the first that is a path.
+fn behind(
+    loaded: &Loaded,
+    topology: &Topology,
+    owner_of: &[u32],
+    specs: &mut Vec<MessageSpec>,
+) -> Result<Behind, Error> {
+    let messages = specs.len();
+    let mut endpoints = endpoint::build(loaded, topology, owner_of, specs)?;
+    let subflows = specs.len();
+    let multipath = multipath::build(loaded, topology, owner_of, (specs, messages))?;
+    let charged = loaded.scenario.nic.costs.is_some();
+    if let Some(endpoints) = endpoints.as_deref_mut().filter(|_| charged) {
+        endpoint::add_paths(endpoints, specs, subflows, owner_of);
+    }
+    Ok((endpoints, multipath, subflows))
+}
+
+type Behind = (Option<Box<Endpoints>>, Option<Box<Multipath>>, usize);
+
+/// All hosts, before the first connection.
+fn hosts(
+    scenario: &Scenario,
+    net: &Network,
+    (nics, host_of, baseline): (Vec<Nic>, Vec<u32>, Baseline),
+) -> Hosts {
+    let (quirky, flows) = (net.rules.quirks.nics, net.specs.len());
+    Hosts {
+        ns3: quirky.then(|| Box::new(Ns3::new(nics.len(), flows))),
+        nics,
+        connections: Connections::new(flows),
+        baseline,
+        base_rtt: scenario.congestion.base_rtt,
+        host_of,
+    }
 }
 
 /// The number of each node among hosts, or among switches.

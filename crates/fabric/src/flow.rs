@@ -79,6 +79,27 @@ impl Flow {
         Some(&ports[..length])
     }
 
+    /// A number that flows between two hosts have in common whose packets there, or back, take the same way, if that
+    /// is foreseen.
+    pub(crate) fn route(&self, graph: &Graph, back: bool) -> Option<u64> {
+        // FNV-1a.
+        let fold = |hash: u64, port: &u32| (hash ^ u64::from(*port)).wrapping_mul(0x0100_0000_01b3);
+        let way = self.path(graph, back)?.iter();
+        Some(way.fold(0xcbf2_9ce4_8422_2325 ^ u64::from(self.plane), fold))
+    }
+
+    /// The nodes that its packets pass on their way there, both hosts included; none if they aren't foreseen.
+    pub(crate) fn nodes(&self, graph: &Graph) -> Vec<NodeId> {
+        let Some(ports) = self.path(graph, false) else {
+            return Vec::new();
+        };
+        let source = self.tuple.source;
+        let first = graph.host_edge(source, self.plane).to;
+        let behind = ports.iter().map(|&port| graph.peer(port));
+        let nodes = std::iter::once(first).chain(behind).map(NodeId::new);
+        std::iter::once(source).chain(nodes).collect()
+    }
+
     /// Foresees what switches will choose under the present routes.
     pub(crate) fn foresee(&mut self, graph: &Graph, routes: &Routes, plan: &Plan, swaps: bool) {
         for back in [false, true] {

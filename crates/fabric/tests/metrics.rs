@@ -102,6 +102,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         capture: Vec::new(),
         applications: Vec::new(),
         nics: Vec::new(),
+        multipath: None,
         tenants: vec![tenant("default", 1.0, 0)],
         contended: Vec::new(),
         rates: Vec::new(),

@@ -253,3 +253,22 @@ fn coupled_subflows_take_one_share() {
     assert!((0.35..0.65).contains(&coupled), "{coupled}");
     assert!(apart > 0.75, "{apart}");
 }
+
+#[test]
+fn paths_shorten_the_slowest_message_of_the_shipped_permutation() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/multipath-leaf-spine.toml"
+    );
+    let slowest = |set: &str| {
+        let loaded = fairlane_scenario::load(std::path::Path::new(file), &[set.into()], None);
+        let results = complete(&loaded.unwrap());
+        let taken = results
+            .messages
+            .iter()
+            .map(|it| it.finish.unwrap() - it.start);
+        taken.max().unwrap()
+    };
+    let (one, eight) = (slowest("multipath.paths=1"), slowest("multipath.paths=8"));
+    assert!(eight < one, "{eight} against {one}");
+}

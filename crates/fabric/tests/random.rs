@@ -4,7 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::random::{busy, dividing, moving, scenario};
+use common::random::dividing::dividing;
+use common::random::{busy, moving, scenario};
 use common::{apportioned, loaded, run_for};
 use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};

@@ -94,7 +94,7 @@ fn receivers_apportion_the_same_on_1_2_3_and_8_threads() {
 fn several_paths_are_the_same_on_1_2_3_and_8_threads() {
     let mut cut = 0;
     for seed in 0..SCENARIOS {
-        let case = loaded(&random::dividing(seed), &[]);
+        let case = loaded(&random::dividing::dividing(seed), &[]);
         cut += u32::from(judge(&format!("dividing, seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
     assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");

@@ -7,6 +7,8 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::types::Workload;
+
 /// Several queue pairs for each connection, and who gets what. docs/multipath.md says what each parameter does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -218,6 +220,21 @@ impl Multipath {
             reps_explore: self.reps_explore,
             reps_freeze: self.reps_freeze,
             ..Settings::default()
+        }
+    }
+}
+
+impl Workload {
+    /// How many paths each message has, if it is stated.
+    pub const fn paths(&self) -> Option<u32> {
+        match self {
+            Self::Poisson { paths, .. }
+            | Self::Incast { paths, .. }
+            | Self::Permutation { paths, .. }
+            | Self::AllToAll { paths, .. }
+            | Self::RingAllReduce { paths, .. }
+            | Self::Flows { paths, .. } => *paths,
+            Self::KeyValue { .. } => None,
         }
     }
 }

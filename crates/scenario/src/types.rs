@@ -607,19 +607,6 @@ impl Workload {
         matches!(self, Self::KeyValue { .. })
     }
 
-    /// How many paths each message has, if it is stated.
-    pub const fn paths(&self) -> Option<u32> {
-        match self {
-            Self::Poisson { paths, .. }
-            | Self::Incast { paths, .. }
-            | Self::Permutation { paths, .. }
-            | Self::AllToAll { paths, .. }
-            | Self::RingAllReduce { paths, .. }
-            | Self::Flows { paths, .. } => *paths,
-            Self::KeyValue { .. } => None,
-        }
-    }
-
     /// What each message is.
     pub const fn verb(&self) -> Verb {
         match self {

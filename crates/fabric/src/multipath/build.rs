@@ -43,12 +43,59 @@ pub(crate) fn build(
         return Ok(None);
     };
     let first = specs.len() as u32;
+    let divided = divide(loaded, section, host_of, (specs, messages))?;
+    if divided.bundles.is_empty() {
+        return Ok(None);
+    }
+    let rates = topology.host_rates();
+    let of_hosts = topology.hosts().map(|host| rates[host.index()]);
+    let slowest = of_hosts.min().unwrap_or_default();
+    let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &divided.bundles)?;
+    Ok(Some(Box::new(Multipath {
+        settings: Arc::new(section.settings(scenario.packet.mtu, slowest)),
+        connections: section.connections,
+        twins: section.twins,
+        costs: section.costs.map_or_else(Costs::default, |costs| Costs {
+            post: costs.post,
+            poll: costs.poll,
+            split: costs.split,
+            reassemble: costs.reassemble,
+        }),
+        coupled: section.coupled,
+        seed: scenario.seed,
+        first,
+        bundles: divided.bundles,
+        of_message: divided.of_message.into(),
+        of_subflow: divided.of_subflow.into(),
+        senders: BTreeMap::new(),
+        receivers: BTreeMap::new(),
+        libraries: vec![Library::default(); topology.hosts().count()],
+        plan,
+        outputs: Vec::new(),
+        tallies: Tallies::default(),
+    })))
+}
+
+/// Which messages have which queue pairs.
+struct Divided {
+    bundles: Vec<Bundle>,
+    of_message: Vec<u32>,
+    of_subflow: Vec<u32>,
+}
+
+/// Finds the bundles of messages, and adds the specifications of their queue pairs.
+fn divide(
+    loaded: &Loaded,
+    section: &Section,
+    host_of: &[u32],
+    (specs, messages): (&mut Vec<MessageSpec>, usize),
+) -> Result<Divided, Error> {
     let (mut bundles, mut of_message) = (Vec::new(), vec![NONE; messages]);
     let mut of_subflow = Vec::new();
     let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
     for message in 0..messages {
         let spec = specs[message];
-        let paths = paths_of(section, &scenario.workload, &spec);
+        let paths = paths_of(section, &loaded.scenario.workload, &spec);
         if paths <= 1 {
             continue;
         }
@@ -91,36 +138,11 @@ pub(crate) fn build(
             });
         }
     }
-    if bundles.is_empty() {
-        return Ok(None);
-    }
-    let rates = topology.host_rates();
-    let of_hosts = topology.hosts().map(|host| rates[host.index()]);
-    let slowest = of_hosts.min().unwrap_or_default();
-    let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &bundles)?;
-    Ok(Some(Box::new(Multipath {
-        settings: Arc::new(section.settings(scenario.packet.mtu, slowest)),
-        connections: section.connections,
-        twins: section.twins,
-        costs: section.costs.map_or_else(Costs::default, |costs| Costs {
-            post: costs.post,
-            poll: costs.poll,
-            split: costs.split,
-            reassemble: costs.reassemble,
-        }),
-        coupled: section.coupled,
-        seed: scenario.seed,
-        first,
+    Ok(Divided {
         bundles,
-        of_message: of_message.into(),
-        of_subflow: of_subflow.into(),
-        senders: BTreeMap::new(),
-        receivers: BTreeMap::new(),
-        libraries: vec![Library::default(); topology.hosts().count()],
-        plan,
-        outputs: Vec::new(),
-        tallies: Tallies::default(),
-    })))
+        of_message,
+        of_subflow,
+    })
 }
 
 fn too_many() -> Error {

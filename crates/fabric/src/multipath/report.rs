@@ -83,7 +83,10 @@ impl PathTally {
     ) -> PathRecord {
         let mean = |(sum, count): (u64, u64)| sum.checked_div(count);
         let port = |flow: u32| net.flows[flow as usize].tuple.source_port;
-        let way = |flow: u32| net.way_of(flow);
+        let way = |flow: u32| match net.plan.foreseen {
+            true => net.flows[flow as usize].nodes(&net.graph),
+            false => Vec::new(),
+        };
         PathRecord {
             source,
             destination,

@@ -177,7 +177,8 @@ impl Multipath {
         let mut connection = connection.expect("the scenario was checked");
         if self.twins == Twins::Route && net.plan.foreseen && !net.plan.forks {
             for (path, flow) in (0u32..).zip(one.flows()) {
-                if let Some(route) = net.route_of(flow) {
+                let back = net.specs[flow as usize].verb.awaits_response();
+                if let Some(route) = net.flows[flow as usize].route(&net.graph, back) {
                     connection.on_route(PathId::new(path), route);
                 }
             }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use fairlane_units::NodeId;
-
 use crate::baseline;
 use crate::ideal::{Paths, Ways, fixed_path};
 use crate::network::Network;
@@ -23,32 +21,6 @@ impl Network {
                 self.rules.quirks.five_tuples,
             );
         }
-    }
-
-    /// A number that flows between two hosts have in common whose data takes the same way, if that is foreseen.
-    pub(crate) fn route_of(&self, flow: u32) -> Option<u64> {
-        let back = self.specs[flow as usize].verb.awaits_response();
-        let flow = &self.flows[flow as usize];
-        let way = flow.path(&self.graph, back)?;
-        // FNV-1a.
-        let fold = |hash: u64, port: &u32| (hash ^ u64::from(*port)).wrapping_mul(0x0100_0000_01b3);
-        Some(
-            way.iter()
-                .fold(0xcbf2_9ce4_8422_2325 ^ u64::from(flow.plane), fold),
-        )
-    }
-
-    /// The nodes that a flow's packets pass on their way there, both hosts included, if they are foreseen.
-    pub(crate) fn way_of(&self, flow: u32) -> Vec<NodeId> {
-        let flow = &self.flows[flow as usize];
-        let Some(ports) = flow.path(&self.graph, false).filter(|_| self.plan.foreseen) else {
-            return Vec::new();
-        };
-        let source = flow.tuple.source;
-        let first = self.graph.host_edge(source, flow.plane).to;
-        let behind = ports.iter().map(|&port| self.graph.peer(port));
-        let nodes = std::iter::once(first).chain(behind).map(NodeId::new);
-        std::iter::once(source).chain(nodes).collect()
     }
 
     /// The paths that a flow's packets take there and back; paths that are alike count once.
