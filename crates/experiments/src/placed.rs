@@ -12,9 +12,7 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
         Some(_) => begin(results, metric),
         None => results.totals.first_start,
     };
-    let seconds = end(results, metric)
-        .saturating_since(begin)
-        .as_secs_f64();
+    let seconds = end(results, metric).saturating_since(begin).as_secs_f64();
     let bytes = match (&metric.tenant, tenant(results, metric)) {
         (None, _) => total(results, metric)?,
         (Some(_), Some(number)) => placed(results, metric, &results.tenants[number])?,
