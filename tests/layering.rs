@@ -11,7 +11,7 @@ use serde_json::Value;
 const LAYERS: [&[&str]; 8] = [
     &["units"],
     &["wire", "congestion", "multipath", "drum", "engine"],
-    &["transport", "scenario", "threads", "drum-file"],
+    &["transport", "scenario", "threads", "drum-file", "explain"],
     &["host"],
     &["fabric", "softnic"],
     &["attacks", "verbs", "mpverbs", "agent"],

@@ -53,7 +53,7 @@ fn describe(list: &mut String, source: &Path, folder: &Path) -> io::Result<()> {
         let path = path.canonicalize()?;
         write!(
             files,
-            "({:?}, include_str!({:?})), ",
+            "({:?}, include_bytes!({:?}).as_slice()), ",
             name(&path),
             path.display().to_string()
         )

@@ -1,4 +1,4 @@
-//! Flow text; the first byte chooses the profile.
+//! Flow text, of HPCC's simulator and of ConWeave's; the first byte chooses the profile.
 #![no_main]
 
 use fairlane_scenario::{Profile, flow_text};
@@ -14,5 +14,10 @@ fuzz_target!(|input: (bool, &str)| {
     if let Ok(flows) = flow_text::parse(text, "flows.txt", profile) {
         assert!(flows.is_sorted_by_key(|flow| flow.start));
         assert!(flows.iter().all(|flow| flow.size.get() > 0));
+    }
+    if let Ok(flows) = flow_text::parse_conweave(text, "flows.txt") {
+        let again = flow_text::to_text(&flows);
+        let read = flow_text::parse(&again, "flows.txt", Profile::Exact);
+        assert_eq!(read.expect("what was written can be read"), flows);
     }
 });

@@ -1,14 +1,17 @@
-//! A configuration of HPCC's simulator, with a topology and flows beside it.
+//! A configuration of HPCC's simulator, or of ConWeave's, with a topology and flows beside it.
 #![no_main]
 
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-use fairlane_scenario::{hpcc, load};
+use fairlane_scenario::{conweave, hpcc, load};
 use libfuzzer_sys::fuzz_target;
 
 const TOPOLOGY: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\n";
-const FLOWS: &str = "1\n0 1 3 100 1000 2.000000000\n";
+const FLOWS: [&str; 2] = [
+    "1\n0 1 3 100 1000 2.000000000\n",
+    "1\n0 1 3 1000 2.000000000\n",
+];
 
 fuzz_target!(|text: &str| {
     // Absolute paths would make the result depend on the machine.
@@ -21,17 +24,19 @@ fuzz_target!(|text: &str| {
         fs::write(folder.join(name), text).expect("a temporary file can be written");
     };
     write("topology.txt", TOPOLOGY);
-    write("flow.txt", FLOWS);
     write("trace.txt", "0\n\n");
     write("config.txt", text);
-    match hpcc::import(&folder.join("config.txt")) {
-        Err(error) => assert!(!error.message.is_empty(), "{error:?}"),
-        Ok(imported) => {
-            let case = folder.join("case.toml");
-            imported
-                .write(&case)
-                .expect("what was imported can be written");
-            load(&case, &[], None).expect("what was written can be read");
+    for (flows, import) in FLOWS.into_iter().zip([hpcc::import, conweave::import]) {
+        write("flow.txt", flows);
+        match import(&folder.join("config.txt")) {
+            Err(error) => assert!(!error.message.is_empty(), "{error:?}"),
+            Ok(imported) => {
+                let case = folder.join("case.toml");
+                imported
+                    .write(&case)
+                    .expect("what was imported can be written");
+                load(&case, &[], None).expect("what was written can be read");
+            }
         }
     }
     fs::remove_dir_all(&folder).expect("the temporary folder is still there");

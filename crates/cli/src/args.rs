@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Paths(Paths),
     /// Put the results of several runs side by side
     Compare(Compare),
+    /// Say why a run went as it did: what its messages waited for
+    Explain(Explain),
     /// Share queue pairs and completion queues among applications
     #[command(subcommand, arg_required_else_help = true)]
     Drum(Drum),
@@ -117,18 +119,29 @@ fn threads(text: &str) -> Result<usize, String> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
     /// Config, topology, flow and trace text of HPCC's ns-3 simulator
-    Hpcc(ImportHpcc),
+    Hpcc(ImportCase),
+    /// Config, topology and flow text of ConWeave's ns-3 simulator
+    Conweave(ImportCase),
 }
 
-/// Arguments of `import hpcc`.
+/// Arguments of `import`.
 #[derive(Args, Debug)]
-pub(crate) struct ImportHpcc {
+pub(crate) struct ImportCase {
     /// Config file of the simulator
     #[arg(value_name = "CONFIG.txt")]
     pub(crate) config: PathBuf,
     /// Scenario to write; its side files go beside it
     #[arg(short, long, value_name = "CASE.toml")]
     pub(crate) output: PathBuf,
+}
+
+impl Import {
+    /// The scenario to write.
+    pub(crate) fn output(&self) -> &Path {
+        match self {
+            Self::Hpcc(case) | Self::Conweave(case) => &case.output,
+        }
+    }
 }
 
 /// Formats that can be written.
@@ -203,6 +216,17 @@ pub(crate) struct Compare {
     /// Form of the output
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// Directory that `run` has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// Form of an output.

@@ -6,15 +6,16 @@ use std::path::Path;
 use fairlane_attacks::Plan;
 use fairlane_fabric::topology::{self, Facts, Topology};
 use fairlane_fabric::{Results, metrics};
-use fairlane_scenario::hpcc;
+use fairlane_scenario::{conweave, hpcc};
 use fairlane_units::{NodeId, TenantId};
 use serde::Serialize;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
+pub(crate) use fairlane_explain::explain;
 pub(crate) use fairlane_fabric::metrics::{
     LinkShare, SlowdownBin, Spread, Summary, Tenancy, TenantSummary,
 };
-pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading};
+pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways};
 pub(crate) use fairlane_scenario::{Attack, AttackKind, Loaded, schema};
 
 use crate::args;
@@ -47,6 +48,16 @@ pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
         &arguments.overrides,
         arguments.seed,
     )?)
+}
+
+/// Reads the scenario of a result directory, and finds the ways of its messages.
+///
+/// # Errors
+/// If there is none, or it isn't one.
+pub(crate) fn load_results(directory: &Path) -> Result<(Loaded, Ways), Failure> {
+    let loaded = fairlane_scenario::load(&directory.join("scenario.toml"), &[], None)?;
+    let ways = Ways::new(&loaded)?;
+    Ok((loaded, ways))
 }
 
 /// What a run amounts to.
@@ -152,13 +163,16 @@ pub(crate) fn utilization(results: &Results, interval: usize) -> Vec<f64> {
     metrics::interval_utilisation(results, interval)
 }
 
-/// Reads a case of HPCC's simulator, writes it as a scenario and returns what a reader should know.
+/// Reads a case of another simulator, writes it as a scenario and returns what a reader should know.
 ///
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
-pub(crate) fn import_hpcc(config: &Path, output: &Path) -> Result<Vec<String>, Failure> {
-    let imported = hpcc::import(config)?;
-    imported.write(output)?;
+pub(crate) fn import(from: &args::Import) -> Result<Vec<String>, Failure> {
+    let (case, imported) = match from {
+        args::Import::Hpcc(case) => (case, hpcc::import(&case.config)?),
+        args::Import::Conweave(case) => (case, conweave::import(&case.config)?),
+    };
+    imported.write(&case.output)?;
     Ok(imported.notes)
 }
 

@@ -20,6 +20,8 @@ fn help() {
     for command in [
         "run",
         "import hpcc",
+        "import conweave",
+        "explain",
         "export hpcc-fct",
         "export pcap",
         "topology",

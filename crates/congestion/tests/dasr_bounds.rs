@@ -327,6 +327,50 @@ fn the_window_is_one_and_a_half_of_the_share_but_a_packet_at_least() {
     }
 }
 
+/// Sends for 100 round trips as the share and the window let it, while acknowledgements come back at `carried`; what it declares then,
+/// as a part of its line.
+fn declared_behind(carried: Rate, allowed: Rate) -> f64 {
+    let (mut sender, ids) = card(1, 100_000_000);
+    let id = ids[0];
+    let mut arrivals = std::collections::VecDeque::new();
+    let (mut now, mut busy_until, mut said) = (at(0.0), at(0.0), 0);
+    sender.on_share(now, id, share(allowed));
+    while now < at(100.0) {
+        let due = sender.available(now, id, PAYLOAD);
+        let reply = arrivals.front().copied();
+        match (due, reply) {
+            (due, Some(reply)) if due.is_none_or(|due| due.max(now) >= reply) => {
+                arrivals.pop_front();
+                now = reply;
+                sender.on_acknowledged(id, PAYLOAD);
+                sender.on_share(now, id, share(allowed));
+            }
+            (Some(due), _) => {
+                now = now.max(due);
+                sender.on_sent(now, id, (WIRE, PAYLOAD));
+                said = sender.declare(id).demand;
+                busy_until = now.max(busy_until) + WIRE.serialization(carried);
+                arrivals.push_back(busy_until + STAR.base_rtt);
+            }
+            (None, None) => unreachable!("one packet may always be in flight"),
+            (None, Some(_)) => unreachable!("a reply is taken if nothing may leave"),
+        }
+    }
+    f64::from(said) / f64::from(u16::MAX)
+}
+
+#[test]
+fn a_sender_that_waits_for_its_window_declares_what_it_gets() {
+    for part in [3, 5, 9] {
+        let found = declared_behind(LINE / 2 / part, LINE / 2) * 2.0 * part as f64;
+        assert!((1.0..1.1).contains(&found), "a {part}th: {found}");
+    }
+    // It can't be told from bursts of others in front of the receiver, or isn't there.
+    for rate in [LINE / 2, LINE] {
+        assert_eq!(declared_behind(rate, LINE / 2), 1.0, "{rate}");
+    }
+}
+
 #[test]
 fn an_idle_sender_forgets_its_share_when_its_receiver_has_forgotten_it() {
     let idle = |after: f64| {

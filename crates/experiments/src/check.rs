@@ -1,7 +1,7 @@
 //! Measured values beside published ones, and against targets.
 
 use crate::error::Error;
-use crate::manifest::{Condition, Published, Relation};
+use crate::manifest::{Condition, PUBLISHED, Published, Relation};
 use crate::outcome::{Cell, Check, Outcome, Rows};
 
 /// Adds a column of published numbers behind each column that has some.
@@ -24,7 +24,7 @@ pub(crate) fn published(
         if of_column.is_empty() {
             continue;
         }
-        rows.columns.insert(column + 1, format!("{name}_published"));
+        rows.columns.insert(column + 1, beside(&name));
         for row in &mut rows.rows {
             let number = of_column
                 .iter()
@@ -35,17 +35,22 @@ pub(crate) fn published(
     Ok(())
 }
 
-/// In a run's name, once: any text. Of the runs that have such names the worst counts.
+/// The column of the published numbers of another one.
+fn beside(column: &str) -> String {
+    format!("{column}_published")
+}
+
+/// In the name of a run or a metric, once: any text. Of those that have such names the worst counts.
 const ANY: char = '*';
 
-/// Whether a run is one that a check means.
-pub(crate) fn means(pattern: &str, run: &str) -> bool {
+/// Whether a run or a metric is one that a check means.
+pub(crate) fn means(pattern: &str, name: &str) -> bool {
     match pattern.split_once(ANY) {
         Some((before, behind)) => {
-            let rest = run.strip_prefix(before);
+            let rest = name.strip_prefix(before);
             rest.is_some_and(|rest| rest.ends_with(behind))
         }
-        None => pattern == run,
+        None => pattern == name,
     }
 }
 
@@ -62,21 +67,13 @@ pub(crate) fn check(
             left_out += 1;
             continue;
         }
-        let operands = std::iter::once(&condition.value).chain(&condition.over);
-        let values = operands.map(|place| value(&outcome.rows, place, condition.relation));
-        let values: Result<Vec<_>, _> = values.collect();
-        let values = match values {
-            Ok(values) => values,
+        let measured = match measured(&outcome.rows, condition) {
+            Ok(measured) => measured,
             Err(_) if partial => {
                 left_out += 1;
                 continue;
             }
             Err(error) => return Err(error),
-        };
-        let measured = match values[..] {
-            [Some(value)] => Some(value),
-            [Some(value), Some(over)] => Some(value / over).filter(|ratio| ratio.is_finite()),
-            _ => None,
         };
         outcome.checks.push(Check {
             name: condition.name.clone(),
@@ -95,29 +92,76 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The value at `run/metric`, if it is defined.
-fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Error> {
-    let cell = match place.rsplit_once('/') {
-        Some((runs, metric)) if runs.contains(ANY) => {
-            return worst(rows, (runs, metric), relation).ok_or_else(|| unknown(place));
+/// What a condition is about, if it is defined.
+fn measured(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
+    let relation = condition.relation;
+    let ratio = |value: f64, over: f64| Some(value / over).filter(|ratio| ratio.is_finite());
+    match condition.over.as_deref() {
+        None => value(rows, &condition.value, relation),
+        Some(PUBLISHED) => {
+            let meant = places(rows, &condition.value)?;
+            let published = |(row, column): (usize, usize)| {
+                let name = beside(&rows.columns[column]);
+                let number = rows.columns.iter().position(|other| *other == name)?;
+                ratio(
+                    rows.rows[row][column].value()?,
+                    rows.rows[row][number].value()?,
+                )
+            };
+            Ok(least_likely(meant.into_iter().map(published), relation))
         }
-        Some((run, metric)) => rows.cell(run, metric),
-        None => None,
-    };
-    cell.map(Cell::value).ok_or_else(|| unknown(place))
+        Some(over) => {
+            let (above, below) = (
+                value(rows, &condition.value, relation)?,
+                value(rows, over, relation)?,
+            );
+            Ok(above
+                .zip(below)
+                .and_then(|(above, below)| ratio(above, below)))
+        }
+    }
 }
 
-/// The value of some runs in a column that is the least likely to be in a relation, if all of them have one.
-fn worst(rows: &Rows, (runs, metric): (&str, &str), relation: Relation) -> Option<Option<f64>> {
+/// The value at `run/metric`, if it is defined; of several that are meant, the least likely to be in a relation.
+fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Error> {
+    let meant = places(rows, place)?.into_iter();
+    let values = meant.map(|(row, column)| rows.rows[row][column].value());
+    Ok(least_likely(values, relation))
+}
+
+/// Rows and columns that `run/metric` means, at least one.
+fn places(rows: &Rows, place: &str) -> Result<Vec<(usize, usize)>, Error> {
+    let (run, metric) = place.rsplit_once('/').ok_or_else(|| unknown(place))?;
+    let is_run = |row: &[Cell]| matches!(&row[0], Cell::Text(name) if means(run, name));
+    let is_metric =
+        |name: &str| means(metric, name) && (name == metric || !is_published(rows, name));
+    let runs = (0..rows.rows.len()).filter(|row| is_run(&rows.rows[*row]));
+    let metrics = |row| {
+        let columns = rows.columns.iter().enumerate().skip(1);
+        columns
+            .filter(|(_, name)| is_metric(name))
+            .map(move |(column, _)| (row, column))
+    };
+    let places: Vec<_> = runs.flat_map(metrics).collect();
+    if places.is_empty() {
+        return Err(unknown(place));
+    }
+    Ok(places)
+}
+
+/// Whether a column has the published numbers of another one.
+fn is_published(rows: &Rows, name: &str) -> bool {
+    rows.columns.iter().any(|column| beside(column) == name)
+}
+
+/// Of values the one that is the least likely to be in a relation, if all are defined.
+fn least_likely(values: impl Iterator<Item = Option<f64>>, relation: Relation) -> Option<f64> {
     let worse = match relation {
         Relation::AtLeast | Relation::Above => f64::min,
         Relation::AtMost | Relation::Below => f64::max,
     };
-    let column = rows.columns.iter().position(|name| name == metric)?;
-    let meant = |row: &&Vec<Cell>| matches!(&row[0], Cell::Text(run) if means(runs, run));
-    let meant = rows.rows.iter().filter(meant);
-    let values: Option<Vec<f64>> = meant.map(|row| row[column].value()).collect();
-    Some(values.and_then(|values| values.into_iter().reduce(worse)))
+    let values: Option<Vec<f64>> = values.collect();
+    values.and_then(|values| values.into_iter().reduce(worse))
 }
 
 pub(crate) fn unknown(place: &str) -> Error {
@@ -177,6 +221,36 @@ mod tests {
         assert_eq!(worst("*-x/one", Relation::Below), Some(2.0));
         assert_eq!(worst("*/one", Relation::Below), None);
         assert!(means("a*a", "aa") && !means("a*a", "a") && !means("a*", "b"));
+    }
+
+    #[test]
+    fn published_numbers_may_be_the_denominator() {
+        let mut rows = Rows::new(&["p_a", "p_b", "p_c"]);
+        rows.push("x", [1.0, 6.0, 9.0].map(|cell| Cell::number(Some(cell))));
+        let number = |metric: &str, value| Published {
+            run: "x".into(),
+            metric: metric.into(),
+            value,
+        };
+        let numbers = [number("p_a", 2.0), number("p_b", 4.0)];
+        published(&mut rows, &numbers, false).expect("runs and columns that there are");
+        let over = |place: &str, relation| {
+            let mut condition = condition("one", false);
+            (condition.value, condition.relation) = (place.into(), relation);
+            condition.over = Some(PUBLISHED.into());
+            measured(&rows, &condition).expect("a place that there is")
+        };
+        assert_eq!(over("x/p_a", Relation::AtMost), Some(0.5));
+        // A metric without a published number is no reason to pass.
+        assert_eq!(over("x/p_*", Relation::AtLeast), None);
+        rows.rows[0].truncate(5);
+        rows.columns.truncate(5);
+        let all = |relation| value(&rows, "x/p_*", relation).expect("columns");
+        assert_eq!(
+            (all(Relation::AtLeast), all(Relation::AtMost)),
+            (Some(1.0), Some(6.0))
+        );
+        assert!(value(&rows, "x/q_*", Relation::AtLeast).is_err());
     }
 
     #[test]

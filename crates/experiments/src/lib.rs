@@ -27,6 +27,7 @@ mod solver;
 mod sweep;
 mod verdicts;
 
+use fairlane_scenario::Files;
 use fairlane_threads::Threads;
 
 pub use error::Error;
@@ -41,7 +42,7 @@ pub struct Experiment {
     pub source: &'static str,
     /// The name, such as `s0-fig8`.
     pub name: &'static str,
-    files: &'static [(&'static str, &'static str)],
+    files: &'static [(&'static str, &'static [u8])],
 }
 
 /// Every experiment, by source and name.
@@ -88,8 +89,8 @@ impl Experiment {
     fn file(&self, name: &str) -> Result<&'static str, Error> {
         let found = self.files.iter().find(|(file, _)| *file == name);
         found
-            .map(|(_, text)| *text)
-            .ok_or_else(|| Error::new(format!("{}: {name} is missing", self.name), ""))
+            .and_then(|(_, bytes)| std::str::from_utf8(bytes).ok())
+            .ok_or_else(|| Error::new(format!("{}: there is no text {name}", self.name), ""))
     }
 
     /// Runs it.
@@ -103,8 +104,11 @@ impl Experiment {
             None => match manifest.suites.is_empty() {
                 false => verdicts::run(&manifest, |name| self.file(name), settings, watch)?,
                 true => {
-                    let scenario = self.file(&manifest.scenario)?;
-                    sweep::run(&manifest, scenario, settings, watch)?
+                    let base = sweep::Base {
+                        scenario: self.file(&manifest.scenario)?,
+                        files: Files::Held(self.files),
+                    };
+                    sweep::run(&manifest, base, settings, watch)?
                 }
             },
         };

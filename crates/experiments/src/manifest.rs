@@ -194,6 +194,8 @@ pub(crate) enum Quantity {
     MissShare,
     /// Completion time over ideal time.
     Slowdown,
+    /// Completion time over the standalone time of HPCC's text format, which other simulators divide by.
+    OverStandalone,
     /// How many messages `slowdown` is about.
     Messages,
     /// Payload placed at receivers over time (Gb/s).
@@ -278,6 +280,9 @@ pub(crate) struct Published {
     pub(crate) value: f64,
 }
 
+/// Stands for the published number in a condition.
+pub(crate) const PUBLISHED: &str = "published";
+
 /// Something that must hold.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -286,7 +291,7 @@ pub(crate) struct Condition {
     pub(crate) name: String,
     /// Whose value: `run/metric`.
     pub(crate) value: String,
-    /// Over whose value.
+    /// Over whose value; [`PUBLISHED`] means the published number of the same run and metric.
     #[serde(default)]
     pub(crate) over: Option<String>,
     /// How it compares with the target.
@@ -425,18 +430,18 @@ impl Manifest {
             let hint = "give suites and values of an axis names of their own";
             return Err(Error::new(format!("two runs are called {twice}"), hint));
         }
-        let published = self
-            .published
-            .iter()
-            .map(|it| format!("{}/{}", it.run, it.metric));
-        let operands = self
-            .checks
-            .iter()
-            .flat_map(|it| std::iter::once(&it.value).chain(&it.over));
-        for place in published.chain(operands.cloned()) {
+        let numbers = self.published.iter();
+        let mut places: Vec<_> = numbers
+            .map(|it| format!("{}/{}", it.run, it.metric))
+            .collect();
+        for check in &self.checks {
+            places.push(check.value.clone());
+            places.extend(check.over.iter().filter(|over| *over != PUBLISHED).cloned());
+        }
+        for place in places {
             let known = place.rsplit_once('/').is_some_and(|(run, column)| {
                 names.iter().any(|name| check::means(run, name))
-                    && columns.iter().any(|it| it == column)
+                    && columns.iter().any(|name| check::means(column, name))
             });
             if !known {
                 return Err(check::unknown(&place));

@@ -13,6 +13,9 @@ pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample
     match metric.of {
         Quantity::Completion => Sample::Pool(Messages::select(results, metric).completions()),
         Quantity::Slowdown => Sample::Pool(Messages::select(results, metric).slowdowns(results)),
+        Quantity::OverStandalone => {
+            Sample::Pool(Messages::select(results, metric).over_standalone())
+        }
         Quantity::JobTime => Sample::Pool(jobs::times(plan, results, metric)),
         Quantity::JobRate => Sample::Pool(jobs::rates(plan, results, metric)),
         Quantity::JobGoodput => Sample::Figure(jobs::goodputs(plan, results, metric)),
@@ -152,6 +155,15 @@ impl<'a> Messages<'a> {
         let micros =
             |message: &MessageRecord| Some((message.finish? - message.start).as_secs_f64() * 1e6);
         self.completed().filter_map(micros).collect()
+    }
+
+    /// Completion times over standalone ones.
+    fn over_standalone(&self) -> Vec<f64> {
+        let ratio = |message: &MessageRecord| {
+            let taken = (message.finish? - message.start).as_secs_f64();
+            Some(taken / message.standalone.as_secs_f64())
+        };
+        self.completed().filter_map(ratio).collect()
     }
 
     /// Completion times over ideal ones, of those that were posted. A message that isn't finished when the run

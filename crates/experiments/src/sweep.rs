@@ -1,12 +1,12 @@
 //! Experiments that are simulated: a scenario with changes, one run for each combination.
 
 use std::cmp::Reverse;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
 use fairlane_fabric::{Control, metrics};
+use fairlane_scenario::Files;
 
 use crate::error::Error;
 use crate::manifest::{AxisValue, Manifest, Metric, Profile, ProfilePoint};
@@ -14,6 +14,15 @@ use crate::measure::measure;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::sample::{Sample, estimate};
 use crate::{Settings, Watch};
+
+/// What the runs of a sweep have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Base<'a> {
+    /// The text of the scenario.
+    pub(crate) scenario: &'a str,
+    /// The files that it may name: those of the experiment.
+    pub(crate) files: Files<'a>,
+}
 
 /// One combination of the values of the axes.
 struct Run<'a> {
@@ -37,7 +46,7 @@ fn join(values: &[&AxisValue]) -> String {
 /// Runs every combination and measures it.
 pub(crate) fn run(
     manifest: &Manifest,
-    scenario: &str,
+    base: Base<'_>,
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
@@ -45,7 +54,7 @@ pub(crate) fn run(
     let mut runs = combinations(manifest, seeds);
     let parts = runs.len();
     // The longest first, so that no thread is left with one of them at the end.
-    let plan = |run: &Run<'_>| plan(manifest, scenario, run, settings.quick);
+    let plan = |run: &Run<'_>| plan(manifest, base, run, settings.quick);
     let mut order: Vec<_> = runs
         .iter_mut()
         .map(|run| (plan(run).map_or(0, |plan| work(&plan)), run))
@@ -141,15 +150,14 @@ fn combinations(manifest: &Manifest, seeds: u32) -> Vec<Run<'_>> {
 }
 
 /// The traffic of a run.
-fn plan(manifest: &Manifest, scenario: &str, run: &Run<'_>, quick: bool) -> Result<Plan, Error> {
+fn plan(manifest: &Manifest, base: Base<'_>, run: &Run<'_>, quick: bool) -> Result<Plan, Error> {
     let changes = run.values.iter().flat_map(|value| &value.set);
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
     let overrides: Vec<String> = changes.chain(reductions).cloned().collect();
-    // The scenarios of experiments name no files, so the folder doesn't matter.
-    let mut loaded = fairlane_scenario::parse(
-        scenario,
+    let mut loaded = fairlane_scenario::parse_with(
+        base.scenario,
         &manifest.scenario,
-        Path::new("."),
+        base.files,
         &overrides,
         None,
     )?;

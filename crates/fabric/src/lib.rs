@@ -71,7 +71,7 @@ mod world;
 pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
 pub use goal::{Control, Progress};
 pub use parts::Threading;
-pub use paths::{AnyPath, PathPreview, Paths, paths};
+pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
     ApplicationRecord, ContendedPort, Deflections, Ending, Flux, MessageRecord, MultipathRecord,
     NicRecord, Outcome, PathRecord, PauseRecord, PortInfo, PortSeries, RateRecord, Results, Signal,

@@ -46,6 +46,66 @@ pub struct AnyPath {
     pub more: bool,
 }
 
+/// The ways of messages through a fabric in which the source port decides.
+pub struct Ways {
+    graph: Graph,
+    routes: Routes,
+    plan: Plan,
+    rules: Rules,
+}
+
+impl std::fmt::Debug for Ways {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ways").finish_non_exhaustive()
+    }
+}
+
+impl Ways {
+    /// Those of a scenario's fabric as it is at the start.
+    ///
+    /// # Errors
+    /// If the fabric is unsound.
+    pub fn new(loaded: &Loaded) -> Result<Self, Error> {
+        let rules = Rules::new(&loaded.scenario);
+        let graph = Graph::new(&build_topology(loaded)?);
+        let routes = Routes::new(&graph);
+        let forwarding = loaded.scenario.switch.forwarding;
+        let plan = Plan::new(forwarding, &graph, rules.seeds, rules.seed);
+        Ok(Self {
+            graph,
+            routes,
+            plan,
+            rules,
+        })
+    }
+
+    /// Nodes that the data of a message passes, both hosts included, by its ends and ports; in the plane of messages whose
+    /// workload states none. Nothing if switches choose packet by packet, or if there is no way.
+    pub fn of(
+        &self,
+        (source, destination): (NodeId, NodeId),
+        (source_port, destination_port): (u16, u16),
+    ) -> Option<Vec<NodeId>> {
+        if !self.plan.foreseen {
+            return None;
+        }
+        let tuple = FiveTuple {
+            source,
+            destination,
+            source_port,
+            destination_port: self.rules.destination_port(destination_port),
+        };
+        let plane = schedule::plane(&tuple, self.graph.planes.count, self.rules.seeds);
+        self.nodes(plane, tuple)
+    }
+
+    fn nodes(&self, plane: u8, tuple: FiveTuple) -> Option<Vec<NodeId>> {
+        let path = fixed_path(&self.graph, &self.routes, &self.plan, (plane, &tuple))?;
+        let visited = path.iter().map(|&port| self.graph.peer(port));
+        Some(both_ends(&self.graph, (tuple.source, plane), visited))
+    }
+}
+
 /// The paths that data from `source` to `destination` and its acknowledgements take: for each source port,
 /// or all of them if switches choose otherwise. The plane of a source port is that of messages whose workload
 /// states none. `destination_port` is the label of the message, which profile
@@ -61,11 +121,13 @@ pub fn paths(
 ) -> Result<Paths, Error> {
     let topology = build_topology(loaded)?;
     check_ends(&topology, source, destination)?;
-    let rules = Rules::new(&loaded.scenario);
-    let graph = Graph::new(&topology);
-    let routes = Routes::new(&graph);
-    let forwarding = loaded.scenario.switch.forwarding;
-    let plan = Plan::new(forwarding, &graph, rules.seeds, rules.seed);
+    let ways = Ways::new(loaded)?;
+    let Ways {
+        graph,
+        routes,
+        plan,
+        rules,
+    } = &ways;
     let tuple = |source_port| FiveTuple {
         source,
         destination,
@@ -80,7 +142,7 @@ pub fn paths(
     if !plan.foreseen {
         let [forward, reverse] =
             [tuple(0), tuple(0).answering(rules.quirks.five_tuples)].map(|tuple| {
-                let of_plane = |plane| all_paths(&graph, &routes, (plane, &tuple));
+                let of_plane = |plane| all_paths(graph, routes, (plane, &tuple));
                 let paths = graph.plane_numbers().flat_map(of_plane);
                 paths.collect::<Vec<_>>()
             });
@@ -98,11 +160,7 @@ pub fn paths(
             more,
         }));
     }
-    let nodes = |plane, tuple: FiveTuple| {
-        let path = fixed_path(&graph, &routes, &plan, (plane, &tuple)).ok_or_else(cut_off)?;
-        let visited = path.iter().map(|&port| graph.peer(port));
-        Ok(both_ends(&graph, (tuple.source, plane), visited))
-    };
+    let nodes = |plane, tuple| ways.nodes(plane, tuple).ok_or_else(cut_off);
     let preview = |source_port| {
         let tuple = tuple(source_port);
         let plane = schedule::plane(&tuple, graph.planes.count, rules.seeds);

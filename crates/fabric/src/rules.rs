@@ -122,6 +122,7 @@ impl Rules {
                 padding: size(packet.padding).max(1) - 1,
                 ack: (size(packet.ack) + measurement + apportioning[1]).max(size(packet.ack_min)),
                 cnp: size(packet.cnp),
+                gap: size(packet.gap),
             },
             pause: size(packet.pause),
             gap: size(packet.gap),

@@ -137,6 +137,44 @@ fn the_lower_rate_wins_behind_another_bottleneck() {
     assert!(equal < 50.0, "{equal} Gb/s");
 }
 
+/// Shares are of what a link carries, with what lies between packets: else they would add up to more, and windows stand in the
+/// queue for good.
+#[test]
+fn what_a_join_leaves_in_the_queue_drains() {
+    let list: Vec<Flow> = (0..7).map(|host| (host, 8, ENDLESS, 0)).collect();
+    let scenario = star(9) + &flows("", &list) + "[output]\nsample_interval=\"20us\"\n";
+    let results = run(&loaded(&scenario, &[&mode(Mode::DemandAware)]));
+    let samples = results.series.queue.chunks(results.series.ports);
+    let deepest: Vec<u32> = samples
+        .map(|queues| queues.iter().copied().max().unwrap_or(0))
+        .collect();
+    assert!(deepest[0] > 10_000, "{deepest:?}");
+    assert!(deepest[deepest.len() - 2] < 3000, "{deepest:?}");
+}
+
+/// Four of eight senders share a link of the core with others.
+#[test]
+fn what_the_core_does_not_carry_is_left_to_others() {
+    let mut list: Vec<Flow> = [0, 1, 2, 3, 8, 9, 10, 11]
+        .map(|host| (host, 12, ENDLESS, 0))
+        .to_vec();
+    list.extend((0..12).map(|at| (4 + at % 4, 13 + at / 4, ENDLESS, 0)));
+    let scenario = "stop=\"4ms\"\n[topology]\nkind=\"dumbbell\"\nleft=8\nright=8\nhost_link={rate=\"56Gbps\",delay=\"1us\"}\n\
+        core_link={rate=\"56Gbps\",delay=\"1us\"}\n[transport]\nack_control_class=true\n"
+        .to_owned()
+        + &flows("", &list);
+    let received = |kind: Mode| {
+        let results = run(&loaded(&scenario, &[&mode(kind)]));
+        let to = results
+            .messages
+            .iter()
+            .filter(|one| one.destination.get() == 12);
+        to.map(|one| one.acknowledged.get()).sum::<u64>() as f64
+    };
+    let part = received(Mode::DemandAware) / received(Mode::Count);
+    assert!(part > 1.25, "{part}");
+}
+
 #[test]
 fn tenants_have_their_weights_whoever_has_more_senders() {
     let mut text = star(17);

@@ -204,7 +204,10 @@ pub(crate) fn charge(
         }
     };
     let says = with(host, number, |own, port, pairs, settings| {
-        let size = (wire, departure.packet.payload);
+        let size = (
+            settings.sizes.on_link(departure.wire),
+            departure.packet.payload,
+        );
         let around = (settings, &*port, &pairs[id.index()]);
         let says = own.gates.on_sent(now, id.0, size, around)?;
         let demand = own.mode.declares().then_some(says.demand);
@@ -253,7 +256,7 @@ pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<
     own.came[id.index()] = Some(reads);
     let data = Data {
         via: id.0,
-        wire: Bytes::new(u64::from(arrival.wire)),
+        wire: host.settings.sizes.on_link(arrival.wire),
         part: match taken {
             true => part(arrival.packet.opcode),
             false => Part::Other,

@@ -52,9 +52,16 @@ pub struct Sizes {
     pub ack: u16,
     /// A CNP.
     pub cnp: u16,
+    /// What a link carries with every packet and nobody counts as part of it: preamble 8 B, inter-packet gap 12 B.
+    pub gap: u16,
 }
 
 impl Sizes {
+    /// What a packet of so many bytes takes of a link.
+    pub(crate) fn on_link(&self, wire: u16) -> Bytes {
+        Bytes::new(u64::from(wire) + u64::from(self.gap))
+    }
+
     /// Of RoCEv2 over IPv4 and Ethernet, without measurements: BTH 12 B, UDP 8 B, IPv4 20 B, Ethernet 14 B,
     /// ICRC 4 B, FCS 4 B.
     pub fn rocev2() -> Self {
@@ -68,6 +75,7 @@ impl Sizes {
             padding: 3,
             ack: 66,
             cnp: 78,
+            gap: 20,
         }
     }
 

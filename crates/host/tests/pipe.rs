@@ -540,3 +540,28 @@ fn a_pause_holds_data_back_until_it_ends() {
     world.run();
     assert_eq!(world.completed.len(), 1);
 }
+
+/// Two queue pairs whose responses keep acknowledgements back wait for one receiver.
+#[test]
+fn queue_pairs_that_are_urgent_let_one_of_them_go() {
+    let jobs = [
+        (0, 2, 36919),
+        (1, 3, 22749),
+        (0, 2, 25473),
+        (0, 3, 14295),
+        (1, 1, 809),
+        (0, 0, 35896),
+        (1, 3, 23383),
+        (0, 0, 24378),
+    ];
+    let jobs = jobs.map(|(from, verb, size)| Job { from, verb, size });
+    let pipe = Pipe {
+        loss: 11,
+        marks: 56,
+        jitter: Duration::from_us(4),
+    };
+    let mut settings = settings(Algorithm::Timely, Scope::Pair, true);
+    settings.read_feedback = false;
+    settings.dasr = dasr::Params::of(Mode::Window);
+    judge(settings, pipe, &jobs, 5219404637533033135);
+}

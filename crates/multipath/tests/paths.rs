@@ -351,3 +351,24 @@ fn subflows_say_that_they_are_one() {
     let coupling = links.connection.coupling();
     assert_eq!((coupling.group, coupling.subflows), (9, 4));
 }
+
+/// Sixty of sixty-four ports share the way of another one; what is drawn must not fall to whichever is next behind them.
+#[test]
+fn draws_are_even_among_paths_that_are_open() {
+    for balancer in [BalancerKind::Spray, BalancerKind::TwoChoices] {
+        let settings = Settings {
+            chunk: Bytes::new(4096),
+            ..with(balancer)
+        };
+        let mut links = Links::new(settings, &[10; 64]);
+        for path in 0..64 {
+            links.tell_route(path, [0, 0, 0, 1, 2, 3][path.min(5)]);
+        }
+        links.write(20_000_000);
+        links.finish();
+        let carried: Vec<u64> = links.carried.iter().copied().filter(|&it| it > 0).collect();
+        assert_eq!(carried.len(), 4);
+        let off = deviation(&carried, &[1; 4]);
+        assert!(off < 10.0, "{balancer}: {carried:?}");
+    }
+}

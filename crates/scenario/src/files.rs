@@ -11,16 +11,62 @@ use crate::error::Error;
 /// Longer texts are refused, so that a small gzipped file can't fill the memory.
 const LONGEST: u64 = 1 << 30;
 
+/// Where the files that a scenario names are.
+#[derive(Clone, Copy, Debug)]
+pub enum Files<'a> {
+    /// In a folder, to which their paths are relative.
+    Folder(&'a Path),
+    /// Held by the program: names and bytes, gzipped or not.
+    Held(&'a [(&'a str, &'a [u8])]),
+}
+
+impl Files<'_> {
+    /// Where a file is and what it says; `x.gz` stands in for `x`. Mistakes are placed at `key`, which names it.
+    pub(crate) fn read(self, path: &Path, key: &str) -> Result<(PathBuf, String), Error> {
+        let missing = |wanted: &Path, hint: &str| {
+            let message = format!("file {} doesn't exist", wanted.display());
+            Error::new(key, message, hint)
+        };
+        match self {
+            Self::Folder(folder) => {
+                let wanted = folder.join(path);
+                let found = plain_or_gzipped(&wanted).ok_or_else(|| {
+                    missing(&wanted, "paths are relative to the folder of the scenario")
+                })?;
+                let text = read_text(&found)?;
+                Ok((found, text))
+            }
+            Self::Held(held) => {
+                let named = |name: &str| {
+                    held.iter()
+                        .find(|(held, _)| Path::new(held) == Path::new(name))
+                };
+                let wanted = path.to_string_lossy();
+                let (name, bytes) = named(&wanted)
+                    .or_else(|| named(&format!("{wanted}.gz")))
+                    .ok_or_else(|| missing(path, "the program holds no such file"))?;
+                let text = read_stream(*bytes, name)?;
+                Ok((PathBuf::from(name), text))
+            }
+        }
+    }
+}
+
 /// Reads the text of `path`, decompressing it if it is gzipped.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     let place = path.display().to_string();
-    let fail = |error: &io::Error| {
-        let hint = "paths are relative to the folder of the file that names them";
-        Error::new(place.clone(), format!("can't be read: {error}"), hint)
-    };
-    let bytes = File::open(path)
-        .and_then(read_bytes)
-        .map_err(|error| fail(&error))?;
+    let file = File::open(path).map_err(|error| unreadable(&place, &error))?;
+    read_stream(file, &place)
+}
+
+fn unreadable(place: &str, error: &io::Error) -> Error {
+    let hint = "paths are relative to the folder of the file that names them";
+    Error::new(place, format!("can't be read: {error}"), hint)
+}
+
+/// Reads a text that messages call `place`, decompressing it if it is gzipped.
+fn read_stream(stream: impl Read, place: &str) -> Result<String, Error> {
+    let bytes = read_bytes(stream).map_err(|error| unreadable(place, &error))?;
     if bytes.len() as u64 > LONGEST {
         let message = format!("longer than {} MiB", LONGEST >> 20);
         return Err(Error::new(place, message, "is this the right file?"));
@@ -33,9 +79,9 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     })
 }
 
-fn read_bytes(mut file: File) -> io::Result<Vec<u8>> {
+fn read_bytes(mut stream: impl Read) -> io::Result<Vec<u8>> {
     let mut raw = Vec::new();
-    Read::by_ref(&mut file)
+    Read::by_ref(&mut stream)
         .take(LONGEST + 1)
         .read_to_end(&mut raw)?;
     if !raw.starts_with(&[0x1f, 0x8b]) {

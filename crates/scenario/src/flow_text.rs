@@ -1,8 +1,9 @@
 //! Messages as text, in the format of HPCC's simulator.
 //!
 //! Line 1: the number of messages. Then a line each: source, destination, class, destination port,
-//! bytes, start in seconds, in order of start.
+//! bytes, start in seconds, in order of start. ConWeave's simulator has no port.
 
+use std::fmt::Write as _;
 use std::str::FromStr;
 
 use fairlane_units::{Bytes, Duration};
@@ -13,6 +14,7 @@ use crate::ns3;
 use crate::types::{Flow, Profile};
 
 const FIELDS: &str = "SOURCE DESTINATION CLASS PORT BYTES START";
+const CONWEAVE_FIELDS: &str = "SOURCE DESTINATION CLASS BYTES START";
 
 /// Reads the messages of `text`, which messages call `file`. Starts are exact to the picosecond;
 /// under [`Profile::HpccNs3`] they are truncated to nanoseconds as ns-3 does.
@@ -21,6 +23,53 @@ const FIELDS: &str = "SOURCE DESTINATION CLASS PORT BYTES START";
 /// A malformed line, a count that disagrees with the lines, starts out of order, a message of no
 /// bytes or to its sender: each with its line.
 pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Vec<Flow>, Error> {
+    parse_lines(text, file, |line| read(line, profile))
+}
+
+/// Reads the messages of `text` in the format of ConWeave's simulator, whose lines have no port; all
+/// get port 100. Starts are exact.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_conweave(text: &str, file: &str) -> Result<Vec<Flow>, Error> {
+    parse_lines(text, file, |line| {
+        let [source, destination, class, size, start] = line.fields(CONWEAVE_FIELDS)?;
+        let port = "100";
+        flow(
+            line,
+            [source, destination, class, port, size, start],
+            Profile::Exact,
+        )
+    })
+}
+
+/// The messages as text; reading it again under [`Profile::Exact`] gives equal ones, as long as sizes are
+/// below 4 GiB.
+pub fn to_text(flows: &[Flow]) -> String {
+    const SECOND: u64 = 1_000_000_000_000;
+    let mut text = format!("{}\n", flows.len());
+    for flow in flows {
+        let ps = flow.start.as_ps();
+        let (seconds, rest) = (ps / SECOND, format!("{:012}", ps % SECOND));
+        // Nanoseconds as that simulator's tools write them, and finer only where there is more.
+        let (nanoseconds, finer) = rest.split_at(9);
+        let finer = finer.trim_end_matches('0');
+        let (source, destination, class) = (flow.source, flow.destination, flow.class);
+        let (port, size) = (flow.destination_port, flow.size.get());
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "{source} {destination} {class} {port} {size} {seconds}.{nanoseconds}{finer}"
+        );
+    }
+    text
+}
+
+fn parse_lines(
+    text: &str,
+    file: &str,
+    read: impl Fn(&Line<'_>) -> Result<Flow, Error>,
+) -> Result<Vec<Flow>, Error> {
     let mut rest = lines(text, file);
     let first = rest.next().ok_or_else(|| {
         Error::new(
@@ -40,7 +89,7 @@ pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Vec<Flow>, Erro
             );
             return Err(line.error(message, "correct the count, or remove the lines"));
         }
-        let flow = read(&line, profile)?;
+        let flow = read(&line)?;
         if flows.last().is_some_and(|before| before.start > flow.start) {
             let message = "starts before the line above, expected ascending starts";
             return Err(line.error(message, "sort the lines by their last field"));
@@ -70,9 +119,9 @@ pub(crate) fn normalize(text: &str) -> String {
 }
 
 fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
-    let [source, destination, class, port, size, start] = line.fields(FIELDS).map_err(|error| {
+    let fields = line.fields(FIELDS).map_err(|error| {
         let conweave = line.text.split_ascii_whitespace().count() == 5;
-        let hint = "ConWeave's lines have no port: insert one (100) after the class";
+        let hint = "ConWeave's lines have no port: insert one (100) after the class, or use `fairlane import conweave`";
         if conweave {
             Error {
                 hint: hint.into(),
@@ -82,6 +131,12 @@ fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
             error
         }
     })?;
+    flow(line, fields, profile)
+}
+
+/// A message from the fields of a line.
+fn flow(line: &Line<'_>, fields: [&str; 6], profile: Profile) -> Result<Flow, Error> {
+    let [source, destination, class, port, size, start] = fields;
     let flow = Flow {
         source: line.number(source, "the source", "a node number")?,
         destination: line.number(destination, "the destination", "a node number")?,

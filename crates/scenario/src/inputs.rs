@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fairlane_multipath::PortFile;
 
 use crate::error::Error;
-use crate::files::{plain_or_gzipped, read_text};
+use crate::files::Files;
 use crate::flow_text;
 use crate::lines::number_of;
 use crate::sizes::SizeDistribution;
@@ -46,14 +46,14 @@ impl SideFile {
 }
 
 impl Inputs {
-    /// Reads the files that `scenario` names, relative to `folder`; `x.gz` stands in for `x`.
+    /// Reads the files that `scenario` names; `x.gz` stands in for `x`.
     ///
     /// # Errors
     /// A file that can't be read or is malformed, with its line; an unknown distribution.
-    pub fn read(scenario: &Scenario, folder: &Path) -> Result<Self, Error> {
+    pub fn read(scenario: &Scenario, files: Files<'_>) -> Result<Self, Error> {
         let mut inputs = Self::default();
         if let Topology::File { path } = &scenario.topology {
-            let (text, file) = inputs.open(folder, path, "topology.path".into())?;
+            let (text, file) = inputs.open(files, path, "topology.path".into())?;
             inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile)?);
         }
         if let Some(Multipath {
@@ -61,23 +61,23 @@ impl Inputs {
             ..
         }) = &scenario.multipath
         {
-            let (text, name) = inputs.open(folder, file, "multipath.plan.file".into())?;
+            let (text, name) = inputs.open(files, file, "multipath.plan.file".into())?;
             let ports = PortFile::parse(&text, &name);
             inputs.ports = Some(ports.map_err(|it| Error::new(it.place, it.message, it.hint))?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {
-                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, folder, i)?),
+                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, files, i)?),
                 Workload::KeyValue {
                     sizes: Some(sizes), ..
-                } => Some(inputs.sizes_of(sizes, folder, i)?),
+                } => Some(inputs.sizes_of(sizes, files, i)?),
                 _ => None,
             };
             let flows = match workload {
                 Workload::Flows {
                     path: Some(path), ..
                 } => {
-                    let (text, file) = inputs.open(folder, path, format!("workload[{i}].path"))?;
+                    let (text, file) = inputs.open(files, path, format!("workload[{i}].path"))?;
                     Some(flow_text::parse(&text, &file, scenario.profile)?)
                 }
                 Workload::Flows {
@@ -99,7 +99,7 @@ impl Inputs {
     fn sizes_of(
         &mut self,
         sizes: &Sizes,
-        folder: &Path,
+        files: Files<'_>,
         workload: usize,
     ) -> Result<SizeDistribution, Error> {
         let key = format!("workload[{workload}].sizes");
@@ -109,7 +109,7 @@ impl Inputs {
                 ..error
             }),
             Sizes::Named(name) if names_file(name) => {
-                let (text, file) = self.open(folder, Path::new(name), key)?;
+                let (text, file) = self.open(files, Path::new(name), key)?;
                 SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))
             }
             Sizes::Named(name) => SizeDistribution::built_in(name).map_err(|error| Error {
@@ -120,17 +120,13 @@ impl Inputs {
     }
 
     /// Reads and keeps a file; its text, and its name for messages.
-    fn open(&mut self, folder: &Path, path: &Path, key: String) -> Result<(String, String), Error> {
-        let wanted = folder.join(path);
-        let found = plain_or_gzipped(&wanted).ok_or_else(|| {
-            let message = format!("file {} doesn't exist", wanted.display());
-            Error::new(
-                key.clone(),
-                message,
-                "paths are relative to the folder of the scenario",
-            )
-        })?;
-        let text = read_text(&found)?;
+    fn open(
+        &mut self,
+        files: Files<'_>,
+        path: &Path,
+        key: String,
+    ) -> Result<(String, String), Error> {
+        let (found, text) = files.read(path, &key)?;
         let file = found.display().to_string();
         self.files.push(SideFile {
             key,

@@ -8,7 +8,7 @@
 //! input.
 //!
 //! Side files are those of HPCC's ns-3 simulator (topology, messages) and two-column distribution
-//! tables; [`hpcc`] imports whole cases of that simulator.
+//! tables; [`hpcc`] imports whole cases of that simulator, [`conweave`] those of one that descends from it.
 //!
 //! ```
 //! use std::path::Path;
@@ -38,6 +38,7 @@ mod attack;
 mod blame;
 mod capture_point;
 mod congestion;
+pub mod conweave;
 mod defaults;
 mod document;
 mod error;
@@ -47,6 +48,7 @@ pub mod flow_text;
 mod forwarding;
 mod host_set;
 pub mod hpcc;
+mod imported;
 mod inputs;
 mod keypath;
 mod layout;
@@ -67,9 +69,10 @@ mod validate;
 
 pub use capture_point::CapturePorts;
 pub use error::Error;
+pub use files::Files;
 pub use inputs::{Inputs, SideFile};
 pub use layout::{Counts, counts, generate, hosts, layout};
-pub use load::{Loaded, load, parse};
+pub use load::{Loaded, load, parse, parse_with};
 pub use planes::{MOST_PLANES, PlaneError, Planes};
 pub use schema::schema;
 pub use sizes::{BuiltIn, SizeDistribution};

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use crate::document::Document;
 use crate::error::Error;
-use crate::files::read_text;
+use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
 use crate::overrides::{Override, overlay};
 use crate::types::{Multipath, Plan, Profile, Scenario, Sizes, Topology, Workload};
@@ -51,6 +51,20 @@ pub fn parse(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
+    parse_with(text, place, Files::Folder(folder), overrides, seed)
+}
+
+/// As [`parse`], with files from elsewhere.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse_with(
+    text: &str,
+    place: &str,
+    files: Files<'_>,
+    overrides: &[String],
+    seed: Option<u64>,
+) -> Result<Loaded, Error> {
     let overrides: Vec<Override> = overrides
         .iter()
         .map(|text| Override::parse(text))
@@ -67,7 +81,7 @@ pub fn parse(
     // Taken before the caller's seed comes in, which may be one that TOML can't hold.
     let resolved = to_table(&scenario)?;
     scenario.seed = seed.unwrap_or(scenario.seed);
-    let checked = Inputs::read(&scenario, folder).and_then(|inputs| {
+    let checked = Inputs::read(&scenario, files).and_then(|inputs| {
         validate(&scenario, &inputs)?;
         Ok(inputs)
     });

@@ -1,23 +1,23 @@
-//! `fairlane import hpcc`.
+//! `fairlane import`.
 
 use std::process::ExitCode;
 
-use crate::args::ImportHpcc;
+use crate::args::Import;
 use crate::backend;
 use crate::failure::Failure;
 use crate::print;
 
-/// Writes a scenario from the files of HPCC's simulator.
+/// Writes a scenario from the files of another simulator.
 ///
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
-pub(crate) fn hpcc(arguments: &ImportHpcc) -> Result<ExitCode, Failure> {
-    for note in backend::import_hpcc(&arguments.config, &arguments.output)? {
+pub(crate) fn import(from: &Import) -> Result<ExitCode, Failure> {
+    for note in backend::import(from)? {
         print::say(format_args!("note: {note}"));
     }
-    let mut written = arguments.output.clone().into_os_string();
-    if arguments
-        .output
+    let output = from.output();
+    let mut written = output.to_path_buf().into_os_string();
+    if output
         .extension()
         .is_none_or(|extension| extension != "toml")
     {

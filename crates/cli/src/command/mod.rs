@@ -3,6 +3,7 @@
 mod attack;
 mod compare;
 mod drum;
+mod explain;
 mod export;
 mod flatten;
 mod heading;
@@ -18,7 +19,7 @@ mod topology;
 
 use std::process::ExitCode;
 
-use crate::args::{Command, Drum, Export, Import};
+use crate::args::{Command, Drum, Export};
 use crate::failure::Failure;
 
 /// Does what the command line says.
@@ -28,12 +29,13 @@ use crate::failure::Failure;
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
-        Command::Import(Import::Hpcc(arguments)) => import::hpcc(&arguments),
+        Command::Import(from) => import::import(&from),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
         Command::Export(Export::Pcap(arguments)) => export::pcap(&arguments),
         Command::Topology(arguments) => topology::topology(&arguments),
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Drum(Drum::Solve(arguments)) => drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),

@@ -3,12 +3,15 @@
 mod capture;
 mod csv;
 mod parquet;
+mod paths;
+mod run;
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
 pub(crate) use capture::{Addresses, Capture, CaptureRow};
+pub(crate) use run::run;
 
 /// A row of `flows.parquet` or `flows.csv`, as far as exports need it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,7 +31,7 @@
 //! A driver that knows what each queue pair has in flight and has yet to send, but not by what that came about, calls
 //! [`Sender::on_load`] in place of `on_posted` and `on_acknowledged`, and beside `on_rewound` of no bytes.
 //!
-//! Rates count bytes on the wire, what is in flight and what is to come counts payload.
+//! Rates count bytes on the wire with what links carry between packets (so sizes "on the wire" are to have it), what is in flight and what is to come counts payload.
 //!
 //! # Cost
 //! A packet takes constant time on both sides, whatever the number of rows. A division takes time in proportion to the rows
@@ -79,6 +79,7 @@
 //! assert_eq!(senders[1].rate(to).as_bps() / 10_000_000, 2743);
 //! ```
 
+mod carried;
 mod fill;
 mod index;
 mod params;

@@ -57,8 +57,7 @@ impl Meter {
         if passed < look.span || self.bytes < look.bytes || passed.is_zero() {
             return;
         }
-        let bps = u128::from(self.bytes.get()) * 8_000_000_000_000 / u128::from(passed.as_ps());
-        let measured = Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX));
+        let measured = over(self.bytes, passed);
         *self = Self {
             measured: Some(measured),
             exceeds: measured > self.declared.scale(1.0 + look.headroom),
@@ -197,6 +196,12 @@ impl Row {
 )]
 pub(crate) fn bps(rate: f64) -> Rate {
     Rate::from_bps((rate as u64).max(1))
+}
+
+/// So many bytes in so much time.
+pub(crate) fn over(bytes: Bytes, time: Duration) -> Rate {
+    let bps = u128::from(bytes.get()) * 8_000_000_000_000 / u128::from(time.as_ps().max(1));
+    Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }
 
 /// All senders: close together, and by key.

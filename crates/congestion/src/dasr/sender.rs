@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
+use super::carried::Carried;
 use super::index::{Index, Key};
 use super::params::{Mode, Params, sizes, spans};
 use super::uplink::Uplink;
@@ -66,6 +67,8 @@ struct Destination {
     backlog: Bytes,
     /// What controllers and applications allow, which they see to themselves.
     limit: Rate,
+    /// What the way there carries.
+    carried: Carried,
     /// When the last packet left, and its size.
     departed: Time,
     last_size: Bytes,
@@ -132,6 +135,7 @@ impl Sender {
                 in_flight: Bytes::ZERO,
                 backlog: Bytes::ZERO,
                 limit: self.line_rate,
+                carried: Carried::default(),
                 departed: Time::ZERO,
                 last_size: Bytes::ZERO,
             }),
@@ -219,7 +223,11 @@ impl Sender {
         if destination.share == Some(share) {
             return false;
         }
-        destination.share = Some(share);
+        let was = destination.share.replace(share);
+        let (was, is) = (was.unwrap_or(self.line_rate).as_f64(), share.as_f64());
+        if (was - is).abs() > self.params.push_change * was {
+            destination.carried.restart();
+        }
         self.resize_window(id);
         self.follow(id);
         true
@@ -229,7 +237,13 @@ impl Sender {
     pub fn on_sent(&mut self, now: Time, id: DestinationId, (wire, payload): (Bytes, Bytes)) {
         self.expire(now, id);
         let destination = &mut self.destinations[id.index()];
-        destination.returns |= destination.in_flight.is_zero();
+        if destination.in_flight.is_zero() {
+            destination.returns = true;
+            destination.carried.restart();
+        }
+        let pace = destination.share.unwrap_or(self.line_rate);
+        let rtt = destination.rtt;
+        destination.carried.on_sent(now, wire, rtt, pace);
         destination.in_flight += payload;
         destination.backlog = destination.backlog.saturating_sub(payload);
         (destination.departed, destination.last_size) = (now, wire);
@@ -239,7 +253,11 @@ impl Sender {
     /// From when on the next packet may leave, with so much payload; `None` if something must be acknowledged before.
     pub fn available(&mut self, now: Time, id: DestinationId, payload: Bytes) -> Option<Time> {
         self.expire(now, id);
-        let admits = self.destinations[id.index()].admits(payload);
+        let destination = &mut self.destinations[id.index()];
+        let admits = destination.admits(payload);
+        if !admits {
+            destination.carried.on_closed();
+        }
         admits.then(|| self.paced(id))
     }
 
@@ -275,7 +293,7 @@ impl Sender {
             0 => 0,
             _ => {
                 let could = self.uplink.part(id.index());
-                self.units(destination.limit.as_f64().min(could))
+                self.units(destination.usable().as_f64().min(could))
             }
         };
         Declared {
@@ -333,7 +351,8 @@ impl Sender {
     fn follow(&mut self, id: DestinationId) {
         let destination = &self.destinations[id.index()];
         let active = !destination.backlog.is_zero();
-        let cap = active.then(|| destination.rate(self.line_rate).as_f64());
+        let rate = destination.rate(self.line_rate).min(destination.usable());
+        let cap = active.then(|| rate.as_f64());
         self.uplink.set(id.index(), cap);
     }
 
@@ -352,7 +371,7 @@ impl Sender {
         let slow = slow.saturating_mul(self.params.silent_packets.into());
         let span = spans(destination.rtt, self.params.silence).max(slow);
         if now.saturating_since(since) >= span {
-            destination.share = None;
+            (destination.share, destination.carried) = (None, Carried::default());
             self.follow(id);
         }
     }
@@ -361,6 +380,12 @@ impl Sender {
 impl Destination {
     fn rate(&self, line_rate: Rate) -> Rate {
         self.share.unwrap_or(line_rate).min(self.limit)
+    }
+
+    /// What it could use of the receiver's link, as far as controllers, applications and the way there let it.
+    fn usable(&self) -> Rate {
+        let carried = self.carried.rate();
+        carried.map_or(self.limit, |rate| rate.min(self.limit))
     }
 
     /// Whether the next packet may be sent on top of what is in flight; a single one always may.

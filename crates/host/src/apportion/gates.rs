@@ -289,27 +289,30 @@ impl Gates {
         self.due.set(gate, due);
     }
 
-    /// A queue pair waits at its gate, behind the others, or before them if it is urgent.
+    /// A queue pair waits at its gate, behind the others; if it is urgent before those that aren't, but behind the first one, so
+    /// that two of them don't pass each other for ever.
     fn wait(&mut self, number: u32) {
-        let urgent = self.members[number as usize].urgent;
-        if urgent {
+        let Member { gate, urgent, .. } = self.members[number as usize];
+        let Gate { head, tail, .. } = self.gates[gate as usize];
+        if urgent && head != number {
             self.leave(number);
         }
-        let member = &mut self.members[number as usize];
-        if core::mem::replace(&mut member.waits, true) {
+        if core::mem::replace(&mut self.members[number as usize].waits, true) {
             return;
         }
-        let gate = &mut self.gates[member.gate as usize];
-        let (before, behind) = match urgent {
-            true => (NONE, gate.head),
-            false => (gate.tail, NONE),
+        let first = |it: u32| self.members.get(it as usize).filter(|it| it.urgent);
+        let (before, behind) = match (urgent, first(head)) {
+            (true, Some(first)) => (head, first.behind),
+            (true, None) => (NONE, head),
+            (false, _) => (tail, NONE),
         };
+        let member = &mut self.members[number as usize];
         (member.before, member.behind) = (before, behind);
+        let gate = &mut self.gates[gate as usize];
         match before {
             NONE => gate.head = number,
             before => self.members[before as usize].behind = number,
         }
-        let gate = &mut self.gates[self.members[number as usize].gate as usize];
         match behind {
             NONE => gate.tail = number,
             behind => self.members[behind as usize].before = number,

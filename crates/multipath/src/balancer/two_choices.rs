@@ -35,15 +35,11 @@ impl Balance for TwoChoices {
     }
 }
 
-/// A random one of the paths that are open.
+/// A random one of the open paths.
 pub(super) fn drawn(random: &mut Random, paths: &Paths) -> Option<usize> {
-    let first = random.below(paths.count());
-    if paths.is_open(first) {
-        return Some(first);
-    }
-    // Not the next one: behind a row of twins it would be drawn for all of them.
     let open = || (0..paths.count()).filter(|&it| paths.is_open(it));
-    let count = open().count();
-    let nth = (count > 0).then(|| random.below(count))?;
-    open().nth(nth)
+    match open().count() {
+        0 => None,
+        count => open().nth(random.below(count)),
+    }
 }

@@ -6,13 +6,39 @@ use std::str::FromStr;
 use fairlane_congestion::Algorithm;
 use fairlane_units::{Duration, Rate};
 
-use super::keys::{Arity, KEYS, Key, Use, is_conweave};
+use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};
 use crate::error::{Error, nearest};
 use crate::lines::{Line, lines, shorten};
 use crate::ns3;
 
+/// Whose keys a configuration may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Those of HPCC's simulator.
+    Hpcc,
+    /// Also those of ConWeave's, which descends from it.
+    ConWeave,
+}
+
+impl Dialect {
+    fn keys(self) -> impl Iterator<Item = &'static Key> {
+        let more = match self {
+            Self::Hpcc => &[],
+            Self::ConWeave => CONWEAVE,
+        };
+        KEYS.iter().chain(more)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Hpcc => "HPCC's",
+            Self::ConWeave => "HPCC's or ConWeave's",
+        }
+    }
+}
+
 /// What a configuration says.
-pub(super) struct Config<'a> {
+pub(crate) struct Config<'a> {
     file: &'a str,
     entries: BTreeMap<&'static str, Entry<'a>>,
 }
@@ -25,15 +51,15 @@ struct Entry<'a> {
 
 impl<'a> Config<'a> {
     /// Reads `text`, which messages call `file`.
-    pub(super) fn parse(text: &'a str, file: &'a str) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &'a str, file: &'a str, dialect: Dialect) -> Result<Self, Error> {
         let mut entries = BTreeMap::new();
         for line in lines(text, file) {
             let mut fields = line.text.split_ascii_whitespace();
             let name = fields.next().unwrap_or("");
-            let key = KEYS
-                .iter()
+            let key = dialect
+                .keys()
                 .find(|key| key.name == name)
-                .ok_or_else(|| unknown(&line, name))?;
+                .ok_or_else(|| unknown(&line, name, dialect))?;
             let values: Vec<&str> = fields.collect();
             check_arity(&line, key, &values)?;
             let entry = Entry {
@@ -50,31 +76,31 @@ impl<'a> Config<'a> {
     }
 
     /// Where `key` is, or else the file.
-    pub(super) fn place(&self, key: &str) -> String {
+    pub(crate) fn place(&self, key: &str) -> String {
         match self.entries.get(key) {
             Some(entry) => format!("{}:{}", self.file, entry.line),
             None => self.file.into(),
         }
     }
 
-    pub(super) fn error(&self, key: &str, message: impl Into<String>, hint: &str) -> Error {
+    pub(crate) fn error(&self, key: &str, message: impl Into<String>, hint: &str) -> Error {
         Error::new(self.place(key), format!("{key} {}", message.into()), hint)
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    pub(super) fn values(&self, key: &str) -> Option<&[&'a str]> {
+    pub(crate) fn values(&self, key: &str) -> Option<&[&'a str]> {
         self.entries.get(key).map(|entry| entry.values.as_slice())
     }
 
-    pub(super) fn value(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn value(&self, key: &str) -> Option<&'a str> {
         self.values(key)?.first().copied()
     }
 
     /// The keys that are present and that only other algorithms read.
-    pub(super) fn idle_keys(&self, algorithm: Algorithm) -> Vec<&'static str> {
+    pub(crate) fn idle_keys(&self, algorithm: Algorithm) -> Vec<&'static str> {
         let idle = |used| matches!(used, Use::By(readers) if !readers.contains(&algorithm));
         self.entries
             .iter()
@@ -84,7 +110,7 @@ impl<'a> Config<'a> {
     }
 
     /// The keys that change nothing, each with the reason.
-    pub(super) fn inert(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+    pub(crate) fn inert(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
         self.entries
             .iter()
             .filter_map(|(key, entry)| match entry.used {
@@ -94,7 +120,7 @@ impl<'a> Config<'a> {
     }
 
     /// A number, or `default` if the key is missing.
-    pub(super) fn number<T: FromStr>(
+    pub(crate) fn number<T: FromStr>(
         &self,
         key: &str,
         default: T,
@@ -108,7 +134,7 @@ impl<'a> Config<'a> {
     }
 
     /// 0 or 1, or `default` if the key is missing.
-    pub(super) fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
+    pub(crate) fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
         match self.value(key) {
             None => Ok(default),
             Some("0") => Ok(false),
@@ -123,7 +149,7 @@ impl<'a> Config<'a> {
         clippy::cast_sign_loss,
         reason = "the cast truncates, and the range is checked"
     )]
-    pub(super) fn microseconds(&self, key: &str, default: u64) -> Result<Duration, Error> {
+    pub(crate) fn microseconds(&self, key: &str, default: u64) -> Result<Duration, Error> {
         let expected = "microseconds, at least 1";
         let Some(text) = self.value(key) else {
             return Ok(Duration::from_us(default));
@@ -138,7 +164,7 @@ impl<'a> Config<'a> {
     }
 
     /// A rate in ns-3's spelling.
-    pub(super) fn rate(&self, key: &str) -> Result<Option<Rate>, Error> {
+    pub(crate) fn rate(&self, key: &str) -> Result<Option<Rate>, Error> {
         let Some(text) = self.value(key) else {
             return Ok(None);
         };
@@ -148,7 +174,7 @@ impl<'a> Config<'a> {
     }
 
     /// Values by port rate, ascending.
-    pub(super) fn map<T: FromStr>(
+    pub(crate) fn map<T: FromStr>(
         &self,
         key: &str,
         expected: &str,
@@ -172,26 +198,28 @@ impl<'a> Config<'a> {
         Ok(Some(map))
     }
 
-    pub(super) fn unreadable(&self, key: &str, text: &str, expected: &str) -> Error {
+    pub(crate) fn unreadable(&self, key: &str, text: &str, expected: &str) -> Error {
         let message = format!("is \"{}\", expected {expected}", shorten(text));
         self.error(key, message, &format!("write {expected}"))
     }
 }
 
-fn unknown(line: &Line<'_>, name: &str) -> Error {
+fn unknown(line: &Line<'_>, name: &str, dialect: Dialect) -> Error {
     let name = shorten(name);
-    if is_conweave(&name) {
+    if CONWEAVE.iter().any(|key| key.name == name) {
         let message = format!("{name} is a key of ConWeave's simulator, expected HPCC's");
-        let hint =
-            "its switches and flow files differ; write a scenario with the topology file instead";
-        return line.error(message, hint);
+        return line.error(
+            message,
+            "its cases have another import: `fairlane import conweave`",
+        );
     }
-    let hint = match nearest(&name, KEYS.iter().map(|key| key.name)) {
+    let hint = match nearest(&name, dialect.keys().map(|key| key.name)) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "remove the line; the format has no comments".into(),
     };
+    let whose = dialect.name();
     line.error(
-        format!("unknown key {name}, expected one of HPCC's simulator"),
+        format!("unknown key {name}, expected one of {whose} simulator"),
         hint,
     )
 }

@@ -13,6 +13,20 @@ use crate::types::{
 /// Everything but topology, messages and traced nodes.
 pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Error> {
     let mut scenario = Scenario::defaults(Profile::HpccNs3);
+    common(config, &mut scenario, notes)?;
+    let stop = config.value("SIMULATOR_STOP_TIME").unwrap_or("3.01");
+    let seconds = ns3::seconds(stop);
+    scenario.stop =
+        Some(seconds.ok_or_else(|| config.unreadable("SIMULATOR_STOP_TIME", stop, "seconds"))?);
+    Ok(scenario)
+}
+
+/// What HPCC's simulator and those that descend from it say in the same keys.
+pub(crate) fn common(
+    config: &Config<'_>,
+    scenario: &mut Scenario,
+    notes: &mut Vec<String>,
+) -> Result<(), Error> {
     scenario.congestion = congestion(config, notes)?;
     scenario.packet.mtu = Bytes::new(config.number("PACKET_PAYLOAD_SIZE", 1000, "bytes")?);
     let mebibytes: u32 = config.number("BUFFER_SIZE", 16, "MiB, a whole number")?;
@@ -28,13 +42,9 @@ pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<S
         ..Nic::default()
     };
     scenario.faults = faults(config)?;
-    let stop = config.value("SIMULATOR_STOP_TIME").unwrap_or("3.01");
-    let seconds = ns3::seconds(stop);
-    scenario.stop =
-        Some(seconds.ok_or_else(|| config.unreadable("SIMULATOR_STOP_TIME", stop, "seconds"))?);
     refuse_other_transports(config)?;
     note_inert(config, scenario.congestion.algorithm, notes);
-    Ok(scenario)
+    Ok(())
 }
 
 fn congestion(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Congestion, Error> {

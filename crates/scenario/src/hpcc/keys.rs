@@ -49,7 +49,7 @@ const OUTPUT: Use = Use::Inert("Fairlane names its own output files");
 const MONITOR: Use = Use::Inert("queues are sampled at output.sample_interval");
 const PINT: Use = Use::Inert("only another CC_MODE reads it");
 
-/// Every key that is understood.
+/// Every key of HPCC's simulator.
 pub(super) const KEYS: &[Key] = &[
     one("ENABLE_QCN", Use::Honoured),
     one(
@@ -114,32 +114,44 @@ pub(super) const KEYS: &[Key] = &[
     one("QLEN_MON_END", MONITOR),
 ];
 
-/// Keys of ConWeave's simulator, whose switches and files differ.
-const CONWEAVE: &[&str] = &[
-    "FLOW_INPUT_FILE",
-    "CNP_OUTPUT_FILE",
-    "VOQ_MON_FILE",
-    "VOQ_MON_DETAIL_FILE",
-    "UPLINK_MON_FILE",
-    "CONN_MON_FILE",
-    "EST_ERROR_MON_FILE",
-    "SW_MONITORING_INTERVAL",
-    "FLOWGEN_START_TIME",
-    "FLOWGEN_STOP_TIME",
-    "LB_MODE",
-    "ENABLE_PFC",
-    "ENABLE_IRN",
-    "LOAD",
-    "RANDOM_SEED",
+const MONITORED: Use = Use::Inert("Fairlane samples every port at output.sample_interval");
+const REORDERING: Use = Use::Inert("only LB_MODE 9 reads it");
+
+/// Keys that only ConWeave's simulator has, a descendant of HPCC's.
+pub(super) const CONWEAVE: &[Key] = &[
+    one("FLOW_INPUT_FILE", OUTPUT),
+    one("CNP_OUTPUT_FILE", OUTPUT),
+    one("VOQ_MON_FILE", MONITORED),
+    one("VOQ_MON_DETAIL_FILE", MONITORED),
+    one("UPLINK_MON_FILE", MONITORED),
+    one("CONN_MON_FILE", MONITORED),
+    one("EST_ERROR_MON_FILE", MONITORED),
+    one("SW_MONITORING_INTERVAL", MONITORED),
+    one(
+        "FLOWGEN_START_TIME",
+        Use::Inert("messages are those of the flow file"),
+    ),
+    one(
+        "FLOWGEN_STOP_TIME",
+        Use::Inert("messages are those of the flow file"),
+    ),
+    one("LB_MODE", Use::Honoured),
+    one("ENABLE_PFC", Use::Honoured),
+    one("ENABLE_IRN", Use::Honoured),
+    one("LOAD", Use::Inert("messages are those of the flow file")),
+    one(
+        "RANDOM_SEED",
+        Use::Inert("the scenario's seed stands for it"),
+    ),
+    one("CONWEAVE_TX_EXPIRY_TIME", REORDERING),
+    one("CONWEAVE_REPLY_TIMEOUT_EXTRA", REORDERING),
+    one("CONWEAVE_PATH_PAUSE_TIME", REORDERING),
+    one("CONWEAVE_EXTRA_VOQ_FLUSH_TIME", REORDERING),
+    one("CONWEAVE_DEFAULT_VOQ_WAITING_TIME", REORDERING),
 ];
 
-/// Whether `name` is a key of ConWeave's simulator only.
-pub(super) fn is_conweave(name: &str) -> bool {
-    name.starts_with("CONWEAVE_") || CONWEAVE.contains(&name)
-}
-
 /// The configuration key that decides the scenario key at `path`.
-pub(super) fn source_of(path: &str) -> Option<&'static str> {
+pub(crate) fn source_of(path: &str) -> Option<&'static str> {
     const SOURCES: &[(&str, &str)] = &[
         ("stop", "SIMULATOR_STOP_TIME"),
         ("packet.mtu", "PACKET_PAYLOAD_SIZE"),
@@ -166,6 +178,8 @@ pub(super) fn source_of(path: &str) -> Option<&'static str> {
         ("congestion.dctcp.gain", "EWMA_GAIN"),
         ("congestion.dctcp.additive_increase", "DCTCP_RATE_AI"),
         ("congestion.dctcp.min_rate", "MIN_RATE"),
+        ("switch.pfc.enabled", "ENABLE_PFC"),
+        ("switch.forwarding", "LB_MODE"),
         ("faults.link", "LINK_DOWN"),
         ("faults.loss_rate", "ERROR_RATE_PER_LINK"),
     ];

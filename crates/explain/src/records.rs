@@ -1,0 +1,155 @@
+//! What the results of a run say, as far as findings need it.
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The scenario's name.
+    pub name: String,
+    /// When the time series begins.
+    pub start_ps: u64,
+    /// When the run ended.
+    pub end_ps: u64,
+    /// Length of an interval of the time series.
+    pub interval_ps: u64,
+    /// All ports of the fabric.
+    pub ports: Vec<Port>,
+    /// All messages.
+    pub messages: Vec<Message>,
+    /// What the scenario says.
+    pub settings: Settings,
+    /// Congestion notifications that reached senders.
+    pub cnps: u64,
+    /// Connections with several paths, if there are any.
+    pub multipath: Option<Multipath>,
+    /// The largest bandwidth-delay product of all pairs of hosts, in bytes.
+    pub bdp_bytes: u64,
+}
+
+/// A port: one end of a link, and what that end sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Port {
+    /// The node that owns it.
+    pub node: u32,
+    /// Its number at that node, from 1.
+    pub number: u32,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Whether the node that owns it is a switch.
+    pub on_switch: bool,
+    /// Rate of the link in bits per second.
+    pub rate_bps: u64,
+    /// Bytes sent in each interval, with the gaps behind packets.
+    pub sent: Vec<u64>,
+    /// Nanoseconds of each interval in which a class was paused.
+    pub paused_ns: Vec<u64>,
+}
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// Its number.
+    pub id: u32,
+    /// The host whose data it is.
+    pub source: u32,
+    /// The host that the data goes to.
+    pub destination: u32,
+    /// Payload in bytes.
+    pub size: u64,
+    /// When it was posted.
+    pub start_ps: u64,
+    /// When it completed, if it did.
+    pub finish_ps: Option<u64>,
+    /// Its completion time alone on the fabric.
+    pub ideal_ps: u64,
+    /// Packets that were sent more than once.
+    pub retransmitted: u64,
+    /// Whether its queue pair gave up.
+    pub failed: bool,
+    /// Nodes that its data passed, both hosts included; empty if they aren't known or several ways were taken.
+    pub way: Vec<u32>,
+}
+
+/// What the scenario says, as it stands there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `congestion.algorithm`.
+    pub algorithm: String,
+    /// `congestion.scope`.
+    pub scope: String,
+    /// `congestion.window`.
+    pub window: String,
+    /// Whether links fail in it, so that messages may have left the ways that they began on.
+    pub link_faults: bool,
+}
+
+/// Connections with several paths.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Multipath {
+    /// Work requests that were posted for messages, those that were posted again included.
+    pub chunks: u64,
+    /// Work requests for data that was posted before.
+    pub again: u64,
+    /// Whether the queue pairs of a connection shared a congestion budget.
+    pub coupled: bool,
+    /// Work requests that a path may have in flight (`multipath.depth`).
+    pub depth: u64,
+    /// Processor time of the libraries.
+    pub costs: Costs,
+    /// By source, destination and number of the path.
+    pub paths: Vec<Path>,
+}
+
+impl Multipath {
+    /// What paths may have in flight together, by the size of their chunks.
+    pub(crate) fn in_flight<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> u64 {
+        let of_path = |path: &Path| path.bytes / path.chunks.max(1) * self.depth;
+        paths.map(of_path).sum()
+    }
+}
+
+/// Processor time of all libraries, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// For posting work requests.
+    pub post_ns: f64,
+    /// For polling completions.
+    pub poll_ns: f64,
+    /// For cutting chunks off.
+    pub split_ns: f64,
+    /// For putting messages together at destinations.
+    pub reassemble_ns: f64,
+}
+
+impl Costs {
+    /// What the sending end spent.
+    pub(crate) fn at_source(&self) -> f64 {
+        self.post_ns + self.poll_ns + self.split_ns
+    }
+}
+
+/// A path between two hosts, over all connections between them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Path {
+    /// The host that posts.
+    pub source: u32,
+    /// The other host.
+    pub destination: u32,
+    /// Number of the path in its connection.
+    pub path: u32,
+    /// UDP source port in the first connection.
+    pub source_port: u16,
+    /// Payload of work requests that were acknowledged.
+    pub bytes: u64,
+    /// How many these were.
+    pub chunks: u64,
+    /// Work requests whose queue pair gave up.
+    pub failures: u64,
+    /// How often the path was given up for a while.
+    pub quarantines: u64,
+    /// The path that was used in its place, as both take one way.
+    pub twin_of: Option<u32>,
+    /// How it was at the end.
+    pub health: String,
+    /// Nodes that its data passes, both hosts included; empty if switches choose packet by packet.
+    pub way: Vec<u32>,
+}

@@ -1,0 +1,152 @@
+//! Imports cases of ConWeave's ns-3 simulator: a configuration with its topology and flow files.
+//!
+//! That simulator descends from HPCC's. Hosts, DCQCN and marking are the same, and the keys for them are read by
+//! [`hpcc`](crate::hpcc); switches, load balancing and the flow file aren't. A case becomes a scenario of profile `exact`
+//! with that simulator's packet sizes, since its switches are nobody's profile here; what the two models don't have in common is
+//! noted. As there, every key is honoured, noted as without effect, or refused by name.
+
+use std::path::Path;
+
+use fairlane_units::Duration;
+
+use crate::error::Error;
+use crate::files::{plain_or_gzipped, read_text};
+use crate::flow_text;
+use crate::hpcc::{Config, Dialect, common};
+use crate::imported::{Case, Imported, name_files, stem};
+use crate::inputs::Inputs;
+use crate::lines::{Line, lines};
+use crate::ns3;
+use crate::topology_text::TopologyText;
+use crate::types::{AckPause, Forwarding, Profile, Scenario, Transport};
+use crate::validate::validate;
+
+/// Imports the case of the configuration at `config`.
+///
+/// # Errors
+/// A key that is unknown or can't be honoured, a malformed file, anything that [`crate::load`]
+/// would refuse: with file and line where there is one.
+pub fn import(config: &Path) -> Result<Imported, Error> {
+    let path = plain_or_gzipped(config).unwrap_or_else(|| config.into());
+    let text = read_text(&path)?;
+    let name = path.display().to_string();
+    let settings = Config::parse(&text, &name, Dialect::ConWeave)?;
+    let mut notes = Vec::new();
+    let mut scenario = scenario(&settings, &mut notes)?;
+    let case = Case {
+        config: &settings,
+        folder: path.parent().unwrap_or_else(|| Path::new("")),
+    };
+    let topology = case.read("TOPOLOGY_FILE", "topology.path", &mut notes)?;
+    let flows = case.read("FLOW_FILE", "workload[0].path", &mut notes)?;
+    let fabric = fabric(&topology.text, &topology.path, &mut notes)?;
+    let messages = flow_text::parse_conweave(&flows.text, &flows.path.display().to_string())?;
+    let (topology_text, flows_text) = (fabric.to_text(), flow_text::to_text(&messages));
+    let inputs = Inputs {
+        topology: Some(fabric),
+        flows: vec![Some(messages)],
+        sizes: vec![None],
+        ports: None,
+        files: vec![topology, flows],
+    };
+    name_files(&mut scenario, "topology.txt", "flows.txt");
+    scenario.name = stem(config);
+    scenario.resolve();
+    validate(&scenario, &inputs).map_err(|error| case.place(error))?;
+    notes.extend(MODEL.map(str::to_owned));
+    Ok(Imported {
+        origin: "ConWeave's ns-3 simulator",
+        scenario,
+        topology: topology_text,
+        flows: flows_text,
+        notes,
+    })
+}
+
+/// What the two models don't have in common, whatever the configuration says.
+const MODEL: [&str; 4] = [
+    "time is exact: that simulator truncates times to nanoseconds, so its links are up to 1 % faster at 100 Gb/s",
+    "ECMP hashes other ports with another function, so that other messages meet on a link",
+    "pauses: a sixteenth of the free shared buffer as there, but without its service pools and egress limits, and with this simulator's reserves",
+    "a packet out of order is answered with a NAK: there the NAK also asks the sender to slow down",
+];
+
+/// Everything but topology and messages.
+fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Error> {
+    let mut scenario = Scenario {
+        packet: Scenario::defaults(Profile::HpccNs3).packet,
+        transport: Transport {
+            ack_timeout: None,
+            ..Transport::default()
+        },
+        ..Scenario::default()
+    };
+    common(config, &mut scenario, notes)?;
+    // Its switches send acknowledgements ahead of data unless told otherwise, where HPCC's don't: with them in the
+    // queue of data, medians of `mp-conweave` are up to a quarter above that simulator's.
+    let ahead = config.flag("ACK_HIGH_PRIO", true)?;
+    scenario.transport.ack_control_class = ahead;
+    if ahead {
+        scenario.nic.ack_pause = AckPause::Never;
+    }
+    scenario.switch.forwarding = forwarding(config)?;
+    scenario.switch.pfc.enabled = config.flag("ENABLE_PFC", true)?;
+    // Its ingress threshold: a sixteenth of the free shared buffer.
+    scenario.switch.pfc.threshold_shift = 4;
+    scenario.stop = stop(config)?;
+    if config.flag("ENABLE_IRN", false)? {
+        let message = "is 1, expected 0: IRN's window isn't there";
+        let hint = "write ENABLE_IRN 0, and transport.recovery = \"selective-repeat\" in the scenario for its acknowledgements";
+        return Err(config.error("ENABLE_IRN", message, hint));
+    }
+    Ok(scenario)
+}
+
+/// That simulator runs until its last message, unless it is told when to stop.
+fn stop(config: &Config<'_>) -> Result<Option<Duration>, Error> {
+    let key = "SIMULATOR_STOP_TIME";
+    let Some(text) = config.value(key) else {
+        return Ok(None);
+    };
+    let seconds = ns3::seconds(text);
+    seconds
+        .map(Some)
+        .ok_or_else(|| config.unreadable(key, text, "seconds"))
+}
+
+fn forwarding(config: &Config<'_>) -> Result<Forwarding, Error> {
+    let mode = config.number("LB_MODE", 0u32, "a number")?;
+    let name = match mode {
+        0 => return Ok(Forwarding::Ecmp),
+        6 => return Ok(Forwarding::Flowlet),
+        2 => " (DRILL)",
+        3 => " (CONGA)",
+        9 => " (ConWeave)",
+        _ => "",
+    };
+    let message = format!("is {mode}{name}, expected 0 (ECMP) or 6 (LetFlow)");
+    let hint =
+        "write LB_MODE 0, and choose a policy that Fairlane has in the scenario: switch.forwarding";
+    Err(config.error("LB_MODE", message, hint))
+}
+
+/// The topology, without the remarks that follow the last link in that simulator's files.
+fn fabric(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<TopologyText, Error> {
+    let file = path.display().to_string();
+    let is_link = |line: &Line<'_>| {
+        let first = line.text.split_ascii_whitespace().next();
+        first.is_some_and(|field| field.parse::<u32>().is_ok())
+    };
+    let all: Vec<Line<'_>> = lines(text, &file).collect();
+    let remarks = all.iter().rev().take_while(|line| !is_link(line)).count();
+    let Some(first) = all.get(all.len() - remarks) else {
+        return TopologyText::parse(text, &file, Profile::Exact);
+    };
+    let kept = text.lines().take(first.number - 1);
+    let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
+    notes.push(format!(
+        "TOPOLOGY_FILE has remarks after its last link, from line {} on: they are left out",
+        first.number
+    ));
+    TopologyText::parse(&kept, &file, Profile::Exact)
+}

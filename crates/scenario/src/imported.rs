@@ -1,0 +1,164 @@
+//! What an import of another simulator's case gives, and how it is written.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::files::{plain_or_gzipped, read_text, write_all};
+use crate::hpcc::{Config, source_of};
+use crate::inputs::SideFile;
+use crate::types::{Scenario, Topology, Verb, Workload};
+
+/// A case, ready to be written as a scenario with its side files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Whose case it was, in words.
+    pub origin: &'static str,
+    /// The scenario, resolved; its files are `topology.txt` and `flows.txt` until [`Imported::write`] names
+    /// them after the case.
+    pub scenario: Scenario,
+    /// The topology as text.
+    pub topology: String,
+    /// The messages as text.
+    pub flows: String,
+    /// What a reader should know: keys without effect, files found elsewhere, other models.
+    pub notes: Vec<String>,
+}
+
+impl Imported {
+    /// Writes the scenario to `case` (`CASE.toml`; the extension may be left out) and its files to
+    /// `CASE.topology.txt` and `CASE.flows.txt` beside it. All are written under temporary names and then
+    /// renamed, the scenario last.
+    ///
+    /// # Errors
+    /// A path that isn't UTF-8, or files that can't be written.
+    pub fn write(&self, case: &Path) -> Result<(), Error> {
+        let is_toml = case
+            .extension()
+            .is_some_and(|extension| extension == "toml");
+        let base = if is_toml {
+            case.with_extension("")
+        } else {
+            case.into()
+        };
+        let name = base
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(|| {
+                let place = case.display().to_string();
+                Error::new(
+                    place,
+                    "is no file name, expected CASE.toml",
+                    "name the scenario to write",
+                )
+            })?;
+        let (topology, flows) = (format!("{name}.topology.txt"), format!("{name}.flows.txt"));
+        let mut scenario = self.scenario.clone();
+        scenario.name = name.into();
+        name_files(&mut scenario, &topology, &flows);
+        let mut text = format!("# Imported from a case of {}.\n", self.origin);
+        for note in &self.notes {
+            text.push_str(&format!("# {}\n", note.replace(['\n', '\r'], " ")));
+        }
+        text.push_str(&scenario.to_toml()?);
+        let target = base.with_file_name(format!("{name}.toml"));
+        write_all(&[
+            (base.with_file_name(topology), &self.topology),
+            (base.with_file_name(flows), &self.flows),
+            (target, &text),
+        ])
+    }
+}
+
+/// Makes files the topology and the messages of a scenario.
+pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
+    scenario.topology = Topology::File {
+        path: topology.into(),
+    };
+    scenario.workload = vec![Workload::Flows {
+        path: Some(flows.into()),
+        flow: Vec::new(),
+        verb: Verb::Write,
+        tenant: None,
+        plane: None,
+        paths: None,
+    }];
+}
+
+/// The folder that holds the case is its name: configurations are all called alike.
+pub(crate) fn stem(config: &Path) -> String {
+    let stem = config
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("config");
+    let folder = config
+        .parent()
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
+    match (stem, folder) {
+        ("config", Some(folder)) => folder.into(),
+        _ => stem.into(),
+    }
+}
+
+/// A configuration and where it is.
+pub(crate) struct Case<'a> {
+    pub(crate) config: &'a Config<'a>,
+    pub(crate) folder: &'a Path,
+}
+
+impl Case<'_> {
+    /// Reads the file that `key` names.
+    pub(crate) fn read(
+        &self,
+        key: &str,
+        as_key: &str,
+        notes: &mut Vec<String>,
+    ) -> Result<SideFile, Error> {
+        let named = self.config.value(key).ok_or_else(|| {
+            let hint = format!("add a line `{key} NAME`");
+            self.config
+                .error(key, "is missing, expected a file name", &hint)
+        })?;
+        let path = self.find(named).ok_or_else(|| {
+            let hint = "files are looked for in the configuration's folder and one folder up, also with .gz";
+            self.config.error(key, format!("names {named}, which doesn't exist"), hint)
+        })?;
+        if path != self.folder.join(named) {
+            notes.push(format!("{key} {named} was found elsewhere or gzipped"));
+        }
+        Ok(SideFile {
+            key: as_key.into(),
+            text: read_text(&path)?,
+            path,
+        })
+    }
+
+    pub(crate) fn find(&self, named: &str) -> Option<PathBuf> {
+        let named = Path::new(named);
+        let base = named.file_name().map_or(named, Path::new);
+        let up = self.folder.join("..");
+        [
+            self.folder.join(named),
+            self.folder.join(base),
+            up.join(named),
+            up.join(base),
+        ]
+        .iter()
+        .find_map(|path| plain_or_gzipped(path))
+    }
+
+    /// Names the configuration key instead of the scenario key that it became.
+    pub(crate) fn place(&self, error: Error) -> Error {
+        match source_of(&error.place) {
+            Some(key) => {
+                let message = format!("{key} ({}) {}", error.place, error.message);
+                Error {
+                    place: self.config.place(key),
+                    message,
+                    hint: error.hint,
+                }
+            }
+            None => error,
+        }
+    }
+}
