@@ -198,7 +198,8 @@ pub(crate) fn topology(loaded: &Loaded) -> Result<TopologyReport, Failure> {
     let scenario = &loaded.scenario;
     let file = loaded.inputs.topology.as_ref();
     let fabric = Topology::build(&scenario.topology, file, scenario.faults.loss_rate)
-        .map_err(|error| Failure::new(error.message()).hint(error.hint()))?;
+        .map_err(|error| Failure::new(error.message()).hint(error.hint()))?
+        .slowed(&scenario.faults);
     let totals = idle(loaded)?.totals;
     Ok(TopologyReport {
         facts: topology::facts(&fabric),

@@ -151,6 +151,12 @@ pub(crate) struct Metric {
     /// The size that `extrapolated` is about.
     #[serde(default)]
     pub(crate) size: Option<Bytes>,
+    /// Of `goodput` and shares only what is placed before this time.
+    #[serde(default)]
+    pub(crate) until: Option<fairlane_units::Duration>,
+    /// The node that `path_share` is about.
+    #[serde(default)]
+    pub(crate) through: Option<u32>,
 }
 
 /// A size that isn't reached.
@@ -243,6 +249,14 @@ pub(crate) enum Quantity {
     CpuShare,
     /// The largest chunk that limiters allowed at the end, mean of the paths that carried some (B).
     ChunkLimit,
+    /// Payload placed at receivers over that of all messages: 1 if nothing is missing and nothing came twice.
+    Placed,
+    /// Work requests for data that was posted before, on another path or the same.
+    Again,
+    /// How often paths were given up for a while.
+    Quarantines,
+    /// Of the chunks of messages that paths carried, the part that passed a node.
+    PathShare,
 }
 
 /// Which figure of a distribution.

@@ -99,6 +99,7 @@ fn figure(results: &Results, metric: &Metric) -> Option<f64> {
             let (misses, lookups) = (sum(|nic| nic.misses), sum(|nic| nic.lookups));
             (lookups > 0).then(|| misses as f64 / lookups as f64)
         }
+        Quantity::PathShare => signals::path_share(results, metric.through?),
         of => signals::figure(results, of),
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
         Some(_) => begin(results, metric),
         None => results.totals.first_start,
     };
-    let seconds = results.totals.end.saturating_since(begin).as_secs_f64();
+    let seconds = end(results, metric).saturating_since(begin).as_secs_f64();
     let bytes = match (&metric.tenant, tenant(results, metric)) {
         (None, _) => total(results, metric)?,
         (Some(_), Some(number)) => placed(results, metric, &results.tenants[number])?,
@@ -40,28 +40,38 @@ fn total(results: &Results, metric: &Metric) -> Option<f64> {
     tenants.map(|tenant| placed(results, metric, tenant)).sum()
 }
 
-/// Bytes of a tenant since the metric's `after`, to the intervals of the series; nothing if there is no series,
+/// Bytes of a tenant between the metric's `after` and `until`, to the intervals of the series; nothing if there is no series,
 /// as there is none of the only tenant.
 fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> Option<f64> {
-    if metric.after.is_none() {
+    if metric.after.is_none() && metric.until.is_none() {
         return Some(tenant.placed.as_f64());
     }
     if tenant.placed_series.is_empty() {
         return None;
     }
-    let first = begin(results, metric);
+    let (first, last) = (begin(results, metric), end(results, metric));
     let starts =
         (0..).map(|row| results.series.start + results.series.interval.saturating_mul(row));
     let rows = starts.zip(&tenant.placed_series);
-    let since = rows.filter(|(start, _)| *start >= first);
-    Some(since.map(|(_, bytes)| *bytes as f64).sum())
+    let within = rows.filter(|(start, _)| (first..last).contains(start));
+    Some(within.map(|(_, bytes)| *bytes as f64).sum())
 }
 
 /// The first interval of the series that begins at or behind the metric's `after`.
 fn begin(results: &Results, metric: &Metric) -> Time {
-    let after = Time::ZERO + metric.after.unwrap_or(Duration::ZERO);
+    interval_from(results, metric.after.unwrap_or(Duration::ZERO))
+}
+
+/// The first one that begins at or behind its `until`, or the end of the run.
+fn end(results: &Results, metric: &Metric) -> Time {
+    let end = results.totals.end;
+    let until = metric.until.map(|until| interval_from(results, until));
+    until.map_or(end, |until| until.min(end))
+}
+
+fn interval_from(results: &Results, from: Duration) -> Time {
     let (start, interval) = (results.series.start, results.series.interval);
-    let rows = after
+    let rows = (Time::ZERO + from)
         .saturating_since(start)
         .as_ps()
         .div_ceil(interval.as_ps().max(1));

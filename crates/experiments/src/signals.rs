@@ -23,8 +23,34 @@ pub(crate) fn figure(results: &Results, of: Quantity) -> Option<f64> {
             let stalled = matches!(results.totals.ending, Ending::Stalled(_));
             Some(f64::from(u8::from(stalled)))
         }
+        Quantity::Placed => {
+            let placed: u64 = results.tenants.iter().map(|one| one.placed.get()).sum();
+            let sizes: u64 = results.messages.iter().map(|one| one.size.get()).sum();
+            (sizes > 0).then(|| placed as f64 / sizes as f64)
+        }
+        Quantity::Again => Some(results.multipath.as_ref()?.again as f64),
+        Quantity::Quarantines => {
+            let paths = &results.multipath.as_ref()?.paths;
+            Some(paths.iter().map(|path| path.quarantines).sum::<u64>() as f64)
+        }
         _ => None,
     }
+}
+
+/// Of the chunks that paths carried, the part that passed a node; nothing if switches choose packet by packet.
+pub(crate) fn path_share(results: &Results, node: u32) -> Option<f64> {
+    let paths = &results.multipath.as_ref()?.paths;
+    let (mut passed, mut all) = (0.0, 0.0);
+    for path in paths.iter().filter(|path| path.chunks > 0) {
+        if path.way.is_empty() {
+            return None;
+        }
+        all += path.chunks as f64;
+        if path.way.iter().any(|on_way| on_way.get() == node) {
+            passed += path.chunks as f64;
+        }
+    }
+    (all > 0.0).then(|| passed / all)
 }
 
 /// A count of what became of flows that switches moved.

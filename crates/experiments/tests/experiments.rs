@@ -184,6 +184,28 @@ fn shares_of_tenants_agree_with_their_rates() {
 }
 
 #[test]
+fn shares_of_paths_add_up_and_windows_divide_a_run() {
+    let experiment = find("mp-asymmetric").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    for run in ["quarter-none-completion", "ladder-apart-static-even"] {
+        let shares = [4, 5, 6, 7].map(|node| value(&outcome, run, &format!("share_{node}")));
+        assert!(
+            (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9,
+            "{shares:?}"
+        );
+        assert!(shares.iter().all(|share| *share > 0.0), "{shares:?}");
+    }
+    let experiment = find("mp-failure").expect("it is there");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let rate = |column| value(&outcome, "completion", column);
+    // Eight ports of 25 Gb/s, less headers; of eight paths seven while one is dead.
+    assert!((180.0..190.0).contains(&rate("before_gbps")));
+    assert!(rate("late_gbps") < 0.9 * rate("before_gbps"));
+    assert!(rate("late_gbps") < rate("repaired_gbps"));
+    assert!(rate("repaired_gbps") < rate("back_gbps"));
+}
+
+#[test]
 fn a_job_lasts_from_its_first_piece_to_its_last() {
     let experiment = find("s2-fig4").expect("it is there");
     let outcome = experiment.run(quick(), &Silent).expect("it runs");

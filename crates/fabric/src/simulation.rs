@@ -78,5 +78,6 @@ pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {
     let scenario = &loaded.scenario;
     let file = loaded.inputs.topology.as_ref();
     let built = Topology::build(&scenario.topology, file, scenario.faults.loss_rate);
+    let built = built.map(|topology| topology.slowed(&scenario.faults));
     built.map_err(|error| Error::new("topology", error.message(), error.hint()))
 }

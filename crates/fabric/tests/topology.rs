@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairlane_fabric::topology::{Link, NodeKind, Topology, TopologyError, facts, layout};
-use fairlane_scenario::{LinkSpec, LinkText, Topology as Shape, TopologyText};
+use fairlane_scenario::{Faults, LinkSpec, LinkText, SlowLink, Topology as Shape, TopologyText};
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
 
@@ -178,6 +178,29 @@ fn bisection_is_the_narrowest_cut_whichever_way_packets_go() {
     through[6].rate = Rate::from_gbps(10);
     let topology = Topology::from_links(7, &[4, 5, 6], through).expect("sound");
     assert_eq!(facts(&topology).bisection_gbps, Some(35.0));
+}
+
+#[test]
+fn slow_links_are_slow_whichever_end_is_named_first() {
+    let slow = |between, gbps| SlowLink {
+        between,
+        rate: Rate::from_gbps(gbps),
+    };
+    // Hosts 0 to 3, leaves 4 and 5, spines 6 and 7.
+    let faults = Faults {
+        slow: vec![slow([6, 4], 100), slow([0, 4], 25)],
+        ..Faults::default()
+    };
+    let topology = build(&leaf_spine(2, 2, 2)).slowed(&faults);
+    let rate = |a: u32, b: u32| {
+        let mut links = topology.links.iter();
+        let found = links.find(|link| (link.a.get(), link.b.get()) == (a, b));
+        found.expect("a link").rate
+    };
+    assert_eq!(rate(4, 6), Rate::from_gbps(100));
+    assert_eq!(rate(0, 4), Rate::from_gbps(25));
+    assert_eq!(rate(4, 7), Rate::from_gbps(400));
+    assert_eq!(rate(1, 4), Rate::from_gbps(100));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What goes wrong: loss, links that fail, hosts that misuse pauses.
 
-use fairlane_units::Duration;
+use fairlane_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ pub struct Faults {
     /// Links that change at given times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkFault>,
+    /// Links that are slower than the topology says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slow: Vec<SlowLink>,
     /// Hosts that pause what their switch sends to them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pause: Vec<PauseFault>,
@@ -48,4 +51,29 @@ pub struct LinkFault {
     /// When it comes back; left out, never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Duration>,
+}
+
+/// A link that runs below its rate, each way and all the time, as one does that has lost some of its lanes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowLink {
+    /// The nodes at its ends.
+    pub between: [u32; 2],
+    /// What it runs at.
+    pub rate: Rate,
+}
+
+impl SlowLink {
+    /// Whether it is the link between two nodes.
+    pub fn joins(&self, a: u32, b: u32) -> bool {
+        self.between == [a, b] || self.between == [b, a]
+    }
+}
+
+impl Faults {
+    /// The rate of the link between two nodes, which is `rate` unless the link is slow.
+    pub fn rate_of(&self, (a, b): (u32, u32), rate: Rate) -> Rate {
+        let slow = self.slow.iter().find(|slow| slow.joins(a, b));
+        slow.map_or(rate, |slow| slow.rate)
+    }
 }

@@ -34,12 +34,15 @@ pub fn hosts(scenario: &Scenario, inputs: &Inputs) -> Vec<NodeId> {
     }
 }
 
-/// The nodes and links of a scenario that has been validated: those of its file, or generated.
+/// The nodes and links of a scenario that has been validated: those of its file, or generated; slow links at the rate
+/// that they have.
 pub fn layout(scenario: &Scenario, inputs: &Inputs) -> TopologyText {
-    inputs
-        .topology
-        .clone()
-        .unwrap_or_else(|| generate(&scenario.topology))
+    let stated = inputs.topology.clone();
+    let mut text = stated.unwrap_or_else(|| generate(&scenario.topology));
+    for link in &mut text.links {
+        link.rate = scenario.faults.rate_of((link.a, link.b), link.rate);
+    }
+    text
 }
 
 /// How many nodes and links a shape has; none for a file, which says so itself.

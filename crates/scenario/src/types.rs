@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
-pub use crate::faults::{Faults, LinkFault, PauseFault};
+pub use crate::faults::{Faults, LinkFault, PauseFault, SlowLink};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
 pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};

@@ -441,6 +441,22 @@ fn faults_of_links() {
 }
 
 #[test]
+fn slow_links() {
+    let slow = |a: u32, b: u32, rate: &str| {
+        format!("[[faults.slow]]\nbetween = [{a}, {b}]\nrate = \"{rate}\"\n")
+    };
+    refused_star(
+        &slow(0, 1, "1Gbps"),
+        &["x.toml:7:1", "no link between nodes 0 and 1"],
+    );
+    refused_star(&slow(0, 4, "0bps"), &["`faults.slow[0].rate`"]);
+    let twice = format!("{}{}", slow(0, 4, "1Gbps"), slow(4, 0, "2Gbps"));
+    refused_star(&twice, &["`faults.slow[1].between`", "rate already"]);
+    let profile = format!("profile = \"hpcc-ns3\"\n{}", slow(0, 1, "1Gbps"));
+    refused(&profile, &["`faults.slow[0]`", "hpcc-ns3"]);
+}
+
+#[test]
 fn hosts_that_pause() {
     let fault = |fields: &str| format!("[[faults.pause]]\n{fields}");
     refused_star(

@@ -10,7 +10,7 @@ mod flow;
 mod graph;
 mod layout;
 
-use fairlane_scenario::{PlaneError, Planes, Topology as Shape, TopologyText};
+use fairlane_scenario::{Faults, PlaneError, Planes, Topology as Shape, TopologyText};
 use fairlane_units::{Duration, NodeId, Rate};
 
 pub use error::TopologyError;
@@ -76,6 +76,15 @@ impl Topology {
         }
         check::losses(&topology.links)?;
         Ok(topology)
+    }
+
+    /// The same fabric with the slow links that a scenario has.
+    #[must_use]
+    pub fn slowed(mut self, faults: &Faults) -> Self {
+        for link in &mut self.links {
+            link.rate = faults.rate_of((link.a.get(), link.b.get()), link.rate);
+        }
+        self
     }
 
     /// A fabric of `nodes` nodes of which `switches` are switches and the rest hosts.

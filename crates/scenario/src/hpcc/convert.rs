@@ -236,8 +236,7 @@ fn faults(config: &Config<'_>) -> Result<Faults, Error> {
     let loss_rate = config.number("ERROR_RATE_PER_LINK", 0.0, "a probability from 0 to 1")?;
     let mut faults = Faults {
         loss_rate,
-        link: Vec::new(),
-        pause: Vec::new(),
+        ..Faults::default()
     };
     if let Some([time, a, b]) = config.values("LINK_DOWN") {
         let whole = |text: &str| {

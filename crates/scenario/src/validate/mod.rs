@@ -13,6 +13,7 @@ mod nic;
 mod pauses;
 mod policies;
 mod sections;
+mod slow;
 mod tenants;
 mod topology;
 mod traffic;
@@ -52,6 +53,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     };
     sections::check(&subject)?;
     topology::check_links(&subject)?;
+    slow::check(&subject)?;
     graph::check(&subject)?;
     pauses::check(&subject)?;
     capture::check(&subject)?;
