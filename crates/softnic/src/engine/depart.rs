@@ -1,0 +1,152 @@
+//! Packets that leave.
+
+use fairlane_host::{Departure, Role};
+use fairlane_transport::{Ends, Extension, Source};
+use fairlane_units::Time;
+use fairlane_wire::{Cnp, Extension as Wire, Headers, NakCode, Syndrome};
+
+use super::{Engine, PORT};
+use crate::batch::Batches;
+use crate::keys::Reach;
+use crate::socket::Sender;
+use crate::work::PartId;
+
+impl Engine {
+    /// Puts packets that may leave now into batches, until those are full; returns whether there may be more.
+    pub(crate) fn transmit(&mut self, clock: Time, sender: &Sender, batches: &mut Batches) -> bool {
+        let horizon = clock.saturating_add(self.settings.burst);
+        let mut now = self.at(clock);
+        while !batches.is_full() {
+            let departure = match self.in_flight < self.window {
+                true => self.host.poll_transmit(now, PORT),
+                false => self.host.poll_answer(PORT),
+            };
+            if let Some(departure) = departure {
+                self.depart(now, departure, sender, batches);
+                continue;
+            }
+            // The pacer lets the next packet go a little later, but it may leave with this burst.
+            let next = match self.in_flight < self.window {
+                true => self.host.sends_at(now, PORT),
+                false => None,
+            };
+            let Some(next) = next.filter(|&at| at > now && at <= horizon) else {
+                return false;
+            };
+            now = self.at(next);
+        }
+        true
+    }
+
+    fn depart(&mut self, now: Time, departure: Departure, sender: &Sender, batches: &mut Batches) {
+        let source = self.host.source();
+        let slot = departure.flow;
+        let in_flight = self.in_flight;
+        let Some(pair) = self.pairs.get_mut(slot) else {
+            return;
+        };
+        if pair.host != Some(departure.pair) {
+            return;
+        }
+        let mut packet = departure.packet;
+        // The window of all queue pairs may close behind any packet: then somebody must hear that it has arrived.
+        let reliable = pair.config.service.is_reliable();
+        packet.ack_request |=
+            reliable && departure.role == Role::Request && in_flight > self.window / 2;
+        let peer = match packet.extension {
+            Extension::Datagram { .. } => pair.addresses.pop_front(),
+            _ => Some(pair.peer.address),
+        };
+        let ends = Ends {
+            source: pair.number,
+            destination: pair.peer.number,
+            partition_key: pair.options.partition,
+        };
+        let headers = match departure.role {
+            Role::Cnp => Ok(Headers {
+                bth: Cnp::bth(ends.destination, ends.partition_key),
+                extension: Wire::Cnp(Cnp),
+            }),
+            _ => packet.headers(&ends),
+        };
+        let (Some(peer), Ok(headers)) = (peer, headers) else {
+            self.counters.send_err += 1;
+            return;
+        };
+        let socket = (pair.socket, sender.port(pair.socket));
+        let length = packet.payload.get() as usize;
+        let fill = |engine: &mut Self, into: &mut [u8]| engine.payload(slot, source, into);
+        let pushed = batches.push(socket, peer, &headers, length, |into| fill(self, into));
+        match pushed {
+            Ok(true) => self.count_departure(&departure),
+            Ok(false) => self.on_unreadable(now, &departure, source),
+            Err(_) => self.counters.send_err += 1,
+        }
+        self.account(slot, departure.pair);
+        if !reliable {
+            self.hear_events(now, None);
+            self.follow(slot, now);
+        }
+    }
+
+    /// Copies a packet's payload from where it is; `false` if that isn't allowed.
+    fn payload(&mut self, slot: u32, source: Source, into: &mut [u8]) -> bool {
+        let Some(pair) = self.pairs.get(slot) else {
+            return false;
+        };
+        let domain = pair.options.domain;
+        match source {
+            Source::Nothing => into.is_empty(),
+            Source::Request { id, offset } => {
+                let Some(work) = self.works.get(PartId::from_host(id).work) else {
+                    return false;
+                };
+                let offset = offset.get();
+                match &work.request.inline {
+                    None => {
+                        let pieces = &work.request.pieces;
+                        self.keys.gather(domain, pieces, offset, into)
+                    }
+                    Some(bytes) => {
+                        let start = offset as usize;
+                        let part = bytes.get(start..start + into.len());
+                        part.map(|part| into.copy_from_slice(part)).is_some()
+                    }
+                }
+            }
+            Source::Memory(remote) => {
+                let mut reach = Reach {
+                    keys: &mut self.keys,
+                    domain,
+                    rights: pair.rights,
+                };
+                into.is_empty() || reach.read(remote, into)
+            }
+        }
+    }
+
+    /// The payload of a packet can't be read: its request fails, or the queue pair that was asked for it.
+    fn on_unreadable(&mut self, now: Time, departure: &Departure, source: Source) {
+        match source {
+            Source::Request { id, .. } => self.host.on_local_error(now, departure.pair, id),
+            _ => self.host.fail(now, departure.pair),
+        }
+        self.hear_events(now, None);
+        self.follow(departure.flow, now);
+    }
+
+    fn count_departure(&mut self, departure: &Departure) {
+        let counters = &mut self.counters;
+        counters.sent_pkts += 1;
+        counters.completer_retry_err += u64::from(departure.again);
+        counters.np_cnp_sent += u64::from(departure.role == Role::Cnp);
+        if let Extension::Acknowledge(aeth) = departure.packet.extension {
+            match aeth.syndrome {
+                Syndrome::RnrNak { .. } => counters.send_rnr_err += 1,
+                Syndrome::Nak(NakCode::RemoteAccess) => counters.req_remote_access_errors += 1,
+                Syndrome::Nak(NakCode::InvalidRequest) => counters.req_remote_invalid_request += 1,
+                _ => {}
+            }
+        }
+    }
+}
