@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fairlane_transport::State;
-use fairlane_units::{Bytes, QpNumber};
+use fairlane_units::{Bytes, QpNumber, Rate};
 
 use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
@@ -253,6 +253,19 @@ impl Device {
     /// If it isn't known.
     pub fn state(&self, pair: QpNumber) -> Result<State, Error> {
         self.with(|inner| inner.engine.pair(pair).map(|pair| pair.state))
+    }
+
+    /// The rate at which a queue pair may send, as its congestion control says.
+    ///
+    /// # Errors
+    /// If it isn't known or isn't connected.
+    pub fn rate(&self, pair: QpNumber) -> Result<Rate, Error> {
+        self.with(|inner| {
+            let now = inner.engine.at(self.shared.clock.now());
+            let id = inner.engine.pair(pair)?.host;
+            let id = id.ok_or(Error::Unknown("connection"))?;
+            Ok(inner.engine.host.pair(id).rate_at(now))
+        })
     }
 
     /// Posts a request, and sends what may be sent of it.

@@ -49,6 +49,8 @@ pub(crate) struct Engine {
     window: u64,
     /// Whether somebody who waits for completions is to be woken up.
     pub(crate) completed: bool,
+    /// Queue pairs that something has ended of.
+    touched: Vec<u32>,
     /// Whether a completion has found no room since queue pairs were looked at.
     overrun: bool,
 }
@@ -77,6 +79,7 @@ impl Engine {
             in_flight: 0,
             window: window.get(),
             completed: false,
+            touched: Vec::new(),
             overrun: false,
         }
     }
@@ -214,7 +217,12 @@ impl Engine {
     /// Brings up to date how much a queue pair has in flight.
     #[inline]
     fn account(&mut self, slot: u32, id: PairId) {
-        let in_flight = self.host.pair(id).in_flight().get();
+        let own = self.host.pair(id);
+        // Nobody will say of a queue pair that has failed what has arrived.
+        let in_flight = match own.requester().has_failed() {
+            true => 0,
+            false => own.in_flight().get(),
+        };
         if let Some(pair) = self.pairs.get_mut(slot) {
             self.in_flight = self.in_flight - pair.in_flight + in_flight;
             pair.in_flight = in_flight;
@@ -255,19 +263,28 @@ impl Engine {
 
     /// Hears of everything that has ended; `from` says who sent the datagram that was taken last.
     fn hear_events(&mut self, now: Time, from: Option<Ipv4Addr>) {
-        while let Some(event) = self.host.poll_event() {
-            match event {
-                Event::Completed {
-                    flow, id, status, ..
-                } => self.on_completed(flow, id, status),
-                Event::Received {
-                    flow,
-                    completion: Some(ended),
-                    ..
-                } => self.on_received(flow, &ended, from),
-                Event::Received { .. } => {}
+        loop {
+            while let Some(event) = self.host.poll_event() {
+                match event {
+                    Event::Completed {
+                        flow, id, status, ..
+                    } => self.on_completed(flow, id, status),
+                    Event::Received {
+                        flow,
+                        completion: Some(ended),
+                        ..
+                    } => self.on_received(flow, &ended, from),
+                    Event::Received { .. } => {}
+                }
+                let (Event::Completed { flow, .. } | Event::Received { flow, .. }) = event;
+                if self.touched.last() != Some(&flow) {
+                    self.touched.push(flow);
+                }
             }
-            let (Event::Completed { flow, .. } | Event::Received { flow, .. }) = event;
+            // What the host never got is flushed behind what it had.
+            let Some(flow) = self.touched.pop() else {
+                break;
+            };
             self.follow(flow, now);
         }
         if std::mem::take(&mut self.overrun) {
