@@ -47,7 +47,7 @@ impl Device {
         let sender = Sender::open(address, settings.source_ports)?;
         let buffer = receiver.buffer;
         // The kernel counts more than bytes of packets, and packets of several peers come at a time.
-        let window = settings.window.unwrap_or(Bytes::new(buffer as u64 / 8));
+        let window = settings.window.unwrap_or(Bytes::new(buffer as u64 / 4));
         let engine = Engine::new(&settings, window.max(Bytes::new(8192)));
         let batches = Batches::new(address, settings.segmentation);
         let inner = Inner::new(engine, receiver, sender, batches);
@@ -315,6 +315,20 @@ impl Device {
                 inner.progress(&self.shared.clock)
             })
         })
+    }
+
+    /// Moves completions that are there to the end of `into`, at most `most`, and returns how many. Unlike
+    /// [`poll`](Self::poll) it takes no packets: those are left to the thread.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll).
+    pub fn take(
+        &self,
+        queue: CompletionQueue,
+        most: usize,
+        into: &mut Vec<Completion>,
+    ) -> Result<usize, Error> {
+        self.with(|inner| inner.poll(queue, most, into, |_| false))
     }
 
     /// Waits for a completion, at most so long.

@@ -49,6 +49,8 @@ pub(crate) struct Engine {
     window: u64,
     /// Whether somebody who waits for completions is to be woken up.
     pub(crate) completed: bool,
+    /// The queue pair whose turn it is to send, and how many packets more.
+    turn: Option<(PairId, u32)>,
     /// Queue pairs that something has ended of.
     touched: Vec<u32>,
     /// Whether a completion has found no room since queue pairs were looked at.
@@ -79,6 +81,7 @@ impl Engine {
             in_flight: 0,
             window: window.get(),
             completed: false,
+            turn: None,
             touched: Vec::new(),
             overrun: false,
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairlane_softnic::{
     Completion, CompletionQueue, Connection, Device, Domain, Modify, QpNumber, QueuePairOptions,
-    ReceiveRequest, Region, Rights, SendRequest, Sending, Settings, Sge, Target,
+    ReceiveRequest, Region, Rights, SendRequest, Sending, Settings, Sge, Status, Target,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -47,17 +47,32 @@ impl End {
         Ok(())
     }
 
+    /// Sleeps until there are completions.
+    fn wait(&self, polled: &mut Vec<Completion>) -> Outcome<u64> {
+        let first = self.device.wait(self.queue, Duration::from_secs(60))?;
+        polled.clear();
+        polled.extend(first);
+        self.device.take(self.queue, 256, polled)?;
+        check(polled)?;
+        Ok(polled.len() as u64)
+    }
+
     /// Polls until there are completions.
     fn poll(&self, polled: &mut Vec<Completion>) -> Outcome<()> {
         polled.clear();
         while self.device.poll(self.queue, 64, polled)? == 0 {
             std::hint::spin_loop();
         }
-        let status = polled.iter().map(|completion| completion.status);
-        let failed = status
-            .into_iter()
-            .find(|status| *status != fairlane_softnic::Status::Success);
-        failed.map_or(Ok(()), |status| Err(format!("{status:?}").into()))
+        check(polled)
+    }
+}
+
+/// An error if something has failed.
+fn check(polled: &[Completion]) -> Outcome<()> {
+    let mut failed = polled.iter().filter(|one| one.status != Status::Success);
+    match failed.next() {
+        Some(one) => Err(format!("{:?}", one.status).into()),
+        None => Ok(()),
     }
 }
 
@@ -72,20 +87,6 @@ fn connected(a: &End, b: &End) -> Outcome<(QpNumber, QpNumber)> {
     Ok((own, other))
 }
 
-/// Seconds of processor time of this process.
-fn processor() -> Outcome<f64> {
-    let text = std::fs::read_to_string("/proc/self/schedstat")?;
-    let tasks = std::fs::read_dir("/proc/self/task")?;
-    let mut nanoseconds = 0.0;
-    for task in tasks {
-        let path = task?.path().join("schedstat");
-        let text = std::fs::read_to_string(path).unwrap_or_else(|_| text.clone());
-        let first = text.split_whitespace().next().unwrap_or("0");
-        nanoseconds += first.parse::<f64>()?;
-    }
-    Ok(nanoseconds / 1e9)
-}
-
 /// Gbit/s, by the clock and by the second of processor time of both ends.
 struct Speed {
     wall: f64,
@@ -93,10 +94,10 @@ struct Speed {
 }
 
 fn measure(bytes: f64, act: impl FnOnce() -> Outcome<()>) -> Outcome<Speed> {
-    let (before, start) = (processor()?, Instant::now());
+    let (before, start) = (raw::processor()?, Instant::now());
     act()?;
     let wall = start.elapsed().as_secs_f64();
-    let core = processor()? - before;
+    let core = raw::processor()? - before;
     let gigabits = bytes * 8.0 / 1e9;
     Ok(Speed {
         wall: gigabits / wall,
@@ -126,8 +127,7 @@ fn writes(size: u32, total: u64, pairs: usize) -> Outcome<Speed> {
                     .post_send(pair, &SendRequest::write(posted, vec![piece], target))?;
                 posted += 1;
             }
-            a.poll(&mut polled)?;
-            ended += polled.len() as u64;
+            ended += a.wait(&mut polled)?;
         }
         Ok(())
     })
@@ -206,7 +206,7 @@ fn main() -> Outcome<()> {
     for (name, size, pairs) in [
         ("WRITE 64 KiB", 1 << 16, 1),
         ("WRITE 1 MiB", 1 << 20, 1),
-        ("WRITE 64 KiB, 100 queue pairs", 1 << 16, 100),
+        ("WRITE 1 MiB, 100 queue pairs", 1 << 20, 100),
     ] {
         report(name, &runs(&|| writes(size, TOTAL, pairs))?);
     }

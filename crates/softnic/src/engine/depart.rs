@@ -2,7 +2,7 @@
 
 use fairlane_host::{Departure, Role};
 use fairlane_transport::{Ends, Extension, Source};
-use fairlane_units::Time;
+use fairlane_units::{Duration, Time};
 use fairlane_wire::{Cnp, Extension as Wire, Headers, NakCode, Syndrome};
 
 use super::{Engine, PORT};
@@ -11,37 +11,80 @@ use crate::keys::Reach;
 use crate::socket::Sender;
 use crate::work::PartId;
 
+/// Packets that a queue pair sends before it is another's turn: those of a batch at the largest path MTU.
+const TURN: u32 = 16;
+/// Longer than a packet takes at the rates that queue pairs begin with: who has to wait for longer is paced.
+const PACKET: Duration = Duration::from_us(1);
+
 impl Engine {
     /// Puts packets that may leave now into batches, until those are full; returns whether there may be more.
     pub(crate) fn transmit(&mut self, clock: Time, sender: &Sender, batches: &mut Batches) -> bool {
         let horizon = clock.saturating_add(self.settings.burst);
-        let mut now = self.at(clock);
+        self.at(clock);
         while !batches.is_full() {
-            let departure = match self.in_flight < self.window {
-                true => self.host.poll_transmit(now, PORT),
-                false => self.host.poll_answer(PORT),
-            };
-            if let Some(departure) = departure {
-                self.depart(now, departure, sender, batches);
-                continue;
-            }
-            // The pacer lets the next packet go a little later, but it may leave with this burst.
-            let next = match self.in_flight < self.window {
-                true => self.host.sends_at(now, PORT),
-                false => None,
-            };
-            let Some(next) = next.filter(|&at| at > now && at <= horizon) else {
+            let Some(departure) = self.next_departure(horizon) else {
                 return false;
             };
-            now = self.at(next);
+            self.depart(horizon, departure, sender, batches);
         }
         true
     }
 
-    fn depart(&mut self, now: Time, departure: Departure, sender: &Sender, batches: &mut Batches) {
-        let source = self.host.source();
+    /// The next packet that may leave until `horizon`: answers first, then more of the queue pair whose turn it was last,
+    /// up to a batch, then another's.
+    fn next_departure(&mut self, horizon: Time) -> Option<Departure> {
+        if let Some(answer) = self.host.poll_answer(PORT) {
+            return Some(answer);
+        }
+        if self.in_flight >= self.window {
+            return None;
+        }
+        if let Some((id, _)) = self.turn.filter(|_| self.goes_on(horizon)) {
+            // Its packets leave one behind the other, as its pacer says.
+            let now = self.at(self.host.pair(id).paced_until());
+            if self.host.may_send(now, id) {
+                return Some(self.host.transmit(now, id));
+            }
+        }
+        if self.goes_on(horizon.saturating_add(PACKET)) {
+            // The port is busy with it until the clock comes up.
+            return None;
+        }
+        self.turn = None;
+        let next = self.host.sends_at(self.now, PORT);
+        let now = next.filter(|&at| at <= horizon)?;
+        let now = self.at(now);
+        let departure = self.host.poll_transmit(now, PORT)?;
+        self.turn = Some((departure.pair, TURN));
+        Some(departure)
+    }
+
+    /// Whether the queue pair whose turn it is may send more until `horizon`.
+    fn goes_on(&self, horizon: Time) -> bool {
+        let Some((id, left)) = self.turn else {
+            return false;
+        };
+        let pair = self.host.pair(id);
+        let open = left > 0 && self.in_flight < self.window;
+        open && pair.requester().has_packet() && pair.paced_until() <= horizon
+    }
+
+    fn depart(
+        &mut self,
+        horizon: Time,
+        departure: Departure,
+        sender: &Sender,
+        batches: &mut Batches,
+    ) {
+        let (now, source) = (self.now, self.host.source());
         let slot = departure.flow;
-        let in_flight = self.in_flight;
+        self.account(slot, departure.pair);
+        let requests = departure.role == Role::Request;
+        if let Some((_, left)) = self.turn.as_mut().filter(|_| requests) {
+            *left -= 1;
+        }
+        // The window of all queue pairs may close before it is this one's turn again.
+        let last = requests && !self.goes_on(horizon);
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
@@ -49,10 +92,8 @@ impl Engine {
             return;
         }
         let mut packet = departure.packet;
-        // The window of all queue pairs may close behind any packet: then somebody must hear that it has arrived.
         let reliable = pair.config.service.is_reliable();
-        packet.ack_request |=
-            reliable && departure.role == Role::Request && in_flight > self.window / 2;
+        packet.ack_request |= reliable && last;
         let peer = match packet.extension {
             Extension::Datagram { .. } => pair.addresses.pop_front(),
             _ => Some(pair.peer.address),
@@ -82,7 +123,6 @@ impl Engine {
             Ok(false) => self.on_unreadable(now, &departure, source),
             Err(_) => self.counters.send_err += 1,
         }
-        self.account(slot, departure.pair);
         if !reliable {
             self.hear_events(now, None);
             self.follow(slot, now);

@@ -104,6 +104,7 @@ impl Engine {
         };
         if let Some(id) = pair.host.take() {
             self.host.close(now, id, false);
+            self.turn = self.turn.filter(|(turn, _)| *turn != id);
             self.in_flight -= pair.in_flight;
             pair.in_flight = 0;
         }
