@@ -47,7 +47,9 @@ impl Device {
         let sender = Sender::open(address, settings.source_ports)?;
         let buffer = receiver.buffer;
         // The kernel counts more than bytes of packets, and packets of several peers come at a time.
-        let window = settings.window.unwrap_or(Bytes::new(buffer as u64 / 4));
+        let window = settings
+            .window
+            .unwrap_or_else(|| Bytes::new(buffer as u64 / 4));
         let engine = Engine::new(&settings, window.max(Bytes::new(8192)));
         let batches = Batches::new(address, settings.segmentation);
         let inner = Inner::new(engine, receiver, sender, batches);

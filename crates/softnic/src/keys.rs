@@ -150,13 +150,13 @@ impl Keys {
         domain: Domain,
         rights: Rights,
         (address, length): (u64, u64),
-    ) -> Option<(&mut Span, usize)> {
+    ) -> Option<(&Span, usize)> {
         let entry = self.entry_mut(key)?;
         if entry.domain != domain || !entry.rights.include(rights) {
             return None;
         }
         let offset = entry.offset(address, length)?;
-        Some((&mut entry.span, offset))
+        Some((&entry.span, offset))
     }
 
     /// Whether pieces of local memory permit what is asked of them.
@@ -211,10 +211,10 @@ impl Keys {
     }
 
     /// Copies bytes into or out of a region for the application that has registered it.
-    pub(crate) fn span(&mut self, key: u32) -> Result<&mut Span, Error> {
+    pub(crate) fn span(&mut self, key: u32) -> Result<&Span, Error> {
         let entry = self.entry_mut(key);
         entry
-            .map(|entry| &mut entry.span)
+            .map(|entry| &entry.span)
             .ok_or(Error::Unknown("memory region"))
     }
 }
@@ -247,7 +247,7 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    fn find(&mut self, access: Access, remote: Remote, length: u64) -> Option<(&mut Span, usize)> {
+    fn find(&mut self, access: Access, remote: Remote, length: u64) -> Option<(&Span, usize)> {
         let rights = Rights::from(access);
         let valid = self.keys.entry(remote.key).is_some_and(|own| own.valid);
         if !valid || !self.rights.include(rights) {

@@ -73,7 +73,7 @@ impl Span {
     }
 
     /// Copies bytes in; `false` if they aren't inside.
-    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> bool {
         let Some(to) = self.place(offset, bytes.len()) else {
             return false;
         };
@@ -84,7 +84,7 @@ impl Span {
 
     /// Changes eight aligned bytes, atomically for the processor's own atomics too; returns what they were. `None` if
     /// they aren't inside, or not aligned in memory.
-    pub(crate) fn update(&mut self, offset: usize, change: impl Fn(u64) -> u64) -> Option<u64> {
+    pub(crate) fn update(&self, offset: usize, change: impl Fn(u64) -> u64) -> Option<u64> {
         let place = self.place(offset, 8)?.cast::<u64>();
         if !place.is_aligned() {
             return None;
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn nothing_outside_is_touched() {
-        let mut span = Span::zeroed(16);
+        let span = Span::zeroed(16);
         assert!(span.write(12, &[1, 2, 3, 4]) && !span.write(13, &[9; 4]));
         assert!(!span.write(usize::MAX, &[9]) && span.write(16, &[]));
         let mut bytes = [0; 5];
@@ -130,7 +130,7 @@ mod tests {
     fn memory_of_others_is_not_freed() {
         let mut bytes = [7_u8; 8];
         // SAFETY: the bytes outlive the span.
-        let mut span = unsafe { Span::at(bytes.as_mut_ptr(), bytes.len()) };
+        let span = unsafe { Span::at(bytes.as_mut_ptr(), bytes.len()) };
         assert!(span.write(2, &[1]));
         drop(span);
         assert_eq!(bytes, [7, 7, 1, 7, 7, 7, 7, 7]);

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::engine::{Engine, Incoming};
 #[cfg(feature = "testing")]
 use crate::faults::Filter;
-use crate::socket::{Receiver, Sender, Waker};
+use crate::socket::{DATAGRAMS, Receiver, Sender, Waker};
 
 /// Calls for packets that have come, before others may have the lock.
 const ROUNDS: usize = 8;
@@ -126,7 +126,7 @@ impl Inner {
             let count = self.receive(clock);
             heard |= count > 0;
             self.work(clock);
-            if count == 0 {
+            if count < DATAGRAMS {
                 break;
             }
         }

@@ -20,7 +20,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 
 /// Datagrams that one call takes.
-const DATAGRAMS: usize = 16;
+pub(crate) const DATAGRAMS: usize = 16;
 /// The longest datagram, several packets put together.
 const LONGEST: usize = 1 << 16;
 /// Room for control messages: type of service and segment length.

@@ -1,4 +1,9 @@
 //! Two processes: this test starts itself again as the other one, which serves memory without polling.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed helper fails its test, and the other process says what it has"
+)]
 
 mod common;
 

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use fairlane_host::{Arrival, Heard, Measured, NO_ECHO, PairId, Role};
-use fairlane_transport::{Packet, Placement, Service, Status};
+use fairlane_transport::{Extension, Packet, Placement, Service, Status};
 use fairlane_units::{Bytes, TenantId, Time};
 use fairlane_wire::{self as wire, Ipv4, NakCode, Network, Opcode, Syndrome, Udp};
 
@@ -128,14 +128,15 @@ impl Engine {
                 counters.duplicate_request += u64::from(ahead < 0);
                 counters.out_of_seq_request += u64::from(ahead > 0);
             }
-            _ => match packet.extension {
-                fairlane_transport::Extension::Acknowledge(aeth) => match aeth.syndrome {
-                    Syndrome::RnrNak { .. } => counters.rcvd_rnr_err += 1,
-                    Syndrome::Nak(NakCode::SequenceError) => counters.rcvd_seq_err += 1,
-                    _ => {}
-                },
-                _ => {}
-            },
+            _ => {
+                if let Extension::Acknowledge(aeth) = packet.extension {
+                    match aeth.syndrome {
+                        Syndrome::RnrNak { .. } => counters.rcvd_rnr_err += 1,
+                        Syndrome::Nak(NakCode::SequenceError) => counters.rcvd_seq_err += 1,
+                        _ => {}
+                    }
+                }
+            }
         }
     }
 
@@ -243,7 +244,7 @@ const fn notification(bth: &wire::Bth) -> Packet {
         ack_request: false,
         solicited: false,
         selective: false,
-        extension: fairlane_transport::Extension::None,
+        extension: Extension::None,
     }
 }
 

@@ -1,5 +1,9 @@
 //! Devices on addresses of the loopback interface, and queue pairs between them.
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test uses some of it, and a failed helper fails its test"
+)]
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU8, Ordering};
