@@ -49,6 +49,8 @@ pub(crate) struct Engine {
     window: u64,
     /// Whether somebody who waits for completions is to be woken up.
     pub(crate) completed: bool,
+    /// Parts of READs that have been asked for.
+    reads: u64,
     /// The queue pair whose turn it is to send, and how many packets more.
     turn: Option<(PairId, u32)>,
     /// Queue pairs that something has ended of.
@@ -81,6 +83,7 @@ impl Engine {
             in_flight: 0,
             window: window.get(),
             completed: false,
+            reads: 0,
             turn: None,
             touched: Vec::new(),
             overrun: false,

@@ -110,6 +110,7 @@ impl Engine {
         }
         pair.waiting.clear();
         pair.addresses.clear();
+        self.reads -= u64::from(pair.reads);
         (pair.outstanding, pair.reads) = (0, 0);
         let receives = pair.receives;
         let works: Vec<u32> = (self.works.iter())

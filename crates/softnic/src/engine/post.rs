@@ -58,7 +58,10 @@ impl Engine {
                 return;
             };
             let reads = matches!(work.request.operation, Operation::Read(_));
-            if reads && pair.reads >= u32::from(pair.config.max_reads).clamp(1, READS) {
+            // What is asked for has room at this end, but that every queue pair may ask for a part.
+            let crowded = self.reads * READ_PART >= self.window && pair.reads > 0;
+            let most = u32::from(pair.config.max_reads).clamp(1, READS);
+            if reads && (crowded || pair.reads >= most) {
                 return;
             }
             let part = PartId {
@@ -68,6 +71,7 @@ impl Engine {
             let (request, last) = work.next(part);
             work.parts += 1;
             pair.reads += u32::from(reads);
+            self.reads += u64::from(reads);
             if last {
                 pair.waiting.pop_front();
             }
@@ -124,6 +128,7 @@ impl Engine {
         work.parts -= 1;
         if matches!(work.request.operation, Operation::Read(_)) {
             pair.reads -= 1;
+            self.reads -= 1;
         }
         if status != Status::Success {
             work.failed = work.failed.or(Some(status));
