@@ -178,7 +178,7 @@ fn a_process_that_dies_takes_nothing_else_with_it() {
     );
     assert_eq!(end.wait().status, Status::RetryExceeded);
     let mut next = Server::start();
-    let pair = next.connect(&end, &sending);
+    let pair = next.connect(&end, &Sending::default());
     end.post(pair, &SendRequest::write(2, vec![whole(&own)], next.memory));
     assert_eq!(end.wait().status, Status::Success);
 }
