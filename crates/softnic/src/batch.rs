@@ -26,13 +26,20 @@ pub(crate) struct Batch {
     pub(crate) count: usize,
     /// Whether a shorter packet has ended it.
     ended: bool,
-    pub(crate) bytes: Vec<u8>,
+    /// Room for its packets, which begins with them.
+    room: Vec<u8>,
+    used: usize,
 }
 
 impl Batch {
     fn takes(&self, length: usize, segments: usize) -> bool {
-        let room = self.bytes.len() + length <= MOST_BYTES && self.count < segments;
+        let room = self.used + length <= MOST_BYTES && self.count < segments;
         room && !self.ended && length <= self.segment
+    }
+
+    /// Its packets, one behind the other.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.room[..self.used]
     }
 }
 
@@ -78,12 +85,9 @@ impl Batches {
         let at = self.batch(socket, peer, whole);
         let segmentation = self.segmentation;
         let batch = &mut self.open[at];
-        let start = batch.bytes.len();
-        batch.bytes.resize(start + whole, 0);
-        let packet = &mut batch.bytes[start..];
+        let packet = &mut batch.room[batch.used..batch.used + whole];
         let filled = emit(headers, packet, length, fill);
         if filled != Ok(true) {
-            batch.bytes.truncate(start);
             if batch.count == 0 {
                 self.open.remove(at);
             }
@@ -94,6 +98,7 @@ impl Batches {
         let (body, icrc) = packet.split_at_mut(whole - Icrc::LENGTH);
         icrc.copy_from_slice(&outer.icrc(body, identification)?.bytes());
         batch.count += 1;
+        batch.used += whole;
         batch.ended = whole < batch.segment;
         Ok(true)
     }
@@ -109,7 +114,7 @@ impl Batches {
             socket,
             peer: Some(peer),
             segment: whole,
-            bytes: self.spare.pop().unwrap_or_default(),
+            room: (self.spare.pop()).unwrap_or_else(|| vec![0; MOST_BYTES]),
             ..Batch::default()
         });
         self.open.len() - 1
@@ -117,10 +122,8 @@ impl Batches {
 
     /// Forgets batches at the front, which have been sent.
     pub(crate) fn forget(&mut self, count: usize) {
-        for mut batch in self.open.drain(..count) {
-            batch.bytes.clear();
-            self.spare.push(batch.bytes);
-        }
+        let rooms = self.open.drain(..count).map(|batch| batch.room);
+        self.spare.extend(rooms);
     }
 
     /// Those in order.
@@ -137,7 +140,9 @@ fn emit(
     fill: impl FnOnce(&mut [u8]) -> bool,
 ) -> Result<bool, Error> {
     let rest = headers.emit(packet)?;
-    Ok(fill(&mut rest[..length]))
+    let (payload, pad) = rest.split_at_mut(length);
+    pad.fill(0);
+    Ok(fill(payload))
 }
 
 #[cfg(test)]
@@ -183,7 +188,7 @@ mod tests {
         push(&mut batches, 0, 1024);
         let expected = [(0, 3, 1040), (0, 1, 28), (0, 2, 1040), (1, 1, 1040)];
         assert_eq!(shapes(&batches), expected);
-        assert_eq!(batches.all()[0].bytes.len(), 2 * 1040 + 28);
+        assert_eq!(batches.all()[0].bytes().len(), 2 * 1040 + 28);
         batches.forget(1);
         assert_eq!(shapes(&batches), expected[1..]);
     }

@@ -287,8 +287,8 @@ fn name_of(peer: Ipv4Addr) -> libc::sockaddr_in {
 fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
     let mut name = name_of(peer);
     let mut vector = libc::iovec {
-        iov_base: batch.bytes.as_ptr().cast_mut().cast(),
-        iov_len: batch.bytes.len(),
+        iov_base: batch.bytes().as_ptr().cast_mut().cast(),
+        iov_len: batch.bytes().len(),
     };
     let mut control = Control([0; CONTROL]);
     // SAFETY: it is plain numbers and pointers, of which zero is a value.
@@ -322,7 +322,7 @@ fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
 fn send_each(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
     let mut name = name_of(peer);
     let mut vectors: Vec<libc::iovec> = batch
-        .bytes
+        .bytes()
         .chunks(batch.segment)
         .map(|packet| libc::iovec {
             iov_base: packet.as_ptr().cast_mut().cast(),

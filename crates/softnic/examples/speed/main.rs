@@ -7,8 +7,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use fairlane_softnic::{
-    Completion, CompletionQueue, Connection, Device, Domain, Modify, QpNumber, QueuePairOptions,
-    ReceiveRequest, Region, Rights, SendRequest, Sending, Settings, Sge, Status, Target,
+    Completion, CompletionQueue, Connection, Device, Domain, Faults, Modify, QpNumber,
+    QueuePairOptions, ReceiveRequest, Region, Rights, SendRequest, Sending, Settings, Sge, Status,
+    Target,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -37,8 +38,11 @@ impl End {
         Ok(self.device.allocate(self.domain, length, Rights::ALL)?)
     }
 
-    fn connect(&self, pair: QpNumber, to: (&Self, QpNumber)) -> Outcome<()> {
-        let connection = Connection::new(to.0.device.address(), to.1);
+    fn connect(&self, pair: QpNumber, to: (&Self, QpNumber), selective: u32) -> Outcome<()> {
+        let connection = Connection {
+            selective,
+            ..Connection::new(to.0.device.address(), to.1)
+        };
         self.device.modify(pair, &Modify::Init(Rights::ALL))?;
         self.device
             .modify(pair, &Modify::ReadyToReceive(connection))?;
@@ -76,14 +80,14 @@ fn check(polled: &[Completion]) -> Outcome<()> {
     }
 }
 
-fn connected(a: &End, b: &End) -> Outcome<(QpNumber, QpNumber)> {
+fn connected(a: &End, b: &End, selective: u32) -> Outcome<(QpNumber, QpNumber)> {
     let new = |end: &End| {
-        end.device
-            .create_queue_pair(&QueuePairOptions::new(end.domain, end.queue))
+        let options = QueuePairOptions::new(end.domain, end.queue);
+        end.device.create_queue_pair(&options)
     };
     let (own, other) = (new(a)?, new(b)?);
-    a.connect(own, (b, other))?;
-    b.connect(other, (a, own))?;
+    a.connect(own, (b, other), selective)?;
+    b.connect(other, (a, own), selective)?;
     Ok((own, other))
 }
 
@@ -106,9 +110,33 @@ fn measure(bytes: f64, act: impl FnOnce() -> Outcome<()>) -> Outcome<Speed> {
 }
 
 /// WRITEs of `size` bytes, `total` together, over so many queue pairs with 64 requests under way.
-fn writes(size: u32, total: u64, pairs: usize) -> Outcome<Speed> {
+#[derive(Clone, Copy)]
+struct Writes {
+    size: u32,
+    total: u64,
+    pairs: usize,
+    /// Packets that may be kept out of order.
+    selective: u32,
+    /// The part of packets that is lost, each way.
+    loss: f64,
+}
+
+fn writes(writes: Writes) -> Outcome<Speed> {
+    let Writes {
+        size, total, pairs, ..
+    } = writes;
     let (a, b) = (End::open(1)?, End::open(2)?);
-    let numbers: Outcome<Vec<QpNumber>> = (0..pairs).map(|_| Ok(connected(&a, &b)?.0)).collect();
+    if writes.loss > 0.0 {
+        for (seed, end) in [(1, &a), (2, &b)] {
+            end.device.set_faults(Some(Faults {
+                seed,
+                loss: writes.loss,
+                ..Faults::default()
+            }));
+        }
+    }
+    let numbers = (0..pairs).map(|_| Ok(connected(&a, &b, writes.selective)?.0));
+    let numbers: Outcome<Vec<QpNumber>> = numbers.collect();
     let numbers = numbers?;
     let (from, to) = (a.memory(size as usize)?, b.memory(size as usize)?);
     let target = Target {
@@ -136,7 +164,7 @@ fn writes(size: u32, total: u64, pairs: usize) -> Outcome<Speed> {
 /// Half round trips of SENDs of two bytes between two polling threads, in microseconds, sorted.
 fn latencies(count: usize) -> Outcome<Vec<f64>> {
     let (a, b) = (End::open(1)?, End::open(2)?);
-    let (own, other) = connected(&a, &b)?;
+    let (own, other) = connected(&a, &b, 0)?;
     let send = |end: &End, pair, memory: &Region| {
         let mut request = SendRequest::send(0, vec![Sge::of(memory, 0, 2)]);
         request.signaled = false;
@@ -203,12 +231,44 @@ fn main() -> Outcome<()> {
         Ok(median(all?))
     };
     report("UDP, GSO and GRO, 4112 B", &runs(&|| raw::udp(TOTAL))?);
-    for (name, size, pairs) in [
-        ("WRITE 64 KiB", 1 << 16, 1),
-        ("WRITE 1 MiB", 1 << 20, 1),
-        ("WRITE 1 MiB, 100 queue pairs", 1 << 20, 100),
+    let usual = Writes {
+        size: 1 << 20,
+        total: TOTAL,
+        pairs: 1,
+        selective: 0,
+        loss: 0.0,
+    };
+    let lossy = Writes {
+        loss: 0.01,
+        total: TOTAL / 4,
+        ..usual
+    };
+    for (name, all) in [
+        (
+            "WRITE 64 KiB",
+            Writes {
+                size: 1 << 16,
+                ..usual
+            },
+        ),
+        ("WRITE 1 MiB", usual),
+        (
+            "WRITE 1 MiB, 100 queue pairs",
+            Writes {
+                pairs: 100,
+                ..usual
+            },
+        ),
+        ("WRITE 1 MiB, 1 % loss, go-back-N", lossy),
+        (
+            "WRITE 1 MiB, 1 % loss, selective repeat",
+            Writes {
+                selective: 1024,
+                ..lossy
+            },
+        ),
     ] {
-        report(name, &runs(&|| writes(size, TOTAL, pairs))?);
+        report(name, &runs(&|| writes(all))?);
     }
     let halves = latencies(20_000)?;
     let at = |part: f64| halves[(part * (halves.len() - 1) as f64) as usize];
