@@ -212,7 +212,7 @@ impl Device {
     /// # Errors
     /// If what the options name isn't known.
     pub fn create_queue_pair(&self, options: &QueuePairOptions) -> Result<QpNumber, Error> {
-        self.with(|inner| inner.engine.create_pair(options, inner.sender.len()))
+        self.with(|inner| inner.engine.create_pair(options, inner.sender.ports.len()))
     }
 
     /// Forgets a queue pair and what it has begun, without completions.

@@ -93,6 +93,8 @@ mod progress;
 mod queue_pair;
 mod receives;
 mod rights;
+#[cfg(feature = "testing")]
+mod sandbox;
 mod settings;
 mod slots;
 mod socket;
@@ -111,5 +113,7 @@ pub use keys::{Domain, Region};
 pub use queue_pair::{Connection, Modify, QueuePairOptions, Sending};
 pub use receives::SharedQueue;
 pub use rights::Rights;
+#[cfg(feature = "testing")]
+pub use sandbox::Sandbox;
 pub use settings::Settings;
 pub use work::{Operation, ReceiveRequest, SendRequest, Sge, Target};

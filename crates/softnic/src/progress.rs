@@ -141,7 +141,7 @@ impl Inner {
         loop {
             let more = self
                 .engine
-                .transmit(clock.now(), &self.sender, &mut self.batches);
+                .transmit(clock.now(), &self.sender.ports, &mut self.batches);
             self.flush();
             if !more || self.blocked {
                 return;

@@ -226,7 +226,9 @@ fn tell(header: &libc::msghdr, name: &libc::sockaddr_in, length: usize) -> Told 
 /// The sockets that packets leave by, one a source port.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    sockets: Vec<(UdpSocket, u16)>,
+    sockets: Vec<UdpSocket>,
+    /// The port of each.
+    pub(crate) ports: Vec<u16>,
 }
 
 impl Sender {
@@ -234,7 +236,7 @@ impl Sender {
     const FIRST_PORT: u16 = 0xc000;
 
     pub(crate) fn open(address: Ipv4Addr, ports: u16) -> Result<Self, Error> {
-        let mut sockets = Vec::new();
+        let (mut sockets, mut taken) = (Vec::new(), Vec::new());
         let mut candidates = Self::FIRST_PORT..=u16::MAX;
         while sockets.len() < usize::from(ports.max(1)) {
             let port = candidates.next().ok_or(Error::Exhausted("source port"))?;
@@ -242,23 +244,13 @@ impl Sender {
                 continue;
             };
             prepare(&socket).map_err(|error| Error::System("options of the socket", error))?;
-            sockets.push((socket, port));
+            sockets.push(socket);
+            taken.push(port);
         }
-        Ok(Self { sockets })
-    }
-
-    /// How many there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.sockets.len()
-    }
-
-    /// The port of a socket.
-    pub(crate) fn port(&self, socket: usize) -> u16 {
-        self.sockets[socket].1
-    }
-
-    pub(crate) fn descriptor(&self, socket: usize) -> RawFd {
-        self.sockets[socket].0.as_raw_fd()
+        Ok(Self {
+            sockets,
+            ports: taken,
+        })
     }
 
     /// Sends the packets of a batch, in one call if they are to be cut by the kernel.
@@ -266,7 +258,7 @@ impl Sender {
         let Some(peer) = batch.peer else {
             return Ok(());
         };
-        let socket = self.descriptor(batch.socket);
+        let socket = self.sockets[batch.socket].as_raw_fd();
         if segmentation || batch.count <= 1 {
             return send_cut(socket, peer, batch);
         }

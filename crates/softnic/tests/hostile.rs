@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{End, address, end_with};
 use fairlane_softnic::{
-    Connection, IcrcMode, Modify, Psn, QpNumber, Region, Rights, Sending, State,
+    Connection, IcrcMode, Modify, Psn, QpNumber, Region, Rights, Sandbox, Sending, State,
 };
 use fairlane_wire::{
     Aeth, AtomicEth, Bth, Datagram, Extension, ExtensionKind, Ieth, ImmDt, Ipv4, Network, Opcode,
@@ -351,4 +351,27 @@ fn packets_of_others_are_dropped() {
     send(&scene, &packet);
     settle(&scene, 2);
     assert_eq!(scene.end.device.counters().rx_dropped, 1);
+}
+
+/// What the fuzz target does with its seeds, whole and altered.
+#[test]
+fn seeds_of_the_fuzz_target_touch_nothing_closed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/softnic");
+    let mut seeds = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        seeds += 1;
+        for altered in 0..bytes.len().min(80) {
+            let mut bytes = bytes.clone();
+            bytes[altered] ^= 0x11;
+            let (mut sandbox, mut rest) = (Sandbox::new(), &bytes[..]);
+            while let Some((length, behind)) = rest.split_first_chunk() {
+                let length = usize::from(u16::from_be_bytes(*length)).min(behind.len());
+                sandbox.take(&behind[..length]);
+                rest = &behind[length..];
+            }
+            assert!(sandbox.is_untouched());
+        }
+    }
+    assert!(seeds > 10, "{seeds}");
 }

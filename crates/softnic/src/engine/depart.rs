@@ -8,7 +8,6 @@ use fairlane_wire::{Cnp, Extension as Wire, Headers, NakCode, Syndrome};
 use super::{Engine, PORT};
 use crate::batch::Batches;
 use crate::keys::Reach;
-use crate::socket::Sender;
 use crate::work::PartId;
 
 /// Packets that a queue pair sends before it is another's turn: those of a batch at the largest path MTU.
@@ -17,15 +16,15 @@ const TURN: u32 = 16;
 const PACKET: Duration = Duration::from_us(1);
 
 impl Engine {
-    /// Puts packets that may leave now into batches, until those are full; returns whether there may be more.
-    pub(crate) fn transmit(&mut self, clock: Time, sender: &Sender, batches: &mut Batches) -> bool {
+    /// Puts packets that may leave now, by sockets of those `ports`, into batches, until those are full; returns whether there may be more.
+    pub(crate) fn transmit(&mut self, clock: Time, ports: &[u16], batches: &mut Batches) -> bool {
         let horizon = clock.saturating_add(self.settings.burst);
         self.at(clock);
         while !batches.is_full() {
             let Some(departure) = self.next_departure(horizon) else {
                 return false;
             };
-            self.depart(horizon, departure, sender, batches);
+            self.depart(horizon, departure, ports, batches);
         }
         true
     }
@@ -73,7 +72,7 @@ impl Engine {
         &mut self,
         horizon: Time,
         departure: Departure,
-        sender: &Sender,
+        ports: &[u16],
         batches: &mut Batches,
     ) {
         let (now, source) = (self.now, self.host.source());
@@ -114,7 +113,7 @@ impl Engine {
             self.counters.send_err += 1;
             return;
         };
-        let socket = (pair.socket, sender.port(pair.socket));
+        let socket = (pair.socket, ports[pair.socket]);
         let length = packet.payload.get() as usize;
         let fill = |engine: &mut Self, into: &mut [u8]| engine.payload(slot, source, into);
         let pushed = batches.push(socket, peer, &headers, length, |into| fill(self, into));
