@@ -2,7 +2,7 @@
 
 use fairlane_congestion::Environment;
 use fairlane_engine::Event;
-use fairlane_host::{Opening, PairId, Role};
+use fairlane_host::{Opening, PairId, Role, Start};
 use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, HostId, NodeId, Psn};
 
@@ -149,9 +149,14 @@ impl Hosts {
             }),
             group: spec.part_of.filter(|_| subflow),
         };
-        let psns = [Psn::new(self.connections.first_of(flow, side)); 2];
+        let first = Psn::new(self.connections.first_of(flow, side));
+        let start = Start {
+            sends: first,
+            expects: first,
+            transport: None,
+        };
         let host = &mut self.nics[here as usize].host;
-        let pair = host.open_at(net.now(), &opening, psns);
+        let pair = host.open_at(net.now(), &opening, start);
         self.connections.open(flow, side, pair);
         pair
     }

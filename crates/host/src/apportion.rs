@@ -166,7 +166,7 @@ pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
     let number = pair.port;
     let port = &mut host.ports[usize::from(number)];
     if port.apportion.is_none() {
-        port.offer(now, &host.settings, pair, true);
+        port.offer(now, pair, true);
         return;
     }
     with(host, number, |own, port, pairs, settings| {
@@ -335,7 +335,7 @@ fn push_share(host: &mut Host, port: u8, push: &Push) {
     let pair = &mut host.pairs[id.index()];
     let reply = match reads {
         true => Some(feedback(pair)),
-        false => pair.responder.acknowledge_again(&host.settings.transport),
+        false => pair.responder.acknowledge_again(&pair.config),
     };
     let Some(reply) = reply else { return };
     let answer = Answer {

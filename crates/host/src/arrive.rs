@@ -72,8 +72,7 @@ impl Host {
             self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
         let fresh = packet.psn == pair.responder.expected();
-        let config = &self.settings.transport;
-        let responder = &mut pair.responder;
+        let (config, responder) = (&pair.config, &mut pair.responder);
         let received = responder.on_packet(config, now, packet, memory, receives);
         pair.placed += received.placed;
         self.ledger.on_placed(arrival.tenant, received.placed);
@@ -200,11 +199,10 @@ impl Host {
     pub(crate) fn answer_behind(&mut self, id: PairId) {
         loop {
             let pair = &mut self.pairs[id.index()];
-            let config = &self.settings.transport;
             if pair.responder.owes_data() {
                 return;
             }
-            let Some(outgoing) = pair.responder.poll_transmit(config) else {
+            let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
                 return;
             };
             let answer = Answer {
@@ -249,8 +247,7 @@ impl Host {
         arrival: &Arrival<'_>,
         (fresh, received): (bool, &Received),
     ) -> Heard {
-        let settings = self.settings.clone();
-        let mtu = settings.transport.mtu.get();
+        let mtu = self.pairs[id.index()].config.mtu.get();
         let psn = arrival.packet.psn;
         let mut echoed = false;
         if let Some(reply) = received.reply {
@@ -296,24 +293,24 @@ impl Host {
     fn answer_at_once(&mut self, id: PairId, arrival: &Arrival<'_>) -> bool {
         let mut arrival = *arrival;
         let mut answered = false;
-        while let Some(outgoing) = self.pairs[id.index()]
-            .responder
-            .poll_transmit(&self.settings.transport)
-        {
+        loop {
+            let pair = &mut self.pairs[id.index()];
+            let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
+                return answered;
+            };
             let marked = arrival.marked && !answered && self.settings.cnp_interval.is_none();
             self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
             (answered, arrival.echo) = (true, NO_ECHO);
         }
-        answered
     }
 
     /// An acknowledgement, a NAK or the result of an atomic has arrived.
     #[inline]
     fn on_reply(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let packet = arrival.packet;
-        let config = &self.settings.transport;
-        let requester = &mut self.pairs[id.index()].requester;
-        let (progress, placement) = requester.on_packet(config, now, packet);
+        let pair = &mut self.pairs[id.index()];
+        let requester = &mut pair.requester;
+        let (progress, placement) = requester.on_packet(&pair.config, now, packet);
         let next = requester.next_position();
         self.ledger.all.naks += u64::from(is_nak(packet));
         self.ledger.on_reply(arrival.tenant, arrival.marked);
@@ -339,8 +336,7 @@ impl Host {
             let latest = pair.latest_response.get_or_insert(packet.psn);
             self.ledger.all.reordered += u64::from(comes_late(latest, packet));
         }
-        let config = &self.settings.transport;
-        let (_, placement) = pair.requester.on_packet(config, now, packet);
+        let (_, placement) = pair.requester.on_packet(&pair.config, now, packet);
         if placement.is_some() {
             pair.placed += packet.payload;
             self.ledger.on_placed(arrival.tenant, packet.payload);
@@ -373,7 +369,7 @@ impl Host {
 
     /// A response packet of a READ has arrived at the requester, which says so.
     fn on_feedback(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
-        let mtu = self.settings.transport.mtu.get();
+        let mtu = self.pairs[id.index()].config.mtu.get();
         self.ledger.on_reply(arrival.tenant, arrival.marked);
         let Some(reading) = &mut self.pairs[id.index()].reading else {
             return Heard::default();
@@ -401,7 +397,7 @@ impl Host {
                 status: completion.status,
             });
         }
-        if fails && self.settings.transport.service.is_reliable() {
+        if fails && self.pairs[id.index()].config.service.is_reliable() {
             self.end_responder(id);
         }
     }

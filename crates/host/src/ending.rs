@@ -21,23 +21,24 @@ impl Host {
     /// not be sent. A reliable connection fails when the work requests before it have ended, of an unreliable queue
     /// pair the sending side alone.
     pub fn on_local_error(&mut self, now: Time, id: PairId, request: u64) {
-        let requester = &mut self.pairs[id.index()].requester;
-        requester.fail_request(&self.settings.transport, request, Status::LocalProtection);
+        let pair = &mut self.pairs[id.index()];
+        let requester = &mut pair.requester;
+        requester.fail_request(&pair.config, request, Status::LocalProtection);
         self.complete(id);
         self.refresh(now, id);
     }
 
     /// Begins no work request of a queue pair that hasn't begun yet, as state SQD does.
     pub fn drain(&mut self, now: Time, id: PairId) {
-        let requester = &mut self.pairs[id.index()].requester;
-        requester.drain(&self.settings.transport);
+        let pair = &mut self.pairs[id.index()];
+        pair.requester.drain(&pair.config);
         self.refresh(now, id);
     }
 
     /// Ends [`drain`](Self::drain), or that the sending side of an unreliable queue pair has failed (SQE).
     pub fn resume(&mut self, now: Time, id: PairId) {
-        let config = &self.settings.transport;
-        let requester = &mut self.pairs[id.index()].requester;
+        let pair = &mut self.pairs[id.index()];
+        let (config, requester) = (&pair.config, &mut pair.requester);
         if requester.has_failed() && !config.service.is_reliable() {
             *requester = Requester::new(config, requester.next_psn());
         } else {

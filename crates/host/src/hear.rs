@@ -145,11 +145,10 @@ impl Host {
     /// Nothing has been acknowledged for too long.
     #[cold]
     pub(crate) fn on_ack_timeout(&mut self, now: Time, id: PairId) {
-        let settings = self.settings.clone();
         let pair = &mut self.pairs[id.index()];
         // Of a READ, the responder's host hears when it is asked again.
         let asked = pair.requester.awaits_data();
-        pair.requester.on_timeout(&settings.transport, now);
+        pair.requester.on_timeout(&pair.config, now);
         self.ledger.all.timeouts += 1;
         if !asked {
             self.hear_loss(now, (id, Stream::Requests), Loss::Timeout);

@@ -72,6 +72,7 @@ extern crate alloc;
 
 mod apportion;
 mod arrive;
+mod begin;
 mod counters;
 mod deadlines;
 mod ending;
@@ -89,9 +90,12 @@ mod transmit;
 mod turns;
 
 pub use apportion::rate_at;
+pub use begin::begin_sending;
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Host;
-pub use packet::{Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role};
+pub use packet::{
+    Arrival, Departure, Event, Heard, Measured, NO_ECHO, Opening, PairId, Role, Start,
+};
 pub use pair::Pair;
 pub use port::Port;
 pub use scoped::Tenants;

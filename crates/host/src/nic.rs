@@ -5,13 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::{Environment, Timers as Deadline};
-use fairlane_transport::{Source, WorkRequest};
-use fairlane_units::{Psn, Time};
+use fairlane_transport::{Config, Source, WorkRequest};
+use fairlane_units::Time;
 
 use crate::apportion;
 use crate::counters::{Counters, Ledger, Tally};
 use crate::deadlines::Deadlines;
-use crate::packet::{Event, Opening, PairId};
+use crate::packet::{Event, Opening, PairId, Start};
 use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
 use crate::scoped::Tenants;
@@ -33,6 +33,8 @@ use crate::settings::{Settings, Timers};
 #[derive(Clone, Debug)]
 pub struct Host {
     pub(crate) settings: Arc<Settings>,
+    /// The parameters of queue pairs that [ask for no others](Start::transport).
+    transport: Arc<Config>,
     pub(crate) pairs: Vec<Pair>,
     free: Vec<u32>,
     pub(crate) ports: Vec<Port>,
@@ -64,18 +66,21 @@ impl Host {
                 all: Counters::default(),
                 tallies,
             },
+            transport: Arc::new(settings.transport.clone()),
             settings,
         }
     }
 
     /// Opens a queue pair, which the other end does as well; both number packets from 0 on.
     pub fn open(&mut self, now: Time, opening: &Opening) -> PairId {
-        self.open_at(now, opening, [Psn::new(0); 2])
+        self.open_at(now, opening, Start::default())
     }
 
-    /// Opens a queue pair that numbers its packets from the first of `psns` on, and the other end from the second.
-    pub fn open_at(&mut self, now: Time, opening: &Opening, psns: [Psn; 2]) -> PairId {
-        let pair = Pair::new(&self.settings, now, opening, psns);
+    /// Opens a queue pair that begins in its own way.
+    pub fn open_at(&mut self, now: Time, opening: &Opening, start: Start) -> PairId {
+        let config = start.transport.unwrap_or_else(|| self.transport.clone());
+        let psns = [start.sends, start.expects];
+        let pair = Pair::new((&self.settings, config), now, opening, psns);
         let id = match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
@@ -98,7 +103,7 @@ impl Host {
     /// Posts a work request.
     pub fn post(&mut self, now: Time, id: PairId, request: WorkRequest) {
         let pair = &mut self.pairs[id.index()];
-        pair.requester.post(&self.settings.transport, request);
+        pair.requester.post(&pair.config, request);
         let asks = matches!(request.operation, fairlane_transport::Operation::Read(_));
         if !asks {
             self.enforce(now, id, Stream::Requests);

@@ -1,8 +1,10 @@
 //! What goes in and comes out of a NIC.
 
+use alloc::sync::Arc;
+
 use fairlane_congestion::Reading;
-use fairlane_transport::{Packet, ReceiveCompletion, Status};
-use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId};
+use fairlane_transport::{Config, Packet, ReceiveCompletion, Status};
+use fairlane_units::{Bytes, Duration, HostId, Psn, Rate, TenantId};
 
 use fairlane_congestion::Environment;
 
@@ -46,6 +48,17 @@ pub struct Opening {
     /// A number that queue pairs have in common if they are the subflows of one connection, where subflows are
     /// [coupled](crate::Settings::coupled): they share a controller. Below 2^31.
     pub group: Option<u32>,
+}
+
+/// How the packets of a queue pair begin, and the parameters of its transport.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The number of the first packet that it sends.
+    pub sends: Psn,
+    /// The number of the first packet that it takes.
+    pub expects: Psn,
+    /// Its own parameters; without, [those of all](crate::Settings::transport).
+    pub transport: Option<Arc<Config>>,
 }
 
 /// What a packet is to a NIC.

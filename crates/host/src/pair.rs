@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 
 use fairlane_congestion::dasr::Load;
 use fairlane_congestion::scope::SenderId;
 use fairlane_congestion::{Controller, NotificationPoint, Pacer, Window};
-use fairlane_transport::{Outgoing, Requester, Responder};
+use fairlane_transport::{Config, Outgoing, Requester, Responder};
 use fairlane_units::{Bytes, Duration, Psn, Rate, Time};
 
 use crate::packet::Opening;
@@ -39,6 +40,8 @@ impl Stream {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Pair {
+    /// The parameters of its transport.
+    pub(crate) config: Arc<Config>,
     pub(crate) responder: Responder,
     pub(crate) notification_point: NotificationPoint,
     /// The latest request that has come, of those sent for the first time.
@@ -72,16 +75,16 @@ impl Pair {
         &self.requester
     }
 
-    /// The number of the next packet that its responder expects: all before it have come.
-    #[inline]
-    pub const fn expected(&self) -> Psn {
-        self.responder.expected()
-    }
-
     /// How many replies, and CNPs, have told it of marks; it wraps.
     #[inline]
     pub const fn marks(&self) -> u32 {
         self.marks
+    }
+
+    /// Its responding end.
+    #[inline]
+    pub const fn responder(&self) -> &Responder {
+        &self.responder
     }
 
     /// What it was opened with.
@@ -124,14 +127,13 @@ impl Pair {
     }
 
     pub(crate) fn new(
-        settings: &Settings,
+        (settings, config): (&Settings, Arc<Config>),
         now: Time,
         opening: &Opening,
         [sends, expects]: [Psn; 2],
     ) -> Self {
-        let config = &settings.transport;
         Self {
-            responder: Responder::new(config, expects),
+            responder: Responder::new(&config, expects),
             notification_point: NotificationPoint::new(),
             latest: expects,
             latest_response: None,
@@ -142,7 +144,8 @@ impl Pair {
             marks: 0,
             placed: Bytes::ZERO,
             position: NONE,
-            requester: Requester::new(config, sends),
+            requester: Requester::new(&config, sends),
+            config,
             sending: Sending::new(settings, now, opening),
             reading: None,
             queued: Time::MAX,
@@ -186,12 +189,12 @@ impl Pair {
     }
 
     /// Bytes sent of the message that the next packet of a stream belongs to.
-    pub(crate) fn message_sent(&self, settings: &Settings, stream: Stream) -> Bytes {
+    pub(crate) fn message_sent(&self, stream: Stream) -> Bytes {
         match (stream, &self.reading) {
             // Answers to others are due behind it, which keep what they answer in flight: it goes with the first.
             (Stream::Responses, _) if self.responder.holds_up() => Bytes::ZERO,
             (Stream::Responses, Some(reading)) => reading.message_sent(),
-            _ => self.requester.message_position(&settings.transport),
+            _ => self.requester.message_position(&self.config),
         }
     }
 
@@ -253,7 +256,7 @@ impl Pair {
         let waits = || self.is_closed() || counts() || settings.dasr.mode.is_on();
         let reading = self.reading.as_ref();
         let reading = reading.filter(|_| !self.responds() || waits())?;
-        reading.settles_at(settings.transport.ack_timeout)
+        reading.settles_at(self.config.ack_timeout)
     }
 
     /// What it has in flight and to send: none of it once nothing more is sent.

@@ -107,13 +107,7 @@ impl Scoped {
     }
 
     /// Tells the enforcer whether a queue pair has a packet of a stream that it may send.
-    pub(crate) fn offer(
-        &mut self,
-        now: Time,
-        settings: &Settings,
-        (pair, stream): (&Pair, Stream),
-        open: bool,
-    ) {
+    pub(crate) fn offer(&mut self, now: Time, (pair, stream): (&Pair, Stream), open: bool) {
         let Some(sender) = pair.sending.sender(stream) else {
             return;
         };
@@ -131,7 +125,7 @@ impl Scoped {
             size: self.full,
             message_sent: match part {
                 Some(sent) => sent.copied().unwrap_or_default(),
-                None => pair.message_sent(settings, stream),
+                None => pair.message_sent(stream),
             },
             in_flight,
         };

@@ -107,7 +107,7 @@ impl Host {
         self.ports[usize::from(pair.port)]
             .turns
             .serve(pair.position);
-        let config = &self.settings.transport;
+        let config = &pair.config;
         let outgoing = if responds {
             pair.responder.poll_transmit(config)
         } else {
@@ -117,6 +117,10 @@ impl Host {
         if responds {
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
+                if !self.settings.read_feedback && pair.sending.is_window_limited() {
+                    // Nobody will say that it has arrived, and a window must not wait for that.
+                    reading.settle();
+                }
             }
             if outgoing.ends {
                 self.answer_behind(id);
@@ -132,7 +136,7 @@ impl Host {
         if let Some(says) = self.charge(now, id, &departure) {
             (departure.demand, departure.backlog) = says;
         }
-        if !self.settings.transport.service.is_reliable() {
+        if !self.pairs[id.index()].config.service.is_reliable() {
             self.complete(id);
         }
         self.refresh(now, id);

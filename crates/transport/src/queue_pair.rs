@@ -187,7 +187,7 @@ impl QueuePair {
         if self.requester.outstanding() >= self.capacity.requests as usize {
             return Err(PostError::Full);
         }
-        check(config, &request)?;
+        request.check(config)?;
         self.requester.post(config, request);
         Ok(())
     }
@@ -328,35 +328,40 @@ impl QueuePair {
     }
 }
 
-/// Refuses what the service or the protocol doesn't have.
-fn check(config: &Config, request: &WorkRequest) -> Result<(), PostError> {
-    let operation = &request.operation;
-    let known = match config.service {
-        Service::ReliableConnection => !matches!(operation, Operation::Datagram { .. }),
-        Service::UnreliableConnection => matches!(
-            operation,
-            Operation::Send
-                | Operation::SendImmediate(_)
-                | Operation::Write(_)
-                | Operation::WriteImmediate(..)
-        ),
-        Service::UnreliableDatagram => matches!(operation, Operation::Datagram { .. }),
-    };
-    if !known || (operation.awaits_response() && config.max_reads == 0) {
-        return Err(PostError::Operation);
-    }
-    let fits = match operation {
-        Operation::FetchAdd { remote, .. } | Operation::CompareSwap { remote, .. } => {
-            if !remote.address.is_multiple_of(8) {
-                return Err(PostError::Alignment);
+impl WorkRequest {
+    /// Refuses what the service or the protocol doesn't have.
+    ///
+    /// # Errors
+    /// If the service has no such operation, or length or address aren't such as it has.
+    pub fn check(&self, config: &Config) -> Result<(), PostError> {
+        let operation = &self.operation;
+        let known = match config.service {
+            Service::ReliableConnection => !matches!(operation, Operation::Datagram { .. }),
+            Service::UnreliableConnection => matches!(
+                operation,
+                Operation::Send
+                    | Operation::SendImmediate(_)
+                    | Operation::Write(_)
+                    | Operation::WriteImmediate(..)
+            ),
+            Service::UnreliableDatagram => matches!(operation, Operation::Datagram { .. }),
+        };
+        if !known || (operation.awaits_response() && config.max_reads == 0) {
+            return Err(PostError::Operation);
+        }
+        let fits = match operation {
+            Operation::FetchAdd { remote, .. } | Operation::CompareSwap { remote, .. } => {
+                if !remote.address.is_multiple_of(8) {
+                    return Err(PostError::Alignment);
+                }
+                self.length == Bytes::new(8)
             }
-            request.length == Bytes::new(8)
-        }
-        Operation::Datagram { .. } => request.length <= config.mtu,
-        Operation::Read(_) => {
-            request.length <= LONGEST && packets(request.length, config.mtu) <= WIDEST
-        }
-        _ => request.length <= LONGEST,
-    };
-    if fits { Ok(()) } else { Err(PostError::Length) }
+            Operation::Datagram { .. } => self.length <= config.mtu,
+            Operation::Read(_) => {
+                self.length <= LONGEST && packets(self.length, config.mtu) <= WIDEST
+            }
+            _ => self.length <= LONGEST,
+        };
+        if fits { Ok(()) } else { Err(PostError::Length) }
+    }
 }

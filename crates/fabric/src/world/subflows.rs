@@ -242,7 +242,11 @@ pub(super) fn on_received(world: &mut World, flow: u32) {
     let Some(pair) = world.hosts.connections.pair(flow, Side::Responder) else {
         return;
     };
-    let expected = world.hosts.nics[host as usize].host.pair(pair).expected();
+    let expected = world.hosts.nics[host as usize]
+        .host
+        .pair(pair)
+        .responder()
+        .expected();
     act(world, host, |all, net| {
         all.on_expected(net.now(), flow, expected);
     });

@@ -165,7 +165,7 @@ impl Gates {
         };
         self.wait(number);
         self.look(now, gate);
-        port.offer(now, settings, &pairs[number as usize], false);
+        port.offer(now, &pairs[number as usize], false);
         self.show_first(now, gate, (settings, port, pairs));
     }
 
@@ -173,7 +173,7 @@ impl Gates {
     pub(super) fn refresh(&mut self, now: Time, number: u32, (settings, port, pairs): Around<'_>) {
         let pair = &pairs[number as usize];
         let Some(gate) = self.gate_of(number) else {
-            port.offer(now, settings, pair, true);
+            port.offer(now, pair, true);
             return;
         };
         self.account(number, (settings, port, pair));
@@ -189,7 +189,7 @@ impl Gates {
         }
         let waits = self.members[number as usize].waits;
         if !waits || self.gates[gate as usize].head != number {
-            port.offer(now, settings, pair, !waits);
+            port.offer(now, pair, !waits);
         }
         self.show_first(now, gate, (settings, port, pairs));
     }
@@ -277,12 +277,12 @@ impl Gates {
     }
 
     /// Offers the first queue pair that waits at a gate if that is open.
-    fn show_first(&mut self, now: Time, gate: u32, (settings, port, pairs): Around<'_>) {
+    fn show_first(&mut self, now: Time, gate: u32, (_, port, pairs): Around<'_>) {
         let Gate { opens, head, .. } = self.gates[gate as usize];
         let due = match head {
             NONE => None,
             _ => {
-                port.offer(now, settings, &pairs[head as usize], opens <= now);
+                port.offer(now, &pairs[head as usize], opens <= now);
                 Some(opens).filter(|&at| at > now && at != Time::MAX)
             }
         };

@@ -11,7 +11,7 @@ use fairlane_units::{Bytes, HostId, Psn, Rate, TenantId, Time};
 use super::fault::Fault;
 use super::memory::HostMemory;
 use super::program::{Program, Side};
-use crate::{Departure, Host, Opening, PairId, Settings, Tenants};
+use crate::{Departure, Host, Opening, PairId, Settings, Start, Tenants};
 
 /// Faster than any [`Link`](super::Link), so that only that paces.
 const RATE: Rate = Rate::from_gbps(400);
@@ -112,7 +112,13 @@ impl Machine {
             whole: None,
             group: None,
         };
-        self.nic.open_at(now, &opening, psns)
+        let [sends, expects] = psns;
+        let start = Start {
+            sends,
+            expects,
+            transport: None,
+        };
+        self.nic.open_at(now, &opening, start)
     }
 
     /// Closes a queue pair and opens another one in its place.

@@ -1,0 +1,101 @@
+//! Completion queues.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use fairlane_transport::Status;
+use fairlane_units::QpNumber;
+
+use crate::error::Error;
+
+/// A completion queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletionQueue(pub(crate) u32);
+
+/// What has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// A SEND or datagram.
+    Send,
+    /// A WRITE.
+    Write,
+    /// A READ.
+    Read,
+    /// A FETCH-ADD.
+    FetchAdd,
+    /// A CMP-SWAP.
+    CompareSwap,
+    /// A receive, by a SEND.
+    Receive,
+    /// A receive, by a WRITE with immediate.
+    ReceiveWrite,
+}
+
+/// The end of a request or receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number given when it was posted.
+    pub id: u64,
+    /// How it ended. Of others than success, only the number and the queue pair have a meaning.
+    pub status: Status,
+    /// What has ended.
+    pub done: Done,
+    /// The queue pair.
+    pub pair: QpNumber,
+    /// Bytes received, or read.
+    pub length: u64,
+    /// 32 bits that came beside the data.
+    pub immediate: Option<u32>,
+    /// The key that was invalidated.
+    pub invalidated: Option<u32>,
+    /// Whether the sender asked for an event.
+    pub solicited: bool,
+    /// Who sent a datagram.
+    pub source: Option<(Ipv4Addr, QpNumber)>,
+}
+
+/// Completions that wait to be polled.
+#[derive(Debug)]
+pub(crate) struct Completions {
+    waiting: VecDeque<Completion>,
+    capacity: usize,
+    /// Whether one found no room; the queue is useless then (IBTA 11.6.3.1).
+    pub(crate) overrun: bool,
+    /// Queue pairs that complete to it, counted once for each of their queues.
+    pub(crate) users: u32,
+}
+
+impl Completions {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            waiting: VecDeque::with_capacity(capacity.min(1024)),
+            capacity,
+            overrun: false,
+            users: 0,
+        }
+    }
+
+    /// Adds one; `false` if there is no room for it.
+    pub(crate) fn push(&mut self, completion: Completion) -> bool {
+        if self.waiting.len() >= self.capacity {
+            self.overrun = true;
+            return false;
+        }
+        self.waiting.push_back(completion);
+        true
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Moves completions to the end of `into`, at most `most`.
+    pub(crate) fn poll(&mut self, most: usize, into: &mut Vec<Completion>) -> Result<usize, Error> {
+        let count = most.min(self.waiting.len());
+        into.extend(self.waiting.drain(..count));
+        match self.overrun && count == 0 {
+            true => Err(Error::Overrun),
+            false => Ok(count),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What a device is without sockets: its objects, and the host that says what happens.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use fairlane_congestion::Environment;
+use fairlane_host::{Event, Host, PairId, Tenants};
+use fairlane_units::{Bytes, QpNumber, Time};
+
+use crate::completion::{CompletionQueue, Completions};
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::keys::{Domain, Keys};
+use crate::number;
+use crate::queue_pair::{QueuePair, QueuePairOptions};
+use crate::receives::{ReceiveQueue, SharedQueue};
+use crate::settings::Settings;
+use crate::slots::Slots;
+use crate::work::Work;
+
+mod arrive;
+mod depart;
+mod modify;
+mod post;
+
+pub(crate) use arrive::Incoming;
+
+/// Objects of a kind at most.
+const MOST: usize = 1 << 24;
+/// The port of the host that everything leaves by.
+const PORT: u8 = 0;
+
+/// Everything of a device but its sockets.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) host: Host,
+    pub(crate) keys: Keys,
+    pub(crate) pairs: Slots<Box<QueuePair>>,
+    pub(crate) completions: Slots<Completions>,
+    pub(crate) receives: Slots<ReceiveQueue>,
+    pub(crate) works: Slots<Work>,
+    pub(crate) counters: Counters,
+    pub(crate) settings: Settings,
+    environment: Environment,
+    /// The host's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
+    now: Time,
+    /// Bytes that queue pairs have in flight together, and how many there may be.
+    in_flight: u64,
+    window: u64,
+    /// Whether somebody who waits for completions is to be woken up.
+    pub(crate) completed: bool,
+    /// Parts of READs that have been asked for.
+    reads: u64,
+    /// The queue pair whose turn it is to send, and how many packets more.
+    turn: Option<(PairId, u32)>,
+    /// Queue pairs that something has ended of.
+    touched: Vec<u32>,
+    /// Whether a completion has found no room since queue pairs were looked at.
+    overrun: bool,
+}
+
+impl Engine {
+    /// A device without objects, whose queue pairs may have `window` bytes in flight.
+    pub(crate) fn new(settings: &Settings, window: Bytes) -> Self {
+        let environment = Environment {
+            line_rate: settings.line_rate,
+            base_rtt: settings.base_rtt,
+            bdp: window,
+            mtu: Bytes::new(4096),
+        };
+        let host = Arc::new(host_settings(settings));
+        Self {
+            host: Host::new(host, &[environment], &Tenants::default()),
+            keys: Keys::new(),
+            pairs: Slots::new(number::MOST),
+            completions: Slots::new(MOST),
+            receives: Slots::new(MOST),
+            works: Slots::new(MOST),
+            counters: Counters::default(),
+            settings: settings.clone(),
+            environment,
+            now: Time::ZERO,
+            in_flight: 0,
+            window: window.get(),
+            completed: false,
+            reads: 0,
+            turn: None,
+            touched: Vec::new(),
+            overrun: false,
+        }
+    }
+
+    /// The host's time, now that the clock says `clock`.
+    pub(crate) fn at(&mut self, clock: Time) -> Time {
+        self.now = self.now.max(clock);
+        self.now
+    }
+
+    /// The slot of a queue pair.
+    pub(crate) fn slot(&self, number: QpNumber) -> Result<u32, Error> {
+        let slot = number::index(self.settings.process, number);
+        let slot = slot.filter(|&slot| self.pairs.get(slot).is_some());
+        slot.ok_or(Error::Unknown("queue pair"))
+    }
+
+    pub(crate) fn pair(&self, number: QpNumber) -> Result<&QueuePair, Error> {
+        let slot = self.slot(number)?;
+        let pair = self.pairs.get(slot);
+        pair.map(|pair| &**pair).ok_or(Error::Unknown("queue pair"))
+    }
+
+    pub(crate) fn create_completions(&mut self, capacity: u32) -> Result<CompletionQueue, Error> {
+        if capacity == 0 {
+            return Err(Error::Invalid("completion queue", "room for 1 or more"));
+        }
+        let queue = Completions::new(capacity as usize);
+        let slot = self.completions.insert(|_| queue);
+        slot.map(CompletionQueue)
+            .ok_or(Error::Exhausted("completion queue"))
+    }
+
+    pub(crate) fn destroy_completions(&mut self, queue: CompletionQueue) -> Result<(), Error> {
+        match self.completions.get(queue.0) {
+            None => Err(Error::Unknown("completion queue")),
+            Some(queue) if queue.users > 0 => Err(Error::Busy("completion queue")),
+            Some(_) => {
+                self.completions.remove(queue.0);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn create_shared(
+        &mut self,
+        domain: Domain,
+        (capacity, pieces): (u32, u32),
+    ) -> Result<SharedQueue, Error> {
+        self.keys.check_domain(domain)?;
+        let mut queue = ReceiveQueue::new(domain, capacity, pieces);
+        queue.shared = true;
+        let slot = self.receives.insert(|_| queue);
+        slot.map(SharedQueue)
+            .ok_or(Error::Exhausted("queue of receives"))
+    }
+
+    pub(crate) fn destroy_shared(&mut self, queue: SharedQueue) -> Result<(), Error> {
+        match self.receives.get(queue.0).filter(|own| own.shared) {
+            None => Err(Error::Unknown("queue of receives")),
+            Some(own) if own.users > 0 => Err(Error::Busy("queue of receives")),
+            Some(_) => {
+                self.receives.remove(queue.0);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn create_pair(
+        &mut self,
+        options: &QueuePairOptions,
+        sockets: usize,
+    ) -> Result<QpNumber, Error> {
+        self.keys.check_domain(options.domain)?;
+        for queue in [options.send_queue, options.receive_queue] {
+            let known = self.completions.get(queue.0);
+            known.ok_or(Error::Unknown("completion queue"))?;
+        }
+        let receives = match options.shared {
+            Some(shared) => {
+                let own = self.receives.get(shared.0).filter(|own| own.shared);
+                own.map(|_| shared.0)
+                    .ok_or(Error::Unknown("queue of receives"))?
+            }
+            None => {
+                let (receives, pieces) = (options.most_receives, options.most_pieces);
+                let mut queue = ReceiveQueue::new(options.domain, receives, pieces);
+                if options.service == fairlane_transport::Service::UnreliableDatagram {
+                    queue.reserved = arrive::GLOBAL_HEADER as u64;
+                }
+                let slot = self.receives.insert(|_| queue);
+                slot.ok_or(Error::Exhausted("queue of receives"))?
+            }
+        };
+        let process = self.settings.process;
+        let slot = self.pairs.insert(|slot| {
+            let socket = slot as usize % sockets;
+            let mut pair = QueuePair::new(number::of(process, slot), options, socket);
+            pair.receives = receives;
+            Box::new(pair)
+        });
+        let slot = slot.ok_or(Error::Exhausted("queue pair"))?;
+        self.use_queues(slot, 1);
+        Ok(number::of(process, slot))
+    }
+
+    /// Counts a queue pair among the users of its queues, or takes it out.
+    fn use_queues(&mut self, slot: u32, by: i32) {
+        let Some(pair) = self.pairs.get(slot) else {
+            return;
+        };
+        let add = |users: &mut u32| *users = users.saturating_add_signed(by);
+        for queue in [pair.options.send_queue, pair.options.receive_queue] {
+            if let Some(queue) = self.completions.get_mut(queue.0) {
+                add(&mut queue.users);
+            }
+        }
+        if let Some(queue) = self.receives.get_mut(pair.receives) {
+            add(&mut queue.users);
+        }
+    }
+
+    pub(crate) fn destroy_pair(&mut self, number: QpNumber, now: Time) -> Result<(), Error> {
+        let slot = self.slot(number)?;
+        self.forget(slot, now);
+        self.use_queues(slot, -1);
+        if let Some(pair) = self.pairs.remove(slot)
+            && pair.options.shared.is_none()
+        {
+            self.receives.remove(pair.receives);
+        }
+        Ok(())
+    }
+
+    /// Brings up to date how much a queue pair has in flight.
+    #[inline]
+    fn account(&mut self, slot: u32, id: PairId) {
+        let own = self.host.pair(id);
+        // Nobody will say of a queue pair that has failed what has arrived.
+        let in_flight = match own.requester().has_failed() {
+            true => 0,
+            false => own.in_flight().get(),
+        };
+        if let Some(pair) = self.pairs.get_mut(slot) {
+            self.in_flight = self.in_flight - pair.in_flight + in_flight;
+            pair.in_flight = in_flight;
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub(crate) fn on_deadline(&mut self, now: Time) {
+        if self.host.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.host.on_deadline(now);
+        // Those that went back have less in flight; the host doesn't say which.
+        if self.in_flight > 0 {
+            let all = self.pairs.iter();
+            let open: Vec<_> = all
+                .filter(|(_, pair)| pair.in_flight > 0)
+                .filter_map(|(slot, pair)| Some((slot, pair.host?)))
+                .collect();
+            for (slot, id) in open {
+                self.account(slot, id);
+            }
+        }
+        self.hear_events(now, None);
+    }
+
+    /// When something is due or may be sent, if nothing else happens before.
+    pub(crate) fn next_time(&mut self) -> Option<Time> {
+        let sends = match self.in_flight < self.window || self.host.port(PORT).has_answers() {
+            true => self.host.sends_at(self.now, PORT),
+            false => None,
+        };
+        let ahead =
+            |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.settings.burst.as_ps()));
+        let both = sends.map(ahead).into_iter().chain(self.host.deadline());
+        both.min()
+    }
+
+    /// Hears of everything that has ended; `from` says who sent the datagram that was taken last.
+    fn hear_events(&mut self, now: Time, from: Option<Ipv4Addr>) {
+        loop {
+            while let Some(event) = self.host.poll_event() {
+                match event {
+                    Event::Completed {
+                        flow, id, status, ..
+                    } => self.on_completed(flow, id, status),
+                    Event::Received {
+                        flow,
+                        completion: Some(ended),
+                        ..
+                    } => self.on_received(flow, &ended, from),
+                    Event::Received { .. } => {}
+                }
+                let (Event::Completed { flow, .. } | Event::Received { flow, .. }) = event;
+                if self.touched.last() != Some(&flow) {
+                    self.touched.push(flow);
+                }
+            }
+            // What the host never got is flushed behind what it had.
+            let Some(flow) = self.touched.pop() else {
+                break;
+            };
+            self.follow(flow, now);
+        }
+        if std::mem::take(&mut self.overrun) {
+            self.fail_overrun(now);
+        }
+    }
+
+    /// Ends queue pairs that complete to a queue which has had no room (IBTA 11.6.3.1).
+    #[cold]
+    fn fail_overrun(&mut self, now: Time) {
+        let completions = &self.completions;
+        let overrun = |queue: CompletionQueue| {
+            let own = completions.get(queue.0);
+            own.is_some_and(|own| own.overrun)
+        };
+        let all = self.pairs.iter().filter(|(_, pair)| {
+            let options = &pair.options;
+            overrun(options.send_queue) || overrun(options.receive_queue)
+        });
+        let open: Vec<_> = all
+            .filter_map(|(slot, pair)| Some((slot, pair.host?)))
+            .filter(|(_, id)| !self.host.pair(*id).has_failed())
+            .collect();
+        for (slot, id) in open {
+            self.host.fail(now, id);
+            self.follow(slot, now);
+        }
+        self.hear_events(now, None);
+    }
+}
+
+/// What the host is told of its surroundings.
+fn host_settings(settings: &Settings) -> fairlane_host::Settings {
+    let mut host = fairlane_host::Settings::new(settings.congestion.algorithm());
+    host.params = settings.congestion.clone();
+    host.window = fairlane_congestion::WindowMode::Fixed;
+    // Feedback of READs is a packet of our own, which other devices don't know.
+    host.read_feedback = false;
+    host
+}

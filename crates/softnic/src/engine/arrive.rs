@@ -1,0 +1,260 @@
+//! Packets that have come.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use fairlane_host::{Arrival, Heard, Measured, NO_ECHO, PairId, Role};
+use fairlane_transport::{Extension, Packet, Placement, Service, Status};
+use fairlane_units::{Bytes, TenantId, Time};
+use fairlane_wire::{self as wire, Ipv4, NakCode, Network, Opcode, Syndrome, Udp};
+
+use super::Engine;
+use crate::icrc::{self, Outer};
+use crate::keys::Reach;
+use crate::work::PartId;
+
+/// Bytes in front of a datagram's data in its receive (A17.4.5.1).
+pub(crate) const GLOBAL_HEADER: usize = Network::GRH_LENGTH;
+/// Ethernet header, IP, UDP and frame check sequence.
+const AROUND: usize = 14 + Ipv4::LENGTH + Udp::LENGTH + 4;
+
+/// A packet that has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) source: SocketAddrV4,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) marked: bool,
+}
+
+impl Engine {
+    /// Takes a packet; `guess` is the IP identification that it probably has.
+    pub(crate) fn on_packet(&mut self, now: Time, incoming: &Incoming<'_>, guess: &mut u16) {
+        let own = (self.settings.address, Udp::ROCE_PORT);
+        let source = (*incoming.source.ip(), incoming.source.port());
+        let outer = Outer::new(source, own);
+        if !icrc::accept(self.settings.icrc, &outer, incoming.bytes, guess) {
+            self.counters.rx_icrc_encapsulated += 1;
+            return;
+        }
+        match wire::Packet::parse(incoming.bytes) {
+            Ok((packet, _)) if !packet.bth().traffic => self.on_right(now, incoming, &packet),
+            _ => self.counters.rx_dropped += 1,
+        }
+    }
+
+    /// Takes a packet whose ICRC is right.
+    fn on_right(&mut self, now: Time, incoming: &Incoming<'_>, packet: &wire::Packet<'_>) {
+        let bth = packet.bth();
+        let slot = self.slot(bth.destination).ok();
+        let place = slot.and_then(|slot| Some((slot, self.belongs(slot, incoming, packet)?)));
+        let Some((slot, id)) = place else {
+            self.counters.rx_dropped += 1;
+            return;
+        };
+        self.counters.rcvd_pkts += 1;
+        self.counters.np_ecn_marked_roce_packets += u64::from(incoming.marked);
+        let role = match bth.opcode {
+            Opcode::Cnp => Role::Cnp,
+            Opcode::RcReadFeedback => return,
+            opcode if opcode.is_response() => Role::Response,
+            _ => Role::Request,
+        };
+        let payload = Bytes::new(packet.payload.len() as u64);
+        let transport = match role {
+            Role::Cnp => Ok(notification(bth)),
+            _ => Packet::from_headers(&packet.headers, payload),
+        };
+        let Ok(transport) = transport else {
+            self.counters.rx_dropped += 1;
+            return;
+        };
+        self.count(id, role, &transport);
+        let arrival = Arrival {
+            packet: &transport,
+            role,
+            flow: slot,
+            tenant: TenantId::new(0),
+            class: 0,
+            wire: (incoming.bytes.len() + AROUND) as u16,
+            marked: incoming.marked && role != Role::Cnp,
+            again: false,
+            share: 0,
+            demand: None,
+            backlog: None,
+            echo: NO_ECHO,
+            measured: Measured::default(),
+        };
+        let heard = self.hand_over(now, (slot, id), &arrival);
+        if let Some(placement) = heard.placement {
+            self.place(now, (slot, id), placement, (incoming, packet));
+        }
+        self.hear_events(now, Some(*incoming.source.ip()));
+        self.follow(slot, now);
+    }
+
+    /// The host's number of the queue pair in a slot, if a packet may be for it: by state, service, partition, key
+    /// and sender (IBTA 9.6.1).
+    fn belongs(
+        &self,
+        slot: u32,
+        incoming: &Incoming<'_>,
+        packet: &wire::Packet<'_>,
+    ) -> Option<PairId> {
+        let (pair, bth) = (self.pairs.get(slot)?, packet.bth());
+        let id = pair.host.filter(|_| pair.state.hears())?;
+        if bth.partition_key != pair.options.partition {
+            return None;
+        }
+        let service = bth.opcode.service();
+        let fits = match pair.options.service {
+            Service::UnreliableDatagram => {
+                let key = packet.headers.extension.deth().map(|deth| deth.queue_key);
+                return (key == Some(pair.options.queue_key)).then_some(id);
+            }
+            Service::ReliableConnection => service == wire::Service::Rc,
+            Service::UnreliableConnection => service == wire::Service::Uc,
+        };
+        let fits = fits || bth.opcode == Opcode::Cnp;
+        (fits && *incoming.source.ip() == pair.peer.address).then_some(id)
+    }
+
+    fn count(&mut self, id: PairId, role: Role, packet: &Packet) {
+        let counters = &mut self.counters;
+        match role {
+            Role::Cnp => counters.rp_cnp_handled += 1,
+            Role::Request => {
+                let ahead = packet
+                    .psn
+                    .distance(self.host.pair(id).responder().expected());
+                counters.duplicate_request += u64::from(ahead < 0);
+                counters.out_of_seq_request += u64::from(ahead > 0);
+            }
+            _ => {
+                if let Extension::Acknowledge(aeth) = packet.extension {
+                    match aeth.syndrome {
+                        Syndrome::RnrNak { .. } => counters.rcvd_rnr_err += 1,
+                        Syndrome::Nak(NakCode::SequenceError) => counters.rcvd_seq_err += 1,
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hands a packet to the host with what it may act on.
+    fn hand_over(&mut self, now: Time, (slot, id): (u32, PairId), arrival: &Arrival<'_>) -> Heard {
+        let Some(pair) = self.pairs.get(slot) else {
+            return Heard::default();
+        };
+        let Some(receives) = self.receives.get_mut(pair.receives) else {
+            return Heard::default();
+        };
+        let mut memory = Reach {
+            keys: &mut self.keys,
+            domain: pair.options.domain,
+            rights: pair.rights,
+        };
+        self.host.on_packet(now, id, arrival, &mut memory, receives)
+    }
+
+    /// Puts a packet's payload where it belongs; a queue pair whose own memory doesn't permit that fails.
+    fn place(
+        &mut self,
+        now: Time,
+        (slot, id): (u32, PairId),
+        placement: Placement,
+        (incoming, packet): (&Incoming<'_>, &wire::Packet<'_>),
+    ) {
+        let Some(pair) = self.pairs.get(slot) else {
+            return;
+        };
+        let (domain, rights) = (pair.options.domain, pair.rights);
+        let (keys, payload) = (&mut self.keys, packet.payload);
+        let placed = match placement {
+            Placement::Memory(remote) => {
+                let mut reach = Reach {
+                    keys,
+                    domain,
+                    rights,
+                };
+                payload.is_empty() || reach.write(remote, payload)
+            }
+            Placement::Receive { id, offset } => {
+                let datagram = pair.is_datagram();
+                let Some(own) = self.receives.get_mut(pair.receives) else {
+                    return;
+                };
+                let own_domain = own.domain;
+                let Some(posted) = own.get_mut(id) else {
+                    return;
+                };
+                let (pieces, domain) = (&posted.request.pieces, own_domain);
+                let (start, header) = match datagram {
+                    true => (
+                        GLOBAL_HEADER as u64,
+                        global_header(incoming, self.settings.address),
+                    ),
+                    false => (0, [0; GLOBAL_HEADER]),
+                };
+                let fits = !datagram || keys.scatter(domain, pieces, 0, &header);
+                let fits = fits && keys.scatter(domain, pieces, start + offset.get(), payload);
+                if !fits {
+                    posted.failed = Some(Status::LocalProtection);
+                }
+                fits
+            }
+            Placement::Request { id, offset } => {
+                let part = PartId::from_host(id);
+                self.place_response(domain, part, part.start() + offset.get(), payload)
+            }
+            Placement::Result { id, original } => {
+                let part = PartId::from_host(id);
+                self.place_response(domain, part, 0, &original.to_ne_bytes())
+            }
+        };
+        if !placed {
+            self.host.fail(now, id);
+        }
+    }
+
+    fn place_response(
+        &mut self,
+        domain: crate::keys::Domain,
+        part: PartId,
+        offset: u64,
+        bytes: &[u8],
+    ) -> bool {
+        let Some(work) = self.works.get_mut(part.work) else {
+            return true;
+        };
+        let pieces = &work.request.pieces;
+        let placed = self.keys.scatter(domain, pieces, offset, bytes);
+        if !placed {
+            work.failed = Some(Status::LocalProtection);
+        }
+        placed
+    }
+}
+
+/// What a CNP is to the host, which looks at nothing in it.
+const fn notification(bth: &wire::Bth) -> Packet {
+    Packet {
+        opcode: Opcode::Cnp,
+        psn: bth.psn,
+        payload: Bytes::ZERO,
+        ack_request: false,
+        solicited: false,
+        selective: false,
+        extension: Extension::None,
+    }
+}
+
+/// The first 40 bytes of a datagram's receive: as far as a socket knows the IP header.
+fn global_header(incoming: &Incoming<'_>, own: Ipv4Addr) -> [u8; GLOBAL_HEADER] {
+    let network = Network::Ipv4(Ipv4::new(*incoming.source.ip(), own));
+    let mut header = [0; GLOBAL_HEADER];
+    let payload = Udp::LENGTH + incoming.bytes.len();
+    match network.emit_grh(payload, &mut header) {
+        Ok(_) => header,
+        Err(_) => [0; GLOBAL_HEADER],
+    }
+}

@@ -1,0 +1,353 @@
+//! Requests that are posted, and their ends.
+
+use std::net::Ipv4Addr;
+
+use fairlane_transport::{
+    Operation as Asked, PostError, ReceiveCompletion, Remote, State, Status, WorkRequest,
+};
+use fairlane_units::{Bytes, QpNumber, Time};
+
+use super::Engine;
+use super::arrive::GLOBAL_HEADER;
+use crate::completion::{Completion, CompletionQueue, Done};
+use crate::error::Error;
+use crate::queue_pair::QueuePair;
+use crate::receives::{Posted, SharedQueue};
+use crate::rights::Rights;
+use crate::work::{Operation, PartId, READ_PART, ReceiveRequest, SendRequest, Work};
+
+impl Engine {
+    pub(crate) fn post_send(
+        &mut self,
+        number: QpNumber,
+        request: &SendRequest,
+        now: Time,
+    ) -> Result<(), Error> {
+        let slot = self.slot(number)?;
+        let pair = self
+            .pairs
+            .get_mut(slot)
+            .ok_or(Error::Unknown("queue pair"))?;
+        check(pair, request)?;
+        let work = Work {
+            request: request.clone(),
+            pair: slot,
+            handed: 0,
+            parts: 0,
+            failed: None,
+        };
+        let work = self.works.insert(|_| work).ok_or(PostError::Full)?;
+        pair.outstanding += 1;
+        pair.waiting.push_back(work);
+        self.hand(slot, now);
+        self.hear_events(now, None);
+        self.follow(slot, now);
+        Ok(())
+    }
+
+    /// Hands what waits to the host: READs in parts, of which some are under way at a time.
+    pub(super) fn hand(&mut self, slot: u32, now: Time) {
+        while self.permits_response(slot, now) {
+            let Some(pair) = self.pairs.get_mut(slot) else {
+                return;
+            };
+            let (Some(&number), Some(id)) = (pair.waiting.front(), pair.host) else {
+                return;
+            };
+            let Some(work) = self.works.get_mut(number) else {
+                return;
+            };
+            let reads = matches!(work.request.operation, Operation::Read(_));
+            // What is asked for has room at this end, but that every queue pair may ask for a part.
+            let crowded = self.reads * READ_PART >= self.window && pair.reads > 0;
+            let most = u32::from(pair.config.max_reads).clamp(1, READS);
+            if reads && (crowded || pair.reads >= most) {
+                return;
+            }
+            let part = PartId {
+                work: number,
+                part: work.parts_handed(),
+            };
+            let (request, last) = work.next(part);
+            work.parts += 1;
+            pair.reads += u32::from(reads);
+            self.reads += u64::from(reads);
+            if last {
+                pair.waiting.pop_front();
+            }
+            if let Operation::Datagram { address, .. } = work.request.operation {
+                pair.addresses.push_back(address);
+            }
+            self.host.post(now, id, request);
+        }
+    }
+
+    /// Whether the memory that the response to a queue pair's next request is for permits it. If not, the request fails
+    /// when those before it have ended, and the queue pair with it.
+    fn permits_response(&mut self, slot: u32, now: Time) -> bool {
+        let Some(pair) = self.pairs.get_mut(slot) else {
+            return false;
+        };
+        let (Some(&number), Some(id)) = (pair.waiting.front(), pair.host) else {
+            return false;
+        };
+        let Some(work) = self.works.get_mut(number) else {
+            return false;
+        };
+        let awaits = work.request.operation.asked().awaits_response();
+        let domain = pair.options.domain;
+        if !awaits
+            || self
+                .keys
+                .permit(domain, Rights::LOCAL_WRITE, &work.request.pieces)
+        {
+            return true;
+        }
+        let first = pair.outstanding as usize == pair.waiting.len();
+        if first && work.parts == 0 && !self.host.pair(id).has_failed() {
+            work.failed = Some(Status::LocalProtection);
+            pair.waiting.pop_front();
+            self.end(slot, number, Status::LocalProtection);
+            self.host.fail(now, id);
+        }
+        false
+    }
+
+    /// A part of a work has ended.
+    pub(super) fn on_completed(&mut self, slot: u32, id: u64, status: Status) {
+        let number = PartId::from_host(id).work;
+        let (Some(pair), Some(work)) = (self.pairs.get_mut(slot), self.works.get_mut(number))
+        else {
+            return;
+        };
+        match status {
+            Status::RetryExceeded => self.counters.retry_exceeded_err += 1,
+            Status::RnrRetryExceeded => self.counters.retry_rnr_exceeded_err += 1,
+            _ => {}
+        }
+        work.parts -= 1;
+        if matches!(work.request.operation, Operation::Read(_)) {
+            pair.reads -= 1;
+            self.reads -= 1;
+        }
+        if status != Status::Success {
+            work.failed = work.failed.or(Some(status));
+            // What hasn't been handed over never will be.
+            pair.waiting.retain(|&waiting| waiting != number);
+        }
+        let handed = !pair.waiting.contains(&number);
+        if work.parts == 0 && handed {
+            self.end(slot, number, Status::Success);
+        }
+    }
+
+    /// A work has ended, by itself or as it was said.
+    pub(super) fn end(&mut self, slot: u32, number: u32, otherwise: Status) {
+        let Some(work) = self.works.remove(number) else {
+            return;
+        };
+        let Some(pair) = self.pairs.get_mut(slot) else {
+            return;
+        };
+        pair.outstanding -= 1;
+        let status = work.failed.unwrap_or(otherwise);
+        let done = match work.request.operation {
+            Operation::Write(_) | Operation::WriteImmediate(..) => Done::Write,
+            Operation::Read(_) => Done::Read,
+            Operation::FetchAdd(..) => Done::FetchAdd,
+            Operation::CompareSwap(..) => Done::CompareSwap,
+            _ => Done::Send,
+        };
+        self.counters.rdma_sends += u64::from(done == Done::Send);
+        if !work.request.signaled && status == Status::Success {
+            return;
+        }
+        let queue = pair.options.send_queue;
+        let completion = Completion {
+            length: match done {
+                Done::Send | Done::Write => 0,
+                _ => work.request.length(),
+            },
+            ..blank(work.request.id, status, done, pair.number)
+        };
+        self.complete(queue, completion);
+    }
+
+    pub(super) fn complete(&mut self, queue: CompletionQueue, completion: Completion) {
+        let Some(own) = self.completions.get_mut(queue.0) else {
+            return;
+        };
+        if !own.push(completion) {
+            self.counters.cq_overrun += 1;
+            self.overrun = true;
+        }
+        self.completed = true;
+    }
+
+    pub(crate) fn post_receive(
+        &mut self,
+        number: QpNumber,
+        request: ReceiveRequest,
+    ) -> Result<(), Error> {
+        let pair = self.pair(number)?;
+        if pair.options.shared.is_some() {
+            let expected = "a queue pair with a queue of its own";
+            return Err(Error::Invalid("receive", expected));
+        }
+        if !pair.state.takes_receives() {
+            return Err(Error::Post(PostError::State));
+        }
+        let (receives, failed) = (pair.receives, pair.state == State::Error);
+        let slot = self.slot(number)?;
+        let own = self.receives.get_mut(receives);
+        own.ok_or(Error::Unknown("queue of receives"))?
+            .post(request)?;
+        if failed {
+            self.flush_receives(slot);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn post_shared(
+        &mut self,
+        queue: SharedQueue,
+        request: ReceiveRequest,
+    ) -> Result<(), Error> {
+        let own = self.receives.get_mut(queue.0).filter(|own| own.shared);
+        own.ok_or(Error::Unknown("queue of receives"))?
+            .post(request)
+    }
+
+    /// A receive has ended.
+    pub(super) fn on_received(
+        &mut self,
+        slot: u32,
+        ended: &ReceiveCompletion,
+        from: Option<Ipv4Addr>,
+    ) {
+        let Some(pair) = self.pairs.get(slot) else {
+            return;
+        };
+        let Some(queue) = self.receives.get_mut(pair.receives) else {
+            return;
+        };
+        let Some(posted) = queue.end(ended.id) else {
+            return;
+        };
+        let datagram = pair.is_datagram();
+        let header = if datagram { GLOBAL_HEADER as u64 } else { 0 };
+        let source = ended.source.filter(|_| datagram);
+        let completion = Completion {
+            length: ended.length.get() + header,
+            immediate: ended.immediate,
+            invalidated: ended.invalidated,
+            solicited: ended.solicited,
+            source: from.zip(source),
+            ..received(&posted, ended.status, pair)
+        };
+        self.counters.rdma_recvs += 1;
+        let queue = pair.options.receive_queue;
+        self.complete(queue, completion);
+    }
+
+    /// Ends receives of a queue pair's own queue that nothing has come for.
+    pub(super) fn flush_receives(&mut self, slot: u32) {
+        loop {
+            let Some(pair) = self.pairs.get(slot) else {
+                return;
+            };
+            let own = self.receives.get_mut(pair.receives);
+            let Some(posted) = own.filter(|own| !own.shared).and_then(|own| own.flush()) else {
+                return;
+            };
+            let completion = received(&posted, Status::Flushed, pair);
+            let queue = pair.options.receive_queue;
+            self.complete(queue, completion);
+        }
+    }
+}
+
+/// Parts of READs of a queue pair that are under way at most.
+const READS: u32 = 8;
+
+impl Work {
+    fn parts_handed(&self) -> u32 {
+        u32::try_from(self.handed / READ_PART).unwrap_or(u32::MAX)
+    }
+
+    /// What is handed to the host next, and whether it is the rest.
+    fn next(&mut self, part: PartId) -> (WorkRequest, bool) {
+        let request = &self.request;
+        let rest = request.length() - self.handed;
+        let (length, operation) = match request.operation {
+            Operation::Read(target) => {
+                let remote = Remote::from(target).behind(Bytes::new(self.handed));
+                (rest.min(READ_PART), Asked::Read(remote))
+            }
+            other => (rest, other.asked()),
+        };
+        let handed = WorkRequest {
+            id: part.to_host(),
+            operation,
+            length: Bytes::new(length),
+            // Whether the application hears of it is decided here; the host must say when it has ended.
+            signaled: true,
+            fence: request.fence,
+            solicited: request.solicited,
+        };
+        self.handed += length;
+        (handed, length == rest)
+    }
+}
+
+fn received(posted: &Posted, status: Status, pair: &QueuePair) -> Completion {
+    let status = posted.failed.unwrap_or(status);
+    blank(posted.request.id, status, Done::Receive, pair.number)
+}
+
+const fn blank(id: u64, status: Status, done: Done, pair: QpNumber) -> Completion {
+    Completion {
+        id,
+        status,
+        done,
+        pair,
+        length: 0,
+        immediate: None,
+        invalidated: None,
+        solicited: false,
+        source: None,
+    }
+}
+
+/// Refuses what state, room or service don't allow.
+fn check(pair: &QueuePair, request: &SendRequest) -> Result<(), Error> {
+    if !pair.state.takes_requests() {
+        return Err(Error::Post(PostError::State));
+    }
+    if pair.outstanding >= pair.options.most_requests {
+        return Err(Error::Post(PostError::Full));
+    }
+    if request.pieces.len() > pair.options.most_pieces as usize {
+        return Err(Error::Invalid(
+            "request",
+            "no more pieces than the queue pair was made for",
+        ));
+    }
+    let operation = request.operation.asked();
+    if let Some(inline) = &request.inline {
+        if inline.len() > pair.options.most_inline as usize {
+            return Err(Error::Invalid(
+                "inline data",
+                "no more than the queue pair was made for",
+            ));
+        }
+        if operation.awaits_response() || !request.pieces.is_empty() {
+            return Err(Error::Invalid(
+                "inline data",
+                "a request that sends it, without pieces",
+            ));
+        }
+    }
+    let asked = WorkRequest::new(request.id, operation, Bytes::new(request.length()));
+    Ok(asked.check(&pair.config)?)
+}

@@ -1,0 +1,119 @@
+//! A NIC in software: queue pairs of RDMA whose packets are RoCEv2 over UDP sockets.
+//!
+//! A [`Device`] has one IPv4 address. It owns memory regions with keys, queue pairs, completion queues and
+//! queues of receives, and drives a [`Host`](fairlane_host::Host), the very one that the simulator drives, with
+//! packets of real sockets and real time. It needs no privilege, no kernel module and no RDMA hardware.
+//!
+//! What this crate refuses: protocol rules (they are in `fairlane-transport` and `fairlane-host`), to touch memory
+//! that isn't registered for it, types of libibverbs, to trust a packet.
+//!
+//! # Who calls whom
+//! ```text
+//!  application                 progress thread
+//!      │ post, poll, modify        │ when nobody polls
+//!      ▼                           ▼
+//!  ┌ Device: one mutex ──────────────────────────────────────────────────────────┐
+//!  │ Engine                                                                      │
+//!  │   queue pairs, works, queues of receives, completion queues, Keys (memory)  │
+//!  │   Host: packets and time in; packets, events, one deadline out              │
+//!  │ Receiver: UDP 4791, GRO ──► IcrcMode ──► (faults) ──► Engine::on_datagram   │
+//!  │ Sender: one socket a source port ◄── Batches (GSO, ICRC) ◄── Engine         │
+//!  └─────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//! - `clock.rs` is the one place that reads time. `socket.rs` and `memory.rs` are the only ones with `unsafe`.
+//! - `engine.rs` holds the state; `engine/arrive.rs` takes packets in, `engine/depart.rs` gives them out,
+//!   `engine/post.rs` takes requests and ends them, `engine/modify.rs` changes states.
+//! - `keys.rs` checks every access to memory: region, bounds, rights, protection domain.
+//!
+//! **Lock order.** There is one lock, around all of a device; whoever holds it takes no other. Two devices of a
+//! process never call each other. An [`AtomicU64`](std::sync::atomic::AtomicU64) says when an application polled last,
+//! so that the progress thread leaves the socket to it.
+//!
+//! # One WRITE from post to completion
+//! Between process A and process B, which have exchanged addresses, numbers of queue pairs and first PSNs:
+//! 1. A calls [`Device::post_send`]. `post.rs` checks state and room, stores the request as a work, and hands it to
+//!    `Host::post`. The same call goes on as the doorbell: `depart.rs` asks `Host::poll_transmit` for packets.
+//! 2. For each packet the payload is gathered through the local keys into a batch, the ICRC is added with the place in
+//!    the batch as IP identification, and the batch leaves by the socket of the queue pair's source port.
+//! 3. B's thread wakes up, or B polls. Each datagram's ICRC is checked, its headers are read, its destination, peer,
+//!    service and partition looked up, and `Host::on_packet` gets it with the keys of the queue pair's protection domain.
+//!    It asks [`permits`](fairlane_transport::Memory::permits) with the first packet, and says where the payload goes;
+//!    the payload is copied there, bounds checked again. The acknowledgement goes out before the lock is let go.
+//! 4. A hears the acknowledgement. The host's event becomes a [`Completion`], which [`Device::poll`] returns.
+//!
+//! **A lost packet.** B's host sees the gap and answers with a NAK of sequence error; A's host goes back and asks for its
+//! turn again. If the last packet is lost, A's deadline comes up in `progress`: `Host::on_deadline` goes back. Nothing in
+//! this crate knows of either.
+//!
+//! **A wrong key.** B's keys don't permit the first packet: the host answers with a NAK of remote access error, nothing is
+//! placed, its queue pair fails, receives are flushed. A's request ends with [`Status::RemoteAccess`], later ones as flushed.
+//!
+//! # A device that talks to itself
+//! ```
+//! use fairlane_softnic::{
+//!     Connection, Device, Modify, QueuePairOptions, Rights, Sending, SendRequest, Settings, Sge, Target,
+//! };
+//!
+//! let device = Device::open(Settings::new("127.71.0.1".parse().expect("an address")))?;
+//! let domain = device.allocate_domain();
+//! let from = device.allocate(domain, 4096, Rights::LOCAL_WRITE)?;
+//! let to = device.allocate(domain, 4096, Rights::LOCAL_WRITE | Rights::REMOTE_WRITE)?;
+//! let queue = device.create_completion_queue(16)?;
+//! let pair = device.create_queue_pair(&QueuePairOptions::new(domain, queue))?;
+//! device.modify(pair, &Modify::Init(Rights::REMOTE_WRITE))?;
+//! device.modify(pair, &Modify::ReadyToReceive(Connection::new(device.address(), pair)))?;
+//! device.modify(pair, &Modify::ReadyToSend(Sending::default()))?;
+//!
+//! device.write(&from, 0, b"hello")?;
+//! let target = Target { address: to.address, key: to.remote_key };
+//! device.post_send(pair, &SendRequest::write(7, vec![Sge::of(&from, 0, 5)], target))?;
+//! let completion = device.wait(queue, std::time::Duration::from_secs(5))?.expect("it completes");
+//! assert_eq!(completion.id, 7);
+//! let mut bytes = [0; 5];
+//! device.read(&to, 0, &mut bytes)?;
+//! assert_eq!(&bytes, b"hello");
+//! # Ok::<(), fairlane_softnic::Error>(())
+//! ```
+#![deny(unsafe_code)]
+
+mod batch;
+mod clock;
+mod completion;
+mod counters;
+mod device;
+mod engine;
+mod error;
+#[cfg(feature = "testing")]
+mod faults;
+mod icrc;
+mod keys;
+mod memory;
+mod number;
+mod progress;
+mod queue_pair;
+mod receives;
+mod rights;
+#[cfg(feature = "testing")]
+mod sandbox;
+mod settings;
+mod slots;
+mod socket;
+mod work;
+
+pub use completion::{Completion, CompletionQueue, Done};
+pub use counters::Counters;
+pub use device::Device;
+pub use error::Error;
+pub use fairlane_transport::{Service, State, Status};
+pub use fairlane_units::{Psn, QpNumber};
+#[cfg(feature = "testing")]
+pub use faults::Faults;
+pub use icrc::IcrcMode;
+pub use keys::{Domain, Region};
+pub use queue_pair::{Connection, Modify, QueuePairOptions, Sending};
+pub use receives::SharedQueue;
+pub use rights::Rights;
+#[cfg(feature = "testing")]
+pub use sandbox::Sandbox;
+pub use settings::Settings;
+pub use work::{Operation, ReceiveRequest, SendRequest, Sge, Target};

@@ -1,0 +1,227 @@
+//! Queue pairs: what they are made with and what a device has of them.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use fairlane_host::PairId;
+use fairlane_transport::{Config, Service, State};
+use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId};
+use fairlane_wire::Bth;
+
+use crate::completion::CompletionQueue;
+use crate::keys::Domain;
+use crate::receives::SharedQueue;
+use crate::rights::Rights;
+
+/// What a queue pair is made with.
+#[derive(Clone, Debug)]
+pub struct QueuePairOptions {
+    /// Its protection domain.
+    pub domain: Domain,
+    /// Its service.
+    pub service: Service,
+    /// Where requests complete.
+    pub send_queue: CompletionQueue,
+    /// Where receives complete.
+    pub receive_queue: CompletionQueue,
+    /// The queue that receives come from; without, one of its own.
+    pub shared: Option<SharedQueue>,
+    /// Requests posted and not completed, at most.
+    pub most_requests: u32,
+    /// Receives posted and not taken, at most.
+    pub most_receives: u32,
+    /// Pieces of a request or receive, at most.
+    pub most_pieces: u32,
+    /// Bytes of inline data, at most.
+    pub most_inline: u32,
+    /// Its partition key, which is that of the tenant.
+    pub partition: TenantId,
+    /// The key that datagrams for it must carry.
+    pub queue_key: u32,
+}
+
+impl QueuePairOptions {
+    /// A reliable connection of the usual size with one completion queue.
+    pub const fn new(domain: Domain, queue: CompletionQueue) -> Self {
+        Self {
+            domain,
+            service: Service::ReliableConnection,
+            send_queue: queue,
+            receive_queue: queue,
+            shared: None,
+            most_requests: 256,
+            most_receives: 256,
+            most_pieces: 16,
+            most_inline: 256,
+            partition: Bth::DEFAULT_PARTITION,
+            queue_key: 0,
+        }
+    }
+}
+
+/// The other end of a connection and what this end takes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The address of its device; of a datagram service without meaning.
+    pub address: Ipv4Addr,
+    /// The number of its queue pair.
+    pub number: QpNumber,
+    /// The number of the first packet that it sends.
+    pub first: Psn,
+    /// Path MTU: 256, 512, 1024, 2048 or 4096.
+    pub mtu: u16,
+    /// READs and atomics of the other end that may be under way.
+    pub most_reads: u8,
+    /// How long it is asked to wait when no receive is posted.
+    pub rnr_timer: Duration,
+    /// Packets that may be kept out of order; 0 for go-back-N. Both ends must have the same.
+    pub selective: u32,
+}
+
+impl Connection {
+    /// The usual values.
+    pub const fn new(address: Ipv4Addr, number: QpNumber) -> Self {
+        Self {
+            address,
+            number,
+            first: Psn::new(0),
+            mtu: 4096,
+            most_reads: 16,
+            rnr_timer: Duration::from_us(640),
+            selective: 0,
+        }
+    }
+}
+
+/// How a queue pair sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// The number of its first packet.
+    pub first: Psn,
+    /// Time without progress after which packets are sent again; `None` for never.
+    pub timeout: Option<Duration>,
+    /// Timeouts in a row after which it fails.
+    pub retries: u32,
+    /// RNR NAKs in a row after which it fails; `None` for never.
+    pub rnr_retries: Option<u32>,
+    /// READs and atomics that may be under way; no more than the other end's [`most_reads`](Connection::most_reads).
+    pub most_reads: u8,
+}
+
+impl Default for Sending {
+    fn default() -> Self {
+        Self {
+            first: Psn::new(0),
+            timeout: Some(Duration::from_ms(67)),
+            retries: 7,
+            rnr_retries: None,
+            most_reads: 16,
+        }
+    }
+}
+
+/// A change of state (IBTA 10.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modify {
+    /// Forget everything.
+    Reset,
+    /// Take receives. The other end will have these rights.
+    Init(Rights),
+    /// Take packets.
+    ReadyToReceive(Connection),
+    /// Send packets.
+    ReadyToSend(Sending),
+    /// End what has begun, begin nothing.
+    SendQueueDrain,
+    /// End everything.
+    Error,
+}
+
+impl Modify {
+    pub(crate) const fn state(&self) -> State {
+        match self {
+            Self::Reset => State::Reset,
+            Self::Init(_) => State::Init,
+            Self::ReadyToReceive(_) => State::ReadyToReceive,
+            Self::ReadyToSend(_) => State::ReadyToSend,
+            Self::SendQueueDrain => State::SendQueueDrain,
+            Self::Error => State::Error,
+        }
+    }
+}
+
+/// What a device has of a queue pair.
+#[derive(Debug)]
+pub(crate) struct QueuePair {
+    pub(crate) number: QpNumber,
+    pub(crate) options: QueuePairOptions,
+    pub(crate) state: State,
+    /// Of the other end, to memory here.
+    pub(crate) rights: Rights,
+    /// Its queue of receives.
+    pub(crate) receives: u32,
+    /// Its number at the host, from RTR on.
+    pub(crate) host: Option<PairId>,
+    pub(crate) peer: Connection,
+    pub(crate) config: Config,
+    /// The source port that it sends by, as the number of a socket.
+    pub(crate) socket: usize,
+    /// Works that haven't been handed to the host completely, oldest first.
+    pub(crate) waiting: VecDeque<u32>,
+    /// Works that haven't ended.
+    pub(crate) outstanding: u32,
+    /// Parts of READs at the host.
+    pub(crate) reads: u32,
+    /// Where datagrams at the host go, in their order.
+    pub(crate) addresses: VecDeque<Ipv4Addr>,
+    /// Bytes that it has in flight, as they were counted last.
+    pub(crate) in_flight: u64,
+}
+
+impl QueuePair {
+    pub(crate) fn new(number: QpNumber, options: &QueuePairOptions, socket: usize) -> Self {
+        let config = Config {
+            service: options.service,
+            // Every message asks for an acknowledgement at its end, and long ones in between.
+            ack_interval: 16,
+            ..Config::default()
+        };
+        Self {
+            number,
+            options: options.clone(),
+            state: State::Reset,
+            rights: Rights::NONE,
+            receives: 0,
+            host: None,
+            peer: Connection::new(Ipv4Addr::UNSPECIFIED, QpNumber::new(0)),
+            config,
+            socket,
+            waiting: VecDeque::new(),
+            outstanding: 0,
+            reads: 0,
+            addresses: VecDeque::new(),
+            in_flight: 0,
+        }
+    }
+
+    /// Takes over what the other end is.
+    pub(crate) fn connect(&mut self, connection: &Connection) {
+        self.peer = *connection;
+        self.config.mtu = Bytes::new(connection.mtu.into());
+        self.config.max_destination_reads = connection.most_reads;
+        self.config.rnr_timer = connection.rnr_timer;
+        self.config.selective_window = connection.selective;
+    }
+
+    /// Takes over how it sends.
+    pub(crate) fn send_by(&mut self, sending: &Sending) {
+        self.config.ack_timeout = sending.timeout;
+        self.config.retry_limit = sending.retries;
+        self.config.rnr_retry_limit = sending.rnr_retries.unwrap_or(Config::FOREVER);
+        self.config.max_reads = sending.most_reads;
+    }
+
+    pub(crate) const fn is_datagram(&self) -> bool {
+        matches!(self.options.service, Service::UnreliableDatagram)
+    }
+}

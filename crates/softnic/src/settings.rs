@@ -1,0 +1,63 @@
+//! What a device is opened with.
+
+use std::net::Ipv4Addr;
+
+use fairlane_congestion::{Algorithm, Params};
+use fairlane_units::{Bytes, Duration, Rate};
+
+use crate::icrc::IcrcMode;
+
+/// What a device is opened with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its address, that of a local interface.
+    pub address: Ipv4Addr,
+    /// The process among those of the address: the upper 8 bits of numbers of queue pairs.
+    pub process: u8,
+    /// The congestion control of queue pairs; one that hears of congestion by CNPs, as others need headers that
+    /// only our own devices have.
+    pub congestion: Params,
+    /// The rate at which queue pairs begin.
+    pub line_rate: Rate,
+    /// The round-trip time without queues, as the congestion control sees it.
+    pub base_rtt: Duration,
+    /// How much may leave ahead of its paced time: the time of a burst.
+    pub burst: Duration,
+    /// Bytes that may be under way unacknowledged, of all queue pairs together; `None` for a fourth of the
+    /// receive buffer that the operating system grants, which is what the other end has, too.
+    pub window: Option<Bytes>,
+    /// The socket's receive buffer that is asked for.
+    pub receive_buffer: Bytes,
+    /// What is done about wrong ICRCs.
+    pub icrc: IcrcMode,
+    /// How many source ports the queue pairs share.
+    pub source_ports: u16,
+    /// Whether several packets may leave in one call (`UDP_SEGMENT`), if the system can.
+    pub segmentation: bool,
+    /// Whether several packets may arrive in one buffer (`UDP_GRO`), if the system can.
+    pub coalescing: bool,
+    /// Whether a thread works while nobody polls. Without, others can only read and write while this end polls.
+    pub thread: bool,
+}
+
+impl Settings {
+    /// The usual values, with DCQCN if it is in the list of algorithms.
+    pub fn new(address: Ipv4Addr) -> Self {
+        let algorithm: Option<Algorithm> = "dcqcn".parse().ok();
+        Self {
+            address,
+            process: 0,
+            congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
+            line_rate: Rate::from_gbps(100),
+            base_rtt: Duration::from_us(20),
+            burst: Duration::from_us(16),
+            window: None,
+            receive_buffer: Bytes::new(4 << 20),
+            icrc: IcrcMode::Solve,
+            source_ports: 16,
+            segmentation: true,
+            coalescing: true,
+            thread: true,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Values in numbered slots, of which free ones are used again.
+
+/// Values by number. A number that has become free is used again last.
+#[derive(Debug)]
+pub(crate) struct Slots<T> {
+    values: Vec<Option<T>>,
+    free: std::collections::VecDeque<u32>,
+    most: usize,
+}
+
+impl<T> Slots<T> {
+    /// No values yet, and room for `most`.
+    pub(crate) const fn new(most: usize) -> Self {
+        Self {
+            values: Vec::new(),
+            free: std::collections::VecDeque::new(),
+            most,
+        }
+    }
+
+    /// Stores what `make` makes of its number; `None` if there is no room.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(u32) -> T) -> Option<u32> {
+        // Fresh numbers first while few are free, so that a number isn't known to an old peer.
+        let fresh = self.values.len() < self.most && self.free.len() < 64;
+        let number = match fresh {
+            true => {
+                self.values.push(None);
+                u32::try_from(self.values.len() - 1).ok()?
+            }
+            false => self.free.pop_front()?,
+        };
+        self.values[number as usize] = Some(make(number));
+        Some(number)
+    }
+
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
+        let value = self.values.get_mut(number as usize)?.take()?;
+        self.free.push_back(number);
+        Some(value)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(number as usize)?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.values.get_mut(number as usize)?.as_mut()
+    }
+
+    /// All values with their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let all = (0..).zip(&self.values);
+        all.filter_map(|(number, value)| Some((number, value.as_ref()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again_late_and_never_twice() {
+        let mut slots = Slots::new(100);
+        let first = slots.insert(|number| number).unwrap();
+        assert_eq!(slots.remove(first), Some(0));
+        assert_eq!((slots.remove(first), slots.get(first)), (None, None));
+        let mut seen = Vec::new();
+        while let Some(number) = slots.insert(|number| number) {
+            assert!(!seen.contains(&number));
+            seen.push(number);
+        }
+        assert_eq!((seen.len(), seen[99]), (100, first));
+        assert_eq!(slots.iter().count(), 100);
+    }
+}

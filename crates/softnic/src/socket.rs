@@ -1,0 +1,392 @@
+//! UDP sockets: what the standard library has no words for.
+//!
+//! Invariants of the `unsafe` blocks: every pointer that a call gets is to a value or buffer that outlives the call,
+//! and every length is that of what it points to. Control messages are read and written by bytes, within the length
+//! that the kernel reports.
+#![allow(
+    unsafe_code,
+    reason = "system calls that the standard library doesn't have"
+)]
+
+use std::io;
+use std::mem;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+
+use fairlane_wire::Udp;
+
+use crate::batch::Batch;
+use crate::error::Error;
+
+/// Datagrams that one call takes.
+pub(crate) const DATAGRAMS: usize = 16;
+/// The longest datagram, several packets put together.
+const LONGEST: usize = 1 << 16;
+/// Room for control messages: type of service and segment length.
+const CONTROL: usize = 128;
+/// ECT(0): packets may be marked.
+const CAPABLE: libc::c_int = 2;
+
+/// Room for control messages, aligned as they want it.
+#[repr(C, align(8))]
+#[derive(Clone, Copy, Debug)]
+struct Control([u8; CONTROL]);
+
+fn set(socket: RawFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the value lives on the stack and has that size.
+    let done = unsafe { libc::setsockopt(socket, level, name, (&raw const value).cast(), size) };
+    checked(done as isize).map(|_| ())
+}
+
+fn get(socket: RawFd, level: libc::c_int, name: libc::c_int) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: value and size live on the stack, and the size is that of the value.
+    let done =
+        unsafe { libc::getsockopt(socket, level, name, (&raw mut value).cast(), &raw mut size) };
+    checked(done as isize).map(|_| value)
+}
+
+/// The error of a call that says so.
+fn checked(result: isize) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// Options of every socket: don't fragment, which makes the IP identification that of the place in the call; may be marked.
+fn prepare(socket: &UdpSocket) -> io::Result<()> {
+    let fd = socket.as_raw_fd();
+    socket.set_nonblocking(true)?;
+    set(
+        fd,
+        libc::IPPROTO_IP,
+        libc::IP_MTU_DISCOVER,
+        libc::IP_PMTUDISC_DO,
+    )?;
+    set(fd, libc::IPPROTO_IP, libc::IP_TOS, CAPABLE)
+}
+
+/// Bytes of an IP packet that the path to a peer carries.
+pub(crate) fn path_mtu(own: Ipv4Addr, peer: Ipv4Addr) -> io::Result<u32> {
+    let socket = UdpSocket::bind((own, 0))?;
+    socket.connect((peer, Udp::ROCE_PORT))?;
+    let mtu = get(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU)?;
+    Ok(u32::try_from(mtu).unwrap_or(0))
+}
+
+/// A datagram that has come, perhaps of several packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datagram<'a> {
+    pub(crate) source: SocketAddrV4,
+    pub(crate) bytes: &'a [u8],
+    /// Length of all packets but the last.
+    pub(crate) segment: usize,
+    /// Whether the network has marked it.
+    pub(crate) marked: bool,
+}
+
+/// What the kernel says of a datagram.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    source: SocketAddrV4,
+    length: usize,
+    segment: usize,
+    marked: bool,
+}
+
+/// The socket that packets come to.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    socket: UdpSocket,
+    buffers: Vec<u8>,
+    controls: [Control; DATAGRAMS],
+    told: Vec<Told>,
+    /// What the kernel grants.
+    pub(crate) buffer: usize,
+}
+
+impl Receiver {
+    pub(crate) fn open(address: Ipv4Addr, buffer: u64, coalescing: bool) -> Result<Self, Error> {
+        let socket = UdpSocket::bind((address, Udp::ROCE_PORT));
+        let socket = socket.map_err(|error| Error::Bind(address, error))?;
+        let system = |what| move |error| Error::System(what, error);
+        prepare(&socket).map_err(system("options of the socket"))?;
+        let fd = socket.as_raw_fd();
+        set(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, 1).map_err(system("marks of congestion"))?;
+        let wanted = libc::c_int::try_from(buffer).unwrap_or(libc::c_int::MAX);
+        // More than the administrator allows takes a privilege; then it is what is allowed.
+        let forced = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted);
+        if forced.is_err() {
+            set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, wanted).map_err(system("receive buffer"))?;
+        }
+        if coalescing {
+            // Without it, packets come one by one.
+            drop(set(fd, libc::SOL_UDP, libc::UDP_GRO, 1));
+        }
+        let granted =
+            get(fd, libc::SOL_SOCKET, libc::SO_RCVBUF).map_err(system("receive buffer"))?;
+        Ok(Self {
+            socket,
+            buffers: vec![0; DATAGRAMS * LONGEST],
+            controls: [Control([0; CONTROL]); DATAGRAMS],
+            told: Vec::with_capacity(DATAGRAMS),
+            buffer: usize::try_from(granted).unwrap_or(0),
+        })
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Takes what has come; returns how many datagrams.
+    pub(crate) fn fill(&mut self) -> io::Result<usize> {
+        self.told.clear();
+        // SAFETY: all of these are plain numbers and pointers, of which zero is a value.
+        let mut names: [libc::sockaddr_in; DATAGRAMS] = unsafe { mem::zeroed() };
+        // SAFETY: as before.
+        let mut vectors: [libc::iovec; DATAGRAMS] = unsafe { mem::zeroed() };
+        // SAFETY: as before.
+        let mut headers: [libc::mmsghdr; DATAGRAMS] = unsafe { mem::zeroed() };
+        let places = self
+            .buffers
+            .chunks_exact_mut(LONGEST)
+            .zip(&mut self.controls);
+        for (at, (buffer, control)) in places.enumerate() {
+            vectors[at].iov_base = buffer.as_mut_ptr().cast();
+            vectors[at].iov_len = LONGEST;
+            let header = &mut headers[at].msg_hdr;
+            header.msg_name = (&raw mut names[at]).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_iov = &raw mut vectors[at];
+            header.msg_iovlen = 1;
+            header.msg_control = control.0.as_mut_ptr().cast();
+            header.msg_controllen = CONTROL;
+        }
+        // SAFETY: headers, names, vectors, buffers and controls live until the end of this function.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                DATAGRAMS as libc::c_uint,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let count = checked(count as isize)?;
+        for at in 0..count {
+            let length = headers[at].msg_len as usize;
+            let told = tell(&headers[at].msg_hdr, &names[at], length);
+            self.told.push(told);
+        }
+        Ok(count)
+    }
+
+    /// One of those that have been taken.
+    pub(crate) fn datagram(&self, at: usize) -> Datagram<'_> {
+        let told = &self.told[at];
+        Datagram {
+            source: told.source,
+            bytes: &self.buffers[at * LONGEST..][..told.length],
+            segment: told.segment,
+            marked: told.marked,
+        }
+    }
+}
+
+fn tell(header: &libc::msghdr, name: &libc::sockaddr_in, length: usize) -> Told {
+    const ECN: u8 = 3;
+    let address = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+    let mut told = Told {
+        source: SocketAddrV4::new(address, u16::from_be(name.sin_port)),
+        length,
+        segment: length.max(1),
+        marked: false,
+    };
+    // SAFETY: the header is that of a call that has just filled it and its control messages.
+    let mut control = unsafe { libc::CMSG_FIRSTHDR(header) };
+    while !control.is_null() {
+        // SAFETY: it is a control message within what the kernel has filled, and its data is of that type.
+        unsafe {
+            let data = libc::CMSG_DATA(control);
+            match ((*control).cmsg_level, (*control).cmsg_type) {
+                (libc::IPPROTO_IP, libc::IP_TOS) => told.marked = data.read() & ECN == ECN,
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    let segment = data.cast::<libc::c_int>().read_unaligned();
+                    told.segment = usize::try_from(segment).unwrap_or(length).max(1);
+                }
+                _ => {}
+            }
+            control = libc::CMSG_NXTHDR(header, control);
+        }
+    }
+    told
+}
+
+/// The sockets that packets leave by, one a source port.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    sockets: Vec<UdpSocket>,
+    /// The port of each.
+    pub(crate) ports: Vec<u16>,
+}
+
+impl Sender {
+    /// The first of the ports that RoCEv2 takes for itself (A17.9.1).
+    const FIRST_PORT: u16 = 0xc000;
+
+    pub(crate) fn open(address: Ipv4Addr, ports: u16) -> Result<Self, Error> {
+        let (mut sockets, mut taken) = (Vec::new(), Vec::new());
+        let mut candidates = Self::FIRST_PORT..=u16::MAX;
+        while sockets.len() < usize::from(ports.max(1)) {
+            let port = candidates.next().ok_or(Error::Exhausted("source port"))?;
+            let Ok(socket) = UdpSocket::bind((address, port)) else {
+                continue;
+            };
+            prepare(&socket).map_err(|error| Error::System("options of the socket", error))?;
+            sockets.push(socket);
+            taken.push(port);
+        }
+        Ok(Self {
+            sockets,
+            ports: taken,
+        })
+    }
+
+    /// Sends the packets of a batch, in one call if they are to be cut by the kernel.
+    pub(crate) fn send(&self, batch: &Batch, segmentation: bool) -> io::Result<()> {
+        let Some(peer) = batch.peer else {
+            return Ok(());
+        };
+        let socket = self.sockets[batch.socket].as_raw_fd();
+        if segmentation || batch.count <= 1 {
+            return send_cut(socket, peer, batch);
+        }
+        send_each(socket, peer, batch)
+    }
+}
+
+fn name_of(peer: Ipv4Addr) -> libc::sockaddr_in {
+    // SAFETY: it is plain numbers, of which zero is a value.
+    let mut name: libc::sockaddr_in = unsafe { mem::zeroed() };
+    name.sin_family = libc::AF_INET as libc::sa_family_t;
+    name.sin_port = Udp::ROCE_PORT.to_be();
+    name.sin_addr.s_addr = u32::from(peer).to_be();
+    name
+}
+
+/// One call, whose bytes the kernel cuts into packets.
+fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
+    let mut name = name_of(peer);
+    let mut vector = libc::iovec {
+        iov_base: batch.bytes().as_ptr().cast_mut().cast(),
+        iov_len: batch.bytes().len(),
+    };
+    let mut control = Control([0; CONTROL]);
+    // SAFETY: it is plain numbers and pointers, of which zero is a value.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    header.msg_name = (&raw mut name).cast();
+    header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    if batch.count > 1 {
+        header.msg_control = control.0.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL;
+        // SAFETY: the room for control messages is aligned and larger than one with a u16.
+        unsafe {
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            (*first).cmsg_level = libc::SOL_UDP;
+            (*first).cmsg_type = libc::UDP_SEGMENT;
+            (*first).cmsg_len = libc::CMSG_LEN(2) as usize;
+            let segment = batch.segment as u16;
+            libc::CMSG_DATA(first)
+                .cast::<u16>()
+                .write_unaligned(segment);
+            header.msg_controllen = libc::CMSG_SPACE(2) as usize;
+        }
+    }
+    // SAFETY: header, name, vector, bytes and control live until the end of this function; sending changes none.
+    let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_DONTWAIT) };
+    checked(sent).map(|_| ())
+}
+
+/// A packet for each datagram, where the kernel can't cut.
+fn send_each(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
+    let mut name = name_of(peer);
+    let mut vectors: Vec<libc::iovec> = batch
+        .bytes()
+        .chunks(batch.segment)
+        .map(|packet| libc::iovec {
+            iov_base: packet.as_ptr().cast_mut().cast(),
+            iov_len: packet.len(),
+        })
+        .collect();
+    let mut headers: Vec<libc::mmsghdr> = vectors
+        .iter_mut()
+        .map(|vector| {
+            // SAFETY: it is plain numbers and pointers, of which zero is a value.
+            let mut header: libc::mmsghdr = unsafe { mem::zeroed() };
+            header.msg_hdr.msg_name = (&raw mut name).cast();
+            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        })
+        .collect();
+    let count = headers.len() as libc::c_uint;
+    // SAFETY: headers, name, vectors and bytes live until the end of this function.
+    let sent = unsafe { libc::sendmmsg(socket, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    // Packets that didn't fit are lost as in the network.
+    checked(sent as isize).map(|_| ())
+}
+
+/// Something that wakes up a thread.
+#[derive(Debug)]
+pub(crate) struct Waker {
+    descriptor: std::os::fd::OwnedFd,
+}
+
+impl Waker {
+    pub(crate) fn new() -> Result<Self, Error> {
+        use std::os::fd::FromRawFd;
+        // SAFETY: it has no pointers.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
+        checked(descriptor as isize).map_err(|error| Error::System("eventfd", error))?;
+        // SAFETY: the descriptor is new and nobody else's.
+        let descriptor = unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) };
+        Ok(Self { descriptor })
+    }
+
+    /// Wakes it up.
+    pub(crate) fn wake(&self) {
+        let one = 1_u64;
+        // SAFETY: eight bytes of a value on the stack. That it may be full doesn't matter: then it wakes up.
+        unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    /// Waits until it is woken up, until `others` have something to read, or until time is over.
+    pub(crate) fn wait(&self, others: Option<RawFd>, most: Duration) {
+        let poll = |fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // A negative descriptor is passed over.
+        let mut all = [
+            poll(self.descriptor.as_raw_fd()),
+            poll(others.unwrap_or(-1)),
+        ];
+        let most = libc::timespec {
+            tv_sec: most.as_secs() as libc::time_t,
+            tv_nsec: most.subsec_nanos().into(),
+        };
+        let mut count = 0_u64;
+        // SAFETY: descriptors and time live on the stack, and the number of descriptors is theirs.
+        unsafe {
+            libc::ppoll(all.as_mut_ptr(), 2, &raw const most, std::ptr::null());
+            if all[0].revents != 0 {
+                libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), 8);
+            }
+        }
+    }
+}
