@@ -128,16 +128,16 @@ fn with<T>(
 #[cold]
 pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
     loop {
-        with(host, number, |own, port, pairs, settings| {
-            own.gates.open_due(now, (settings, port, pairs));
+        with(host, number, |own, port, pairs, _| {
+            own.gates.open_due(now, (port, pairs));
         });
         let id = choose(host, now, number)?;
-        let admitted = with(host, number, |own, port, pairs, settings| {
+        let admitted = with(host, number, |own, port, pairs, _| {
             // Requests for data are free: the rate is that of the data.
             let free = port.asks_for_data(&pairs[id.index()]);
             let admitted = free || own.gates.admits(now, id.0);
             if !admitted {
-                own.gates.hold(now, id.0, (settings, port, pairs));
+                own.gates.hold(now, id.0, (port, pairs));
             }
             admitted
         });
@@ -272,8 +272,8 @@ pub(crate) fn on_data(host: &mut Host, now: Time, id: PairId, arrival: &Arrival<
 #[cold]
 pub(crate) fn close(host: &mut Host, now: Time, id: PairId) {
     let number = host.pairs[id.index()].port;
-    with(host, number, |own, port, pairs, settings| {
-        own.gates.close(now, id.0, (settings, port, pairs));
+    with(host, number, |own, port, pairs, _| {
+        own.gates.close(now, id.0, (port, pairs));
         let of = peer_of(&pairs[id.index()]);
         let open = own.peers.get_mut(&of).map(|open| {
             *open -= 1;
@@ -408,7 +408,7 @@ const fn part(opcode: Opcode) -> Part {
 fn allowed(settings: &Settings, port: &Port, pair: &Pair) -> Rate {
     let Some(scoped) = &port.scoped else {
         return match settings.paced {
-            true => pair.sending.controller.rate(),
+            true => pair.sending.rate(),
             false => port.rate,
         };
     };

@@ -1,4 +1,4 @@
-//! Queue pairs that send later than they receive.
+//! Queue pairs whose parameters are known later than they receive.
 
 use alloc::sync::Arc;
 
@@ -16,4 +16,9 @@ pub fn begin_sending(host: &mut Host, id: PairId, initial: Psn, config: Arc<Conf
     debug_assert!(pair.requester.is_idle(), "it has sent nothing");
     pair.requester = Requester::new(&config, initial);
     pair.config = config;
+}
+
+/// Gives a queue pair other parameters while it works: those that answers are made by, as the time to wait of an RNR NAK.
+pub fn set_parameters(host: &mut Host, id: PairId, config: Arc<Config>) {
+    host.pairs[id.index()].config = config;
 }

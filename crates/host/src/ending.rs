@@ -5,7 +5,7 @@ use fairlane_units::Time;
 use fairlane_wire::NakCode;
 
 use crate::nic::Host;
-use crate::packet::PairId;
+use crate::packet::{Event, PairId};
 
 impl Host {
     /// Ends all that a queue pair has begun, as state ERR does (IBTA 10.3.1): work requests complete as flushed,
@@ -22,10 +22,35 @@ impl Host {
     /// pair the sending side alone.
     pub fn on_local_error(&mut self, now: Time, id: PairId, request: u64) {
         let pair = &mut self.pairs[id.index()];
-        let requester = &mut pair.requester;
-        requester.fail_request(&pair.config, request, Status::LocalProtection);
+        let (requester, status) = (&mut pair.requester, Status::LocalProtection);
+        if !requester.fail_request(&pair.config, request, status) {
+            requester.flush();
+            let flow = pair.opening.flow;
+            self.correct(id, flow, (request, status));
+        }
         self.complete(id);
         self.refresh(now, id);
+    }
+
+    /// A work request has ended otherwise than was told, if it was, by the latest event.
+    #[cold]
+    fn correct(&mut self, pair: PairId, flow: u32, (id, status): (u64, Status)) {
+        let latest = self.events.back();
+        let told = latest.is_some_and(|event| match event {
+            Event::Completed {
+                pair: of, id: what, ..
+            } => (*of, *what) == (pair, id),
+            Event::Received { .. } => false,
+        });
+        if told {
+            self.events.pop_back();
+        }
+        self.events.push_back(Event::Completed {
+            pair,
+            flow,
+            id,
+            status,
+        });
     }
 
     /// Begins no work request of a queue pair that hasn't begun yet, as state SQD does.

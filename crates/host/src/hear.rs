@@ -58,6 +58,10 @@ impl Host {
         let (beside, next_beside) = pair.positions(stream.other());
         ack.acknowledged += beside;
         ack.next_to_send += next_beside;
+        if let Some(part) = &mut pair.sending.part {
+            (ack.acknowledged, ack.next_to_send) =
+                part.positions(ack.acknowledged, ack.next_to_send);
+        }
         let controller = &mut pair.sending.controller;
         let before = controller.rate();
         if lost {
@@ -149,6 +153,7 @@ impl Host {
         // Of a READ, the responder's host hears when it is asked again.
         let asked = pair.requester.awaits_data();
         pair.requester.on_timeout(&pair.config, now);
+        pair.timeouts = pair.timeouts.wrapping_add(1);
         self.ledger.all.timeouts += 1;
         if !asked {
             self.hear_loss(now, (id, Stream::Requests), Loss::Timeout);

@@ -84,13 +84,14 @@ mod port;
 mod replies;
 mod scoped;
 mod settings;
+mod subflows;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transmit;
 mod turns;
 
 pub use apportion::rate_at;
-pub use begin::begin_sending;
+pub use begin::{begin_sending, set_parameters};
 pub use counters::{Counters, Ledger, Tally};
 pub use nic::Host;
 pub use packet::{

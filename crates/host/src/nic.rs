@@ -1,5 +1,6 @@
 //! One host's NIC.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,6 +17,7 @@ use crate::pair::{NONE, Pair, Stream};
 use crate::port::Port;
 use crate::scoped::Tenants;
 use crate::settings::{Settings, Timers};
+use crate::subflows::{self, Subflows};
 
 /// One host's NIC: queue pairs with their controllers, whose turn it is, what is owed to others.
 ///
@@ -42,6 +44,7 @@ pub struct Host {
     pub(crate) source: Source,
     pub(crate) deadlines: Deadlines,
     pub(crate) events: VecDeque<Event>,
+    subflows: Subflows,
     pub(crate) ledger: Ledger,
 }
 
@@ -62,6 +65,7 @@ impl Host {
             source: Source::Nothing,
             deadlines: Deadlines::default(),
             events: VecDeque::new(),
+            subflows: Subflows::default(),
             ledger: Ledger {
                 all: Counters::default(),
                 tallies,
@@ -80,7 +84,18 @@ impl Host {
     pub fn open_at(&mut self, now: Time, opening: &Opening, start: Start) -> PairId {
         let config = start.transport.unwrap_or_else(|| self.transport.clone());
         let psns = [start.sends, start.expects];
-        let pair = Pair::new((&self.settings, config), now, opening, psns);
+        let coupled = opening.group.filter(|_| self.settings.couples());
+        let opening = &match coupled {
+            Some(_) => subflows::opening(opening),
+            None => *opening,
+        };
+        let mut pair = Pair::new((&self.settings, config), now, opening, psns);
+        pair.sending.part = coupled.map(|group| {
+            Box::new(
+                self.subflows
+                    .open((group, opening.port), opening.environment.mtu),
+            )
+        });
         let id = match self.free.pop() {
             Some(number) => {
                 self.pairs[number as usize] = pair;
@@ -127,6 +142,7 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         pair.live = false;
         pair.queued = Time::MAX;
+        self.subflows.close(id.0, pair);
         let position = pair.position;
         let port = &mut self.ports[usize::from(pair.port)];
         if let Some(scoped) = port.scoped.as_deref_mut() {
@@ -150,6 +166,9 @@ impl Host {
         if !up {
             state.replies.clear(lost);
             self.on_pauses(now, port, 0);
+        } else {
+            let pairs = self.pairs.iter_mut().filter(|pair| pair.port == port);
+            pairs.for_each(|pair| pair.requester.reconnect());
         }
     }
 
@@ -302,12 +321,18 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let port = &mut self.ports[usize::from(pair.port)];
         let paused = port.paused & 1 << pair.class != 0;
+        if pair.sending.part.is_some() {
+            self.subflows.refresh(id.0, pair);
+        }
         if port.overseen {
             apportion::refresh(self, now, id);
         } else if pair.position != NONE {
             port.turns.set(pair.position, pair.available(paused));
         }
         let pair = &mut self.pairs[id.index()];
+        if !self.ports[usize::from(pair.port)].up {
+            pair.requester.cut_off(&pair.config, now);
+        }
         arm(&mut self.deadlines, &self.settings, (id.0, pair));
     }
 }

@@ -46,7 +46,7 @@ pub struct Opening {
     /// A number that queue pairs have in common if they carry parts of one message.
     pub whole: Option<u32>,
     /// A number that queue pairs have in common if they are the subflows of one connection, where subflows are
-    /// [coupled](crate::Settings::coupled): they share a controller. Below 2^31.
+    /// [coupled](crate::Settings::coupled): they take one share together.
     pub group: Option<u32>,
 }
 

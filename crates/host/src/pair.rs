@@ -12,6 +12,7 @@ use fairlane_units::{Bytes, Duration, Psn, Rate, Time};
 
 use crate::packet::Opening;
 use crate::settings::{Settings, Timers};
+use crate::subflows::Part;
 
 /// No number.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -66,6 +67,8 @@ pub struct Pair {
     /// When the NIC looks at its deadline, [`Time::MAX`] if it doesn't.
     pub(crate) queued: Time,
     pub(crate) opening: Opening,
+    /// Acknowledgement timeouts.
+    pub(crate) timeouts: u32,
 }
 
 impl Pair {
@@ -79,6 +82,12 @@ impl Pair {
     #[inline]
     pub const fn marks(&self) -> u32 {
         self.marks
+    }
+
+    /// How many acknowledgement timeouts it has had; it wraps.
+    #[inline]
+    pub const fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// Its responding end.
@@ -107,7 +116,7 @@ impl Pair {
             }
             controller.on_timer(at, timer);
         }
-        controller.rate()
+        self.sending.part_of(controller.rate())
     }
 
     /// Whether it has failed. Receives are the driver's: it ends them as flushed.
@@ -150,6 +159,7 @@ impl Pair {
             reading: None,
             queued: Time::MAX,
             opening: *opening,
+            timeouts: 0,
         }
     }
 
@@ -291,6 +301,8 @@ pub(crate) struct Sending {
     senders: [u32; 2],
     pub(crate) window: Window,
     pub(crate) controller: Controller,
+    /// Of a subflow that is coupled with others.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 impl Sending {
@@ -302,6 +314,7 @@ impl Sending {
             senders: [NONE; 2],
             window: Window::new(settings.window, environment.bdp, environment.line_rate),
             controller: Controller::new(&settings.params, environment),
+            part: None,
         };
         // An enforcer keeps windows itself.
         if !settings.shares_controllers() {
@@ -325,6 +338,21 @@ impl Sending {
         let senders = core::mem::replace(&mut self.senders, [NONE; 2]);
         let known = senders.into_iter().filter(|&number| number != NONE);
         known.map(SenderId::from_index)
+    }
+
+    /// The rate that it may send at.
+    #[inline]
+    pub(crate) fn rate(&self) -> Rate {
+        self.part_of(self.controller.rate())
+    }
+
+    /// What it may send at where its controller allows `rate`.
+    #[inline]
+    fn part_of(&self, rate: Rate) -> Rate {
+        match &self.part {
+            None => rate,
+            Some(part) => part.rate(rate),
+        }
     }
 
     /// Whether a change of the rate can change what the window permits.
@@ -360,8 +388,8 @@ impl Sending {
             self.update_window();
         }
         if shifts {
-            let (rate, rounding) = (self.controller.rate(), settings.rounding);
-            self.pacer.on_rate_change(before, rate, rounding);
+            let (before, rate) = (self.part_of(before), self.rate());
+            self.pacer.on_rate_change(before, rate, settings.rounding);
         }
         shifts
     }
@@ -371,7 +399,11 @@ impl Sending {
     pub(crate) fn update_window(&mut self) {
         let limit = self.window.limit(self.controller.rate());
         let own = self.controller.window();
-        self.window_limit = own.map_or(limit, |own| own.min(limit));
+        let limit = own.map_or(limit, |own| own.min(limit));
+        self.window_limit = match &self.part {
+            None => limit,
+            Some(part) => part.window(limit),
+        };
     }
 }
 

@@ -9,7 +9,7 @@ use fairlane_congestion::Environment;
 use fairlane_congestion::scope::{
     Enforcer, Offer, ReceiverShares, Scope, SenderId, Sent, Setting, Share, Weight,
 };
-use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
+use fairlane_units::{Bytes, Rate, TenantId, Time};
 
 use crate::packet::{Arrival, Opening};
 use crate::pair::{Pair, Stream};
@@ -22,15 +22,6 @@ pub struct Tenants {
     pub all: Vec<Weight>,
     /// Those that send data from here.
     pub here: Vec<Weight>,
-}
-
-/// Whom a queue pair shares its budget with where subflows are coupled: one without a group is on its own.
-const fn budget(opening: &Opening) -> HostId {
-    const ALONE: u32 = 1 << 31;
-    HostId::new(match opening.group {
-        Some(group) => group,
-        None => ALONE | opening.flow,
-    })
 }
 
 /// The enforcer of a NIC and its receiver's part.
@@ -46,8 +37,6 @@ pub(crate) struct Scoped {
     /// Payload sent of messages with parts.
     wholes: BTreeMap<u32, Bytes>,
     full: Bytes,
-    /// Whether a group takes the place of a destination.
-    couples: bool,
 }
 
 impl Scoped {
@@ -73,17 +62,12 @@ impl Scoped {
             stream: Stream::Requests,
             wholes: BTreeMap::new(),
             full: settings.full,
-            couples: settings.couples(),
         }))
     }
 
     /// A queue pair is to send data of a stream for the first time.
     pub(crate) fn open(&mut self, now: Time, (number, stream): (u32, Stream), pair: &mut Pair) {
-        let Opening { tenant, .. } = pair.opening;
-        let peer = match self.couples {
-            true => budget(&pair.opening),
-            false => pair.opening.peer,
-        };
+        let Opening { tenant, peer, .. } = pair.opening;
         let sender = match pair.sending.sender(stream.other()) {
             Some(other) => self.enforcer.open_beside(other),
             None => {

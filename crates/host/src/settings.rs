@@ -105,8 +105,7 @@ pub struct Settings {
     pub params: Params,
     /// Which traffic shares a controller.
     pub scope: Scope,
-    /// Whether, under scope `qp`, the subflows of a [group](crate::Opening::group) share a controller as if they were
-    /// one queue pair.
+    /// Whether, under scope `qp`, the subflows of a [group](crate::Opening::group) take one share together.
     pub coupled: bool,
     /// Parameters of scope `tenant`.
     pub tenant: scope::Config,
@@ -169,29 +168,21 @@ impl Settings {
         }
     }
 
-    /// Whether subflows share controllers beyond what the scope says.
+    /// Whether subflows take one share; under scopes that share controllers they do anyway.
     pub(crate) fn couples(&self) -> bool {
         self.coupled && self.scope == Scope::Qp
     }
 
     /// Whether queue pairs share controllers, so that an enforcer has them.
     pub(crate) fn shares_controllers(&self) -> bool {
-        self.scope.is_shared() || self.couples()
+        self.scope.is_shared()
     }
 
-    /// What enforcers have in common; of a scope that shares controllers. Where subflows are coupled, a group takes the
-    /// place of a destination, and none is forgotten while it lasts.
+    /// What enforcers have in common; of a scope that shares controllers.
     pub(crate) fn enforced(&self) -> scope::Setting {
-        let mut config = self.tenant.clone();
-        if self.couples() {
-            config.pairs = u32::MAX;
-        }
         scope::Setting {
-            scope: match self.couples() {
-                true => Scope::Pair,
-                false => self.scope,
-            },
-            config,
+            scope: self.scope,
+            config: self.tenant.clone(),
             params: self.params.clone(),
             window: self.window,
             rounding: self.rounding,

@@ -164,7 +164,7 @@ impl Host {
         let sending = &mut pair.sending;
         sending.advance(&self.settings, now, false);
         let rate = match self.settings.paced {
-            true => sending.controller.rate(),
+            true => sending.rate(),
             false => self.ports[usize::from(pair.port)].rate,
         };
         let rounding = self.settings.rounding;

@@ -10,7 +10,7 @@
 //! # One message, one chunk, one completion, one failure
 //!
 //! 1. **Opening.** A [`PathPlan`] gives a [`Selector`] for each queue pair; all are opened with the
-//!    [`Coupling`] of the connection, so that they share one congestion budget. Perhaps [`Connection::probe`]
+//!    [`Coupling`] of the connection, so that they take one share. Perhaps [`Connection::probe`]
 //!    measures the paths and drops twins.
 //! 2. **A message.** [`Connection::post`] takes a WRITE of 1 MiB: it looks which unfinished messages this one
 //!    must wait for (a fence, the same bytes), keeps the pieces of memory, and sends nothing.

@@ -113,13 +113,13 @@ impl Path {
         }
     }
 
-    /// What was measured no longer holds: the path has been away.
-    pub(crate) fn forget(&mut self, settings: &Settings) {
+    /// What was measured no longer holds: the path has been away. What its limiter found does, since a chunk too large may be
+    /// why.
+    pub(crate) fn forget(&mut self) {
         self.loss = 0;
         self.elapsed = Smoothed::default();
         self.pace = 0;
         self.sample_bytes = 0;
-        self.limiter = Limiter::new(settings);
     }
 
     /// How long it may be silent while something is in flight.

@@ -189,7 +189,7 @@ impl Paths {
             Health::Probing => {
                 it.failed_probes = 0;
                 it.passed = 0;
-                it.forget(&self.settings);
+                it.forget();
                 self.set(path, Health::Back);
             }
             Health::Good | Health::Quarantined | Health::Twin => {}
@@ -197,20 +197,23 @@ impl Paths {
     }
 
     /// A work request failed; returns whether the path is given up for now. A failure is no evidence against
-    /// the path if another one or the size of the chunk explains it.
+    /// the path if another one explains it. If the size of the chunk does, the path is given up all the same: what comes next
+    /// would meet what the chunk has left in queues, so that a pause and a probe come first.
     pub(crate) fn on_failed(&mut self, now: Time, path: usize, bytes: u64, flushed: bool) -> bool {
         let it = &mut self.all[path];
         self.in_flight -= 1;
         it.on_ended(now, bytes, &self.settings);
         it.count_loss(true);
-        let of_size = !flushed && it.limiter.on_failed(&self.settings, Bytes::new(bytes));
+        if !flushed {
+            it.limiter.on_failed(&self.settings, Bytes::new(bytes));
+        }
         match it.health {
             Health::Twin | Health::Quarantined => false,
             Health::Probing => {
                 self.quarantine(now, path);
                 true
             }
-            health if flushed || of_size => {
+            health if flushed => {
                 if health == Health::Suspect {
                     self.owe_probe(path);
                 }

@@ -308,8 +308,15 @@ fn doubling_finds_the_size_that_a_path_bears() {
         depth: 1,
         ..Settings::default()
     };
+    for clogged in [Duration::ZERO, Duration::from_us(50)] {
+        finds_what_is_borne(settings.clone(), clogged);
+    }
+}
+
+fn finds_what_is_borne(settings: Settings, clogged: Duration) {
     let mut links = Links::new(settings, &[10, 10]);
     links.loses_above = vec![700_417, 200_000];
+    links.clogged = clogged;
     for _ in 0..10 {
         links.write(10_000_000);
     }
@@ -323,7 +330,7 @@ fn doubling_finds_the_size_that_a_path_bears() {
             "{}",
             found(path)
         );
-        assert_eq!(links.health(path), Health::Good, "a size isn't a death");
+        assert_eq!(links.health(path), Health::Good, "found, and back");
     }
 }
 

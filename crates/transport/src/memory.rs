@@ -64,6 +64,7 @@ impl Receives for Unchecked {
         Some(Receive {
             id: 0,
             length: Bytes::new(u64::MAX),
+            closed: false,
         })
     }
 }

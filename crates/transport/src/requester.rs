@@ -53,6 +53,8 @@ pub struct Requester {
     next_at: u64,
     posted_at: u64,
     deadline: Option<Time>,
+    /// Whether the deadline is of packets that couldn't leave.
+    cut_off: bool,
     /// Messages at the front that are done but not yet polled.
     completed: usize,
     /// Index of the message that `next` belongs to.
@@ -104,6 +106,7 @@ impl Requester {
             posted_at: 0,
             retransmitted: 0,
             deadline: None,
+            cut_off: false,
             retries: 0,
             rnr_retries: 0,
             hold: 0,
@@ -241,8 +244,9 @@ impl Requester {
     }
 
     /// Ends the work request `id`, of which a packet has just been polled, with `status`, and all
-    /// behind it as flushed. On a reliable connection those before it end first.
-    pub fn fail_request(&mut self, config: &Config, id: u64, status: Status) {
+    /// behind it as flushed. On a reliable connection those before it end first. `false` if it has completed already, as
+    /// one of an unreliable service has with its last packet.
+    pub fn fail_request(&mut self, config: &Config, id: u64, status: Status) -> bool {
         let reliable = config.service.is_reliable();
         let from = if reliable { self.completed } else { 0 };
         let named = |index: &usize| {
@@ -251,14 +255,14 @@ impl Requester {
                 .is_some_and(|m| m.request.id == id)
         };
         let Some(index) = (from..self.messages.len()).find(named) else {
-            return;
+            return false;
         };
         let first = self.messages.get(index).map_or(0, |message| message.first);
         if !reliable {
             // Its last packet counted as its end.
             self.completed = self.completed.min(index);
             self.fail(first, status);
-            return;
+            return true;
         }
         self.failure = Some((first, status));
         if self.next > first {
@@ -267,6 +271,7 @@ impl Requester {
             self.next_at = self.messages.get(index).map_or(0, |message| message.start);
         }
         self.update_gate(config);
+        true
     }
 
     /// The number that the next new packet gets.
@@ -377,6 +382,7 @@ impl Requester {
     /// Fires the deadline: ends a wait for the responder, or goes back, or fails at the retry limit.
     pub fn on_timeout(&mut self, config: &Config, now: Time) {
         self.deadline = None;
+        self.cut_off = false;
         if self.hold & hold::RNR != 0 {
             self.hold &= !hold::RNR;
             self.restart_timer(config, now);
@@ -400,6 +406,22 @@ impl Requester {
         // The driver may hold packets back for longer than the timeout: it begins with the next one.
         if !self.has_packet() {
             self.restart_timer(config, now);
+        }
+    }
+
+    /// The link is down: the timeout runs as if what waits had been sent, so that a queue pair that can't send fails as one
+    /// whose packets are lost.
+    pub fn cut_off(&mut self, config: &Config, now: Time) {
+        if self.deadline.is_none() && self.has_packet() && config.service.is_reliable() {
+            self.deadline = (config.ack_timeout).map(|timeout| now.saturating_add(timeout));
+            self.cut_off = self.deadline.is_some();
+        }
+    }
+
+    /// The link is up again: the timeout of what couldn't leave begins with the next packet.
+    pub fn reconnect(&mut self) {
+        if core::mem::take(&mut self.cut_off) {
+            self.deadline = None;
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Responder {
     left: u32,
     phase: Phase,
     failed: bool,
+    /// Why it refused the request that made it fail.
+    fault: Option<NakCode>,
     /// The packet that the last NAK asked for.
     nak_for: Psn,
     /// Before this, no second NAK for the same packet.
@@ -73,6 +75,8 @@ enum Refusal {
     Nak(NakCode),
     /// A SEND is longer than its receive.
     TooLong,
+    /// The memory of its receive doesn't permit writing.
+    Closed,
 }
 
 impl Responder {
@@ -85,6 +89,7 @@ impl Responder {
             left: 0,
             phase: Phase::Idle,
             failed: false,
+            fault: None,
             nak_for: initial,
             nak_again: Time::ZERO,
             current: Range::default(),
@@ -104,6 +109,16 @@ impl Responder {
     #[inline]
     pub const fn has_failed(&self) -> bool {
         self.failed
+    }
+
+    /// Why it refused the request that made it fail, if one did.
+    pub const fn fault(&self) -> Option<NakCode> {
+        self.fault
+    }
+
+    /// The receive that a SEND in progress fills, or that is kept for the next one.
+    pub fn receiving(&self) -> Option<u64> {
+        self.receive.map(|receive| receive.id)
     }
 
     /// Whether responses wait for [`poll_transmit`](Self::poll_transmit).
@@ -326,11 +341,17 @@ impl Responder {
                 let code = NakCode::InvalidRequest;
                 (Syndrome::Nak(code), Some((code, Status::LocalLength)))
             }
+            // IBTA 9.7.5.2.6: the responder couldn't carry out what was right.
+            Refusal::Closed => {
+                let code = NakCode::RemoteOperational;
+                (Syndrome::Nak(code), Some((code, Status::LocalProtection)))
+            }
         };
         let reply = self.acknowledge(config, self.expected, syndrome);
         received.reply = self.in_turn(reply);
         if let Some((code, status)) = status {
             self.failed = true;
+            self.fault = Some(code);
             received.fault = Some(code);
             received.completion = self.abandon(status).or(received.completion);
         }
@@ -438,9 +459,12 @@ impl Responder {
         if let Err(refusal) = carried_out {
             self.phase = Phase::Idle;
             received = Received::default();
-            if refusal == Refusal::TooLong {
-                received.completion = self.abandon(Status::LocalLength);
-            }
+            let status = match refusal {
+                Refusal::TooLong => Some(Status::LocalLength),
+                Refusal::Closed => Some(Status::LocalProtection),
+                Refusal::NotReady | Refusal::Nak(_) => None,
+            };
+            received.completion = status.and_then(|status| self.abandon(status));
         }
         received
     }

@@ -155,13 +155,15 @@ pub enum Status {
     RetryExceeded,
     /// The responder had no receive for longer than the RNR retry limit allows.
     RnrRetryExceeded,
+    /// A memory window couldn't be bound, or a key not be invalidated, as this end asked itself.
+    WindowBind,
     /// The queue pair failed before this request was served.
     Flushed,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Success,
         Self::LocalLength,
         Self::LocalProtection,
@@ -171,6 +173,7 @@ impl Status {
         Self::RemoteOperation,
         Self::RetryExceeded,
         Self::RnrRetryExceeded,
+        Self::WindowBind,
         Self::Flushed,
     ];
 }
@@ -182,6 +185,8 @@ pub struct Receive {
     pub id: u64,
     /// Room for this many bytes.
     pub length: Bytes,
+    /// Whether its memory doesn't permit writing, which is the fault of who posted it.
+    pub closed: bool,
 }
 
 /// The end of a receive.
@@ -193,6 +198,8 @@ pub struct ReceiveCompletion {
     pub status: Status,
     /// Bytes received; of a WRITE with immediate, the bytes written.
     pub length: Bytes,
+    /// Whether a WRITE with immediate ended it, whose data went elsewhere.
+    pub written: bool,
     /// 32 bits that came beside the data.
     pub immediate: Option<u32>,
     /// The key that was invalidated.
@@ -210,6 +217,7 @@ impl ReceiveCompletion {
             id,
             status,
             length: Bytes::ZERO,
+            written: false,
             immediate: None,
             invalidated: None,
             solicited: false,

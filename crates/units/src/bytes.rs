@@ -120,11 +120,15 @@ impl core::iter::Sum for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// A whole number in the largest unit that divides it.
+    /// The shortest whole number with a unit; where decimal and binary ones are as short, the decimal one: `256kB`
+    /// rather than `250KiB`, `125MiB` rather than `131072kB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = |unit: &&Scale| (self.0 / unit.factor).checked_ilog10();
+        let is_binary = |unit: &&Scale| unit.factor.is_power_of_two();
         let whole = UNITS
             .iter()
-            .find(|unit| self.0 != 0 && self.0.is_multiple_of(unit.factor));
+            .filter(|unit| self.0 != 0 && self.0.is_multiple_of(unit.factor))
+            .min_by_key(|unit| (digits(unit), is_binary(unit)));
         let unit = whole.unwrap_or(&UNITS[UNITS.len() - 1]);
         write!(f, "{}{}", self.0 / unit.factor, unit.name)
     }

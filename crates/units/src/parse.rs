@@ -55,6 +55,9 @@ pub(crate) fn read_scaled(
         reason,
     };
     let trimmed = text.trim();
+    if trimmed.starts_with('-') {
+        return Err(fail("is negative"));
+    }
     let split = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
         .ok_or_else(|| fail("has no unit"))?;

@@ -41,6 +41,12 @@ fn text_is_exact_and_canonical() {
     assert_eq!(Rate::from_mbps(2500).to_string(), "2.5Gbps");
     assert_eq!(Bytes::new(32 << 20).to_string(), "32MiB");
     assert_eq!(Bytes::new(153_000).to_string(), "153kB");
+    for text in [
+        "256kB", "512kB", "128MB", "64KiB", "125MiB", "1000GB", "1500B", "1GB", "8GiB",
+    ] {
+        let size: Bytes = text.parse().expect(text);
+        assert_eq!(size.to_string(), text);
+    }
     assert_eq!(Duration::ZERO.to_string(), "0ps");
 }
 
@@ -54,7 +60,7 @@ fn bad_text_is_refused_with_the_reason() {
         ("0.5ps", "finer than"),
         ("99999999999999999999s", "too large"),
         ("", "no unit"),
-        ("-1us", "unit"),
+        ("-1us", "negative"),
     ] {
         let error = text.parse::<Duration>().expect_err(text).to_string();
         assert!(error.contains(reason), "{text}: {error}");

@@ -266,6 +266,56 @@ impl IcrcDigest {
         Ok(digest)
     }
 
+    /// Begins with IP and UDP header alone, of a packet of RoCEv2. The rest follows by [`base`](Self::base) and
+    /// [`update`](Self::update).
+    ///
+    /// # Errors
+    /// If these are no headers that RoCEv2 has.
+    pub fn outer(headers: &[u8]) -> Result<Self, Error> {
+        let mut bytes = [0; LONGEST];
+        let length = headers.len().min(LONGEST - Bth::LENGTH);
+        bytes[..length].copy_from_slice(&headers[..length]);
+        let (masked, end) = masked(&bytes)?;
+        if headers.len() + Bth::LENGTH != end {
+            return Err(Error::counted(Field::Udp, Reason::Truncated, headers.len()));
+        }
+        let mut digest = Self {
+            remainder: AFTER_LRH,
+        };
+        digest.update(&masked[..length]);
+        Ok(digest)
+    }
+
+    /// The digest behind the headers of IPv4 and UDP with this identification, if this is that with identification 0: the
+    /// CRC is linear.
+    #[inline]
+    #[must_use]
+    pub const fn identified(self, identification: u16) -> Self {
+        let [high, low] = identification.to_be_bytes();
+        let difference = IDENTIFIED[0][high as usize] ^ IDENTIFIED[1][low as usize];
+        Self {
+            remainder: self.remainder ^ difference,
+        }
+    }
+
+    /// Takes the BTH at the front of a packet, and returns what is behind it.
+    ///
+    /// # Errors
+    /// If the packet ends before, or has a TETH, in which there are ones for what switches write.
+    #[inline]
+    pub fn base<'a>(&mut self, packet: &'a [u8]) -> Result<&'a [u8], Error> {
+        let (bth, rest) = packet
+            .split_first_chunk::<{ Bth::LENGTH }>()
+            .ok_or_else(|| Error::counted(Field::Bth, Reason::Truncated, packet.len()))?;
+        if traffic::collected(packet)?.is_some() {
+            return Err(Error::new(Field::Teth, Reason::Unsupported, bth[0].into()));
+        }
+        let mut bth = *bth;
+        bth[field::BTH_CONGESTION] = u8::MAX;
+        self.remainder = after(self.remainder, &bth);
+        Ok(rest)
+    }
+
     /// Takes the bytes from `from` on, with ones for what switches write to `telemetry`.
     #[cold]
     fn update_around(&mut self, bytes: &[u8], from: usize, telemetry: Range<usize>) {
@@ -278,9 +328,9 @@ impl IcrcDigest {
     /// Takes the next bytes of the packet.
     #[inline]
     pub fn update(&mut self, bytes: &[u8]) {
-        let (slices, rest) = bytes.as_chunks();
+        let (slices, rest) = bytes.as_chunks::<SLICE>();
         for slice in slices {
-            self.remainder = after_slice(self.remainder, slice);
+            self.remainder = after(self.remainder, slice);
         }
         for byte in rest {
             let index = (self.remainder as u8 ^ byte) as usize;
@@ -295,21 +345,37 @@ impl IcrcDigest {
     }
 }
 
-/// The remainder after 16 more bytes.
+/// The remainder after so many more bytes: 4 to 16.
 ///
 /// The first four wait for the remainder before them, so they are added last: meanwhile the processor
 /// looks the others up. That doubles the speed.
 #[inline]
-fn after_slice(remainder: u32, slice: &[u8; SLICE]) -> u32 {
-    let [a, b, c, d, free @ ..] = slice;
+fn after<const N: usize>(remainder: u32, bytes: &[u8; N]) -> u32 {
+    const {
+        assert!(4 <= N && N <= SLICE, "there is a table for each byte");
+    }
+    let (first, free) = bytes.split_at(4);
     let mut after = 0;
     for (byte, table) in free.iter().rev().zip(&TABLES) {
         after ^= table[*byte as usize];
     }
-    let waiting = u32::from_le_bytes([*a, *b, *c, *d]) ^ remainder;
+    let waiting = u32::from_le_bytes([first[0], first[1], first[2], first[3]]) ^ remainder;
     let [a, b, c, d] = waiting.to_le_bytes().map(usize::from);
-    after ^ ((TABLES[15][a] ^ TABLES[14][b]) ^ (TABLES[13][c] ^ TABLES[12][d]))
+    after ^ ((TABLES[N - 1][a] ^ TABLES[N - 2][b]) ^ (TABLES[N - 3][c] ^ TABLES[N - 4][d]))
 }
+
+/// What the bytes of an identification of IPv4 contribute to the remainder at the end of UDP's header.
+static IDENTIFIED: [[u32; 256]; 2] = {
+    const REST: usize = Ipv4::LENGTH + Udp::LENGTH - THROUGH_IDENTIFICATION;
+    let mut tables = [[0; 256]; 2];
+    let mut byte = 0;
+    while byte < 256 {
+        tables[0][byte] = shift(byte as u32, 8 * (REST as u32 + 2));
+        tables[1][byte] = shift(byte as u32, 8 * (REST as u32 + 1));
+        byte += 1;
+    }
+    tables
+};
 
 /// IPv6, UDP and BTH.
 const LONGEST: usize = Ipv6::LENGTH + Udp::LENGTH + Bth::LENGTH;
@@ -395,6 +461,30 @@ mod tests {
             }
         }
         assert_eq!(Icrc(0).identification(Icrc(1), 0, 5), None);
+    }
+
+    #[test]
+    fn headers_one_after_the_other_give_what_they_give_together() {
+        for (first, next, length) in [(0x45, 0, 28), (0x60, 17, 48)] {
+            let mut packet = [0x3c; 48 + 12 + 5];
+            (packet[0], packet[6]) = (first, next);
+            packet[4..6].fill(0);
+            let end = length + 17;
+            let digest = IcrcDigest::outer(&packet[..length]).expect("headers");
+            for identification in [0, 1, 63, 0xb70d, u16::MAX] {
+                let mut digest = digest;
+                if first == 0x45 {
+                    packet[4..6].copy_from_slice(&identification.to_be_bytes());
+                    digest = digest.identified(identification);
+                }
+                let rest = digest.base(&packet[length..end]).expect("a BTH");
+                digest.update(rest);
+                assert_eq!(Icrc::compute(&packet[..end]), Ok(digest.finish()));
+            }
+            assert!(IcrcDigest::outer(&packet[..length - 1]).is_err());
+            assert!(IcrcDigest::outer(&packet[..length + 1]).is_err());
+            assert!({ digest }.base(&packet[..11]).is_err());
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Gates {
     }
 
     /// A queue pair goes.
-    pub(super) fn close(&mut self, now: Time, number: u32, around: Around<'_>) {
+    pub(super) fn close(&mut self, now: Time, number: u32, (port, pairs): (&mut Port, &[Pair])) {
         let Some(gate) = self.gate_of(number) else {
             return;
         };
@@ -126,7 +126,7 @@ impl Gates {
         own.allowed = own.allowed.saturating_sub(member.allowed);
         self.sender.close(id(gate), member.load);
         self.look(now, gate);
-        self.show_first(now, gate, around);
+        self.show_first(now, gate, (port, pairs));
     }
 
     /// What the receiver of a queue pair's data lets this port send, if it has said so.
@@ -149,24 +149,24 @@ impl Gates {
     }
 
     /// Offers the first queue pairs at gates that have opened.
-    pub(super) fn open_due(&mut self, now: Time, (settings, port, pairs): Around<'_>) {
+    pub(super) fn open_due(&mut self, now: Time, (port, pairs): (&mut Port, &[Pair])) {
         while self.due.earliest().is_some_and(|at| at <= now)
             && let Some(gate) = self.due.in_turn(now)
         {
             self.look(now, gate);
-            self.show_first(now, gate, (settings, port, pairs));
+            self.show_first(now, gate, (port, pairs));
         }
     }
 
     /// A queue pair whose turn it is has to wait.
-    pub(super) fn hold(&mut self, now: Time, number: u32, (settings, port, pairs): Around<'_>) {
+    pub(super) fn hold(&mut self, now: Time, number: u32, (port, pairs): (&mut Port, &[Pair])) {
         let Some(gate) = self.gate_of(number) else {
             return;
         };
         self.wait(number);
         self.look(now, gate);
         port.offer(now, &pairs[number as usize], false);
-        self.show_first(now, gate, (settings, port, pairs));
+        self.show_first(now, gate, (port, pairs));
     }
 
     /// Brings a queue pair and its gate up to date with what it has in flight and to send.
@@ -191,7 +191,7 @@ impl Gates {
         if !waits || self.gates[gate as usize].head != number {
             port.offer(now, pair, !waits);
         }
-        self.show_first(now, gate, (settings, port, pairs));
+        self.show_first(now, gate, (port, pairs));
     }
 
     /// A packet with data of a queue pair leaves, of so many bytes on the wire and of payload; returns what it says of the
@@ -277,7 +277,7 @@ impl Gates {
     }
 
     /// Offers the first queue pair that waits at a gate if that is open.
-    fn show_first(&mut self, now: Time, gate: u32, (_, port, pairs): Around<'_>) {
+    fn show_first(&mut self, now: Time, gate: u32, (port, pairs): (&mut Port, &[Pair])) {
         let Gate { opens, head, .. } = self.gates[gate as usize];
         let due = match head {
             NONE => None,

@@ -39,7 +39,11 @@ impl Endpoint {
             return None;
         }
         let id = self.posted;
-        let receive = Receive { id, length };
+        let receive = Receive {
+            id,
+            length,
+            closed: false,
+        };
         self.receives.post(receive);
         Some(receive)
     }

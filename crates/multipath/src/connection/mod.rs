@@ -41,11 +41,10 @@ pub struct Opening {
     pub probe_region: Option<Remote>,
 }
 
-/// What a connection tells its card when it opens queue pairs: their subflows share one congestion budget.
+/// What a connection tells its card when it opens queue pairs: their subflows take one share together.
 ///
-/// The card's scope says whose traffic shares a controller. A queue pair with a group counts as part of it:
-/// under scope `qp` the group is what a queue pair is otherwise, so that more paths change where bytes go, not
-/// how many; under scopes by destination or tenant all paths of a connection share anyway. A card that ignores
+/// The card's scope says whose traffic shares a controller. Under scope `qp` queue pairs of a group are coupled: more
+/// paths change where bytes go, and a crowded one is avoided, but nowhere do they take more than one flow would; under scopes by destination or tenant all paths of a connection share anyway. A card that ignores
 /// groups under scope `qp` gives a connection with k paths k times the share, and its results are to say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coupling {

@@ -55,10 +55,10 @@ impl Limit for Doubling {
         self.limit = more.min(settings.chunk_most).max(self.limit);
     }
 
-    fn on_failed(&mut self, settings: &Settings, bytes: Bytes) -> bool {
+    fn on_failed(&mut self, settings: &Settings, bytes: Bytes) {
         // Others of the same size were on their way.
         if bytes > self.limit {
-            return true;
+            return;
         }
         if bytes > self.proven && !self.proven.is_zero() {
             self.phase = match self.phase {
@@ -66,14 +66,11 @@ impl Limit for Doubling {
                 Phase::Linear | Phase::Found => Phase::Found,
             };
             self.limit = self.proven;
-            return true;
+            return;
         }
         let half = (bytes.min(self.limit) / 2).max(settings.chunk_least);
-        let explained = half < self.limit && bytes > half;
         self.limit = half.min(self.limit);
         self.proven = self.proven.min(self.limit);
         self.phase = Phase::Linear;
-        // Without any chunk that arrived, the size may be why.
-        explained && self.proven.is_zero()
     }
 }

@@ -22,10 +22,8 @@ pub trait Limit: Clone {
     /// A chunk of so many bytes was delivered, that long after what came before it on the path.
     fn on_delivered(&mut self, settings: &Settings, bytes: Bytes, after: Duration);
 
-    /// A chunk failed; returns whether its size explains that, so that the path needn't be dead.
-    fn on_failed(&mut self, _settings: &Settings, _bytes: Bytes) -> bool {
-        false
-    }
+    /// A chunk failed, perhaps for its size.
+    fn on_failed(&mut self, _settings: &Settings, _bytes: Bytes) {}
 }
 
 /// Hands the list of limiters to a macro: `Type(module, name)` for each, with its documentation.
@@ -93,7 +91,7 @@ macro_rules! define {
                 }
             }
 
-            pub(crate) fn on_failed(&mut self, settings: &Settings, bytes: Bytes) -> bool {
+            pub(crate) fn on_failed(&mut self, settings: &Settings, bytes: Bytes) {
                 match self {
                     $(Self::$variant(it) => it.on_failed(settings, bytes),)*
                 }

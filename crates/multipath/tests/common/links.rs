@@ -21,6 +21,9 @@ pub struct Links {
     pub dead: Vec<bool>,
     /// Chunks above this size are lost.
     pub loses_above: Vec<u64>,
+    /// For how long after one was lost others are: what it left fills the queue.
+    pub clogged: Duration,
+    clogged_until: Vec<Time>,
     /// Whether completions say that packets were marked.
     pub marks: Vec<bool>,
     /// The sender's own link.
@@ -63,6 +66,8 @@ impl Links {
             round_trip: Duration::from_us(8),
             dead: vec![false; links],
             loses_above: vec![u64::MAX; links],
+            clogged: Duration::ZERO,
+            clogged_until: vec![Time::ZERO; links],
             marks: vec![false; links],
             line: None,
             line_free: Time::ZERO,
@@ -188,8 +193,12 @@ impl Links {
                 self.free[link].max(start) + Bytes::new(bytes).serialization(self.rates[link]);
             let done = done.max(self.line_free);
             self.free[link] = done;
-            let outcome = match bytes > self.loses_above[link] {
-                true => Outcome::RetryExceeded,
+            let clogged = bytes > 0 && start < self.clogged_until[link];
+            let outcome = match clogged || bytes > self.loses_above[link] {
+                true => {
+                    self.clogged_until[link] = done + self.round_trip + self.clogged;
+                    Outcome::RetryExceeded
+                }
                 false => Outcome::Delivered,
             };
             self.count += 1;

@@ -1,7 +1,7 @@
 //! WRITE, SEND and datagrams at the responder (IBTA 9.4.1, 9.4.3, 9.7.4.1).
 
 use fairlane_units::Bytes;
-use fairlane_wire::{NakCode, Position};
+use fairlane_wire::{NakCode, Operation as Kind, Position};
 
 use super::{Phase, Received, Refusal, Responder};
 use crate::config::Config;
@@ -114,6 +114,9 @@ impl Responder {
             self.left = u32::MAX;
         }
         let receive = self.receive.ok_or(INVALID)?;
+        if receive.closed {
+            return Err(Refusal::Closed);
+        }
         let offset = Bytes::new(u64::from(u32::MAX - self.left) * config.mtu.get());
         let length = offset + packet.payload;
         if length > receive.length || self.left == 0 {
@@ -155,7 +158,9 @@ impl Responder {
         };
         let mut end = completion(packet, receive, packet.payload);
         end.source = Some(source);
-        if packet.payload > receive.length {
+        if receive.closed {
+            end = ReceiveCompletion::failed(receive.id, Status::LocalProtection);
+        } else if packet.payload > receive.length {
             end = ReceiveCompletion::failed(receive.id, Status::LocalLength);
         } else {
             let (id, offset) = (receive.id, Bytes::ZERO);
@@ -177,6 +182,7 @@ fn completion(packet: &Packet, receive: Receive, length: Bytes) -> ReceiveComple
         id: receive.id,
         status: Status::Success,
         length,
+        written: packet.opcode.operation() == Kind::Write,
         immediate,
         invalidated: None,
         solicited: packet.solicited,

@@ -2,7 +2,7 @@
 
 use super::line::{KEY, Line, config, fetch_add, request, target};
 use fairlane_transport::{
-    Config, Extension, Modify, Operation, Packet, Remote, Service, State, Status,
+    Config, Extension, Modify, Operation, Packet, Receive, Remote, Service, State, Status,
 };
 use fairlane_units::{Bytes, Psn};
 use fairlane_wire::{Aeth, NakCode, Opcode, Syndrome};
@@ -142,6 +142,27 @@ fn refusals_end_in_the_status_that_says_why() {
         assert_eq!(first, Some(end));
         assert_eq!(line.ends[1].received.len(), 2, "every receive ends");
     }
+}
+
+#[test]
+fn a_receive_whose_memory_is_closed_is_the_fault_of_the_responder() {
+    let mut line = Line::of(&config());
+    let closed = Receive {
+        id: 1,
+        length: Bytes::new(200),
+        closed: true,
+    };
+    let posted = line.ends[1].pair.post_receive(closed);
+    posted.expect("there is room");
+    line.ends[1].receive(2, 200);
+    line.ends[0].post(request(0, Operation::Send, 10));
+    line.run_clean();
+    let expected = [(0, Status::RemoteOperation)];
+    assert_eq!(line.ends[0].completions, expected);
+    let ends = line.ends[1].received.iter();
+    let ends: Vec<_> = ends.map(|end| (end.id, end.status)).collect();
+    let expected = [(1, Status::LocalProtection), (2, Status::Flushed)];
+    assert_eq!(ends, expected);
 }
 
 #[test]

@@ -106,7 +106,11 @@ fn post(config: &Config, pair: &mut QueuePair, id: u64, kind: u8) {
     // A full queue refuses it.
     let _ = pair.post_request(config, WorkRequest::new(id, operation, Bytes::new(length)));
     let length = Bytes::new(250);
-    let _ = pair.post_receive(Receive { id, length });
+    let _ = pair.post_receive(Receive {
+        id,
+        length,
+        closed: false,
+    });
 }
 
 fn is_permitted(placement: Placement) -> bool {

@@ -134,7 +134,11 @@ impl End {
     pub(crate) fn receive(&mut self, id: u64, length: u64) {
         let length = Bytes::new(length);
         self.pair
-            .post_receive(Receive { id, length })
+            .post_receive(Receive {
+                id,
+                length,
+                closed: false,
+            })
             .expect("there is room");
     }
 

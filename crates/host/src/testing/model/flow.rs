@@ -195,6 +195,7 @@ impl Flow {
         ReceiveCompletion {
             status: Status::Success,
             length: Bytes::new(length),
+            written: is_write,
             immediate,
             invalidated,
             solicited: op.request.solicited,
