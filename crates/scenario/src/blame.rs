@@ -170,6 +170,7 @@ fn reword(message: &str) -> String {
         ("a sequence", "a list in [ ]"),
     ];
     let text = message
+        .replace("invalid value: integer `-", "negative value: integer `-")
         .replace("; expected ", ", expected ")
         .replace('\n', ", ");
     for (machine, words) in types {

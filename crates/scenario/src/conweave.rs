@@ -46,6 +46,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         topology: Some(fabric),
         flows: vec![Some(messages)],
         sizes: vec![None],
+        traces: vec![None],
         ports: None,
         files: vec![topology, flows],
     };

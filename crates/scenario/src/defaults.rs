@@ -4,8 +4,8 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Ecn, LinkSpec, Nic, Output, PacketSizes, Pfc, Profile, Recovery, Scenario, Service,
-    Switch, Topology, Transport,
+    AckPause, Ecn, LinkSpec, Nic, PacketSizes, Pfc, Profile, Recovery, Scenario, Service, Switch,
+    Topology, Transport,
 };
 
 impl Scenario {
@@ -27,17 +27,6 @@ impl Scenario {
                 transport: Transport::hpcc_ns3(),
                 ..Self::default()
             },
-        }
-    }
-}
-
-impl Default for Output {
-    fn default() -> Self {
-        Self {
-            sample_interval: Duration::from_us(50),
-            rate_interval: None,
-            deadlock_interval: None,
-            trace_nodes: Vec::new(),
         }
     }
 }
@@ -130,6 +119,26 @@ impl Scenario {
             kmax_per_gbps: stated.kmax_per_gbps.unwrap_or(published.kmax_per_gbps),
             pmax: stated.pmax.unwrap_or(published.pmax),
         }
+    }
+
+    /// From which queue on a port of `rate` marks packets, from which all of them, and with which probability just below that:
+    /// what is stated for the rate, else [`marking`](Self::marking) in proportion to it. `None` if other rates have stated
+    /// thresholds, but this one hasn't.
+    pub fn thresholds(&self, rate: Rate) -> Option<(Bytes, Bytes, f64)> {
+        let ecn = &self.switch.ecn;
+        if let Some(own) = ecn.threshold.iter().find(|own| own.rate == rate) {
+            return Some((own.kmin, own.kmax, own.pmax));
+        }
+        if ecn.enabled && !ecn.threshold.is_empty() {
+            return None;
+        }
+        let marking = self.marking();
+        let scale = |per_gbps: Bytes| {
+            let bytes = u128::from(per_gbps.get()) * u128::from(rate.as_bps()) / 1_000_000_000;
+            Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        };
+        let (kmin, kmax) = (scale(marking.kmin_per_gbps), scale(marking.kmax_per_gbps));
+        Some((kmin, kmax, marking.pmax))
     }
 
     /// Whether switch ports that face hosts mark. Where receivers divide their links, the queue in front of them is no business of

@@ -20,7 +20,7 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads `text`, which messages call `place`.
+    /// Reads `text`, which messages call `place`; if that is empty, they name keys instead of lines.
     pub(crate) fn parse(
         text: &'a str,
         place: &'a str,
@@ -45,7 +45,7 @@ impl<'a> Document<'a> {
             let path = blame::culprit(table, message);
             let (found, hint) = blame::explain(message);
             let place = self.locate(&path);
-            let subject = if path.0.is_empty() {
+            let subject = if path.0.is_empty() || place == path.to_string() {
                 String::new()
             } else {
                 format!("`{path}`: ")
@@ -61,6 +61,9 @@ impl<'a> Document<'a> {
         if !exists(resolved, &path) {
             return error;
         }
+        if self.locate(&path) == error.place {
+            return error;
+        }
         let message = format!("`{}`: {}", error.place, error.message);
         Error {
             place: self.locate(&path),
@@ -69,11 +72,18 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where the value at `path` comes from: an override, or the nearest key in the text.
+    /// Where the value at `path` comes from: an override, or the nearest key in the text. Of a text that
+    /// nobody has seen, the key itself.
     fn locate(&self, path: &KeyPath) -> String {
         let covers = |set: &&Override| path.starts_with(&set.path) || set.path.starts_with(path);
         if let Some(set) = self.overrides.iter().rev().find(covers) {
             return format!("--set {}", set.text);
+        }
+        if self.place.is_empty() {
+            return match path.0.is_empty() {
+                true => "scenario".into(),
+                false => path.to_string(),
+            };
         }
         match self.offset(path) {
             Some(offset) => {

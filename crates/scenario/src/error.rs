@@ -41,10 +41,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// The candidate that `word` most likely means, if one is near enough to be a typing mistake.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     candidates
         .into_iter()

@@ -23,6 +23,13 @@ pub enum Files<'a> {
 impl Files<'_> {
     /// Where a file is and what it says; `x.gz` stands in for `x`. Mistakes are placed at `key`, which names it.
     pub(crate) fn read(self, path: &Path, key: &str) -> Result<(PathBuf, String), Error> {
+        let (found, bytes) = self.read_bytes(path, key)?;
+        let text = as_text(bytes, &found.display().to_string())?;
+        Ok((found, text))
+    }
+
+    /// Where a file is and what it holds, decompressed; as [`Files::read`] of one that needn't be a text.
+    pub(crate) fn read_bytes(self, path: &Path, key: &str) -> Result<(PathBuf, Vec<u8>), Error> {
         let missing = |wanted: &Path, hint: &str| {
             let message = format!("file {} doesn't exist", wanted.display());
             Error::new(key, message, hint)
@@ -33,8 +40,9 @@ impl Files<'_> {
                 let found = plain_or_gzipped(&wanted).ok_or_else(|| {
                     missing(&wanted, "paths are relative to the folder of the scenario")
                 })?;
-                let text = read_text(&found)?;
-                Ok((found, text))
+                let place = found.display().to_string();
+                let bytes = read_stream(open(&found)?, &place)?;
+                Ok((found, bytes))
             }
             Self::Held(held) => {
                 let named = |name: &str| {
@@ -45,8 +53,8 @@ impl Files<'_> {
                 let (name, bytes) = named(&wanted)
                     .or_else(|| named(&format!("{wanted}.gz")))
                     .ok_or_else(|| missing(path, "the program holds no such file"))?;
-                let text = read_stream(*bytes, name)?;
-                Ok((PathBuf::from(name), text))
+                let bytes = read_stream(*bytes, name)?;
+                Ok((PathBuf::from(name), bytes))
             }
         }
     }
@@ -55,22 +63,33 @@ impl Files<'_> {
 /// Reads the text of `path`, decompressing it if it is gzipped.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     let place = path.display().to_string();
-    let file = File::open(path).map_err(|error| unreadable(&place, &error))?;
-    read_stream(file, &place)
+    as_text(read_stream(open(path)?, &place)?, &place)
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|error| unreadable(&path.display().to_string(), &error))
 }
 
 fn unreadable(place: &str, error: &io::Error) -> Error {
-    let hint = "paths are relative to the folder of the file that names them";
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "may you read it?",
+        io::ErrorKind::NotFound => "is the name right?",
+        _ => "is this the right file?",
+    };
     Error::new(place, format!("can't be read: {error}"), hint)
 }
 
-/// Reads a text that messages call `place`, decompressing it if it is gzipped.
-fn read_stream(stream: impl Read, place: &str) -> Result<String, Error> {
+/// Reads what messages call `place`, decompressing it if it is gzipped.
+fn read_stream(stream: impl Read, place: &str) -> Result<Vec<u8>, Error> {
     let bytes = read_bytes(stream).map_err(|error| unreadable(place, &error))?;
     if bytes.len() as u64 > LONGEST {
         let message = format!("longer than {} MiB", LONGEST >> 20);
         return Err(Error::new(place, message, "is this the right file?"));
     }
+    Ok(bytes)
+}
+
+fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;

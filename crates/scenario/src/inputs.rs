@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairlane_multipath::PortFile;
 
+use crate::collective::TracePath;
 use crate::error::Error;
 use crate::files::Files;
 use crate::flow_text;
@@ -21,6 +22,8 @@ pub struct Inputs {
     pub flows: Vec<Option<Vec<Flow>>>,
     /// By workload: the sizes of a `poisson` or `key-value` workload, built in, from a file or listed.
     pub sizes: Vec<Option<SizeDistribution>>,
+    /// By workload: the files of a `program` workload, by rank if there are several.
+    pub traces: Vec<Option<Vec<TraceFile>>>,
     /// The source ports of multipath connections, by pair of hosts.
     pub ports: Option<PortFile>,
     /// The texts of all files, in the order in which the scenario names them.
@@ -36,6 +39,15 @@ pub struct SideFile {
     pub path: PathBuf,
     /// Its text, decompressed.
     pub text: String,
+}
+
+/// A file of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    /// Where it was found.
+    pub name: String,
+    /// What it holds, decompressed.
+    pub bytes: Vec<u8>,
 }
 
 impl SideFile {
@@ -85,6 +97,11 @@ impl Inputs {
                 } => Some(flow.clone()),
                 _ => None,
             };
+            let trace = match workload {
+                Workload::Program { path, .. } => Some(traces(path, files, i)?),
+                _ => None,
+            };
+            inputs.traces.push(trace);
             inputs.sizes.push(sizes);
             inputs.flows.push(flows);
         }
@@ -135,6 +152,21 @@ impl Inputs {
         });
         Ok((text, file))
     }
+}
+
+/// Reads the files of a trace.
+fn traces(path: &TracePath, files: Files<'_>, workload: usize) -> Result<Vec<TraceFile>, Error> {
+    let key = format!("workload[{workload}].path");
+    let paths = match path {
+        TracePath::One(path) => std::slice::from_ref(path),
+        TracePath::Each(paths) => paths,
+    };
+    let read = |path: &PathBuf| {
+        let (found, bytes) = files.read_bytes(path, &key)?;
+        let name = found.display().to_string();
+        Ok(TraceFile { name, bytes })
+    };
+    paths.iter().map(read).collect()
 }
 
 /// Whether the name of a distribution is that of a file.

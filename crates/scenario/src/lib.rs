@@ -37,6 +37,7 @@
 mod attack;
 mod blame;
 mod capture_point;
+mod collective;
 mod congestion;
 pub mod conweave;
 mod defaults;
@@ -66,13 +67,15 @@ mod tenant;
 mod topology_text;
 mod types;
 mod validate;
+mod workload;
 
 pub use capture_point::CapturePorts;
-pub use error::Error;
+pub use collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
+pub use error::{Error, nearest};
 pub use files::Files;
-pub use inputs::{Inputs, SideFile};
+pub use inputs::{Inputs, SideFile, TraceFile};
 pub use layout::{Counts, counts, generate, hosts, layout};
-pub use load::{Loaded, load, parse, parse_with};
+pub use load::{Loaded, load, parse, parse_table, parse_with};
 pub use planes::{MOST_PLANES, PlaneError, Planes};
 pub use schema::schema;
 pub use sizes::{BuiltIn, SizeDistribution};

@@ -29,7 +29,7 @@ pub struct Loaded {
 /// Anything that can be known to be wrong before the run: file and line or key path, what was
 /// expected, and a hint.
 pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Loaded, Error> {
-    let text = read_text(path)?;
+    let text = read_text(path).map_err(|error| unreadable(path, error))?;
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     let mut loaded = parse(&text, &path.display().to_string(), folder, overrides, seed)?;
     if loaded.scenario.name == Scenario::default().name
@@ -38,6 +38,24 @@ pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Load
         loaded.scenario.name = stem.into();
     }
     Ok(loaded)
+}
+
+/// The mistake of naming something that is no scenario file.
+fn unreadable(path: &Path, error: Error) -> Error {
+    let place = error.place.clone();
+    if path.is_dir() {
+        let inside = path.join("scenario.toml");
+        let hint = match inside.is_file() {
+            true => format!("name the file in it, {}", inside.display()),
+            false => "name a scenario file in it".to_owned(),
+        };
+        return Error::new(place, "is a directory, expected a scenario file", hint);
+    }
+    if !path.exists() {
+        let hint = "is the name right? Paths are relative to the current directory";
+        return Error::new(place, "no such file", hint);
+    }
+    error
 }
 
 /// Reads a scenario from `text`, which messages call `place`; its files are relative to `folder`.
@@ -52,6 +70,26 @@ pub fn parse(
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
     parse_with(text, place, Files::Folder(folder), overrides, seed)
+}
+
+/// Reads a scenario that a program holds as a `table`; mistakes are placed at the path of their key.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse_table(
+    table: &Table,
+    folder: &Path,
+    overrides: &[String],
+    seed: Option<u64>,
+) -> Result<Loaded, Error> {
+    let text = toml::to_string(table).map_err(|error| {
+        Error::new(
+            "scenario",
+            format!("has no TOML form: {error}"),
+            String::new(),
+        )
+    })?;
+    parse(&text, "", folder, overrides, seed)
 }
 
 /// As [`parse`], with files from elsewhere.

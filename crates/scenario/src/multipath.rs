@@ -63,7 +63,7 @@ pub struct Multipath {
     pub plan: Plan,
     /// How paths that take the same way are found.
     pub twins: Twins,
-    /// Whether the queue pairs of a connection share one congestion budget; without, each has its own under scope `qp`.
+    /// Whether the queue pairs of a connection take one share together under scope `qp`; without, each takes one.
     pub coupled: bool,
     /// What the software of hosts costs; left out, nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,6 +233,9 @@ impl Workload {
             | Self::Permutation { paths, .. }
             | Self::AllToAll { paths, .. }
             | Self::RingAllReduce { paths, .. }
+            | Self::Collective { paths, .. }
+            | Self::Training { paths, .. }
+            | Self::Program { paths, .. }
             | Self::Flows { paths, .. } => *paths,
             Self::KeyValue { .. } => None,
         }

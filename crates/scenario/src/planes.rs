@@ -298,6 +298,9 @@ impl Workload {
             | Self::Permutation { plane, .. }
             | Self::AllToAll { plane, .. }
             | Self::RingAllReduce { plane, .. }
+            | Self::Collective { plane, .. }
+            | Self::Training { plane, .. }
+            | Self::Program { plane, .. }
             | Self::KeyValue { plane, .. }
             | Self::Flows { plane, .. } => plane,
         }

@@ -88,6 +88,9 @@ impl Workload {
             | Self::Permutation { tenant, .. }
             | Self::AllToAll { tenant, .. }
             | Self::RingAllReduce { tenant, .. }
+            | Self::Collective { tenant, .. }
+            | Self::Training { tenant, .. }
+            | Self::Program { tenant, .. }
             | Self::KeyValue { tenant, .. }
             | Self::Flows { tenant, .. } => tenant.as_deref(),
         }
@@ -100,6 +103,9 @@ impl Workload {
             | Self::Permutation { tenant, .. }
             | Self::AllToAll { tenant, .. }
             | Self::RingAllReduce { tenant, .. }
+            | Self::Collective { tenant, .. }
+            | Self::Training { tenant, .. }
+            | Self::Program { tenant, .. }
             | Self::KeyValue { tenant, .. }
             | Self::Flows { tenant, .. } => tenant,
         }
@@ -112,7 +118,10 @@ impl Workload {
             Self::Incast { hosts, .. }
             | Self::Permutation { hosts, .. }
             | Self::AllToAll { hosts, .. }
-            | Self::RingAllReduce { hosts, .. } => Some(("hosts", hosts)),
+            | Self::RingAllReduce { hosts, .. }
+            | Self::Collective { hosts, .. }
+            | Self::Training { hosts, .. }
+            | Self::Program { hosts, .. } => Some(("hosts", hosts)),
             Self::KeyValue { clients, .. } => Some(("clients", clients)),
             Self::Flows { .. } => None,
         }
@@ -125,6 +134,9 @@ impl Workload {
             | Self::Permutation { hosts, .. }
             | Self::AllToAll { hosts, .. }
             | Self::RingAllReduce { hosts, .. }
+            | Self::Collective { hosts, .. }
+            | Self::Training { hosts, .. }
+            | Self::Program { hosts, .. }
             | Self::KeyValue { clients: hosts, .. } => Some(hosts),
             Self::Flows { .. } => None,
         }

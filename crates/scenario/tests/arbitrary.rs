@@ -154,13 +154,19 @@ fn plausible() -> impl Strategy<Value = String> {
             "kind = \"poisson\"\nsizes = \"rpc\"\nload = {}\nduration = \"{ps}ps\"",
             f64::from(load) / 1000.0
         )),
-        (1u64..1 << 40, 1u32..4).prop_map(|(size, degree)| format!(
+        (1u64..1 << 32, 1u32..4).prop_map(|(size, degree)| format!(
             "kind = \"incast\"\ndegree = {degree}\nsize = {size}\nhosts = \"0-3\""
         )),
-        (4u64..1 << 40, 0u64..1 << 50).prop_map(|(size, start)| format!(
+        (4u64..1 << 34, 0u64..1 << 50).prop_map(|(size, start)| format!(
             "kind = \"ring-all-reduce\"\nsize = {size}\nstart = \"{start}ps\"\nhosts = \"0,2-3,1\""
         )),
-        (1u64..1 << 40, 1u8..8).prop_map(|(size, class)| format!(
+        (1u64..1 << 32, 1u32..9).prop_map(|(size, rounds)| format!(
+            "kind = \"collective\"\noperation = \"all-gather\"\nsize = {size}\nrounds = {rounds}\nhosts = \"0-3\"\ngroups = 2"
+        )),
+        (1u64..1 << 30, 1u32..4).prop_map(|(size, count)| format!(
+            "kind = \"training\"\nlayers = [{{ count = {count}, parameters = {size}, activation = {size}, forward = \"1us\", backward = \"2us\" }}]\nhosts = \"0-3\""
+        )),
+        (1u64..1 << 32, 1u8..8).prop_map(|(size, class)| format!(
             "kind = \"flows\"\nflow = [{{ source = 0, destination = 1, size = {size}, class = {class} }}]"
         )),
     ];

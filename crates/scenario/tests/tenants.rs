@@ -58,7 +58,10 @@ fn posting(loaded: &Loaded) -> &HostSet {
         Workload::Incast { hosts, .. }
         | Workload::Permutation { hosts, .. }
         | Workload::AllToAll { hosts, .. }
-        | Workload::RingAllReduce { hosts, .. } => hosts,
+        | Workload::RingAllReduce { hosts, .. }
+        | Workload::Collective { hosts, .. }
+        | Workload::Training { hosts, .. }
+        | Workload::Program { hosts, .. } => hosts,
         Workload::KeyValue { clients, .. } => clients,
         Workload::Flows { .. } => panic!("a list of messages has no set of hosts"),
     }

@@ -78,6 +78,7 @@ fn parse_files(topology: SideFile, flows: SideFile) -> Result<Inputs, Error> {
     let fabric = TopologyText::parse(&topology.text, &name(&topology), Profile::HpccNs3)?;
     let messages = flow_text::parse(&flows.text, &name(&flows), Profile::HpccNs3)?;
     Ok(Inputs {
+        traces: vec![None],
         ports: None,
         topology: Some(fabric),
         flows: vec![Some(messages)],

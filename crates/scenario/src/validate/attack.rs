@@ -18,7 +18,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     let tenants = subject.scenario.tenants();
     let attacker = attacker(attack, &tenants)?;
     counts(attack)?;
-    sizes(subject, attack)?;
+    sizes(attack)?;
     times(subject, attack)?;
     let own = members(subject, &attacker.hosts, "tenant")?;
     hosts(subject, attack, (attacker, &own))?;
@@ -82,10 +82,9 @@ fn counts(attack: &Attack) -> Check {
     Ok(())
 }
 
-fn sizes(subject: &Subject<'_>, attack: &Attack) -> Check {
-    let profile = subject.scenario.profile;
+fn sizes(attack: &Attack) -> Check {
     let size = |key: &str, value: Option<Bytes>| match value {
-        Some(value) => message_size(profile, &place(key), value),
+        Some(value) => message_size(&place(key), value),
         None => Ok(()),
     };
     size("above", attack.above)?;

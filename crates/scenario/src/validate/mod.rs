@@ -12,6 +12,7 @@ mod multipath;
 mod nic;
 mod pauses;
 mod policies;
+mod programs;
 mod sections;
 mod slow;
 mod tenants;

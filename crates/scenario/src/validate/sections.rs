@@ -19,16 +19,21 @@ const LONGEST_PACKET: u64 = 65_535;
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let profile = scenario.profile;
+    if scenario.name.trim().is_empty() {
+        return fail(
+            "name",
+            "is empty",
+            "leave it out: then the file names the scenario",
+        );
+    }
     // TOML has signed integers only.
     within("seed", scenario.seed, 0, i64::MAX.unsigned_abs())?;
     if let Some(stop) = scenario.stop {
         positive_span(profile, "stop", stop)?;
     }
-    positive_span(
-        profile,
-        "output.sample_interval",
-        scenario.output.sample_interval,
-    )?;
+    if let Some(interval) = scenario.output.sample_interval {
+        positive_span(profile, "output.sample_interval", interval)?;
+    }
     deadlocks(scenario)?;
     rates(subject)?;
     trace_nodes(subject)?;

@@ -30,7 +30,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 class,
                 ..
             } => {
-                let count = scope.collective(*size, *start, hosts, *class)?;
+                scope.size("size", *size)?;
+                let count = scope.collective(*start, hosts, *class)?;
                 scope.messages(count)?;
             }
             Workload::AllToAll {
@@ -40,7 +41,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 class,
                 ..
             } => {
-                let count = scope.collective(*size, *start, hosts, *class)?;
+                scope.size("size", *size)?;
+                let count = scope.collective(*start, hosts, *class)?;
                 scope.messages(count.saturating_mul(count - 1))?;
             }
             Workload::RingAllReduce {
@@ -51,9 +53,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
                 class,
                 ..
             } => {
-                let count = scope.collective(*size, *start, hosts, *class)?;
+                let count = scope.collective(*start, hosts, *class)?;
                 scope.ring(*size, count, *rounds)?;
             }
+            Workload::Collective { .. } => super::programs::collective(&scope, workload)?,
+            Workload::Training { .. } => super::programs::training(&scope, workload)?,
+            Workload::Program { .. } => super::programs::trace(&scope, workload)?,
             Workload::KeyValue { .. } => super::key_value::check(&scope, workload)?,
             Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
         }
@@ -88,7 +93,7 @@ impl Scope<'_> {
     }
 
     pub(super) fn size(&self, key: &str, value: Bytes) -> Check {
-        message_size(self.subject.scenario.profile, &self.key(key), value)
+        message_size(&self.key(key), value)
     }
 
     /// Messages take a plane that there is.
@@ -115,7 +120,7 @@ impl Scope<'_> {
         fail(self.key("plane"), message, hint)
     }
 
-    fn messages(&self, count: u64) -> Check {
+    pub(super) fn messages(&self, count: u64) -> Check {
         if count <= MOST_MESSAGES {
             return Ok(());
         }
@@ -255,12 +260,10 @@ impl Scope<'_> {
     /// Checks what collectives have in common; how many hosts take part.
     fn collective(
         &self,
-        size: Bytes,
         start: Duration,
         hosts: &HostSet,
         traffic_class: u8,
     ) -> Result<u64, Error> {
-        self.size("size", size)?;
         self.span("start", start)?;
         class(&self.key("class"), traffic_class)?;
         let count = self.hosts("hosts", hosts)?.len() as u64;
@@ -273,6 +276,8 @@ impl Scope<'_> {
 
     fn ring(&self, size: Bytes, hosts: u64, rounds: u32) -> Check {
         positive(&self.key("rounds"), rounds)?;
+        // A message carries a part for each host.
+        self.size("size", Bytes::new(size.get().div_ceil(hosts)))?;
         if size.get() < hosts {
             let message = format!("is {size}, expected at least a byte for each of {hosts} hosts");
             return fail(self.key("size"), message, "raise it, or name fewer hosts");
@@ -345,7 +350,7 @@ impl Scope<'_> {
             let message = format!("a message from host {} to itself", flow.source);
             return fail(place("destination"), message, "name two hosts");
         }
-        at("size", message_size(profile, "", flow.size))?;
+        at("size", message_size("", flow.size))?;
         at("class", class("", flow.class))?;
         at("start", span(profile, "", flow.start))?;
         if flow.start < before {

@@ -77,7 +77,7 @@ impl Scenario {
     /// # Errors
     /// A size, class, start or verb that a run can't have; the place is the name of the quantity.
     pub fn check_message(&self, verb: Verb, size: Bytes, class: u8, start: Duration) -> Check {
-        message_size(self.profile, "size", size)?;
+        message_size("size", size)?;
         limits::class("class", class)?;
         span(self.profile, "start", start)?;
         operation(self, verb, "verb")?;
@@ -158,7 +158,11 @@ fn sizes(
             }
         },
         // Each step carries a part of the vector.
-        Workload::RingAllReduce { size, .. } => Some(("size", Bytes::new(1), *size)),
+        Workload::RingAllReduce { size, .. } | Workload::Collective { size, .. } => {
+            Some(("size", Bytes::new(1), *size))
+        }
+        // The fabric checks each message.
+        Workload::Training { .. } | Workload::Program { .. } => None,
         Workload::Flows { .. } => {
             let flows = subject.inputs.flows.get(index)?.as_ref()?;
             let sizes = || flows.iter().map(|flow| flow.size);

@@ -1,0 +1,130 @@
+//! What workloads of parallel programs are made of.
+
+use std::path::PathBuf;
+
+use fairlane_program::{Algorithm, Kind};
+use fairlane_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveKind {
+    /// Every rank ends with the sum of all vectors.
+    AllReduce,
+    /// Every rank ends with the parts of all.
+    AllGather,
+    /// Every rank ends with its part of the sum.
+    ReduceScatter,
+    /// Every rank sends a part to every other.
+    AllToAll,
+    /// One rank sends a vector to all.
+    Broadcast,
+    /// One rank ends with the sum.
+    Reduce,
+    /// Nobody goes on before all have come.
+    Barrier,
+}
+
+impl CollectiveKind {
+    /// The collective; `root` matters to those that have one.
+    pub const fn program(self, root: u32) -> Kind {
+        match self {
+            Self::AllReduce => Kind::AllReduce,
+            Self::AllGather => Kind::AllGather,
+            Self::ReduceScatter => Kind::ReduceScatter,
+            Self::AllToAll => Kind::AllToAll,
+            Self::Broadcast => Kind::Broadcast { root },
+            Self::Reduce => Kind::Reduce { root },
+            Self::Barrier => Kind::Barrier,
+        }
+    }
+}
+
+/// In which steps a collective is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveAlgorithm {
+    /// `ring` for all-reduce, all-gather and reduce-scatter, `tree` for broadcast, reduce and barrier, `direct` for all-to-all.
+    #[default]
+    Usual,
+    /// Around a ring.
+    Ring,
+    /// Along a binomial tree.
+    Tree,
+    /// Recursive halving and doubling.
+    HalvingDoubling,
+    /// Within inner groups, then between them, then back.
+    Hierarchical,
+    /// To every other rank at once.
+    Direct,
+}
+
+impl CollectiveAlgorithm {
+    /// The algorithm; `inner` matters to `hierarchical`.
+    pub const fn program(self, inner: u32) -> Algorithm {
+        match self {
+            Self::Usual => Algorithm::Usual,
+            Self::Ring => Algorithm::Ring,
+            Self::Tree => Algorithm::Tree,
+            Self::HalvingDoubling => Algorithm::HalvingDoubling,
+            Self::Hierarchical => Algorithm::Hierarchical { inner },
+            Self::Direct => Algorithm::Direct,
+        }
+    }
+}
+
+/// A layer of a model, or several alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// So many layers are like this.
+    #[serde(
+        default = "crate::types::one",
+        skip_serializing_if = "crate::types::is_one"
+    )]
+    pub count: u32,
+    /// Parameters of the layer, which the tensor ranks share.
+    pub parameters: u64,
+    /// What the layer hands to the next for a micro-batch, and what tensor ranks reduce.
+    pub activation: Bytes,
+    /// What a rank computes for a micro-batch.
+    pub forward: Duration,
+    /// What it computes for its gradients.
+    pub backward: Duration,
+    /// Tokens that a rank sends to experts for a micro-batch, and gets back; 0 for a layer without experts.
+    #[serde(default)]
+    pub routed: Bytes,
+}
+
+/// The format of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// A GOAL schedule in text.
+    Goal,
+    /// Chakra execution traces, a file for each rank.
+    Chakra,
+}
+
+impl TracePath {
+    /// The first file, as it is written.
+    pub fn name(&self) -> String {
+        let first = match self {
+            Self::One(path) => Some(path),
+            Self::Each(paths) => paths.first(),
+        };
+        first.map_or_else(String::new, |path| path.display().to_string())
+    }
+}
+
+/// A file, or those of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a file, or a list of files")]
+pub enum TracePath {
+    /// One file.
+    One(PathBuf),
+    /// The files of ranks 0, 1 ...
+    Each(Vec<PathBuf>),
+}

@@ -1,0 +1,247 @@
+//! Workloads whose hosts are ranks of a parallel program.
+
+use fairlane_program::pattern::{is_possible, most_messages};
+use fairlane_units::{Bytes, Duration};
+
+use super::Check;
+use super::limits::{LARGEST, class, fail, positive, within};
+use super::traffic::Scope;
+use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TracePath};
+use crate::error::Error;
+use crate::types::{HostSet, Verb, Workload};
+
+/// Operations of all ranks of a training.
+const MOST_OPERATIONS: u64 = 10_000_000;
+/// Parameters of a layer.
+const MOST_PARAMETERS: u64 = 1 << 44;
+
+impl Scope<'_> {
+    /// Checks what programs have in common; how many hosts take part.
+    fn ranks(
+        &self,
+        workload: &Workload,
+        hosts: &HostSet,
+        start: Duration,
+        of: u8,
+    ) -> Result<u64, Error> {
+        if !matches!(workload.verb(), Verb::Write | Verb::Send) {
+            let message = format!(
+                "is \"{}\", expected \"write\" or \"send\"",
+                workload.verb().name()
+            );
+            let hint = "who sends decides when";
+            return Err(Error::new(self.key("verb"), message, hint));
+        }
+        self.span("start", start)?;
+        class(&self.key("class"), of)?;
+        Ok(self.hosts("hosts", hosts)?.len() as u64)
+    }
+}
+
+pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::Collective {
+        operation,
+        algorithm,
+        inner,
+        root,
+        size,
+        start,
+        rounds,
+        gap,
+        groups,
+        hosts,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let count = scope.ranks(workload, hosts, *start, *class)?;
+    if *operation != CollectiveKind::Barrier {
+        scope.size("size", *size)?;
+    }
+    scope.span("gap", *gap)?;
+    positive(&scope.key("rounds"), *rounds)?;
+    positive(&scope.key("groups"), *groups)?;
+    let each = count / u64::from(*groups);
+    if each * u64::from(*groups) != count || each < 2 {
+        let message = format!("is {groups} of {count} hosts, expected equal groups of 2 or more");
+        return fail(
+            scope.key("groups"),
+            message,
+            "name other hosts, or other groups",
+        );
+    }
+    within(&scope.key("root"), u64::from(*root), 0, each - 1)?;
+    match (algorithm, inner) {
+        (CollectiveAlgorithm::Hierarchical, Some(inner)) => {
+            within(&scope.key("inner"), u64::from(*inner), 1, each)?;
+        }
+        (CollectiveAlgorithm::Hierarchical, None) => {
+            let message = "isn't stated, expected the hosts of an inner group";
+            return fail(scope.key("inner"), message, "write `inner = 8`");
+        }
+        (_, Some(_)) => {
+            let message = "is stated, expected only with algorithm = \"hierarchical\"";
+            return fail(scope.key("inner"), message, "leave it out");
+        }
+        (_, None) => {}
+    }
+    let kind = operation.program(*root);
+    let steps = algorithm.program(inner.unwrap_or(1));
+    if !is_possible(kind, steps) {
+        let message = "isn't one for this operation, expected another";
+        return fail(
+            scope.key("algorithm"),
+            message,
+            "leave it out for the usual one",
+        );
+    }
+    let each = u32::try_from(each).unwrap_or(u32::MAX);
+    let all = most_messages(kind, steps, each).saturating_mul(u64::from(*groups));
+    scope.messages(all.saturating_mul(u64::from(*rounds)))
+}
+
+pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::Training {
+        layers,
+        steps,
+        micro_batches,
+        tensor,
+        pipeline,
+        expert,
+        gradient_bytes,
+        bucket,
+        algorithm,
+        optimizer,
+        start,
+        hosts,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let count = scope.ranks(workload, hosts, *start, *class)?;
+    let sizes = [
+        ("steps", steps),
+        ("micro_batches", micro_batches),
+        ("tensor", tensor),
+        ("pipeline", pipeline),
+        ("expert", expert),
+    ];
+    for (key, value) in sizes {
+        positive(&scope.key(key), *value)?;
+    }
+    within(&scope.key("gradient_bytes"), *gradient_bytes, 1, 8)?;
+    within(&scope.key("bucket"), *bucket, Bytes::new(1), LARGEST)?;
+    scope.span("optimizer", *optimizer)?;
+    if !is_possible(CollectiveKind::AllReduce.program(0), algorithm.program(0)) {
+        let message = "isn't one for all-reduce without further figures, expected another";
+        return fail(
+            scope.key("algorithm"),
+            message,
+            "write \"ring\", \"tree\" or \"halving-doubling\"",
+        );
+    }
+    divided(scope, count, [*tensor, *pipeline, *expert].map(u64::from))?;
+    let depth = all_layers(scope, layers)?;
+    if depth < u64::from(*pipeline) {
+        let message =
+            format!("is {pipeline} stages of {depth} layers, expected a layer for each at least");
+        return fail(scope.key("pipeline"), message, "lower it, or add layers");
+    }
+    let batches = u64::from(*steps).saturating_mul(u64::from(*micro_batches));
+    let operations = count
+        .saturating_mul(batches)
+        .saturating_mul(depth * 8 / u64::from(*pipeline) + 8);
+    if operations > MOST_OPERATIONS {
+        let message = format!("about {operations} operations, expected at most {MOST_OPERATIONS}");
+        return fail(
+            scope.key("steps"),
+            message,
+            "train fewer steps, micro-batches or layers",
+        );
+    }
+    Ok(())
+}
+
+/// Whether the hosts can be divided in these ways.
+fn divided(scope: &Scope<'_>, count: u64, [tensor, pipeline, expert]: [u64; 3]) -> Check {
+    let share = tensor.saturating_mul(pipeline);
+    if count < 2 || !count.is_multiple_of(share) {
+        let message = format!(
+            "has {count}, expected 2 or more, a multiple of {share}: tensor times pipeline"
+        );
+        return fail(scope.key("hosts"), message, "name more or fewer hosts");
+    }
+    let data = count / share;
+    if !data.is_multiple_of(expert) {
+        let message =
+            format!("is {expert}, expected a divisor of {data}, the number of data ranks");
+        return fail(
+            scope.key("expert"),
+            message,
+            "name other hosts, or another number",
+        );
+    }
+    Ok(())
+}
+
+/// How many layers there are.
+fn all_layers(scope: &Scope<'_>, layers: &[Layer]) -> Result<u64, Error> {
+    if layers.is_empty() {
+        let hint = "write `layers = [{ count = 8, parameters = ..., activation = ..., forward = ..., backward = ... }]`";
+        return Err(Error::new(
+            scope.key("layers"),
+            "has none, expected one or more",
+            hint,
+        ));
+    }
+    let mut all = 0;
+    for (number, layer) in layers.iter().enumerate() {
+        let key = |key: &str| scope.key(&format!("layers[{number}].{key}"));
+        positive(&key("count"), layer.count)?;
+        within(&key("parameters"), layer.parameters, 0, MOST_PARAMETERS)?;
+        within(&key("activation"), layer.activation, Bytes::new(1), LARGEST)?;
+        within(&key("routed"), layer.routed, Bytes::ZERO, LARGEST)?;
+        for (name, span) in [("forward", layer.forward), ("backward", layer.backward)] {
+            scope.span(&format!("layers[{number}].{name}"), span)?;
+        }
+        all += u64::from(layer.count);
+    }
+    Ok(all)
+}
+
+pub(super) fn trace(scope: &Scope<'_>, workload: &Workload) -> Check {
+    let Workload::Program {
+        path,
+        start,
+        hosts,
+        placement,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let count = scope.ranks(workload, hosts, *start, *class)?;
+    if matches!(path, TracePath::Each(paths) if paths.is_empty()) {
+        return fail(
+            scope.key("path"),
+            "has no file, expected one for each rank",
+            "name the files",
+        );
+    }
+    let mut taken = vec![false; usize::try_from(count).unwrap_or(0)];
+    for (rank, &place) in placement.iter().enumerate() {
+        let key = scope.key(&format!("placement[{rank}]"));
+        within(&key, u64::from(place), 0, count.saturating_sub(1))?;
+        if std::mem::replace(&mut taken[place as usize], true) {
+            let message =
+                format!("is {place}, where an earlier rank is, expected a host of its own");
+            return fail(key, message, "name every place once at most");
+        }
+    }
+    Ok(())
+}
