@@ -89,7 +89,7 @@ pub struct Multipath {
     pub chunks: u64,
     /// Work requests for data that was posted before.
     pub again: u64,
-    /// Whether the queue pairs of a connection shared a congestion budget.
+    /// Whether the queue pairs of a connection were coupled.
     pub coupled: bool,
     /// Work requests that a path may have in flight (`multipath.depth`).
     pub depth: u64,

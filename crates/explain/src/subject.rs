@@ -175,9 +175,9 @@ impl Subject<'_> {
         let several = self.run.multipath.as_ref();
         match (self.run.settings.scope.as_str(), several) {
             ("qp", None) => None,
-            ("qp", Some(several)) if several.coupled => {
-                Some("queue pairs of a connection share one rate: more paths add none")
-            }
+            ("qp", Some(several)) if several.coupled => Some(
+                "queue pairs of a connection take one flow's share together: more paths add none where all are crowded",
+            ),
             ("qp", Some(_)) => Some("each queue pair has a rate of its own: more paths buy more"),
             _ => Some("the scope's queue pairs share one rate: more paths add none"),
         }

@@ -186,7 +186,7 @@ fn where_no_link_is_full_the_rest_is_told_apart() {
         .as_mut()
         .expect("it has several")
         .coupled = true;
-    assert!(first(&with_paths).figures[2].contains("share one rate"));
+    assert!(first(&with_paths).figures[2].contains("take one flow"));
     run.settings.scope = "pair".into();
     assert!(first(&run).figures[2].contains("more paths add none"));
 

@@ -37,6 +37,7 @@ use crate::rules::Rules;
 use crate::sampler::Sampler;
 use crate::schedule::{Schedule, flows};
 use crate::spread::Shapes;
+use crate::steps::Steps;
 use crate::storm::Storms;
 use crate::topology::Topology;
 use crate::trace::Tracer;
@@ -45,14 +46,14 @@ use crate::watchdog::Watchdog;
 use crate::world::World;
 use crate::{MessageSpec, endpoint, multipath};
 
-/// The world of a scenario with these messages.
+/// The world of a scenario with these messages and steps.
 ///
 /// # Errors
 /// If topology, workloads, buffers and policies don't fit together.
 pub(crate) fn world(
     loaded: &Loaded,
     topology: &Topology,
-    mut specs: Vec<MessageSpec>,
+    (mut specs, steps): (Vec<MessageSpec>, Steps),
 ) -> Result<World, Error> {
     let scenario = &loaded.scenario;
     let mut rules = Rules::new(scenario);
@@ -60,7 +61,7 @@ pub(crate) fn world(
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let owner_of = owners(topology);
-    let schedule = Schedule::new(&specs);
+    let schedule = Schedule::new(&specs, steps);
     let messages = specs.len();
     let (endpoints, mut multipath, subflows) = behind(loaded, topology, &owner_of, &mut specs)?;
     let first = specs.iter().map(|spec| spec.start).min();
@@ -87,6 +88,7 @@ pub(crate) fn world(
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
+    samples(scenario, net.ports.len(), first)?;
     let rates = scenario.output.rate_interval;
     let largest = baseline.largest.rtt;
     Ok(World {
@@ -98,7 +100,7 @@ pub(crate) fn world(
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, largest),
         hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
-        owed: messages + ending,
+        owed: messages + ending + schedule.local.left,
         endpoints,
         multipath,
         tenants: scenario.tenants(),
@@ -116,6 +118,26 @@ pub(crate) fn world(
         witness: NONE,
         net,
     })
+}
+
+/// Refuses a time series that is known to be too large.
+fn samples(scenario: &Scenario, ports: usize, first: Option<Time>) -> Result<(), Error> {
+    let (Some(interval), Some(stop)) = (scenario.output.sample_interval, scenario.stop) else {
+        return Ok(());
+    };
+    let span = (Time::ZERO + stop).saturating_since(first.unwrap_or(Time::ZERO));
+    let (rows, most) = (span.as_ps() / interval.as_ps(), Sampler::rows_max(ports));
+    if usize::try_from(rows).is_ok_and(|rows| rows < most) {
+        return Ok(());
+    }
+    let least = Duration::from_ps(span.as_ps() / (most as u64 - 1) + 1);
+    Err(Error::new(
+        "output.sample_interval",
+        format!(
+            "{interval} until {stop} makes {rows} intervals of {ports} ports, more than are kept"
+        ),
+        format!("from {least} on it fits; or stop earlier"),
+    ))
 }
 
 /// What stands behind queue pairs that messages don't have for themselves: applications, and connections with several

@@ -10,16 +10,22 @@ pub(crate) struct Change {
     pub(crate) up: bool,
 }
 
-/// Changes still to come, the next one last.
+/// Changes of links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
+    /// Those still to come, the next one last.
     changes: Vec<Change>,
+    /// Those that have come, in order.
+    pub(crate) past: Vec<Change>,
 }
 
 impl Faults {
     pub(crate) fn new(mut changes: Vec<Change>) -> Self {
         changes.sort_unstable_by(|a, b| b.cmp(a));
-        Self { changes }
+        Self {
+            changes,
+            past: Vec::new(),
+        }
     }
 
     /// When links change.
@@ -34,7 +40,9 @@ impl Faults {
 
     /// Takes the next one.
     pub(crate) fn pop(&mut self) -> Option<Change> {
-        self.changes.pop()
+        let change = self.changes.pop()?;
+        self.past.push(change);
+        Some(change)
     }
 
     pub(crate) fn is_pending(&self) -> bool {

@@ -17,6 +17,7 @@ mod baseline;
 mod buffer;
 mod build;
 mod capture;
+mod collectives;
 mod connections;
 mod counters;
 mod endpoint;
@@ -57,12 +58,14 @@ mod schedule;
 mod simulation;
 mod spec;
 mod spread;
+mod steps;
 mod storm;
 pub mod topology;
 mod trace;
 mod valley;
 mod waits;
 mod waking;
+pub mod warnings;
 mod watch;
 mod watchdog;
 pub mod workload;
@@ -73,10 +76,10 @@ pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
-    ApplicationRecord, ContendedPort, Deflections, Ending, Flux, MessageRecord, MultipathRecord,
-    NicRecord, Outcome, PathRecord, PauseRecord, PortInfo, PortSeries, RateRecord, Results, Signal,
-    Signals, SignalsByTenant, Stall, TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord,
-    TracedPacket,
+    ApplicationRecord, CollectiveRecord, ContendedPort, Deflections, Ending, Flux, LinkChange,
+    MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PauseRecord, PortInfo,
+    PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord,
+    TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

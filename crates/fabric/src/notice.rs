@@ -7,8 +7,8 @@ use fairlane_units::Time;
 /// Something that a host hears out of band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Notice {
-    /// A message that this one waits for has arrived.
-    Arrived(u32),
+    /// Something that the first waits for has arrived: the second, a message.
+    Arrived(u32, u32),
     /// The requester has closed a flow; whether all of it had arrived.
     Closed(u32, bool),
     /// What a work request of a flow is, which its packets don't say here.
@@ -57,7 +57,7 @@ impl Notices {
     /// Whether one is under way that sets off a message.
     pub(crate) fn set_off(&self) -> bool {
         let mut due = self.due.iter();
-        due.any(|(_, notice)| matches!(notice, Notice::Arrived(_)))
+        due.any(|(_, notice)| matches!(notice, Notice::Arrived(..)))
     }
 
     /// Whether one is under way after which something may be sent.

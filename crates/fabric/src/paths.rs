@@ -178,11 +178,15 @@ fn check_ends(topology: &Topology, source: NodeId, destination: NodeId) -> Resul
     for (name, node) in [("SRC", source), ("DST", destination)] {
         if !topology.is_host(node) {
             let message = format!("node {node} is not a host");
-            return Err(Error::new(
-                name,
-                message,
-                "`fairlane topology` lists the hosts",
-            ));
+            let hosts: Vec<u32> = topology.hosts().map(NodeId::get).collect();
+            let hint = match (hosts.first(), hosts.last()) {
+                // Hosts have the lowest numbers in every shape; files may have others.
+                (Some(first), Some(last)) if (last - first) as usize + 1 == hosts.len() => {
+                    format!("hosts are the nodes {first} to {last}")
+                }
+                _ => "`fairlane topology` lists the hosts".to_owned(),
+            };
+            return Err(Error::new(name, message, hint));
         }
     }
     if source == destination {

@@ -1,75 +1,83 @@
-//! Which messages wait for which.
+//! Which messages and local steps wait for which.
 
 use crate::MessageSpec;
+use crate::steps::{STEP, Steps};
 
-/// Who waits for whom, and what is still to arrive.
+/// Who waits for whom, and what is still to arrive. Nodes are messages, then local steps.
 ///
-/// A message waits for the one that its [`MessageSpec::after`] names, and for all that join it.
+/// A message waits for the one that its [`MessageSpec::after`] names, and for all that join it; messages and steps of programs for
+/// whatever has an edge to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Precedence {
-    /// For each message, those that wait for it: `successors[first[m]..first[m + 1]]`.
+    /// For each node, those that wait for it: `successors[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     successors: Vec<u32>,
-    /// For each message, how many it waits for.
+    /// For each node, how many it waits for.
     missing: Vec<u32>,
 }
 
 impl Precedence {
-    pub(crate) fn new(specs: &[MessageSpec]) -> Self {
-        let numbered = || (0u32..).zip(specs);
-        let mut first = vec![0u32; specs.len() + 2];
+    pub(crate) fn new(specs: &[MessageSpec], steps: &Steps) -> Self {
+        let nodes = specs.len() + steps.all.len();
         let mut joined = vec![1; specs.len()];
-        for spec in specs {
-            if let Some(before) = spec.after {
-                first[before as usize + 2] += 1;
-            }
-            if let Some(other) = spec.joins {
-                joined[other as usize] += 1;
-            }
+        for other in specs.iter().filter_map(|spec| spec.joins) {
+            joined[other as usize] += 1;
+        }
+        let named = |node: u32| match node.checked_sub(STEP) {
+            Some(step) => specs.len() as u32 + step,
+            None => node,
+        };
+        let after = (0u32..).zip(specs);
+        let after = after.filter_map(|(number, spec)| Some((spec.after?, number)));
+        let edges = steps.edges.iter();
+        let edges = edges.map(|&(before, after)| (named(before), named(after)));
+        let edges = || after.clone().chain(edges.clone());
+        let mut first = vec![0u32; nodes + 2];
+        let mut missing = vec![0; nodes];
+        for (before, node) in edges() {
+            first[before as usize + 2] += 1;
+            missing[node as usize] += joined.get(before as usize).copied().unwrap_or(1);
         }
         for at in 1..first.len() {
             first[at] += first[at - 1];
         }
         let mut successors = vec![0; first[first.len() - 1] as usize];
-        for (number, spec) in numbered() {
-            if let Some(before) = spec.after {
-                let slot = &mut first[before as usize + 1];
-                successors[*slot as usize] = number;
-                *slot += 1;
-            }
+        for (before, node) in edges() {
+            let slot = &mut first[before as usize + 1];
+            successors[*slot as usize] = node;
+            *slot += 1;
         }
-        let missing = |spec: &MessageSpec| spec.after.map_or(0, |before| joined[before as usize]);
         Self {
             first,
             successors,
-            missing: specs.iter().map(missing).collect(),
+            missing,
         }
     }
 
-    /// Those that wait for a message, or for the one that it joins.
+    /// Those that wait for a node, or for the message that it joins.
     pub(crate) fn successors(
         &self,
         specs: &[MessageSpec],
-        message: u32,
+        node: u32,
     ) -> impl Iterator<Item = u32> + '_ {
-        let joined = specs[message as usize].joins;
+        let joined = specs.get(node as usize).and_then(|spec| spec.joins);
         let of = |one: u32| {
             let at = one as usize;
             self.successors[self.first[at] as usize..self.first[at + 1] as usize].iter()
         };
-        of(message).chain(joined.into_iter().flat_map(of)).copied()
+        of(node).chain(joined.into_iter().flat_map(of)).copied()
     }
 
-    /// One fewer is missing of those that `message` waits for; whether that was the last.
-    pub(crate) fn arrived(&mut self, message: u32) -> bool {
-        let missing = &mut self.missing[message as usize];
+    /// One fewer is missing of those that `node` waits for; whether that was the last.
+    pub(crate) fn arrived(&mut self, node: u32) -> bool {
+        let missing = &mut self.missing[node as usize];
         let waited = *missing > 0;
         *missing = missing.saturating_sub(1);
         waited && *missing == 0
     }
 
-    /// Whether a message waits for another.
-    pub(crate) fn waits(&self, message: u32) -> bool {
-        self.missing[message as usize] > 0
+    /// Whether a node waits for another.
+    pub(crate) fn waits(&self, node: u32) -> bool {
+        self.missing[node as usize] > 0
     }
 }

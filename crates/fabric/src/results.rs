@@ -1,5 +1,7 @@
 //! What a run leaves behind.
 
+mod collective;
+
 use std::collections::BTreeMap;
 
 use fairlane_scenario::Verb;
@@ -7,6 +9,7 @@ use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 use serde::Serialize;
 
 use crate::capture::CaptureRecord;
+pub use collective::CollectiveRecord;
 
 /// Everything measured in one run.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub struct Results {
     pub trace: Vec<TraceRecord>,
     /// Pause frames in order of arrival.
     pub pauses: Vec<PauseRecord>,
+    /// Links that went down or came back, in order of time.
+    pub link_changes: Vec<LinkChange>,
     /// Rates of messages as they changed, in order of time and message, if `output.rate_interval` asks for them.
     pub rates: Vec<RateRecord>,
     /// Packets that passed captured ports, in order of time.
@@ -33,6 +38,8 @@ pub struct Results {
     pub applications: Vec<ApplicationRecord>,
     /// NICs of hosts, if there is a `key-value` workload.
     pub nics: Vec<NicRecord>,
+    /// Collectives of programs, in their order, and steps of training.
+    pub collectives: Vec<CollectiveRecord>,
     /// Tenants by number.
     pub tenants: Vec<TenantRecord>,
     /// Ports that were contended, if there are several tenants.
@@ -64,7 +71,7 @@ pub struct MultipathRecord {
     pub split: Duration,
     /// For putting messages together at destinations.
     pub reassemble: Duration,
-    /// Whether the queue pairs of a connection shared a congestion budget.
+    /// Whether the queue pairs of a connection were coupled.
     pub coupled: bool,
     /// By source, destination and number of the path.
     pub paths: Vec<PathRecord>,
@@ -378,6 +385,8 @@ pub enum Ending {
     Complete,
     /// The scenario's `stop` came first.
     Stopped,
+    /// Whoever watched the run ended it.
+    Interrupted,
     /// Nothing can happen any more although messages are unfinished, or nothing has progressed for
     /// a long time.
     Stalled(Stall),
@@ -476,6 +485,17 @@ pub struct PauseRecord {
     pub class: u8,
     /// Whether it pauses, or ends a pause.
     pub pause: bool,
+}
+
+/// A link that went down or came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkChange {
+    /// When.
+    pub time: Time,
+    /// The port at one of its ends.
+    pub port: PortId,
+    /// Whether it came back.
+    pub up: bool,
 }
 
 /// The rate that a message may be sent at, from a time on.

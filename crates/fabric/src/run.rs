@@ -35,7 +35,7 @@ impl World {
 
 impl Simulation {
     /// Runs to the end, reporting progress from time to time.
-    pub fn run(mut self, report: &mut dyn FnMut(&Progress) -> Control) -> Results {
+    pub fn run(mut self, report: &mut dyn FnMut(&Progress<'_>) -> Control) -> Results {
         let goal = Goal::new(&self.world, self.stop);
         let world = &mut self.world;
         world.start(&goal);
@@ -48,7 +48,7 @@ impl Simulation {
         }
         while world.handle(REPORT_EVENTS, Event::NEVER, true) == REPORT_EVENTS {
             if report(&goal.progress(&[&*world])) == Control::Interrupt {
-                world.ending = Some(Ending::Stopped);
+                world.ending = Some(Ending::Interrupted);
             }
         }
         report(&goal.progress(&[&*world]));
@@ -69,7 +69,7 @@ impl Simulation {
     pub fn run_on(
         self,
         threads: usize,
-        report: &mut dyn FnMut(&Progress) -> Control,
+        report: &mut dyn FnMut(&Progress<'_>) -> Control,
     ) -> (Results, Threading) {
         let most = match self.world.hosts.ns3 {
             Some(_) => 1,

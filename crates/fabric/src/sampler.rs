@@ -5,8 +5,12 @@ use fairlane_units::{Duration, Time};
 use crate::PortSeries;
 use crate::port::Port;
 
-/// Rows after which two become one and the interval doubles, so that memory stays bounded.
+/// The first interval where the scenario states none.
+const INTERVAL: Duration = Duration::from_us(50);
+/// Rows after which two become one and the interval doubles, where the scenario states none.
 const ROWS_MAX: usize = 1024;
+/// Most samples, of one port in one interval each, of a stated interval: 320 MiB.
+const SAMPLES_MAX: usize = 1 << 24;
 
 /// Collects a row of samples at regular intervals.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub(crate) struct Sampler {
     /// Counters of each port at the end of the previous row.
     before: Vec<Before>,
     rows: usize,
+    /// Rows after which two become one, so that memory stays bounded.
+    rows_max: usize,
     pub(crate) next: Time,
     /// The ports that are sampled, if not all.
     own: Option<Vec<u32>>,
@@ -28,7 +34,13 @@ struct Before {
 }
 
 impl Sampler {
-    pub(crate) fn new(ports: usize, start: Time, interval: Duration) -> Self {
+    /// A series of all ports from `start`, at the interval that the scenario states, if it does.
+    pub(crate) fn new(ports: usize, start: Time, stated: Option<Duration>) -> Self {
+        let interval = stated.unwrap_or(INTERVAL);
+        let rows_max = match stated {
+            Some(_) => Self::rows_max(ports),
+            None => ROWS_MAX,
+        };
         let series = PortSeries {
             ports,
             start,
@@ -39,9 +51,15 @@ impl Sampler {
             series,
             before: vec![Before::default(); ports],
             rows: 0,
+            rows_max,
             next: start + interval,
             own: None,
         }
+    }
+
+    /// The most rows of so many ports at a stated interval; even, as two become one.
+    pub(crate) fn rows_max(ports: usize) -> usize {
+        (SAMPLES_MAX / ports.max(1)).max(2) & !1
     }
 
     /// Samples only these ports.
@@ -104,7 +122,7 @@ impl Sampler {
             port.waiting_max = port.waiting;
         }
         self.rows += 1;
-        let full = self.rows == ROWS_MAX;
+        let full = self.rows == self.rows_max;
         if full {
             self.halve();
         }

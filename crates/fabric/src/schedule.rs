@@ -1,11 +1,12 @@
-//! When messages are posted, and what their end sets off.
+//! When messages are posted and local steps begin, and what their end sets off.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fairlane_engine::Stream;
 use fairlane_scenario::{Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, NodeId, Time};
 
 use crate::MessageSpec;
 use crate::five_tuple::FiveTuple;
@@ -13,58 +14,112 @@ use crate::flow::Flow;
 use crate::precedence::Precedence;
 use crate::routing::Seeds;
 use crate::rules::Rules;
+use crate::steps::{Local, Steps};
 
-/// Messages still to be posted.
+/// Messages still to be posted, and local steps. Both are nodes: the steps are numbered behind the messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Messages without predecessor, in order of start.
+    /// Nodes without predecessor, in order of start.
     pub(crate) due: Vec<u32>,
     pub(crate) next: usize,
     /// The end of those being posted now.
     pub(crate) posting: usize,
     pub(crate) precedence: Precedence,
-    /// Messages that wait for nobody but for their time.
+    /// Messages that wait for nobody but for their time, and steps that take their time.
     pub(crate) delayed: BTreeSet<(Time, u32)>,
+    pub(crate) local: Local,
+    messages: u32,
 }
 
 impl Schedule {
-    pub(crate) fn new(specs: &[MessageSpec]) -> Self {
-        let numbered = || (0u32..).zip(specs);
-        let due = numbered()
-            .filter(|(_, spec)| spec.after.is_none())
-            .map(|(n, _)| n)
-            .collect();
-        Self {
-            due,
+    /// Of the messages `specs`.
+    pub(crate) fn new(specs: &[MessageSpec], steps: Steps) -> Self {
+        let mut schedule = Self {
+            due: Vec::new(),
             next: 0,
             posting: 0,
-            precedence: Precedence::new(specs),
+            precedence: Precedence::new(specs, &steps),
             delayed: BTreeSet::new(),
+            local: Local::new(Arc::new(steps)),
+            messages: specs.len() as u32,
+        };
+        let nodes = 0..schedule.messages + schedule.local.left as u32;
+        let free = nodes.filter(|&node| !schedule.precedence.waits(node));
+        let mut due: Vec<u32> = free.collect();
+        due.sort_by_key(|&node| schedule.start_of(specs, node));
+        schedule.due = due;
+        schedule
+    }
+
+    /// The step that a node is, unless it is a message.
+    pub(crate) const fn step_of(&self, node: u32) -> Option<u32> {
+        node.checked_sub(self.messages)
+    }
+
+    /// The node that a step is.
+    pub(crate) const fn node_of(&self, step: u32) -> u32 {
+        self.messages + step
+    }
+
+    /// The earliest time of a node.
+    pub(crate) fn start_of(&self, specs: &[MessageSpec], node: u32) -> Time {
+        match self.step_of(node) {
+            Some(step) => self.local.step(step).start,
+            None => specs[node as usize].start,
         }
     }
 
-    /// Leaves only messages that are posted `here`.
-    pub(crate) fn keep(&mut self, here: impl Fn(u32) -> bool) {
-        self.due.retain(|&message| here(message));
+    /// The host that posts a message, or has a step.
+    pub(crate) fn host_of(&self, specs: &[MessageSpec], node: u32) -> NodeId {
+        match self.step_of(node) {
+            Some(step) => self.local.step(step).host,
+            None => specs[node as usize].source,
+        }
     }
 
-    /// When the next message without predecessor is due.
+    /// Leaves only what happens `here`; returns how many steps that are.
+    pub(crate) fn keep(&mut self, specs: &[MessageSpec], here: impl Fn(NodeId) -> bool) -> usize {
+        let mut due = std::mem::take(&mut self.due);
+        due.retain(|&node| here(self.host_of(specs, node)));
+        self.due = due;
+        self.local.keep(here)
+    }
+
+    /// When the next node without predecessor is due.
     pub(crate) fn next_start(&self, specs: &[MessageSpec]) -> Option<Time> {
-        self.due
-            .get(self.next)
-            .map(|&number| specs[number as usize].start)
+        let next = self.due.get(self.next);
+        next.map(|&node| self.start_of(specs, node))
     }
 
-    /// The messages that wait for one.
-    pub(crate) fn waiting_for(&self, specs: &[MessageSpec], message: u32) -> Vec<u32> {
-        self.precedence.successors(specs, message).collect()
+    /// The nodes that wait for one.
+    pub(crate) fn waiting_for(&self, specs: &[MessageSpec], node: u32) -> Vec<u32> {
+        self.precedence.successors(specs, node).collect()
     }
 
-    /// Whether a message will be posted later whatever else happens.
+    /// Whether a message will be posted later, or a step end, whatever else happens.
     pub(crate) fn is_pending(&self) -> bool {
         self.next < self.due.len() || !self.delayed.is_empty()
     }
+
+    /// Whether something is still to come that can't have ended `until` then: a message that hasn't been posted, or a step that takes longer.
+    pub(crate) fn outlasts(&self, until: Time) -> bool {
+        let due = self.due[self.next..].iter();
+        let mut delayed = self.delayed.iter();
+        let is_message = |node: u32| self.step_of(node).is_none();
+        // What is due later comes last.
+        due.rev().take(SOON).any(|&node| match self.step_of(node) {
+            Some(step) => {
+                let step = self.local.step(step);
+                step.start.saturating_add(step.time) > until
+            }
+            None => true,
+        }) || delayed.next_back().is_some_and(|&(due, _)| due > until)
+            || delayed.any(|&(_, node)| is_message(node))
+    }
 }
+
+/// So many of what is due are looked at, from the last, for one that takes long.
+const SOON: usize = 64;
 
 /// What the headers of messages say. Source ports are the entropy that ECMP hashes: counted from 10000 for
 /// each pair of hosts as in HPCC's simulator, else random among the dynamic ports (RFC 6335) as network

@@ -1,11 +1,13 @@
 //! A run, from scenario to results.
 
-use fairlane_scenario::{Error, Loaded};
+use fairlane_scenario::{Error, Loaded, Workload};
 use fairlane_units::Time;
 
 use crate::build;
 use crate::forwarding::iofd::Misrule;
+use crate::steps::Steps;
 use crate::topology::Topology;
+use crate::workload::Traffic;
 use crate::world::World;
 use crate::{MessageSpec, workload};
 
@@ -23,8 +25,8 @@ impl Simulation {
     /// If topology, workloads or buffers don't fit together.
     pub fn new(loaded: &Loaded) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
-        let specs = generate(loaded, &topology)?;
-        Self::build(loaded, &topology, specs)
+        let traffic = generate(loaded, &topology)?;
+        Self::build(loaded, &topology, (traffic.messages, traffic.steps))
     }
 
     /// Builds the fabric of a scenario with `messages` instead of those that its workloads generate.
@@ -41,7 +43,27 @@ impl Simulation {
     pub fn with_messages(loaded: &Loaded, messages: Vec<MessageSpec>) -> Result<Self, Error> {
         let topology = build_topology(loaded)?;
         workload::check(&messages, &loaded.scenario, &topology)?;
-        Self::build(loaded, &topology, workload::by_start(messages))
+        let messages = workload::by_start(messages);
+        Self::build(loaded, &topology, (messages, Steps::default()))
+    }
+
+    /// As [`Simulation::with_messages`], of messages in order of start of which some are those of the workloads: `origins` has their places among
+    /// [`messages`], by message. Programs of workloads go on as they would.
+    ///
+    /// # Errors
+    /// As [`Simulation::with_messages`]; and if a message of a program is missing or divided.
+    pub fn with_changes(
+        loaded: &Loaded,
+        messages: Vec<MessageSpec>,
+        origins: &[Option<u32>],
+    ) -> Result<Self, Error> {
+        let topology = build_topology(loaded)?;
+        workload::check(&messages, &loaded.scenario, &topology)?;
+        let steps = match loaded.scenario.workload.iter().any(Workload::is_program) {
+            true => generate(loaded, &topology)?.steps.moved(origins)?,
+            false => Steps::default(),
+        };
+        Self::build(loaded, &topology, (messages, steps))
     }
 
     /// Has switches that move flows in order break a rule: only tests may want that.
@@ -52,9 +74,13 @@ impl Simulation {
         }
     }
 
-    fn build(loaded: &Loaded, topology: &Topology, specs: Vec<MessageSpec>) -> Result<Self, Error> {
+    fn build(
+        loaded: &Loaded,
+        topology: &Topology,
+        traffic: (Vec<MessageSpec>, Steps),
+    ) -> Result<Self, Error> {
         let stop = loaded.scenario.stop.map(|span| Time::ZERO + span);
-        let world = build::world(loaded, topology, specs)?;
+        let world = build::world(loaded, topology, traffic)?;
         Ok(Self { world, stop })
     }
 }
@@ -65,13 +91,13 @@ impl Simulation {
 /// # Errors
 /// If topology and workloads don't fit together.
 pub fn messages(loaded: &Loaded) -> Result<Vec<MessageSpec>, Error> {
-    generate(loaded, &build_topology(loaded)?)
+    Ok(generate(loaded, &build_topology(loaded)?)?.messages)
 }
 
-fn generate(loaded: &Loaded, topology: &Topology) -> Result<Vec<MessageSpec>, Error> {
+fn generate(loaded: &Loaded, topology: &Topology) -> Result<Traffic, Error> {
     let Loaded { scenario, inputs } = loaded;
     let (workloads, tenants) = (&scenario.workload, &scenario.tenant);
-    workload::generate(workloads, tenants, inputs, topology, scenario.seed)
+    workload::traffic(workloads, tenants, inputs, topology, scenario.seed)
 }
 
 pub(crate) fn build_topology(loaded: &Loaded) -> Result<Topology, Error> {

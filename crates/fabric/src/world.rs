@@ -11,6 +11,7 @@ mod rates;
 mod sampler;
 mod schedule;
 mod signals;
+mod steps;
 mod storm;
 mod subflows;
 mod watch;

@@ -115,6 +115,30 @@ fn a_sender_that_is_cut_off_waits_for_the_repair() {
 }
 
 #[test]
+fn a_sender_that_stays_cut_off_fails_like_a_receiver_that_does() {
+    // Before the message, or in the middle of it.
+    for down in ["1us", "20us"] {
+        let ends = [0, 1].map(|host| {
+            let text = star(3) + &flows(&[(0, 1, 1_000_000, "2us")]) + &fault(host, 3, down, None);
+            let set = "transport.ack_timeout=\"16ms\"";
+            let results = run(&loaded(&text, &[FIXED, set]));
+            assert_eq!(results.totals.ending, Ending::Failed, "{host} {down}");
+            assert_eq!(results.signals.timeouts.count, 8, "{host} {down}");
+            results.totals.end.as_ps() / 1_000_000_000
+        });
+        assert_eq!(ends, [128, 128], "{down}");
+    }
+}
+
+#[test]
+fn a_sender_that_is_cut_off_is_stopped_in_time() {
+    let text = star(3) + &flows(&[(0, 1, 1_000_000, "2us")]) + &fault(0, 3, "20us", None);
+    let results = run(&loaded(&text, &[FIXED, "stop=\"100ms\""]));
+    assert_eq!(results.totals.ending, Ending::Stopped);
+    assert_eq!(results.totals.end.as_ps(), 100_000_000_000);
+}
+
+#[test]
 fn a_detour_longer_than_every_path_before_is_taken() {
     // Three switches in a triangle: hosts 0 to 2 on 3 to 5. Without 3-4 the way is 3-5-4.
     let mesh = "topology = { kind = \"mesh\", switches = 3, hosts_per_switch = 1, \

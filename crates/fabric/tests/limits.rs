@@ -111,6 +111,30 @@ fn sampling_every_picosecond() {
 }
 
 #[test]
+fn a_stated_interval_is_kept() {
+    let traffic = flows(&[(0, 1, 1000, "0ns"), (0, 1, 1000, "3ms")]);
+    let results = complete(&loaded(
+        &(star(2) + &traffic),
+        &["output.sample_interval=\"1us\""],
+    ));
+    let series = &results.series;
+    assert_eq!(series.interval.as_ns(), 1000);
+    assert_eq!(series.sent.len() / series.ports, 3005);
+    let summary = fairlane_fabric::metrics::Summary::of(&results);
+    assert_eq!(summary.sample_interval_ns, 1000.0);
+}
+
+#[test]
+fn an_interval_that_cannot_be_kept_is_refused() {
+    let text = star(2) + &flows(&[(0, 1, 1000, "0ns")]);
+    let sets = ["output.sample_interval=\"1ns\"", "stop=\"1s\""];
+    let refused = Simulation::new(&loaded(&text, &sets));
+    let error = refused.err().unwrap();
+    assert_eq!(error.place, "output.sample_interval");
+    assert!(error.hint.contains("238.419ns"), "{}", error.hint);
+}
+
+#[test]
 fn links_of_a_second() {
     let text = "topology = { kind = \"star\", hosts = 2, \
         host_link = { rate = \"100Gbps\", delay = \"1s\" } }\n";

@@ -1,10 +1,10 @@
 //! Metrics: figures against naive computation, and that false results are found out.
 
 use fairlane_fabric::metrics::{
-    CdfPoint, SlowdownBin, Spread, Summary, Tenancy, cdf, check, completion_cdf, fairness,
-    goodput_gbps, interval_utilisation, jain, marks, paused, pauses, percentile, queue_cdf,
-    slowdown_bins, standalone_bins, tenant_slowdown_bins, tenant_throughput, throughput,
-    utilisation,
+    CdfPoint, HotPort, SlowdownBin, Spread, Summary, Tenancy, cdf, check, completion_cdf, fairness,
+    goodput_gbps, hottest, interval_utilisation, jain, marks, paused, pauses, percentile,
+    queue_cdf, size_classes, slowdown_bins, slowest, standalone_bins, tenant_slowdown_bins,
+    tenant_throughput, throughput, utilisation,
 };
 use fairlane_fabric::{
     ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
@@ -99,14 +99,51 @@ fn results(messages: Vec<MessageRecord>) -> Results {
         },
         trace: Vec::new(),
         pauses: Vec::new(),
+        link_changes: Vec::new(),
         capture: Vec::new(),
         applications: Vec::new(),
+        collectives: Vec::new(),
         nics: Vec::new(),
         multipath: None,
         tenants: vec![tenant("default", 1.0, 0)],
         contended: Vec::new(),
         rates: Vec::new(),
     }
+}
+
+#[test]
+fn the_slowest_messages_and_the_hottest_ports_come_first() {
+    let mut late = unfinished(3);
+    late.posted = false;
+    let results = results(vec![
+        message(0, 300, 300),
+        message(1, 60_000, 100),
+        unfinished(2),
+        late,
+    ]);
+    let slow = slowest(&results, 2);
+    let slow: Vec<_> = slow
+        .iter()
+        .map(|it| (it.message.id, (it.slowdown * 1e6).round() / 1e6))
+        .collect();
+    // The unfinished one was posted 140 ns before the end.
+    assert_eq!(slow, [(0, 3.0), (2, 1.4)]);
+    assert_eq!(slowest(&results, 9).len(), 3);
+    let hot = hottest(&results, 9);
+    let port = |port, sent: f64, busiest, queue_max, marked, paused_ns| HotPort {
+        port: PortId::new(port),
+        utilisation: sent / 150.0,
+        busiest,
+        queue_max,
+        marked,
+        paused_ns,
+    };
+    // Hosts' own ports aren't the fabric's.
+    assert_eq!(
+        hot,
+        [port(3, 130.0, 1.0, 60, 3, 3), port(2, 5.0, 0.1, 10, 0, 0)]
+    );
+    assert_eq!(hottest(&results, 1), hot[..1]);
 }
 
 /// A tenant of whose payload `placed` reached receivers, a third of it in the second interval.
@@ -278,6 +315,28 @@ fn bins_split_by_rank_and_keep_the_largest_message() {
 }
 
 #[test]
+fn classes_of_size_are_no_more_than_sizes_and_hold_enough_messages() {
+    let messages = |count: u32, sizes: u32| -> Vec<_> {
+        (0..count)
+            .map(|id| message(id, u64::from(1000 + id % sizes), 100))
+            .collect()
+    };
+    for (count, sizes, classes) in [
+        (0, 1, 1),
+        (10, 10, 1),
+        (1000, 1, 1),
+        (1000, 3, 3),
+        (45, 45, 2),
+        (1000, 1000, 20),
+    ] {
+        let messages = messages(count, sizes);
+        assert_eq!(size_classes(&messages, 20), classes, "{count} of {sizes}");
+    }
+    let open: Vec<_> = (0..1000).map(unfinished).collect();
+    assert_eq!(size_classes(&open, 20), 1);
+}
+
+#[test]
 fn bins_clamp_nothing_and_skip_unfinished_messages() {
     let messages = [message(0, 10, 50), unfinished(1), message(2, 30, 300)];
     let bins = slowdown_bins(&messages, 20);
@@ -415,6 +474,9 @@ fn summary_states_outcomes_and_units() {
     );
     // 1,400 bytes in the 140 ns from the first start to the end.
     assert!((summary.goodput_gbps - 80.0).abs() < 1e-9);
+    // From 14 to 126 ns: 86 of the 100 ns of one message, 112 of the 130 ns of the other.
+    let steady = 8.0 * (1000.0 * 0.86 + 400.0 * 112.0 / 130.0) / 112.0;
+    assert!((summary.goodput_steady_gbps.expect("time went by") - steady).abs() < 1e-9);
     let slowdown = Spread {
         mean: 1.15,
         p50: 1.3,

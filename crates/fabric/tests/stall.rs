@@ -208,7 +208,7 @@ fn a_run_ends_when_its_caller_says() {
             Control::Interrupt
         }
     });
-    assert_eq!(results.totals.ending, Ending::Stopped);
+    assert_eq!(results.totals.ending, Ending::Interrupted);
     assert_eq!(check(&results, true), Vec::<String>::new());
 }
 

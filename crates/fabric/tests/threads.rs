@@ -188,7 +188,7 @@ fn windows_carry_most_of_the_work() {
 fn an_interrupted_run_ends_on_several_threads() {
     let simulation = Simulation::new(&loaded(LEAF_SPINE, &[])).unwrap();
     let (results, _) = simulation.run_on(2, &mut |_| Control::Interrupt);
-    assert_eq!(results.totals.ending, Ending::Stopped);
+    assert_eq!(results.totals.ending, Ending::Interrupted);
 }
 
 #[test]

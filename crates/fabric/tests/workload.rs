@@ -45,6 +45,7 @@ fn inputs(sizes: &[(u64, f64)]) -> Inputs {
     Inputs {
         sizes: vec![Some(distribution(sizes))],
         flows: vec![None],
+        traces: vec![None],
         ..Inputs::default()
     }
 }

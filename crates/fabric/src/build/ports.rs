@@ -166,32 +166,12 @@ fn lossless_headroom(port: &Port, rules: &Rules) -> u64 {
 }
 
 pub(super) fn set_marking(scenario: &Scenario, ports: &mut [Port]) -> Result<(), Error> {
-    let ecn = &scenario.switch.ecn;
     for port in ports.iter_mut().filter(|port| port.on_switch) {
-        let listed = ecn
-            .threshold
-            .iter()
-            .find(|threshold| threshold.rate == port.rate);
-        let (kmin, kmax, pmax) = match listed {
-            Some(threshold) => (threshold.kmin, threshold.kmax, threshold.pmax),
-            None if ecn.threshold.is_empty() || !ecn.enabled => {
-                let marking = scenario.marking();
-                let scale = |per_gbps: Bytes| {
-                    let bytes = u128::from(per_gbps.get()) * u128::from(port.rate.as_bps());
-                    Bytes::new(u64::try_from(bytes / 1_000_000_000).unwrap_or(u64::MAX))
-                };
-                (
-                    scale(marking.kmin_per_gbps),
-                    scale(marking.kmax_per_gbps),
-                    marking.pmax,
-                )
-            }
-            None => {
-                let message = format!("no thresholds for ports of {}", port.rate);
-                let hint = "add a [[switch.ecn.threshold]] with that rate";
-                return Err(Error::new("switch.ecn.threshold", message, hint));
-            }
-        };
+        let (kmin, kmax, pmax) = scenario.thresholds(port.rate).ok_or_else(|| {
+            let message = format!("no thresholds for ports of {}", port.rate);
+            let hint = "add a [[switch.ecn.threshold]] with that rate";
+            Error::new("switch.ecn.threshold", message, hint)
+        })?;
         let narrow = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         port.marking = Marking {
             kmin: narrow(kmin),

@@ -137,12 +137,12 @@ fn ports_where(
         .map(|(index, _)| index)
 }
 
-fn intervals(series: &PortSeries) -> usize {
+pub(super) fn intervals(series: &PortSeries) -> usize {
     series.sent.len().checked_div(series.ports).unwrap_or(0)
 }
 
 /// The figures of all ports in one interval, empty beyond the last.
-fn row<'a>(series: &PortSeries, figures: &'a [u32], interval: usize) -> &'a [u32] {
+pub(super) fn row<'a>(series: &PortSeries, figures: &'a [u32], interval: usize) -> &'a [u32] {
     let begin = interval.saturating_mul(series.ports);
     figures
         .get(begin..begin.saturating_add(series.ports))

@@ -35,6 +35,20 @@ pub fn slowdown_bins(messages: &[MessageRecord], bins: usize) -> Vec<SlowdownBin
     binned(messages, bins, |message| message.ideal)
 }
 
+/// How many bins, `most` at most, say something of finished messages: one if all have the same size, and at least 20 messages
+/// in each.
+pub fn size_classes(messages: &[MessageRecord], most: usize) -> usize {
+    let finished = messages.iter().filter(|message| message.finish.is_some());
+    let mut sizes: Vec<Bytes> = finished.map(|message| message.size).collect();
+    let enough = sizes.len() / CLASS_MIN;
+    sizes.sort_unstable();
+    sizes.dedup();
+    most.min(sizes.len()).min(enough).max(1)
+}
+
+/// Fewest messages in a class of size, so that its 95th percentile isn't its largest.
+const CLASS_MIN: usize = 20;
+
 /// As [`slowdown_bins`], over the standalone time of HPCC's text format.
 pub fn standalone_bins(messages: &[MessageRecord], bins: usize) -> Vec<SlowdownBin> {
     binned(messages, bins, |message| message.standalone)

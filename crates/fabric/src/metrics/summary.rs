@@ -12,7 +12,7 @@ use crate::{ApplicationRecord, Ending, Flux, MessageRecord, Outcome, Results};
 /// What a run amounts to. Everything here is simulated, so that equal runs have equal summaries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// `complete`, `stopped`, `stalled` or `failed`.
+    /// `complete`, `stopped`, `interrupted`, `stalled` or `failed`.
     pub ending: &'static str,
     /// Why the run stalled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,6 +21,8 @@ pub struct Summary {
     pub first_start_ns: f64,
     /// Simulated time at the end.
     pub end_ns: f64,
+    /// Interval of the time series, `ports.parquet`.
+    pub sample_interval_ns: f64,
     /// Messages.
     pub messages: usize,
     /// Messages acknowledged to the last byte.
@@ -35,6 +37,9 @@ pub struct Summary {
     pub completed_bytes: u64,
     /// Payload of completed messages over the time from the first start to the end of the run.
     pub goodput_gbps: f64,
+    /// The same between the first and the last tenth of that time, each message spread evenly from its start to its
+    /// completion: without the filling and draining of the fabric. Nothing for no time at all.
+    pub goodput_steady_gbps: Option<f64>,
     /// Data packets that left their sender, retransmissions included.
     pub data_packets: u64,
     /// Packets put on links, once per hop, pause frames included.
@@ -123,13 +128,14 @@ impl Summary {
         let totals = &results.totals;
         let stall = match &totals.ending {
             Ending::Stalled(stall) => Some(stall.reason.clone()),
-            Ending::Complete | Ending::Stopped | Ending::Failed => None,
+            Ending::Complete | Ending::Stopped | Ending::Interrupted | Ending::Failed => None,
         };
         Self {
             ending: ending(&totals.ending),
             stall,
             first_start_ns: nanoseconds(totals.first_start - Time::ZERO),
             end_ns: nanoseconds(totals.end - Time::ZERO),
+            sample_interval_ns: nanoseconds(results.series.interval),
             messages: messages.len(),
             completed: count(&messages, Outcome::Completed),
             unfinished: count(&messages, Outcome::Unfinished),
@@ -137,6 +143,7 @@ impl Summary {
             bytes: payload(&messages).get(),
             completed_bytes: completed_bytes(&messages).get(),
             goodput_gbps: goodput_gbps(results),
+            goodput_steady_gbps: goodput_steady_gbps(results),
             data_packets: totals.data_packets,
             transmissions: totals.transmissions,
             message_transmissions: totals.message_transmissions,
@@ -171,6 +178,23 @@ pub fn goodput_gbps(results: &Results) -> f64 {
     }
 }
 
+/// The part of a run at either end that its steady state leaves out.
+const EDGE: f64 = 0.1;
+
+/// Payload of completed messages within the middle of a run, each spread evenly over its time, in Gb/s.
+fn goodput_steady_gbps(results: &Results) -> Option<f64> {
+    let (span, origin) = (span_ns(results), results.totals.first_start);
+    let (from, to) = (EDGE * span, (1.0 - EDGE) * span);
+    let within = |message: &MessageRecord| {
+        let start = nanoseconds(message.start.saturating_since(origin));
+        let finish = nanoseconds(message.finish?.saturating_since(origin));
+        let shared = (finish.min(to) - start.max(from)).max(0.0);
+        (finish > start).then(|| message.size.as_f64() * shared / (finish - start))
+    };
+    let bytes: f64 = results.messages.iter().filter_map(within).sum();
+    (span > 0.0).then(|| 8.0 * bytes / (to - from))
+}
+
 /// The time from the first start to the end of the run.
 pub(super) fn span_ns(results: &Results) -> f64 {
     let totals = &results.totals;
@@ -181,6 +205,7 @@ fn ending(ending: &Ending) -> &'static str {
     match ending {
         Ending::Complete => "complete",
         Ending::Stopped => "stopped",
+        Ending::Interrupted => "interrupted",
         Ending::Stalled(_) => "stalled",
         Ending::Failed => "failed",
     }

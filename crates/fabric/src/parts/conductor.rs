@@ -29,7 +29,7 @@ pub(crate) fn run(
     whole: World,
     cut: &Cut,
     goal: &Goal,
-    report: &mut dyn FnMut(&crate::Progress) -> Control,
+    report: &mut dyn FnMut(&crate::Progress<'_>) -> Control,
 ) -> (World, Threading) {
     let number = |part: usize| u16::try_from(part).unwrap_or(u16::MAX);
     let parts = (0..cut.parts).map(|part| whole.part(number(part), cut.parts, &cut.part_of));
@@ -134,7 +134,7 @@ impl<'a> Conductor<'a> {
     fn conduct(
         &mut self,
         goal: &Goal,
-        report: &mut dyn FnMut(&crate::Progress) -> Control,
+        report: &mut dyn FnMut(&crate::Progress<'_>) -> Control,
     ) -> Result<Circle, Option<Panic>> {
         let count = self.shared.parts.len();
         (0..count).for_each(|part| self.shared.lock(part).start(goal));
@@ -143,7 +143,7 @@ impl<'a> Conductor<'a> {
             self.count(&worlds);
             let reports = self.threading.windows.is_multiple_of(REPORT_WINDOWS);
             if reports && report(&goal.progress(&worlds)) == Control::Interrupt {
-                worlds[0].ending = Some(Ending::Stopped);
+                worlds[0].ending = Some(Ending::Interrupted);
             }
             let Next::Window(bound) = self.next(&mut worlds) else {
                 self.finish(&mut worlds);

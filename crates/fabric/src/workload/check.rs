@@ -6,6 +6,7 @@ use fairlane_units::{NodeId, Time};
 use super::context::MAX_MESSAGES;
 use crate::MessageSpec;
 use crate::precedence::Precedence;
+use crate::steps::Steps;
 use crate::topology::Topology;
 
 /// Checks that messages can be run in a scenario. Their order doesn't matter.
@@ -83,7 +84,7 @@ fn check_one(
 
 /// Whether every message is posted one day.
 fn acyclic(messages: &[MessageSpec]) -> Result<(), Error> {
-    let mut order = Precedence::new(messages);
+    let mut order = Precedence::new(messages, &Steps::default());
     let numbered = || (0u32..).zip(messages);
     let free = numbered().filter(|(_, message)| message.after.is_none());
     let mut ready: Vec<u32> = free.map(|(number, _)| number).collect();

@@ -1,10 +1,11 @@
 //! What every kind of workload needs: hosts, random streams, checks and a place for messages.
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution, Verb};
+use fairlane_scenario::{Error, Flow, HostSet, Inputs, SizeDistribution, TraceFile, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::MessageSpec;
+use crate::steps::Steps;
 
 /// Sets the streams of workloads apart from those of the fabric's components.
 const STREAMS: u64 = 1 << 63;
@@ -73,6 +74,15 @@ impl<'a> Context<'a> {
             .and_then(Option::as_deref)
     }
 
+    /// The files of the trace that was read for this workload.
+    pub(super) fn trace(&self) -> Result<&'a [TraceFile], Error> {
+        let trace = self.inputs.traces.get(self.index as usize);
+        trace.and_then(Option::as_deref).ok_or_else(|| {
+            let hint = "load the scenario from its file so that side files are read";
+            self.error("path", "hasn't been read", hint)
+        })
+    }
+
     pub(super) fn members(&self, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
         set.resolve(self.hosts)
             .map_err(|error| self.error(key, error.message, &error.hint))
@@ -136,14 +146,17 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The messages so far, in order of generation.
+/// The messages so far, in order of generation, and what programs do beside sending.
 #[derive(Default)]
-pub(super) struct Messages(Vec<MessageSpec>);
+pub(super) struct Messages {
+    all: Vec<MessageSpec>,
+    pub(super) steps: Steps,
+}
 
 impl Messages {
     /// The index of the next message.
     pub(super) fn next_index(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.all.len()).unwrap_or(u32::MAX)
     }
 
     /// Adds a message, unless there are too many or it starts too late.
@@ -152,7 +165,7 @@ impl Messages {
         context: &Context<'_>,
         message: MessageSpec,
     ) -> Result<(), Error> {
-        if self.0.len() >= MAX_MESSAGES {
+        if self.all.len() >= MAX_MESSAGES {
             let message = format!("asks for more than {MAX_MESSAGES} messages in all");
             return Err(context.error("kind", message, "shorten the workload or use fewer hosts"));
         }
@@ -160,11 +173,11 @@ impl Messages {
             let message = format!("a message starts later than {LAST_START}");
             return Err(context.error("start", message, "start earlier or send fewer rounds"));
         }
-        self.0.push(message);
+        self.all.push(message);
         Ok(())
     }
 
-    pub(super) fn into_inner(self) -> Vec<MessageSpec> {
-        self.0
+    pub(super) fn into_inner(self) -> (Vec<MessageSpec>, Steps) {
+        (self.all, self.steps)
     }
 }

@@ -5,6 +5,7 @@
 
 mod all_reduce;
 mod check;
+mod collective;
 mod context;
 mod exchange;
 mod flows;
@@ -12,6 +13,9 @@ mod incast;
 mod offered;
 mod order;
 mod poisson;
+mod program;
+mod trace;
+mod training;
 
 use fairlane_scenario::{Error, Inputs, Tenant, Workload, tenant_of};
 
@@ -22,6 +26,7 @@ pub(crate) use order::by_start;
 use fairlane_units::TenantId;
 
 use crate::MessageSpec;
+use crate::steps::Steps;
 use crate::topology::Topology;
 use all_reduce::RingAllReduce;
 use context::{Context, Messages};
@@ -43,6 +48,24 @@ pub fn generate(
     topology: &Topology,
     seed: u64,
 ) -> Result<Vec<MessageSpec>, Error> {
+    Ok(traffic(workloads, tenants, inputs, topology, seed)?.messages)
+}
+
+/// Messages in order of start, and what programs do beside sending them.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) messages: Vec<MessageSpec>,
+    pub(crate) steps: Steps,
+}
+
+/// As [`generate`], with what programs do beside sending.
+pub(crate) fn traffic(
+    workloads: &[Workload],
+    tenants: &[Tenant],
+    inputs: &Inputs,
+    topology: &Topology,
+    seed: u64,
+) -> Result<Traffic, Error> {
     let hosts: Vec<_> = topology.hosts().collect();
     let rates = topology.host_rates();
     let mut messages = Messages::default();
@@ -61,7 +84,11 @@ pub fn generate(
         };
         add(&context, workload, &mut messages)?;
     }
-    Ok(by_start(messages.into_inner()))
+    let (messages, mut steps) = messages.into_inner();
+    Ok(Traffic {
+        messages: order::sorted(messages, &mut steps),
+        steps,
+    })
 }
 
 /// The number of the tenant of a workload.
@@ -131,6 +158,9 @@ fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> R
         }
         // Its operations come into being as the run goes.
         Workload::KeyValue { .. } => Ok(()),
+        Workload::Collective { .. } => collective::generate(context, workload, messages),
+        Workload::Training { .. } => training::generate(context, workload, messages),
+        Workload::Program { .. } => trace::generate(context, workload, messages),
         Workload::Flows { flow, .. } => {
             flows::flows(context, context.flows().unwrap_or(flow), messages)
         }

@@ -1,12 +1,18 @@
 //! Order of start.
 
 use crate::MessageSpec;
+use crate::steps::{STEP, Steps};
 
 /// Sorts by start, keeping the order of equal starts, and lets [`MessageSpec::after`],
 /// [`MessageSpec::joins`] and [`MessageSpec::part_of`] follow.
 ///
 /// A predecessor that starts no later and comes earlier also comes earlier in the result.
 pub(crate) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
+    sorted(messages, &mut Steps::default())
+}
+
+/// As [`by_start`]; edges of `steps` follow, too.
+pub(super) fn sorted(messages: Vec<MessageSpec>, steps: &mut Steps) -> Vec<MessageSpec> {
     if messages.is_sorted_by_key(|message| message.start) {
         return messages;
     }
@@ -16,6 +22,13 @@ pub(crate) fn by_start(messages: Vec<MessageSpec>) -> Vec<MessageSpec> {
     let mut places = vec![0; messages.len()];
     for (place, index) in (0u32..).zip(&order) {
         places[*index as usize] = place;
+    }
+    for (before, after) in &mut steps.edges {
+        for node in [before, after] {
+            if *node < STEP {
+                *node = places[*node as usize];
+            }
+        }
     }
     let moved = |index: &u32| {
         let message = messages[*index as usize];

@@ -1,14 +1,16 @@
 //! What a run amounts to, once it has ended.
 
 use fairlane_scenario::Tenant;
-use fairlane_units::{Bytes, Time};
+use fairlane_units::{Bytes, PortId, Time};
 
 use super::ideal::lower_ideals;
+use crate::collectives;
+use crate::faults::Change;
 use crate::ledger::Ledger;
 use crate::port::{CLASSES, Port};
 use crate::waits;
 use crate::world::World;
-use crate::{ContendedPort, Ending, Flux, Results, TenantRecord, Totals};
+use crate::{ContendedPort, Ending, Flux, LinkChange, Results, TenantRecord, Totals};
 
 /// Looks at a fabric, or a part of one.
 pub(crate) struct Account<'a> {
@@ -48,6 +50,11 @@ impl World {
                 .map(|port| self.net.port_info(port))
                 .collect(),
             series,
+            collectives: collectives::records(
+                &self.schedule.local,
+                &messages,
+                self.schedule.node_of(0),
+            ),
             messages,
             tenants,
             contended,
@@ -56,6 +63,7 @@ impl World {
             totals,
             trace: self.net.tracer.records.entries,
             pauses: self.net.pauses.entries,
+            link_changes: self.faults.past.iter().map(link_change).collect(),
             rates: self.rates.map_or_else(Vec::new, |all| all.records.entries),
             capture: self.net.capture.records.entries,
         }
@@ -74,6 +82,15 @@ impl World {
         } else {
             Ending::Complete
         }
+    }
+}
+
+fn link_change(change: &Change) -> LinkChange {
+    LinkChange {
+        time: change.at,
+        // The two ports of a link have numbers that follow each other.
+        port: PortId::new(change.link * 2),
+        up: change.up,
     }
 }
 

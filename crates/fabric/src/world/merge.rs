@@ -108,6 +108,7 @@ impl World {
 
     fn absorb_counts(&mut self, other: &mut Self) {
         self.owed += other.owed;
+        self.schedule.local.absorb(&other.schedule.local);
         self.handled += other.handled + other.net.engine.handled();
         self.controls += other.controls;
         self.net.counters.absorb(&other.net.counters);

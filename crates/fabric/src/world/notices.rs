@@ -33,9 +33,9 @@ impl World {
             }
             self.notices.due.pop_first();
             match notice {
-                Notice::Arrived(successor) => {
+                Notice::Arrived(successor, message) => {
                     self.net.set_order(successor);
-                    self.on_predecessor(successor);
+                    self.on_predecessor(successor, message);
                     self.net.set_order(0);
                 }
                 Notice::Closed(flow, settled) => {
@@ -78,16 +78,16 @@ impl World {
         };
         let plane = self.net.plane_of(message);
         for successor in self.schedule.waiting_for(&self.net.specs, message) {
-            let source = self.net.specs[successor as usize].source;
+            let source = self.schedule.host_of(&self.net.specs, successor);
             if source == here {
-                self.on_predecessor(successor);
+                self.on_predecessor(successor, message);
             } else if source != spec.source {
                 let at = self.net.now().saturating_add(self.hosts.half_round_trip(
                     &self.net,
                     plane,
                     (here, source),
                 ));
-                self.send_notice(source, at, Notice::Arrived(successor));
+                self.send_notice(source, at, Notice::Arrived(successor, message));
             }
         }
     }
@@ -100,8 +100,8 @@ impl World {
             return;
         }
         for successor in self.schedule.waiting_for(&self.net.specs, message) {
-            if self.net.specs[successor as usize].source == spec.source {
-                self.on_predecessor(successor);
+            if self.schedule.host_of(&self.net.specs, successor) == spec.source {
+                self.on_predecessor(successor, message);
             }
         }
     }

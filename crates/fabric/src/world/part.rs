@@ -21,11 +21,9 @@ impl World {
             world.net.ports[number].crosses = here != there;
         }
         let (place, specs) = (&world.net.place, &world.net.specs);
-        world
-            .schedule
-            .keep(|message| place.owns(specs[message as usize].source));
+        let steps = world.schedule.keep(specs, |node| place.owns(node));
         let messages = specs[..world.net.messages].iter();
-        world.owed = messages.filter(|spec| place.owns(spec.source)).count();
+        world.owed = messages.filter(|spec| place.owns(spec.source)).count() + steps;
         world.storms.keep(|node| place.owns(node));
         let own = (0u32..).zip(&world.net.ports);
         let own = own.filter(|(_, port)| part_of[port.node as usize] == part);

@@ -1,16 +1,16 @@
-//! When messages are posted, and what their end sets off.
+//! When messages are posted and steps begin, and what their end sets off.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fairlane_host::PairId;
 
 use super::ideal::push_record;
-use super::subflows;
+use super::{steps, subflows};
 use crate::connections::{Posted, Side};
 use crate::schedule::work_request;
 use crate::waking::control;
 use crate::world::World;
-use crate::{MessageRecord, MessageSpec, Outcome};
+use crate::{MessageRecord, Outcome};
 
 impl World {
     /// Schedules the first messages.
@@ -27,7 +27,7 @@ impl World {
         let due = &self.schedule.due[first..];
         let count = due
             .iter()
-            .take_while(|&&m| self.net.specs[m as usize].start == now)
+            .take_while(|&&node| self.schedule.start_of(&self.net.specs, node) == now)
             .count();
         self.schedule.next = first + count;
         self.schedule.posting = first;
@@ -37,44 +37,41 @@ impl World {
 
     pub(crate) fn on_post(&mut self) {
         for at in self.schedule.posting..self.schedule.next {
-            let message = self.schedule.due[at];
-            self.net.set_order(message);
-            self.post(message);
+            let node = self.schedule.due[at];
+            self.net.set_order(node);
+            steps::go_on(self, VecDeque::from([node]));
         }
         self.net.set_order(0);
     }
 
-    /// The host of a message has heard of one that it waits for. If it was the last, the message is posted, or
-    /// will be in time.
-    pub(crate) fn on_predecessor(&mut self, message: u32) {
-        if !self.schedule.precedence.arrived(message) {
-            return;
-        }
-        let now = self.net.now();
-        let MessageSpec { start, delay, .. } = self.net.specs[message as usize];
-        let due = start.max(now).saturating_add(delay);
-        if due <= now {
-            self.post(message);
-        } else {
-            self.schedule.delayed.insert((due, message));
-            self.net.schedule_control(due, control::DELAYED);
-        }
+    /// The host of a node has heard of `before`, which that waits for. If it was the last, the node has its turn.
+    pub(crate) fn on_predecessor(&mut self, node: u32, before: u32) {
+        let mut ready = VecDeque::new();
+        steps::free(self, (node, before), &mut ready);
+        steps::go_on(self, ready);
     }
 
     pub(crate) fn on_delayed(&mut self) {
-        while let Some(&(due, message)) = self.schedule.delayed.first() {
+        while let Some(&(due, node)) = self.schedule.delayed.first() {
             if due > self.net.now() {
                 break;
             }
             self.schedule.delayed.pop_first();
-            self.net.set_order(message);
-            self.post(message);
+            self.net.set_order(node);
+            match self.schedule.step_of(node) {
+                None => self.post(node),
+                Some(step) => {
+                    let mut ready = VecDeque::new();
+                    steps::end(self, step, &mut ready);
+                    steps::go_on(self, ready);
+                }
+            }
         }
         self.net.set_order(0);
     }
 
     /// Posts a message on a connection of its own.
-    fn post(&mut self, message: u32) {
+    pub(super) fn post(&mut self, message: u32) {
         if subflows::has_several(self, message) {
             return subflows::post(self, message);
         }

@@ -31,7 +31,7 @@ pub(super) fn post(world: &mut World, message: u32) {
     world.note_ideal(message, Ways::default());
     let specs = &world.net.specs;
     let successors = world.schedule.waiting_for(specs, message);
-    let elsewhere = |one: &u32| specs[*one as usize].source != spec.source;
+    let elsewhere = |one: &u32| world.schedule.host_of(specs, *one) != spec.source;
     let awaited = successors.iter().any(elsewhere);
     let host = world.hosts.host(spec.source);
     act(world, host, |all, net| all.post(net, message, awaited));
@@ -264,7 +264,7 @@ pub(super) fn on_library(world: &mut World, host: u32, event: Event) {
 pub(super) fn on_notice(world: &mut World, notice: Notice) {
     let all = world.net.specs.len() as u32;
     let order = match notice {
-        Notice::Arrived(one) | Notice::Closed(one, _) => one,
+        Notice::Arrived(one, _) | Notice::Closed(one, _) => one,
         Notice::Frame(flow, _) => 2 * all + flow,
         Notice::Renewed(flow, _) => 3 * all + flow,
         Notice::Ready(flow) => 4 * all + flow,
@@ -304,7 +304,7 @@ fn hear(world: &mut World, notice: Notice) {
             let host = all.bundle(bundle).hosts[0];
             act(world, host, |all, net| all.on_grant(net.now(), bundle, id));
         }
-        Notice::Arrived(_) | Notice::Closed(..) => {}
+        Notice::Arrived(..) | Notice::Closed(..) => {}
     }
 }
 

@@ -45,7 +45,7 @@ impl World {
 
     /// Describes a run that can't end; `circle` is what is to blame, if anything that waits is.
     pub(crate) fn stall(&self, circle: &[Waiter]) -> Stall {
-        let unfinished = (self.owed - self.records.len()) as u32;
+        let unfinished = (self.owed - self.schedule.local.left - self.records.len()) as u32;
         let first = self.hosts.connections.posted.keys().next().map(|&message| {
             let MessageSpec {
                 source,

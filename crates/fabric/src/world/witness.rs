@@ -18,7 +18,7 @@ impl World {
         if timeout.is_some_and(|timeout| timeout <= span) {
             return false;
         }
-        if self.schedule.is_pending() || self.notices.set_off() {
+        if self.schedule.outlasts(until) || self.notices.set_off() {
             return true;
         }
         if applications_go_on(self, until) {

@@ -1,0 +1,117 @@
+//! What makes a result worth less than it looks: settings that can't work, beforehand, and what dominated a run, afterwards.
+
+use fairlane_scenario::{Error, Loaded, Scenario};
+use fairlane_units::Duration;
+
+use crate::Results;
+use crate::round_trip::base_round_trip;
+use crate::simulation::build_topology;
+
+/// The share of the time of all messages from which on waits for timeouts are said to dominate.
+const DOMINATES: f64 = 0.1;
+
+/// What a reader should know of a scenario before it is run.
+///
+/// # Errors
+/// If the fabric can't be built.
+pub fn before(loaded: &Loaded) -> Result<Vec<String>, Error> {
+    let warnings = [marks(loaded)?, timeout(loaded)?];
+    Ok(warnings.into_iter().flatten().collect())
+}
+
+/// What a reader should know of a run when it reads its figures.
+pub fn after(scenario: &Scenario, results: &Results) -> Vec<String> {
+    let widened = widened(scenario.output.sample_interval, results);
+    widened
+        .into_iter()
+        .chain(timeouts(scenario, results))
+        .collect()
+}
+
+/// Marks come too late where a queue overflows before it reaches the marking thresholds. On a lossless fabric pauses hold
+/// senders back instead.
+fn marks(loaded: &Loaded) -> Result<Option<String>, Error> {
+    let scenario = &loaded.scenario;
+    let switch = &scenario.switch;
+    if switch.pfc.enabled || !switch.ecn.enabled || !scenario.congestion.algorithm.needs().marks {
+        return Ok(None);
+    }
+    let topology = build_topology(loaded)?;
+    let fastest = topology.links.iter().map(|link| link.rate).max();
+    let known = fastest.and_then(|rate| Some((rate, scenario.thresholds(rate)?)));
+    let Some((rate, (kmin, kmax, _))) = known else {
+        return Ok(None);
+    };
+    let buffer = switch.buffer;
+    if kmax <= buffer {
+        return Ok(None);
+    }
+    let what = match kmin >= buffer {
+        true => "no packet is ever marked",
+        false => "packets are lost before all are marked",
+    };
+    let algorithm = scenario.congestion.algorithm;
+    Ok(Some(format!(
+        "switches with a buffer of {buffer} mark packets of ports of {rate} from queues of {kmin}, and all from {kmax}: \
+         {what}, and {algorithm} hears of congestion by losses only; lower switch.ecn.kmin_per_gbps and kmax_per_gbps, or \
+         enlarge switch.buffer"
+    )))
+}
+
+/// A timeout within a round trip fires although nothing is lost.
+fn timeout(loaded: &Loaded) -> Result<Option<String>, Error> {
+    let Some(timeout) = loaded.scenario.transport.ack_timeout else {
+        return Ok(None);
+    };
+    let round_trip = base_round_trip(loaded)?.time;
+    Ok((timeout < round_trip).then(|| {
+        format!(
+            "transport.ack_timeout is {timeout}, less than a round trip of this fabric without queues, {round_trip}: packets \
+             are sent again although none is lost"
+        )
+    }))
+}
+
+/// The time series has a longer interval than was asked for.
+fn widened(stated: Option<Duration>, results: &Results) -> Option<String> {
+    let (stated, came) = (stated?, results.series.interval);
+    (came > stated).then(|| {
+        format!(
+            "the time series has intervals of {came} instead of {stated} (output.sample_interval): the run has more samples \
+             than are kept"
+        )
+    })
+}
+
+/// Messages waited for timeouts for much of their time.
+fn timeouts(scenario: &Scenario, results: &Results) -> Option<String> {
+    let timeout = scenario.transport.ack_timeout?;
+    let count = results.signals.timeouts.count;
+    let end = results.totals.end;
+    let taken: f64 = (results.messages.iter())
+        .map(|message| {
+            message
+                .finish
+                .unwrap_or(end)
+                .saturating_since(message.start)
+        })
+        .map(Duration::as_secs_f64)
+        .sum();
+    let share = count as f64 * timeout.as_secs_f64() / taken;
+    if count == 0 || share < DOMINATES {
+        return None;
+    }
+    let drops = results.signals.drops.iter();
+    let cause = match drops
+        .max_by_key(|(_, drop)| drop.count)
+        .filter(|(_, drop)| drop.count > 0)
+    {
+        Some((reason, drop)) => format!("{} packets were lost ({reason})", drop.count),
+        None => "nothing was lost: acknowledgements came later than that".to_owned(),
+    };
+    Some(format!(
+        "timeouts dominate: messages waited for {count} of {timeout} each (transport.ack_timeout), about {:.0} % of the time that \
+         they took; {cause}",
+        (share * 100.0).min(100.0)
+    ))
+}

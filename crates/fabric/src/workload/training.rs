@@ -1,0 +1,319 @@
+//! Training of a model that is divided among hosts.
+//!
+//! Tensor ranks are neighbours, then data ranks, then stages: rank = (stage x data + replica) x tensor + part. Stages take turns
+//! forwards and backwards as in PipeDream's one-forward-one-backward (Narayanan et al., SOSP 2019): stage s begins with pipeline - s - 1
+//! micro-batches forwards.
+
+use fairlane_program::{Algorithm, Collective, Kind, Operation, Program, Work};
+use fairlane_scenario::{Error, Layer, Workload};
+use fairlane_units::{Bytes, Duration};
+
+use super::context::{Context, Messages};
+use super::program;
+
+pub(super) fn generate(
+    context: &Context<'_>,
+    workload: &Workload,
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let Workload::Training {
+        layers,
+        steps,
+        micro_batches,
+        tensor,
+        pipeline,
+        expert,
+        gradient_bytes,
+        bucket,
+        algorithm,
+        optimizer,
+        start,
+        hosts,
+        class,
+        ..
+    } = workload
+    else {
+        return Ok(());
+    };
+    let hosts = context.members(hosts, "hosts")?;
+    let share = tensor.saturating_mul(*pipeline);
+    let count = hosts.len() as u32;
+    let data = count.checked_div(share).unwrap_or(0);
+    if count < 2 || data * share != count || data.checked_rem(*expert) != Some(0) {
+        let message = format!("has {count}, which tensor, pipeline and expert ranks can't divide");
+        return Err(context.error("hosts", message, "name more or fewer hosts"));
+    }
+    let all: Vec<&Layer> = layers
+        .iter()
+        .flat_map(|it| std::iter::repeat_n(it, it.count as usize))
+        .collect();
+    let model = Model {
+        layers: &all,
+        steps: *steps,
+        batches: *micro_batches,
+        tensor: *tensor,
+        data,
+        pipeline: *pipeline,
+        expert: *expert,
+        gradient_bytes: u64::from(*gradient_bytes),
+        bucket: bucket.get(),
+        algorithm: algorithm.program(1),
+        optimizer: *optimizer,
+    };
+    let program = Program {
+        ranks: (0..count)
+            .map(|rank| Rank::new(&model, rank).operations())
+            .collect(),
+        groups: model.groups(),
+    };
+    let template = context.template(Bytes::new(1), *start, *class)?;
+    program::add(context, &template, ("layers", &program, &hosts), messages)
+}
+
+/// The model, and how it is divided.
+struct Model<'a> {
+    layers: &'a [&'a Layer],
+    steps: u32,
+    batches: u32,
+    tensor: u32,
+    data: u32,
+    pipeline: u32,
+    expert: u32,
+    gradient_bytes: u64,
+    bucket: u64,
+    algorithm: Algorithm,
+    optimizer: Duration,
+}
+
+impl Model<'_> {
+    fn rank(&self, stage: u32, replica: u32, part: u32) -> u32 {
+        (stage * self.data + replica) * self.tensor + part
+    }
+
+    /// Tensor groups by stage and replica, then data groups by stage and part, then expert groups by stage, part and place among the replicas.
+    fn groups(&self) -> Vec<Vec<u32>> {
+        let mut groups = Vec::new();
+        for stage in 0..self.pipeline {
+            for replica in 0..self.data {
+                groups.push(
+                    (0..self.tensor)
+                        .map(|part| self.rank(stage, replica, part))
+                        .collect(),
+                );
+            }
+        }
+        for size in [self.data, self.expert] {
+            for stage in 0..self.pipeline {
+                for part in 0..self.tensor {
+                    let all: Vec<u32> = (0..self.data)
+                        .map(|replica| self.rank(stage, replica, part))
+                        .collect();
+                    groups.extend(all.chunks(size as usize).map(<[u32]>::to_vec));
+                }
+            }
+        }
+        groups
+    }
+}
+
+/// One rank, whose operations are found one by one.
+struct Rank<'a> {
+    model: &'a Model<'a>,
+    stage: u32,
+    replica: u32,
+    part: u32,
+    layers: &'a [&'a Layer],
+    /// What the stage before hands over.
+    before: Option<&'a Layer>,
+    all: Vec<Operation>,
+    /// What comes next waits for these.
+    last: Vec<u32>,
+    /// The reduction of the bucket before.
+    reduced: Option<u32>,
+    step: u32,
+}
+
+impl<'a> Rank<'a> {
+    fn new(model: &'a Model<'a>, rank: u32) -> Self {
+        let stage = rank / (model.data * model.tensor);
+        let depth = model.layers.len();
+        let begin = |stage: u32| {
+            let (stage, stages) = (stage as usize, model.pipeline as usize);
+            stage * (depth / stages) + stage.min(depth % stages)
+        };
+        Self {
+            model,
+            stage,
+            replica: rank / model.tensor % model.data,
+            part: rank % model.tensor,
+            layers: &model.layers[begin(stage)..begin(stage + 1)],
+            before: begin(stage).checked_sub(1).map(|at| model.layers[at]),
+            all: Vec::new(),
+            last: Vec::new(),
+            reduced: None,
+            step: 0,
+        }
+    }
+
+    fn operations(mut self) -> Vec<Operation> {
+        let batches = self.model.batches;
+        let ahead = (self.model.pipeline - self.stage - 1).min(batches);
+        for step in 0..self.model.steps {
+            self.step = step;
+            (0..ahead).for_each(|batch| self.forward(batch));
+            for batch in 0..batches {
+                if ahead + batch < batches {
+                    self.forward(ahead + batch);
+                }
+                self.backward(batch);
+            }
+            self.last.extend(self.reduced.take());
+            if !self.model.optimizer.is_zero() {
+                self.next(Work::Compute(self.model.optimizer), "optimizer");
+            }
+        }
+        self.all
+    }
+
+    fn forward(&mut self, batch: u32) {
+        self.receive(self.stage.checked_sub(1), batch, false);
+        for layer in self.layers {
+            self.exchange(layer);
+            self.next(Work::Compute(layer.forward), "forward");
+            self.exchange(layer);
+            self.reduce(layer);
+        }
+        let after = Some(self.stage + 1).filter(|stage| *stage < self.model.pipeline);
+        let size = self.layers.last().map(|layer| layer.activation);
+        self.send(after, batch, size, false);
+    }
+
+    fn backward(&mut self, batch: u32) {
+        let after = Some(self.stage + 1).filter(|stage| *stage < self.model.pipeline);
+        self.receive(after, batch, true);
+        let ends = batch + 1 == self.model.batches;
+        let mut gradients = 0;
+        for (left, layer) in (0..self.layers.len()).rev().zip(self.layers.iter().rev()) {
+            self.exchange(layer);
+            self.next(Work::Compute(layer.backward), "backward");
+            self.exchange(layer);
+            self.reduce(layer);
+            gradients +=
+                layer.parameters * self.model.gradient_bytes / u64::from(self.model.tensor);
+            if ends && (left == 0 || gradients >= self.model.bucket) {
+                self.reduce_bucket(std::mem::take(&mut gradients));
+            }
+        }
+        let size = self.before.map(|layer| layer.activation);
+        self.send(self.stage.checked_sub(1), batch, size, true);
+    }
+
+    /// Activations, or their gradients, are summed over tensor ranks.
+    fn reduce(&mut self, layer: &Layer) {
+        if self.model.tensor > 1 {
+            let group = self.stage * self.model.data + self.replica;
+            let work = self.collective(Kind::AllReduce, group, layer.activation);
+            self.next(work, "tensor");
+        }
+    }
+
+    /// Tokens go to their experts, or back.
+    fn exchange(&mut self, layer: &Layer) {
+        let Model {
+            data,
+            tensor,
+            pipeline,
+            expert,
+            ..
+        } = *self.model;
+        if expert > 1 && !layer.routed.is_zero() {
+            let before = pipeline * (data + tensor);
+            let own = (self.stage * tensor + self.part) * (data / expert) + self.replica / expert;
+            let work = self.collective(Kind::AllToAll, before + own, layer.routed);
+            self.next(work, "expert");
+        }
+    }
+
+    /// Gradients are summed over data ranks, beside what the rank computes meanwhile.
+    fn reduce_bucket(&mut self, size: u64) {
+        let Model {
+            data,
+            tensor,
+            pipeline,
+            ..
+        } = *self.model;
+        if data > 1 && size > 0 {
+            let group = pipeline * data + self.stage * tensor + self.part;
+            let work = self.collective(Kind::AllReduce, group, Bytes::new(size));
+            let after = self.last.iter().copied().chain(self.reduced).collect();
+            self.reduced = Some(self.push(work, after, "gradients"));
+        }
+    }
+
+    fn collective(&self, kind: Kind, group: u32, size: Bytes) -> Work {
+        let algorithm = match kind {
+            Kind::AllReduce => self.model.algorithm,
+            _ => Algorithm::Usual,
+        };
+        Work::Collective(Collective {
+            kind,
+            algorithm,
+            group,
+            size,
+            parts: Vec::new(),
+        })
+    }
+
+    fn tag(&self, batch: u32, back: bool) -> u64 {
+        let batch = u64::from(self.step) * u64::from(self.model.batches) + u64::from(batch);
+        2 * batch + u64::from(back)
+    }
+
+    /// What a neighbouring stage sends for a micro-batch, if there is one.
+    fn receive(&mut self, stage: Option<u32>, batch: u32, back: bool) {
+        let layer = if back {
+            self.layers.last().copied()
+        } else {
+            self.before
+        };
+        if let (Some(stage), Some(layer)) = (stage, layer) {
+            let work = Work::Receive {
+                from: self.model.rank(stage, self.replica, self.part),
+                size: layer.activation,
+                tag: self.tag(batch, back),
+            };
+            self.next(work, "pipeline");
+        }
+    }
+
+    /// Nothing waits for what goes to a neighbouring stage but that.
+    fn send(&mut self, stage: Option<u32>, batch: u32, size: Option<Bytes>, back: bool) {
+        if let (Some(stage), Some(size)) = (stage, size) {
+            let work = Work::Send {
+                to: self.model.rank(stage, self.replica, self.part),
+                size,
+                tag: self.tag(batch, back),
+            };
+            self.push(work, self.last.clone(), "pipeline");
+        }
+    }
+
+    /// An operation that waits for the one before, and that the one behind waits for.
+    fn next(&mut self, work: Work, name: &str) {
+        let after = std::mem::take(&mut self.last);
+        let number = self.push(work, after, name);
+        self.last = vec![number];
+    }
+
+    fn push(&mut self, work: Work, after: Vec<u32>, name: &str) -> u32 {
+        self.all.push(Operation {
+            work,
+            after,
+            after_start: Vec::new(),
+            stream: 0,
+            step: self.step,
+            name: name.into(),
+        });
+        self.all.len() as u32 - 1
+    }
+}
