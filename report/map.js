@@ -27,40 +27,58 @@ function queueBytes(frames, code) {
 
 /** Colours of the scale from "nothing" to "most", from the theme's stops. */
 function colourRamp() {
-  const stops = themeColour("ramp").split(/\s+/).map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-  return Array.from({ length: LEVELS }, (_, level) => {
-    const place = (level / (LEVELS - 1)) * (stops.length - 1);
-    const low = Math.min(stops.length - 2, Math.floor(place)), part = place - low;
-    return `rgb(${stops[low].map((from, channel) => Math.round(from + (stops[low + 1][channel] - from) * part)).join(" ")})`;
-  });
+  return Array.from({ length: LEVELS }, (_, level) => `rgb(${rampAt(level / (LEVELS - 1)).join(" ")})`);
 }
 
 function levelOf(code) {
   return code === 0 ? 0 : 1 + Math.round(((code - 1) / 254) * (LEVELS - 2));
 }
 
-/** The map with its controls. `onFrame(ns)` hears about every change of the shown time. */
+/** Changes of links by port, in order of time; each end of a link hears of it. */
+function changesByPort(faults, ports) {
+  const changes = new Map();
+  for (const { time_ns: time, port, up } of faults) {
+    for (const end of [port, ports.peer[port]]) changes.set(end, [...(changes.get(end) ?? []), { time, up }]);
+  }
+  return changes;
+}
+
+/**
+ * The map with its controls. `onFrame(ns)` hears about every change of the shown time, `onLink(port)` of the link that
+ * is chosen. */
 class FabricMap {
-  constructor(map, onFrame) {
-    this.map = map;
-    this.onFrame = onFrame;
-    this.view = new MapView(map);
-    this.codes = {};
-    for (const mode of Object.keys(MODES)) this.codes[mode] = decodeBytes(map.frames[mode]);
+  constructor(onFrame, onLink) {
+    Object.assign(this, { onFrame, onLink });
     this.mode = "utilisation";
-    this.frame = this.busiestFrame();
-    this.hover = null;
-    this.timer = null;
-    this.canvas = document.getElementById("map");
-    this.box = document.getElementById("map-box");
-    this.tip = document.getElementById("map-tip");
-    this.slider = document.getElementById("slider");
+    this.hover = this.timer = this.chosen = this.map = null;
+    this.canvas = byId("map");
+    this.box = byId("map-box");
+    this.tip = byId("map-tip");
+    this.slider = byId("slider");
     this.linkControls();
     this.linkPointer();
-    this.recolour();
     new ResizeObserver(() => this.resize()).observe(this.box);
+  }
+
+  /** Shows a fabric with its states; while a run goes on, the last frame unless another one was asked for. */
+  load(map, faults, running) {
+    const known = this.map?.nodes.x.length === map.nodes.x.length;
+    const follow = running && (!this.map || this.frame === this.map.frames.count - 1);
+    this.map = map;
+    this.changes = changesByPort(faults, map.ports);
+    if (known) this.view.map = map;
+    else this.view = new MapView(map);
+    this.codes = {};
+    for (const mode of Object.keys(MODES)) this.codes[mode] = decodeBytes(map.frames[mode]);
+    this.slider.max = Math.max(0, map.frames.count - 1);
+    if (follow) this.frame = map.frames.count - 1;
+    else if (!known) this.frame = this.busiestFrame();
+    this.recolour();
+    this.setMode(this.mode);
     this.resize();
     this.show(this.frame);
+    const downloads = { svg: () => this.svg(), csv: () => csvText(this.rows()) };
+    offerDownloads(this.box, "map", map.ports.node.length ? downloads : null);
   }
 
   get portCount() {
@@ -84,30 +102,27 @@ class FabricMap {
   // Controls
 
   linkControls() {
-    this.slider.max = Math.max(0, this.map.frames.count - 1);
     this.slider.addEventListener("input", () => { this.pause(); this.show(Number(this.slider.value)); });
-    document.getElementById("play").addEventListener("click", () => (this.timer ? this.pause() : this.play()));
+    byId("play").addEventListener("click", () => (this.timer ? this.pause() : this.play()));
     for (const mode of Object.keys(MODES)) {
-      document.getElementById(`map-${mode}`).addEventListener("click", () => this.setMode(mode));
+      byId(`map-${mode}`).addEventListener("click", () => this.setMode(mode));
     }
     const zoom = (factor) => () => { this.view.zoomAt(factor, this.view.width / 2, this.view.height / 2); this.draw(); };
-    document.getElementById("zoom-in").addEventListener("click", zoom(1.5));
-    document.getElementById("zoom-out").addEventListener("click", zoom(1 / 1.5));
-    document.getElementById("zoom-reset").addEventListener("click", zoom(0));
+    byId("zoom-in").addEventListener("click", zoom(1.5));
+    byId("zoom-out").addEventListener("click", zoom(1 / 1.5));
+    byId("zoom-reset").addEventListener("click", zoom(0));
   }
 
   setMode(mode) {
     this.mode = mode;
-    for (const name of Object.keys(MODES)) {
-      document.getElementById(`map-${name}`).setAttribute("aria-pressed", String(name === mode));
-    }
-    document.getElementById("map-caption").textContent = MODES[mode].caption;
+    press("map-", Object.keys(MODES), mode);
+    setText("map-caption", `${MODES[mode].caption} Click a link to see it over time.`);
     this.showLegend();
     this.draw();
   }
 
   play() {
-    const button = document.getElementById("play");
+    const button = byId("play");
     button.textContent = "❚❚";
     button.setAttribute("aria-label", "Pause");
     this.timer = setInterval(() => this.show((this.frame + 1) % Math.max(1, this.map.frames.count)), PLAY_MS);
@@ -116,7 +131,7 @@ class FabricMap {
   pause() {
     clearInterval(this.timer);
     this.timer = null;
-    const button = document.getElementById("play");
+    const button = byId("play");
     button.textContent = "▶";
     button.setAttribute("aria-label", "Play");
   }
@@ -127,7 +142,7 @@ class FabricMap {
     this.frame = Math.min(Math.max(0, frame), Math.max(0, count - 1));
     this.slider.value = this.frame;
     const from = start + this.frame * step;
-    document.getElementById("map-time").textContent = count ? formatSpan(from, from + step) : "no samples";
+    byId("map-time").textContent = count ? formatSpan(from, from + step) : "no samples";
     this.draw();
     this.showTip();
     this.timeShown = from + step / 2;
@@ -140,12 +155,37 @@ class FabricMap {
     this.show(Math.floor((ns - this.map.frames.start_ns) / this.map.frames.step_ns));
   }
 
+  /** Whether a port's link is down at any time of the frame that is shown. */
+  isDown(port) {
+    const changes = this.changes.get(port);
+    if (!changes) return false;
+    const { start_ns: start, step_ns: step } = this.map.frames;
+    const from = start + this.frame * step;
+    let down = false;
+    for (const { time, up } of changes) {
+      if (time >= from + step) break;
+      down = !up || (down && time > from);
+    }
+    return down;
+  }
+
+  /** Marks a link and tells of it; nothing takes the mark away. */
+  choose(port) {
+    this.chosen = port;
+    this.draw();
+    this.onLink(port);
+  }
+
   // Pointer
 
   linkPointer() {
-    let held = null;
+    let held = null, dragged = false;
+    this.canvas.addEventListener("click", () => {
+      if (!dragged && this.hover?.port !== undefined) this.choose(this.hover.port);
+    });
     this.canvas.addEventListener("pointerdown", (event) => {
       held = [event.clientX, event.clientY];
+      dragged = false;
       this.canvas.setPointerCapture?.(event.pointerId);
     });
     this.canvas.addEventListener("pointerup", () => { held = null; });
@@ -153,6 +193,7 @@ class FabricMap {
     this.canvas.addEventListener("pointermove", (event) => {
       if (held && event.buttons) {
         this.view.pan(event.clientX - held[0], event.clientY - held[1]);
+        dragged ||= Math.hypot(event.clientX - held[0], event.clientY - held[1]) > 2;
         held = [event.clientX, event.clientY];
         this.draw();
       }
@@ -187,7 +228,8 @@ class FabricMap {
   linkTip(port) {
     const { node, peer_node: peer, peer: back, rate, number } = this.map.ports;
     const title = element("strong", `${this.name(node[port])} – ${this.name(peer[port])}`);
-    const small = element("span", `${formatRate(rate[port])}, ports ${number[port]} and ${number[back[port]]}`);
+    const down = this.isDown(port) ? ", down" : "";
+    const small = element("span", `${formatRate(rate[port])}, ports ${number[port]} and ${number[back[port]]}${down}`);
     const head = ["from", "used", "queue", "paused"];
     return [title, small, table(head, [port, back[port]].map((one) => [this.name(node[one]), ...this.figures(one)]))];
   }
@@ -213,6 +255,11 @@ class FabricMap {
     return [element("strong", this.name(node)), element("span", `${ports.length} ${plural}`), table(null, rows)];
   }
 
+  /** A link's direction by the names of its ends. */
+  portName(port) {
+    return `${this.name(this.map.ports.node[port])} → ${this.name(this.map.ports.peer_node[port])}`;
+  }
+
   portsOf(node) {
     return Array.from(this.map.ports.node.keys()).filter((port) => this.map.ports.node[port] === node);
   }
@@ -221,11 +268,12 @@ class FabricMap {
 
   recolour() {
     this.ramp = colourRamp();
-    this.colours = { ink: themeColour("ink"), muted: themeColour("muted"), surface: themeColour("surface"), host: themeColour("host") };
+    this.colours = Object.fromEntries(["ink", "muted", "surface", "host", "bad", "accent"].map((name) => [name, themeColour(name)]));
     this.showLegend();
   }
 
   resize() {
+    if (!this.view) return;
     const width = this.box.clientWidth, height = this.box.clientHeight;
     if (!width || !height) return;
     this.canvas.width = Math.round(width * devicePixelRatio);
@@ -235,13 +283,41 @@ class FabricMap {
   }
 
   draw() {
+    if (!this.view?.width) return;
     const pen = this.canvas.getContext("2d");
     pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     pen.clearRect(0, 0, this.view.width, this.view.height);
-    this.drawLinks(pen);
-    this.drawNodes(pen);
+    this.drawWith(pen);
     this.drawHover(pen);
+  }
+
+  drawWith(pen) {
+    this.drawLinks(pen);
+    this.drawChosen(pen);
+    this.drawFailed(pen);
+    this.drawNodes(pen);
     this.drawTierNames(pen);
+  }
+
+  /** What is shown, as a file. */
+  svg() {
+    const pen = new SvgPen(this.view.width, this.view.height, this.colours.surface);
+    this.drawWith(pen);
+    return pen.text();
+  }
+
+  /** What all ports do in the frame that is shown. */
+  rows() {
+    const { node, peer_node: peer, number, rate } = this.map.ports;
+    const { start_ns: start, step_ns: step } = this.map.frames;
+    const head = ["start_ns", "end_ns", "node", "port", "peer_node", "rate_bps", "utilisation", "queue_max_bytes", "paused_share", "down"];
+    const share = (mode, port) => plain(this.code(mode, port) / 255, 3);
+    const row = (port) => {
+      const from = start + this.frame * step;
+      const queue = Math.round(queueBytes(this.map.frames, this.code("queue", port)));
+      return [from, from + step, node[port], number[port], peer[port], rate[port], share("utilisation", port), queue, share("paused", port), this.isDown(port)];
+    };
+    return [head, ...Array.from(node.keys(), row)];
   }
 
   /** One stroke per level, lowest first, so that busy links lie on top. */
@@ -263,6 +339,40 @@ class FabricMap {
     const { lanes } = this.view;
     pen.moveTo(lanes[port * 4], lanes[port * 4 + 1]);
     pen.lineTo(lanes[port * 4 + 2], lanes[port * 4 + 3]);
+  }
+
+  drawChosen(pen) {
+    if (this.chosen === null || this.chosen >= this.portCount) return;
+    pen.strokeStyle = this.colours.accent;
+    pen.lineWidth = 4;
+    pen.beginPath();
+    this.traceLane(pen, this.chosen);
+    this.traceLane(pen, this.map.ports.peer[this.chosen]);
+    pen.stroke();
+  }
+
+  /** Links that are down are dashed and have a cross in their middle. */
+  drawFailed(pen) {
+    const { lanes } = this.view;
+    for (const port of this.changes.keys()) {
+      if (!this.isDown(port)) continue;
+      pen.strokeStyle = this.colours.bad;
+      pen.lineWidth = 2;
+      pen.setLineDash([5, 4]);
+      pen.beginPath();
+      this.traceLane(pen, port);
+      pen.stroke();
+      pen.setLineDash([]);
+      const [x1, y1, x2, y2] = lanes.subarray(port * 4, port * 4 + 4);
+      const x = (x1 + x2) / 2, y = (y1 + y2) / 2;
+      pen.lineWidth = 3;
+      pen.beginPath();
+      for (const side of [-1, 1]) {
+        pen.moveTo(x - 6, y - 6 * side);
+        pen.lineTo(x + 6, y + 6 * side);
+      }
+      pen.stroke();
+    }
   }
 
   /** The highest code among the ports of each node, or null where nodes have no colour. */
@@ -326,13 +436,13 @@ class FabricMap {
   }
 
   showLegend() {
-    const bar = document.getElementById("legend-bar").getContext("2d");
+    const bar = byId("legend-bar").getContext("2d");
     this.ramp.forEach((colour, level) => {
       bar.fillStyle = colour;
       bar.fillRect(Math.floor((level * 256) / LEVELS), 0, Math.ceil(256 / LEVELS), 1);
     });
     const ticks = MODES[this.mode].ticks ?? this.queueTicks();
-    document.getElementById("legend-ticks").replaceChildren(...ticks.map(([place, text]) => {
+    byId("legend-ticks").replaceChildren(...ticks.map(([place, text]) => {
       const tick = element("span", text);
       tick.style.left = `${place * 100}%`;
       return tick;

@@ -1,26 +1,43 @@
 // Tenants side by side: figures, throughput over time, shares of contended links.
 "use strict";
 
-const TENANT_COLOURS = ["series-1", "series-4", "series-2", "series-5", "series-3", "series-6"];
+/** By place of a tenant its colour; the same wherever the page shows it. */
+let tenantColours = [];
 
-/** The colour of a tenant; there are more tenants than colours only where many share one. */
-function tenantColour(place) {
-  return TENANT_COLOURS[place % TENANT_COLOURS.length];
+/**
+ * Gives a colour each to the tenants with the most payload, in the order of the scenario; all others share that of
+ * plain text, as a chart of more lines can't be read.
+ */
+function chooseTenantColours(tenants) {
+  const total = (place) => tenants[place].placed_gbps.reduce((sum, gbps) => sum + gbps, 0);
+  const places = tenants.map((_, place) => place).sort((a, b) => total(b) - total(a) || a - b);
+  const drawn = places.slice(0, LINE_COLOURS.length).sort((a, b) => a - b);
+  tenantColours = tenants.map((_, place) => LINE_COLOURS[drawn.indexOf(place)] ?? "host");
+}
+
+/** Whether a tenant has a colour of its own. */
+function isDrawn(place) {
+  return tenantColours[place] !== "host";
+}
+
+/** A spot of a tenant's colour. */
+function tenantSpot(place) {
+  const spot = element("span", undefined, "spot");
+  spot.style.background = `var(--${tenantColours[place]})`;
+  return spot;
 }
 
 /** A name with a spot of the tenant's colour. */
-function tenantName(name, place) {
+function tenantName(tenants, place) {
   const cell = element("td");
-  const spot = element("span", undefined, "spot");
-  spot.style.background = `var(--${tenantColour(place)})`;
-  cell.append(spot, name);
+  cell.append(tenantSpot(place), tenants[place].name);
   return cell;
 }
 
 function showTenantFigures({ tenants, fairness }) {
-  document.getElementById("tenant-figures").replaceChildren(...tenants.map(({ name, cells }, place) => {
+  byId("tenant-figures").replaceChildren(...tenants.map(({ cells }, place) => {
     const row = element("tr");
-    row.append(tenantName(name, place), ...cells.map((cell) => element("td", cell)));
+    row.append(tenantName(tenants, place), ...cells.map((cell) => element("td", cell)));
     return row;
   }));
   setText("tenants-caption", fairness === null
@@ -28,25 +45,19 @@ function showTenantFigures({ tenants, fairness }) {
     : `Jain's index of throughput over weight is ${fairness}: 1 if each got what its weight says, 1/n if one of n got everything.`);
 }
 
-/** The tenants with the most payload, by place; a chart of more lines can't be read. */
-function drawnTenants(tenants) {
-  const total = (place) => tenants[place].placed_gbps.reduce((sum, gbps) => sum + gbps, 0);
-  const places = tenants.map((_, place) => place).sort((a, b) => total(b) - total(a) || a - b);
-  return places.slice(0, TENANT_COLOURS.length).sort((a, b) => a - b);
-}
-
-function tenantsChart(host, series, tenants) {
-  if (series.marks.length === 0) return showEmpty(host, "No samples.");
-  const lines = drawnTenants(tenants).map((place, order) => ({
+function tenantsChart(host, time, tenants) {
+  if (time.count === 0) return showEmpty(host, "No samples.");
+  const drawn = tenants.map((_, place) => place).filter(isDrawn);
+  const lines = drawn.map((place, order) => ({
     values: tenants[place].placed_gbps,
-    series: steppedLine(tenants[place].name, tenantColour(place), formatGbps, { fill: undefined, width: 2 }),
+    series: steppedLine(tenants[place].name, tenantColours[place], formatGbps, { fill: undefined, width: 2, unit: "Gb/s" }),
     ...(order === 0 && { range: fromZero(0.001), side: sideAxis(null, formatGbps) }),
   }));
-  return timeChart(host, series, lines);
+  return timeChart(host, time, lines);
 }
 
 function captionTenantsChart({ tenants }) {
-  const drawn = Math.min(tenants.length, TENANT_COLOURS.length);
+  const drawn = tenants.filter((_, place) => isDrawn(place)).length;
   const some = drawn < tenants.length ? ` The ${drawn} of ${tenants.length} with the most are drawn.` : "";
   setText("tenants-chart-caption", `Payload placed at receivers.${some}`);
 }
@@ -58,7 +69,7 @@ function shareBar(shares, tenants) {
   bar.append(...parts.map(([share, place]) => {
     const part = element("span");
     part.style.flexGrow = share;
-    part.style.background = `var(--${tenantColour(place)})`;
+    part.style.background = `var(--${tenantColours[place]})`;
     part.title = `${tenants[place].name}: ${formatShare(share)}`;
     return part;
   }));
@@ -75,7 +86,7 @@ function showLinks({ links, shared_links: shared, contended_links: contended, te
   setText("links-caption", shared === 0
     ? `No link was contended by several tenants.${rest}`
     : `Data sent while a link was used to nine tenths or its queue was long enough for marks. Fairness is Jain's index by weight.${few}${rest}`);
-  document.getElementById("link-shares").replaceChildren(...links.map((link) => {
+  byId("link-shares").replaceChildren(...links.map((link) => {
     const row = element("tr");
     row.append(
       element("td", `${nodeName(link.node)} → ${nodeName(link.peer_node)}`),
@@ -85,29 +96,31 @@ function showLinks({ links, shared_links: shared, contended_links: contended, te
     );
     return row;
   }));
-  document.getElementById("link-table").hidden = shared === 0;
+  byId("link-table").hidden = shared === 0;
 }
 
-/** Lets a tenant be chosen whose messages the slowdown chart is about; `draw` gets its bins. */
-function linkTenantChoice(data, draw) {
-  const choice = document.getElementById("slowdown-tenant");
-  if (!data.tenants) {
-    choice.remove();
-    return;
-  }
-  const option = (name, value) => Object.assign(element("option", name), { value });
-  choice.append(option("all tenants", ""), ...data.tenants.tenants.map(({ name }, place) => option(name, place)));
-  choice.addEventListener("change", () => {
-    draw(choice.value === "" ? data.slowdown : data.tenants.tenants[Number(choice.value)].slowdown);
-  });
+/** Offers the tenants whose messages the slowdown chart may be about. */
+function offerTenants({ tenants }) {
+  const choice = byId("slowdown-tenant");
+  byId("slowdown-whose").hidden = !tenants;
+  const names = tenants ? tenants.tenants.map(({ name }) => name) : [];
+  const chosen = names[Number(choice.value)] === undefined ? "" : choice.value;
+  choice.replaceChildren(new Option("all tenants", ""), ...names.map((name, place) => new Option(name, place)));
+  choice.value = chosen;
 }
 
-/** Fills the section of tenants, or takes it out of the page of a run with only one. */
+/** The slowdown of the tenant that is chosen, or of all. */
+function chosenBins(data) {
+  const { value } = byId("slowdown-tenant");
+  const chosen = data.tenants && value !== "";
+  byId("slowdown-spot").replaceChildren(...(chosen ? [tenantSpot(Number(value))] : []));
+  return chosen ? data.tenants.tenants[Number(value)].slowdown : data.slowdown;
+}
+
+/** Fills the section of tenants, which only the page of a run with several has. */
 function showTenants({ tenants }, nodeName) {
-  if (!tenants) {
-    document.getElementById("tenants").remove();
-    return;
-  }
+  byId("tenants").hidden = !tenants;
+  if (!tenants) return;
   showTenantFigures(tenants);
   captionTenantsChart(tenants);
   showLinks(tenants, nodeName);

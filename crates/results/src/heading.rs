@@ -1,0 +1,179 @@
+//! A scenario in words, for the head of the report.
+
+use fairlane_scenario::{LinkSpec, Profile, Scenario, Sizes, Topology, Workload};
+
+use crate::report::Heading;
+
+/// The phrases that a heading borrows.
+pub struct Words {
+    congestion: &'static str,
+    topology: String,
+    workload: String,
+}
+
+impl Words {
+    /// The phrases for a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let parts: Vec<_> = scenario.workload.iter().map(workload).collect();
+        Self {
+            congestion: scenario.congestion.algorithm.title(),
+            topology: topology(&scenario.topology),
+            workload: parts.join("; "),
+        }
+    }
+
+    /// The heading of the report.
+    pub fn heading<'a>(&'a self, scenario: &'a Scenario) -> Heading<'a> {
+        Heading {
+            name: &scenario.name,
+            profile: profile(scenario.profile),
+            congestion: self.congestion,
+            topology: &self.topology,
+            workload: &self.workload,
+            seed: scenario.seed,
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// The name of a profile as the scenario writes it.
+pub fn profile(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Exact => "exact",
+        Profile::HpccNs3 => "hpcc-ns3",
+    }
+}
+
+fn topology(topology: &Topology) -> String {
+    let shape = shape(topology);
+    match topology.planes() {
+        1 => shape,
+        planes => format!("{shape}, {planes} planes"),
+    }
+}
+
+fn shape(topology: &Topology) -> String {
+    match topology {
+        Topology::Dumbbell {
+            left,
+            right,
+            host_link,
+            core_link,
+        } => format!(
+            "dumbbell, {left} and {right} hosts at {}, {} between",
+            host_link.rate, core_link.rate
+        ),
+        Topology::Star {
+            hosts, host_link, ..
+        } => format!("star, {hosts} hosts at {}", host_link.rate),
+        Topology::LeafSpine {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            host_link,
+            fabric_link,
+            ..
+        } => format!(
+            "leaf-spine, {leaves} leaves of {hosts_per_leaf} hosts, {spines} spines, {}",
+            rates(host_link, fabric_link)
+        ),
+        Topology::Mesh {
+            switches,
+            hosts_per_switch,
+            host_link,
+            fabric_link,
+        } => format!(
+            "mesh of {switches} switches with {hosts_per_switch} hosts each, {}",
+            rates(host_link, fabric_link)
+        ),
+        Topology::FatTree {
+            pods,
+            tors_per_pod,
+            aggregations_per_pod,
+            cores,
+            hosts_per_tor,
+            host_link,
+            fabric_link,
+            ..
+        } => format!(
+            "fat-tree, {pods} pods of {aggregations_per_pod} aggregation and {tors_per_pod} ToR \
+             switches, {cores} cores, {hosts_per_tor} hosts per ToR, {}",
+            rates(host_link, fabric_link)
+        ),
+        Topology::File { path } => format!("from {}", path.display()),
+    }
+}
+
+fn rates(host: &LinkSpec, fabric: &LinkSpec) -> String {
+    format!("hosts at {}, fabric at {}", host.rate, fabric.rate)
+}
+
+fn workload(workload: &Workload) -> String {
+    match workload {
+        Workload::Poisson {
+            sizes,
+            load,
+            duration,
+            ..
+        } => {
+            format!(
+                "{} sizes at {} % load for {duration}",
+                sizes_name(sizes),
+                percent(*load)
+            )
+        }
+        Workload::Incast {
+            degree,
+            size,
+            rounds,
+            ..
+        } => {
+            format!("incast of {degree} x {size}, {rounds} rounds")
+        }
+        Workload::Permutation { size, .. } => format!("permutation of {size}"),
+        Workload::AllToAll { size, .. } => format!("all-to-all of {size}"),
+        Workload::RingAllReduce { size, rounds, .. } => {
+            format!("ring all-reduce of {size}, {rounds} rounds")
+        }
+        Workload::Collective {
+            operation,
+            size,
+            rounds,
+            groups,
+            ..
+        } => format!("{operation:?} of {size}, {rounds} rounds in {groups} groups"),
+        Workload::Training {
+            tensor,
+            pipeline,
+            steps,
+            ..
+        } => format!("training for {steps} steps, {tensor} tensor ranks, {pipeline} stages"),
+        Workload::Program { path, .. } => format!("program of {}", path.name()),
+        Workload::KeyValue {
+            applications,
+            connections,
+            batch,
+            ..
+        } => format!(
+            "{applications} key-value applications a client, {connections} connections each, \
+             batches of {batch}"
+        ),
+        Workload::Flows {
+            path: Some(path), ..
+        } => format!("flows from {}", path.display()),
+        Workload::Flows {
+            path: None, flow, ..
+        } => format!("{} flows", flow.len()),
+    }
+}
+
+fn sizes_name(sizes: &Sizes) -> &str {
+    match sizes {
+        Sizes::Named(name) => name,
+        Sizes::Points(_) => "own",
+    }
+}
+
+fn percent(load: f64) -> String {
+    crate::table::digits(load * 100.0)
+}
