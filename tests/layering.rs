@@ -9,33 +9,51 @@ use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
 const LAYERS: [&[&str]; 8] = [
-    &["units"],
-    &["wire", "congestion", "multipath", "drum", "engine"],
-    &["transport", "scenario", "threads", "drum-file", "explain"],
+    &["units", "shared-object"],
+    &[
+        "wire",
+        "congestion",
+        "multipath",
+        "program",
+        "drum",
+        "engine",
+        "verbs-abi",
+    ],
+    &[
+        "transport",
+        "cm",
+        "scenario",
+        "threads",
+        "drum-file",
+        "explain",
+        "traces",
+    ],
     &["host"],
     &["fabric", "softnic"],
-    &["attacks", "verbs", "mpverbs", "agent"],
+    &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],
     &["cli", "python"],
 ];
 
 /// Simulated and real world meet only in the tests and in the highest layer.
 const SIMULATED: [&str; 3] = ["engine", "fabric", "attacks"];
-const REAL: [&str; 4] = ["softnic", "verbs", "mpverbs", "agent"];
+const REAL: [&str; 5] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent"];
 
 /// Crates that talk to the operating system or to C, and may hold `unsafe` code.
-const MAY_BE_UNSAFE: [&str; 5] = ["softnic", "verbs", "mpverbs", "agent", "python"];
+const MAY_BE_UNSAFE: [&str; 6] = ["softnic", "verbs", "rdmacm", "mpverbs", "agent", "python"];
 
 /// Crates without operating system: no clock, no threads, no randomly seeded hash maps, no libm of
 /// the platform.
-const NO_STD: [&str; 8] = [
+const NO_STD: [&str; 10] = [
     "units",
     "wire",
     "congestion",
     "multipath",
+    "program",
     "drum",
     "engine",
     "transport",
+    "cm",
     "host",
 ];
 

@@ -189,6 +189,32 @@ fn allreduce_leaf_spine_keeps_the_order_of_the_ring() {
 }
 
 #[test]
+fn training_leaf_spine_reduces_gradients_while_layers_compute() {
+    let results = run("training-leaf-spine.toml");
+    let of = |name: &str| {
+        let named = results.collectives.iter().filter(move |it| it.name == name);
+        named.collect::<Vec<_>>()
+    };
+    // Two buckets of two layers' gradients in each of 4 stages x 2 parts, three times.
+    assert_eq!(of("gradients").len(), 3 * 8 * 2);
+    // Two layers of each of 16 tensor groups, 4 micro-batches both ways, three times.
+    assert_eq!(of("tensor").len(), 3 * 16 * 2 * 4 * 2);
+    let steps: Vec<f64> = of("")
+        .iter()
+        .filter_map(|it| Some(it.time()?.as_secs_f64()))
+        .collect();
+    // Micro-batches and the bubble, each of two layers, and the optimizer; communication comes on top.
+    let computed = (4.0 + 3.0) * 2.0 * 150e-6 + 20e-6;
+    assert_eq!(steps.len(), 3);
+    assert!(
+        steps
+            .iter()
+            .all(|time| (computed..2.0 * computed).contains(time)),
+        "{steps:?}"
+    );
+}
+
+#[test]
 fn link_failure_loses_packets_and_no_message() {
     let results = run("link-failure.toml");
     assert!(drops(&results, "link-down") > 0);

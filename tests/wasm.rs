@@ -12,13 +12,14 @@ use common::{output, root};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Libraries of layers 0 to 2 that do without an operating system.
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
     "units",
     "wire",
     "congestion",
     "multipath",
     "engine",
     "transport",
+    "cm",
     "host",
 ];
 /// What a module begins with, its version included.

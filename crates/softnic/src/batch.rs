@@ -4,7 +4,7 @@
 //! first packet of a WRITE, which has a RETH, goes alone, and its middle ones together with the last. The kernel
 //! numbers the IP headers of a call from 0 on, which the ICRC covers.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_wire::{Error, Headers, Icrc, Udp};
 
@@ -13,14 +13,16 @@ use crate::icrc::{Outer, SEGMENTS};
 /// Bytes of one call: those of the longest IP packet, with room for headers.
 const MOST_BYTES: usize = 65_000;
 /// Batches that are open before all of them leave.
-const MOST_BATCHES: usize = 32;
+const MOST_BATCHES: usize = 4;
 
 /// Packets of one call.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// The number of the socket.
     pub(crate) socket: usize,
-    pub(crate) peer: Option<Ipv4Addr>,
+    pub(crate) peer: Option<IpAddr>,
+    /// The headers in front of its packets.
+    outer: Option<Outer>,
     /// Length of all packets but the last.
     pub(crate) segment: usize,
     pub(crate) count: usize,
@@ -46,7 +48,7 @@ impl Batch {
 /// Packets that wait to leave, in order.
 #[derive(Debug)]
 pub(crate) struct Batches {
-    address: Ipv4Addr,
+    address: IpAddr,
     open: Vec<Batch>,
     spare: Vec<Vec<u8>>,
     /// Whether packets of a call are numbered.
@@ -54,7 +56,7 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    pub(crate) const fn new(address: Ipv4Addr, segmentation: bool) -> Self {
+    pub(crate) const fn new(address: IpAddr, segmentation: bool) -> Self {
         Self {
             address,
             open: Vec::new(),
@@ -75,14 +77,16 @@ impl Batches {
     pub(crate) fn push(
         &mut self,
         (socket, port): (usize, u16),
-        peer: Ipv4Addr,
+        peer: IpAddr,
         headers: &Headers,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<bool, Error> {
         let pad = length.wrapping_neg() % 4;
         let whole = headers.length() + length + pad + Icrc::LENGTH;
-        let at = self.batch(socket, peer, whole);
+        let Some(at) = self.batch((socket, port), peer, whole) else {
+            return Ok(false);
+        };
         let segmentation = self.segmentation;
         let batch = &mut self.open[at];
         let packet = &mut batch.room[batch.used..batch.used + whole];
@@ -94,8 +98,10 @@ impl Batches {
             return filled;
         }
         let identification = if segmentation { batch.count as u16 } else { 0 };
-        let outer = Outer::new((self.address, port), (peer, Udp::ROCE_PORT));
         let (body, icrc) = packet.split_at_mut(whole - Icrc::LENGTH);
+        let Some(outer) = &mut batch.outer else {
+            return Ok(false);
+        };
         icrc.copy_from_slice(&outer.icrc(body, identification)?.bytes());
         batch.count += 1;
         batch.used += whole;
@@ -104,20 +110,23 @@ impl Batches {
     }
 
     /// The batch that a packet of `whole` bytes goes to. Packets from one port to one peer stay in order.
-    fn batch(&mut self, socket: usize, peer: Ipv4Addr, whole: usize) -> usize {
+    /// `None` if its address is of another version of IP.
+    fn batch(&mut self, (socket, port): (usize, u16), peer: IpAddr, whole: usize) -> Option<usize> {
         let mine = |batch: &Batch| batch.socket == socket && batch.peer == Some(peer);
         let latest = self.open.iter().rposition(mine);
         if let Some(at) = latest.filter(|&at| self.open[at].takes(whole, SEGMENTS)) {
-            return at;
+            return Some(at);
         }
+        let outer = Outer::new((self.address, port), (peer, Udp::ROCE_PORT))?;
         self.open.push(Batch {
             socket,
             peer: Some(peer),
+            outer: Some(outer),
             segment: whole,
             room: (self.spare.pop()).unwrap_or_else(|| vec![0; MOST_BYTES]),
             ..Batch::default()
         });
-        self.open.len() - 1
+        Some(self.open.len() - 1)
     }
 
     /// Forgets batches at the front, which have been sent.
@@ -150,6 +159,8 @@ mod tests {
     use fairlane_units::{Psn, QpNumber};
     use fairlane_wire::{Bth, Extension, Opcode};
 
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     fn push(batches: &mut Batches, socket: usize, length: usize) {
@@ -161,7 +172,7 @@ mod tests {
         };
         let filled = batches.push(
             (socket, 50_000),
-            Ipv4Addr::LOCALHOST,
+            IpAddr::V4(Ipv4Addr::LOCALHOST),
             &headers,
             length,
             |bytes| {
@@ -180,7 +191,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_length_leave_together_and_a_shorter_one_ends_it() {
-        let mut batches = Batches::new(Ipv4Addr::LOCALHOST, true);
+        let mut batches = Batches::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true);
         for length in [1024, 1024, 10, 10, 1024] {
             push(&mut batches, 0, length);
         }
@@ -195,7 +206,7 @@ mod tests {
 
     #[test]
     fn batches_end_at_64_packets_and_at_the_longest_datagram() {
-        let mut batches = Batches::new(Ipv4Addr::LOCALHOST, true);
+        let mut batches = Batches::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true);
         for _ in 0..65 {
             push(&mut batches, 0, 256);
         }
@@ -208,13 +219,15 @@ mod tests {
 
     #[test]
     fn packets_that_cant_be_filled_leave_nothing_behind() {
-        let mut batches = Batches::new(Ipv4Addr::LOCALHOST, true);
+        let mut batches = Batches::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true);
         let bth = Bth::new(Opcode::RcSendOnly, QpNumber::new(1), Psn::new(0));
         let headers = Headers {
             bth,
             extension: Extension::None,
         };
-        let filled = batches.push((0, 1), Ipv4Addr::LOCALHOST, &headers, 8, |_| false);
+        let filled = batches.push((0, 1), IpAddr::V4(Ipv4Addr::LOCALHOST), &headers, 8, |_| {
+            false
+        });
         assert_eq!((filled, batches.all().len()), (Ok(false), 0));
     }
 }

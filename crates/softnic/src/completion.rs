@@ -1,16 +1,24 @@
 //! Completion queues.
 
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_transport::Status;
 use fairlane_units::QpNumber;
 
 use crate::error::Error;
+use crate::event::{Arm, Channel};
 
 /// A completion queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompletionQueue(pub(crate) u32);
+
+impl CompletionQueue {
+    /// Its number, which no other completion queue of the device has at the time.
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
 
 /// What has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +33,10 @@ pub enum Done {
     FetchAdd,
     /// A CMP-SWAP.
     CompareSwap,
+    /// A memory window was bound.
+    Bind,
+    /// A key was invalidated.
+    Invalidate,
     /// A receive, by a SEND.
     Receive,
     /// A receive, by a WRITE with immediate.
@@ -51,7 +63,7 @@ pub struct Completion {
     /// Whether the sender asked for an event.
     pub solicited: bool,
     /// Who sent a datagram.
-    pub source: Option<(Ipv4Addr, QpNumber)>,
+    pub source: Option<(IpAddr, QpNumber)>,
 }
 
 /// Completions that wait to be polled.
@@ -63,26 +75,57 @@ pub(crate) struct Completions {
     pub(crate) overrun: bool,
     /// Queue pairs that complete to it, counted once for each of their queues.
     pub(crate) users: u32,
+    /// Whom it tells.
+    pub(crate) channel: Option<Channel>,
+    /// Of what, once.
+    pub(crate) armed: Option<Arm>,
 }
 
 impl Completions {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            waiting: VecDeque::with_capacity(capacity.min(1024)),
+            waiting: VecDeque::new(),
             capacity,
             overrun: false,
             users: 0,
+            channel: None,
+            armed: None,
         }
     }
 
     /// Adds one; `false` if there is no room for it.
     pub(crate) fn push(&mut self, completion: Completion) -> bool {
         if self.waiting.len() >= self.capacity {
-            self.overrun = true;
             return false;
         }
         self.waiting.push_back(completion);
         true
+    }
+
+    /// Has other room from now on.
+    pub(crate) fn resize(&mut self, capacity: usize) -> Result<(), Error> {
+        if capacity < self.waiting.len().max(1) {
+            let expected = "room for 1 or more, and for those that wait";
+            return Err(Error::Invalid("completion queue", expected));
+        }
+        self.capacity = capacity;
+        Ok(())
+    }
+
+    /// Forgets completions of a queue pair that goes.
+    pub(crate) fn forget(&mut self, pair: QpNumber) {
+        self.waiting.retain(|completion| completion.pair != pair);
+    }
+
+    /// Whether a completion is one that it was armed for; then it isn't any more.
+    pub(crate) fn fires(&mut self, completion: &Completion) -> bool {
+        let fires = match self.armed {
+            None => false,
+            Some(Arm::Any) => true,
+            Some(Arm::Solicited) => completion.solicited || completion.status != Status::Success,
+        };
+        self.armed = self.armed.filter(|_| !fires);
+        fires
     }
 
     pub(crate) fn is_empty(&self) -> bool {

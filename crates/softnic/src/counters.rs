@@ -1,16 +1,44 @@
-//! What a device counts, by the names that Linux gives to `hw_counters` of Soft-RoCE.
+//! What a device counts, by names of the kernel's `hw_counters`: those of Soft-RoCE, for what that one doesn't count those of
+//! mlx5, and of `counters` the bytes of a port.
+
+/// What a counter is kept of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Of each queue pair, and of the device, which also has what destroyed queue pairs have counted.
+    QueuePair,
+    /// Of the device only: nobody can say to which queue pair it belongs.
+    Device,
+}
+
+/// A counter, without its value.
+#[derive(Debug)]
+pub struct Counter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it counts, in a sentence.
+    pub help: &'static str,
+    /// What it is kept of.
+    pub scope: Scope,
+}
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a device has counted since it was opened.
+    ($($(#[doc = $doc:literal])* $scope:ident $name:ident,)*) => {
+        /// What a device has counted since it was opened, or a queue pair since it was created.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counters {
-            $($(#[$doc])* pub $name: u64,)*
+            $($(#[doc = $doc])* pub $name: u64,)*
         }
 
         impl Counters {
+            /// All of them, in order.
+            pub const ALL: &'static [Counter] = &[$(Counter {
+                name: stringify!($name),
+                help: concat!($($doc),*).trim_ascii_start(),
+                scope: Scope::$scope,
+            },)*];
+
             /// All of them by name.
-            pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+            pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 [$((stringify!($name), self.$name),)*].into_iter()
             }
         }
@@ -18,49 +46,59 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Words of four bytes sent, from BTH to ICRC, those sent again too.
+    QueuePair port_xmit_data,
+    /// Words of four bytes that came in packets that were taken, from BTH to ICRC.
+    QueuePair port_rcv_data,
     /// Packets sent.
-    sent_pkts,
+    QueuePair sent_pkts,
     /// Packets that were taken, of a right ICRC.
-    rcvd_pkts,
+    QueuePair rcvd_pkts,
     /// Requests that came again.
-    duplicate_request,
+    QueuePair duplicate_request,
     /// Requests that came before one that was sent earlier.
-    out_of_seq_request,
+    QueuePair out_of_seq_request,
     /// RNR NAKs that came.
-    rcvd_rnr_err,
+    QueuePair rcvd_rnr_err,
     /// RNR NAKs that were sent.
-    send_rnr_err,
+    QueuePair send_rnr_err,
     /// NAKs of a sequence error that came.
-    rcvd_seq_err,
+    QueuePair rcvd_seq_err,
     /// Packets of requests that were sent again.
-    completer_retry_err,
+    QueuePair completer_retry_err,
     /// Requests that failed at the retry limit.
-    retry_exceeded_err,
+    QueuePair retry_exceeded_err,
     /// Requests that failed at the limit of RNR retries.
-    retry_rnr_exceeded_err,
+    QueuePair retry_rnr_exceeded_err,
     /// Packets that the socket refused.
-    send_err,
+    Device send_err,
+    /// Times that the interface went down.
+    Device link_downed,
     /// SENDs that have ended.
-    rdma_sends,
-    /// Receives that have ended.
-    rdma_recvs,
+    QueuePair rdma_sends,
+    /// Receives that something has come for.
+    QueuePair rdma_recvs,
     /// Timeouts of acknowledgements.
-    local_ack_timeout_err,
+    QueuePair local_ack_timeout_err,
     /// Packets with a mark of congestion that came.
-    np_ecn_marked_roce_packets,
+    QueuePair np_ecn_marked_roce_packets,
     /// Notifications of congestion that were sent.
-    np_cnp_sent,
+    QueuePair np_cnp_sent,
     /// Notifications of congestion that came.
-    rp_cnp_handled,
+    QueuePair rp_cnp_handled,
     /// Packets that were dropped for their ICRC.
-    rx_icrc_encapsulated,
+    Device rx_icrc_encapsulated,
     /// Packets that were dropped for another reason: no packet of RoCEv2, no queue pair of ours, of another peer, service or
     /// partition.
-    rx_dropped,
-    /// Requests that were refused for keys, bounds or rights.
-    req_remote_access_errors,
-    /// Requests that were refused because they make no sense.
-    req_remote_invalid_request,
+    Device rx_dropped,
+    /// Requests of ours that the other end has refused for keys, bounds or rights.
+    QueuePair req_remote_access_errors,
+    /// Requests of ours that the other end has refused because they make no sense.
+    QueuePair req_remote_invalid_request,
+    /// Requests of the other end that were refused for keys, bounds or rights.
+    QueuePair resp_remote_access_errors,
+    /// Requests of the other end that were refused because they make no sense.
+    QueuePair resp_remote_invalid_request,
     /// Completions that found no room.
-    cq_overrun,
+    Device cq_overrun,
 }

@@ -1,40 +1,52 @@
 //! A device as applications use it.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fairlane_transport::State;
 use fairlane_units::{Bytes, QpNumber, Rate};
 
 use crate::batch::Batches;
 use crate::completion::{Completion, CompletionQueue};
-use crate::counters::Counters;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::keys::{Domain, Region};
-use crate::memory::Span;
+use crate::fork;
+use crate::interface::{self, HEADERS, Interface};
+use crate::keys::Domain;
 use crate::progress::{Inner, Shared};
-use crate::queue_pair::{Modify, QueuePairOptions};
-use crate::receives::SharedQueue;
-use crate::rights::Rights;
+use crate::queue_pair::{Adjustment, Attributes, Modify, QueuePairOptions};
+use crate::receives::{SharedAttributes, SharedQueue};
 use crate::settings::Settings;
-use crate::socket::{self, Receiver, Sender, Waker};
+use crate::signal::without_signals;
+use crate::socket::{self, Receiver, Sender};
+use crate::stat::{Subject, Teller};
 use crate::work::{ReceiveRequest, SendRequest};
 
-/// A NIC in software at one address. Every thread may use it; calls take turns.
+mod counters;
+mod events;
+mod memory;
+
+/// A NIC in software at one address. Every thread of the process that opened it may use it; calls take turns. In a process that
+/// has been forked off calls fail with [`Error::Forked`]; that may open a device of its own.
 #[derive(Debug)]
 pub struct Device {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    address: Ipv4Addr,
+    /// Answers others that ask for counters.
+    teller: Option<Teller>,
+    address: IpAddr,
+    /// The process that opened it, by the count of forks.
+    forks: u32,
+    /// The descriptor of asynchronous events.
+    async_descriptor: RawFd,
+    /// The number of its interface if the address holds for a link only.
+    interface: u32,
     buffer: usize,
 }
-
-/// Headers of a packet beside its payload: IP, UDP, BTH, the longest extension headers and ICRC.
-const HEADERS: u32 = 20 + 8 + 12 + 28 + 4;
 
 impl Device {
     /// Opens a device at an address of this machine.
@@ -43,35 +55,68 @@ impl Device {
     /// If UDP port 4791 of the address can't be had, or sockets can't be prepared.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let address = settings.address;
-        let receiver = Receiver::open(address, settings.receive_buffer.get(), settings.coalescing)?;
-        let sender = Sender::open(address, settings.source_ports)?;
+        let interface = interface::number_of(address);
+        let at = (address, interface);
+        let receiver = Receiver::open(at, settings.receive_buffer.get(), settings.coalescing)?;
+        let sender = Sender::open(at, settings.source_ports)?;
         let buffer = receiver.buffer;
         // The kernel counts more than bytes of packets, and packets of several peers come at a time.
         let window = settings
             .window
             .unwrap_or_else(|| Bytes::new(buffer as u64 / 4));
-        let engine = Engine::new(&settings, window.max(Bytes::new(8192)));
+        let engine = Engine::new(&settings, window.max(Bytes::new(8192)))?;
+        let async_descriptor = engine.events.descriptor();
         let batches = Batches::new(address, settings.segmentation);
         let inner = Inner::new(engine, receiver, sender, batches);
-        let shared = Arc::new(Shared::new(inner, Waker::new()?));
+        let shared = Arc::new(Shared::new(inner)?);
         let mut device = Self {
             shared,
             thread: None,
+            teller: None,
             address,
+            forks: fork::watch()?,
+            async_descriptor,
+            interface,
             buffer,
         };
         if settings.thread {
             let shared = device.shared.clone();
             let thread = std::thread::Builder::new().name("softnic".to_owned());
-            let thread = thread.spawn(move || shared.run());
+            let thread = without_signals(|| thread.spawn(move || shared.run()));
             device.thread = Some(thread.map_err(|error| Error::System("thread", error))?);
+        }
+        if settings.stat {
+            let subject = Subject {
+                name: settings.name,
+                address,
+                interface,
+            };
+            device.teller = Teller::start(device.shared.clone(), subject)?;
         }
         Ok(device)
     }
 
     /// Its address.
-    pub const fn address(&self) -> Ipv4Addr {
+    pub const fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// All addresses of its interface, its own first: others may be those of other devices.
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        let (own, all) = (Interface::of(self.address), Interface::all());
+        let mut addresses = vec![self.address];
+        if let (Some(own), Ok(all)) = (own, all) {
+            let of_it = all.into_iter().filter(|one| one.number == own.number);
+            addresses.extend(of_it.map(|one| one.address));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        addresses.retain(|address| seen.insert(*address));
+        addresses
+    }
+
+    /// The largest path MTU that packets of its interface have room for, or nothing if that has gone.
+    pub fn largest_mtu(&self) -> Option<u16> {
+        interface::largest_mtu(&Interface::of(self.address)?, self.address)
     }
 
     /// The receive buffer that the operating system grants, in its own count.
@@ -80,94 +125,20 @@ impl Device {
     }
 
     /// Does something under the lock, then what follows from it.
-    fn with<T>(&self, act: impl FnOnce(&mut Inner) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Inner) -> Result<T, Error>) -> Result<T, Error> {
+        self.check_process()?;
         let mut inner = self.shared.lock();
         let result = act(&mut inner);
         self.shared.announce(&mut inner);
         result
     }
 
-    /// A new protection domain.
-    pub fn allocate_domain(&self) -> Domain {
-        self.with(|inner| inner.engine.keys.allocate_domain())
-    }
-
-    /// Forgets a protection domain.
-    ///
-    /// # Errors
-    /// If it isn't known, or regions or queue pairs have it.
-    pub fn free_domain(&self, domain: Domain) -> Result<(), Error> {
-        self.with(|inner| {
-            let mut pairs = inner.engine.pairs.iter();
-            if pairs.any(|(_, pair)| pair.options.domain == domain) {
-                return Err(Error::Busy("protection domain"));
-            }
-            inner.engine.keys.free_domain(domain)
-        })
-    }
-
-    /// Registers new memory of zeros, which the device owns.
-    ///
-    /// # Errors
-    /// If the domain isn't known, or others shall write what can't be written here.
-    pub fn allocate(&self, domain: Domain, length: usize, rights: Rights) -> Result<Region, Error> {
-        let span = Span::zeroed(length);
-        let address = span.address();
-        self.with(|inner| inner.engine.keys.register((domain, rights), address, span))
-    }
-
-    /// Registers memory of the application, which requests name by `name`, usually its address.
-    ///
-    /// # Safety
-    /// `length` bytes at `start` must stay allocated for reads and writes by any thread until the region is
-    /// deregistered or the device dropped. Rust references to them must not be used while requests or others may
-    /// touch them.
-    ///
-    /// # Errors
-    /// As [`allocate`](Self::allocate), and if the end is beyond 64 bits.
-    #[expect(unsafe_code, reason = "memory of the application is known by address")]
-    pub unsafe fn register(
-        &self,
-        domain: Domain,
-        (start, length): (*mut u8, usize),
-        name: u64,
-        rights: Rights,
-    ) -> Result<Region, Error> {
-        // SAFETY: the caller promises it.
-        let span = unsafe { Span::at(start, length) };
-        self.with(|inner| inner.engine.keys.register((domain, rights), name, span))
-    }
-
-    /// Forgets a region. From then on nothing touches its memory; requests that name it fail.
-    ///
-    /// # Errors
-    /// If it isn't known.
-    pub fn deregister(&self, region: &Region) -> Result<(), Error> {
-        self.with(|inner| inner.engine.keys.deregister(region.local_key))
-    }
-
-    /// Copies bytes out of a region.
-    ///
-    /// # Errors
-    /// If it isn't known or too short.
-    pub fn read(&self, region: &Region, offset: usize, into: &mut [u8]) -> Result<(), Error> {
-        self.with(|inner| {
-            let span = inner.engine.keys.span(region.local_key)?;
-            let read = span.read(offset, into);
-            read.then_some(()).ok_or(OUTSIDE)
-        })
-    }
-
-    /// Copies bytes into a region.
-    ///
-    /// # Errors
-    /// If it isn't known or too short.
-    pub fn write(&self, region: &Region, offset: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.with(|inner| {
-            let span = inner.engine.keys.span(region.local_key)?;
-            let written = span.write(offset, bytes);
-            written.then_some(()).ok_or(OUTSIDE)
-        })
+    /// Refuses a process that has it of another one: nobody there lets go of the lock, or keeps the device going.
+    fn check_process(&self) -> Result<(), Error> {
+        match fork::count() == self.forks {
+            true => Ok(()),
+            false => Err(Error::Forked),
+        }
     }
 
     /// A new completion queue.
@@ -176,6 +147,18 @@ impl Device {
     /// If it has no room.
     pub fn create_completion_queue(&self, capacity: u32) -> Result<CompletionQueue, Error> {
         self.with(|inner| inner.engine.create_completions(capacity))
+    }
+
+    /// Gives a completion queue other room.
+    ///
+    /// # Errors
+    /// If it isn't known, or more completions wait in it.
+    pub fn resize_completion_queue(
+        &self,
+        queue: CompletionQueue,
+        capacity: u32,
+    ) -> Result<(), Error> {
+        self.with(|inner| inner.engine.resize_completions(queue, capacity))
     }
 
     /// Forgets a completion queue.
@@ -189,7 +172,7 @@ impl Device {
     /// A new queue of receives for several queue pairs, with room for so many receives of so many pieces.
     ///
     /// # Errors
-    /// If the domain isn't known.
+    /// If the domain isn't known, or the queue has no room or more than there is.
     pub fn create_shared_queue(
         &self,
         domain: Domain,
@@ -197,6 +180,28 @@ impl Device {
         pieces: u32,
     ) -> Result<SharedQueue, Error> {
         self.with(|inner| inner.engine.create_shared(domain, (receives, pieces)))
+    }
+
+    /// Changes how many receives a shared queue has room for, and of how few left it tells once
+    /// ([`AsyncEvent::LimitReached`](crate::AsyncEvent::LimitReached)); 0 for never. `None` leaves it as it is.
+    ///
+    /// # Errors
+    /// If the queue isn't known, has more receives than that, or no room for as many as the limit.
+    pub fn modify_shared_queue(
+        &self,
+        queue: SharedQueue,
+        receives: Option<u32>,
+        limit: Option<u32>,
+    ) -> Result<(), Error> {
+        self.with(|inner| inner.engine.modify_shared(queue, receives, limit))
+    }
+
+    /// What a shared queue is like.
+    ///
+    /// # Errors
+    /// If it isn't known.
+    pub fn query_shared_queue(&self, queue: SharedQueue) -> Result<SharedAttributes, Error> {
+        self.with(|inner| Ok(inner.engine.shared(queue)?.attributes()))
     }
 
     /// Forgets a shared queue of receives.
@@ -215,7 +220,19 @@ impl Device {
         self.with(|inner| inner.engine.create_pair(options, inner.sender.ports.len()))
     }
 
-    /// Forgets a queue pair and what it has begun, without completions.
+    /// The queue pair for management datagrams of the device, with number 1, whose messages of 256 bytes connection
+    /// managers of others send: a datagram service with [its key](QueuePairOptions::MANAGEMENT_KEY), whatever the options say.
+    ///
+    /// # Errors
+    /// If it exists already, or what the options name isn't known.
+    pub fn create_management_pair(&self, options: &QueuePairOptions) -> Result<QpNumber, Error> {
+        self.with(|inner| {
+            let sockets = inner.sender.ports.len();
+            inner.engine.create_management(options, sockets)
+        })
+    }
+
+    /// Forgets a queue pair, what it has begun, and completions of it that haven't been polled.
     ///
     /// # Errors
     /// If it isn't known.
@@ -232,7 +249,7 @@ impl Device {
     /// If it isn't known, has no such transition, or the path doesn't carry packets of the path MTU.
     pub fn modify(&self, pair: QpNumber, modify: &Modify) -> Result<(), Error> {
         if let Modify::ReadyToReceive(connection) = modify {
-            let carries = socket::path_mtu(self.address, connection.address);
+            let carries = socket::path_mtu(self.address, connection.address, self.interface);
             let wanted = connection.mtu;
             // Without a route the packets themselves will say so.
             if let Ok(carries) = carries
@@ -247,6 +264,22 @@ impl Device {
             inner.work(&self.shared.clock);
             Ok(())
         })
+    }
+
+    /// Changes what may change of a queue pair in any state.
+    ///
+    /// # Errors
+    /// If it isn't known.
+    pub fn adjust(&self, pair: QpNumber, to: &Adjustment) -> Result<(), Error> {
+        self.with(|inner| inner.engine.adjust(pair, to))
+    }
+
+    /// What a queue pair is like.
+    ///
+    /// # Errors
+    /// If it isn't known.
+    pub fn query(&self, pair: QpNumber) -> Result<Attributes, Error> {
+        self.with(|inner| inner.engine.query(pair))
     }
 
     /// The state of a queue pair.
@@ -275,12 +308,43 @@ impl Device {
     /// # Errors
     /// If the queue pair isn't known, or state, room or service don't allow it.
     pub fn post_send(&self, pair: QpNumber, request: &SendRequest) -> Result<(), Error> {
+        self.post_all(pair, std::slice::from_ref(request))
+    }
+
+    /// Posts all requests or, if one of them can't be posted, none; and sends what may be sent of them.
+    ///
+    /// # Errors
+    /// As [`post_send`](Self::post_send).
+    pub fn post_all(&self, pair: QpNumber, requests: &[SendRequest]) -> Result<(), Error> {
         self.with(|inner| {
             let now = inner.engine.at(self.shared.clock.now());
-            inner.engine.post_send(pair, request, now)?;
+            inner.engine.post_all(pair, requests, now)?;
             inner.work(&self.shared.clock);
             Ok(())
         })
+    }
+
+    /// Posts requests one after the other, and sends what may be sent of them.
+    ///
+    /// # Errors
+    /// As [`post_send`](Self::post_send), with the number of requests that have been posted before.
+    pub fn post_sends(
+        &self,
+        pair: QpNumber,
+        requests: &[SendRequest],
+    ) -> Result<(), (usize, Error)> {
+        let posted = self.with(|inner| {
+            let now = inner.engine.at(self.shared.clock.now());
+            let mut all = requests.iter().enumerate();
+            let posted = all.try_for_each(|(at, request)| {
+                let one = std::slice::from_ref(request);
+                let posted = inner.engine.post_all(pair, one, now);
+                posted.map_err(|error| (at, error))
+            });
+            inner.work(&self.shared.clock);
+            Ok(posted)
+        });
+        posted.map_err(|error| (0, error))?
     }
 
     /// Posts a receive to a queue pair's own queue.
@@ -310,9 +374,12 @@ impl Device {
         most: usize,
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
-        let now = self.shared.clock.nanoseconds();
-        self.shared.polled.store(now, Ordering::Relaxed);
         self.with(|inner| {
+            // Who has armed it is going to sleep.
+            let own = inner.engine.completions.get(queue.0);
+            if own.is_some_and(|own| own.armed.is_none()) {
+                self.shared.on_poll();
+            }
             inner.poll(queue, most, into, |inner| {
                 inner.progress(&self.shared.clock)
             })
@@ -342,47 +409,32 @@ impl Device {
         queue: CompletionQueue,
         most: Duration,
     ) -> Result<Option<Completion>, Error> {
-        let start = Instant::now();
+        self.check_process()?;
         let mut polled = Vec::new();
-        // The thread is to go on at once.
-        self.shared.polled.store(0, Ordering::Relaxed);
-        self.shared.waker.wake();
-        let mut inner = self.shared.lock();
-        loop {
+        self.shared.wait(most, |inner| {
             inner.poll(queue, 1, &mut polled, |_| false)?;
-            let left = most.saturating_sub(start.elapsed());
-            if let Some(&completion) = polled.first() {
-                return Ok(Some(completion));
-            }
-            if left.is_zero() {
-                return Ok(None);
-            }
-            if self.thread.is_none() {
-                inner.progress(&self.shared.clock);
-                continue;
-            }
-            let waited = self.shared.ended.wait_timeout(inner, left);
-            inner = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-        }
+            Ok(polled.first().copied())
+        })
     }
 
-    /// What it has counted.
-    pub fn counters(&self) -> Counters {
-        self.with(|inner| {
-            let mut counters = inner.engine.counters;
-            counters.local_ack_timeout_err = inner.engine.host.ledger().all.timeouts;
-            counters
-        })
+    /// How many it has of protection domains, regions and windows, completion queues, queue pairs, queues of receives,
+    /// receives and requests.
+    #[cfg(feature = "testing")]
+    pub fn live(&self) -> [usize; 7] {
+        let live = self.with(|inner| Ok(crate::engine::live(&inner.engine)));
+        live.unwrap_or_default()
     }
 
     /// Does to packets that come what networks do, from now on.
     #[cfg(feature = "testing")]
     pub fn set_faults(&self, faults: Option<crate::faults::Faults>) {
-        self.with(|inner| inner.filter = faults.map(crate::faults::Filter::new));
+        // Another process has nothing that comes.
+        drop(self.with(|inner| {
+            inner.filter = faults.map(crate::faults::Filter::new);
+            Ok(())
+        }));
     }
 }
-
-const OUTSIDE: Error = Error::Invalid("place in a memory region", "bytes inside of it");
 
 impl Inner {
     /// Takes completions; if there are none, after `progress`.
@@ -405,8 +457,16 @@ impl Inner {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if self.check_process().is_err() {
+            // The threads are the other process's, and so is what they sleep on.
+            std::mem::forget((self.thread.take(), self.teller.take()));
+            return;
+        }
+        if let Some(teller) = self.teller.take() {
+            teller.close();
+        }
         self.shared.closing.store(true, Ordering::Release);
-        self.shared.waker.wake();
+        self.shared.waker.raise();
         if let Some(thread) = self.thread.take() {
             // A thread that has panicked has said so.
             drop(thread.join());

@@ -1,16 +1,20 @@
 //! What a device is without sockets: its objects, and the host that says what happens.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use fairlane_congestion::Environment;
 use fairlane_host::{Event, Host, PairId, Tenants};
+use fairlane_transport::Service;
 use fairlane_units::{Bytes, QpNumber, Time};
 
 use crate::completion::{CompletionQueue, Completions};
 use crate::counters::Counters;
 use crate::error::Error;
+use crate::event::{AsyncEvent, Channels, EventList};
+use crate::icrc::Outer;
 use crate::keys::{Domain, Keys};
+use crate::limits::{self, Limits, MOST};
 use crate::number;
 use crate::queue_pair::{QueuePair, QueuePairOptions};
 use crate::receives::{ReceiveQueue, SharedQueue};
@@ -20,13 +24,18 @@ use crate::work::Work;
 
 mod arrive;
 mod depart;
+mod events;
+pub(crate) mod figures;
+#[cfg(feature = "testing")]
+mod live;
+mod local;
 mod modify;
 mod post;
 
 pub(crate) use arrive::Incoming;
+#[cfg(feature = "testing")]
+pub(crate) use live::live;
 
-/// Objects of a kind at most.
-const MOST: usize = 1 << 24;
 /// The port of the host that everything leaves by.
 const PORT: u8 = 0;
 
@@ -39,11 +48,17 @@ pub(crate) struct Engine {
     pub(crate) completions: Slots<Completions>,
     pub(crate) receives: Slots<ReceiveQueue>,
     pub(crate) works: Slots<Work>,
+    pub(crate) channels: Channels,
+    pub(crate) events: EventList<AsyncEvent>,
     pub(crate) counters: Counters,
     pub(crate) settings: Settings,
+    /// The slot of the queue pair for management datagrams, if an application has it.
+    management: Option<u32>,
     environment: Environment,
     /// The host's time, which may be ahead of the clock by a burst: packets leave when it has come to them.
     now: Time,
+    /// Who sent the packet that came last, and the headers in front of it.
+    outer: Option<(SocketAddr, Outer)>,
     /// Bytes that queue pairs have in flight together, and how many there may be.
     in_flight: u64,
     window: u64,
@@ -61,7 +76,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// A device without objects, whose queue pairs may have `window` bytes in flight.
-    pub(crate) fn new(settings: &Settings, window: Bytes) -> Self {
+    pub(crate) fn new(settings: &Settings, window: Bytes) -> Result<Self, Error> {
         let environment = Environment {
             line_rate: settings.line_rate,
             base_rtt: settings.base_rtt,
@@ -69,17 +84,21 @@ impl Engine {
             mtu: Bytes::new(4096),
         };
         let host = Arc::new(host_settings(settings));
-        Self {
+        Ok(Self {
             host: Host::new(host, &[environment], &Tenants::default()),
             keys: Keys::new(),
             pairs: Slots::new(number::MOST),
             completions: Slots::new(MOST),
             receives: Slots::new(MOST),
             works: Slots::new(MOST),
+            channels: Channels::new(),
+            events: EventList::new()?,
             counters: Counters::default(),
             settings: settings.clone(),
+            management: None,
             environment,
             now: Time::ZERO,
+            outer: None,
             in_flight: 0,
             window: window.get(),
             completed: false,
@@ -87,7 +106,7 @@ impl Engine {
             turn: None,
             touched: Vec::new(),
             overrun: false,
-        }
+        })
     }
 
     /// The host's time, now that the clock says `clock`.
@@ -98,7 +117,10 @@ impl Engine {
 
     /// The slot of a queue pair.
     pub(crate) fn slot(&self, number: QpNumber) -> Result<u32, Error> {
-        let slot = number::index(self.settings.process, number);
+        let slot = match number {
+            number::MANAGEMENT => self.management,
+            _ => number::index(self.settings.process, number),
+        };
         let slot = slot.filter(|&slot| self.pairs.get(slot).is_some());
         slot.ok_or(Error::Unknown("queue pair"))
     }
@@ -113,10 +135,28 @@ impl Engine {
         if capacity == 0 {
             return Err(Error::Invalid("completion queue", "room for 1 or more"));
         }
+        limits::check("completions", capacity, Limits::ALL.completions)?;
         let queue = Completions::new(capacity as usize);
         let slot = self.completions.insert(|_| queue);
         slot.map(CompletionQueue)
             .ok_or(Error::Exhausted("completion queue"))
+    }
+
+    pub(crate) fn completions(
+        &mut self,
+        queue: CompletionQueue,
+    ) -> Result<&mut Completions, Error> {
+        let own = self.completions.get_mut(queue.0);
+        own.ok_or(Error::Unknown("completion queue"))
+    }
+
+    pub(crate) fn resize_completions(
+        &mut self,
+        queue: CompletionQueue,
+        capacity: u32,
+    ) -> Result<(), Error> {
+        limits::check("completions", capacity, Limits::ALL.completions)?;
+        self.completions(queue)?.resize(capacity as usize)
     }
 
     pub(crate) fn destroy_completions(&mut self, queue: CompletionQueue) -> Result<(), Error> {
@@ -124,6 +164,9 @@ impl Engine {
             None => Err(Error::Unknown("completion queue")),
             Some(queue) if queue.users > 0 => Err(Error::Busy("completion queue")),
             Some(_) => {
+                self.set_channel(queue, None)?;
+                self.events
+                    .purge(|event| *event == AsyncEvent::QueueError(queue));
                 self.completions.remove(queue.0);
                 Ok(())
             }
@@ -136,6 +179,11 @@ impl Engine {
         (capacity, pieces): (u32, u32),
     ) -> Result<SharedQueue, Error> {
         self.keys.check_domain(domain)?;
+        if capacity == 0 {
+            return Err(Error::Invalid("queue of receives", "room for 1 or more"));
+        }
+        limits::check("receives", capacity, Limits::ALL.receives)?;
+        limits::check("pieces", pieces, Limits::ALL.pieces)?;
         let mut queue = ReceiveQueue::new(domain, capacity, pieces);
         queue.shared = true;
         let slot = self.receives.insert(|_| queue);
@@ -143,11 +191,33 @@ impl Engine {
             .ok_or(Error::Exhausted("queue of receives"))
     }
 
+    pub(crate) fn shared(&mut self, queue: SharedQueue) -> Result<&mut ReceiveQueue, Error> {
+        let own = self.receives.get_mut(queue.0).filter(|own| own.shared);
+        own.ok_or(Error::Unknown("queue of receives"))
+    }
+
+    pub(crate) fn modify_shared(
+        &mut self,
+        queue: SharedQueue,
+        receives: Option<u32>,
+        limit: Option<u32>,
+    ) -> Result<(), Error> {
+        limits::check("receives", receives.unwrap_or(0), Limits::ALL.receives)?;
+        let own = self.shared(queue)?;
+        own.modify(receives, limit)?;
+        if own.reached_limit() {
+            self.events.push(AsyncEvent::LimitReached(queue));
+        }
+        Ok(())
+    }
+
     pub(crate) fn destroy_shared(&mut self, queue: SharedQueue) -> Result<(), Error> {
         match self.receives.get(queue.0).filter(|own| own.shared) {
             None => Err(Error::Unknown("queue of receives")),
             Some(own) if own.users > 0 => Err(Error::Busy("queue of receives")),
             Some(_) => {
+                self.events
+                    .purge(|event| *event == AsyncEvent::LimitReached(queue));
                 self.receives.remove(queue.0);
                 Ok(())
             }
@@ -159,6 +229,7 @@ impl Engine {
         options: &QueuePairOptions,
         sockets: usize,
     ) -> Result<QpNumber, Error> {
+        limits::check_pair(options)?;
         self.keys.check_domain(options.domain)?;
         for queue in [options.send_queue, options.receive_queue] {
             let known = self.completions.get(queue.0);
@@ -172,10 +243,7 @@ impl Engine {
             }
             None => {
                 let (receives, pieces) = (options.most_receives, options.most_pieces);
-                let mut queue = ReceiveQueue::new(options.domain, receives, pieces);
-                if options.service == fairlane_transport::Service::UnreliableDatagram {
-                    queue.reserved = arrive::GLOBAL_HEADER as u64;
-                }
+                let queue = ReceiveQueue::new(options.domain, receives, pieces);
                 let slot = self.receives.insert(|_| queue);
                 slot.ok_or(Error::Exhausted("queue of receives"))?
             }
@@ -190,6 +258,26 @@ impl Engine {
         let slot = slot.ok_or(Error::Exhausted("queue pair"))?;
         self.use_queues(slot, 1);
         Ok(number::of(process, slot))
+    }
+
+    pub(crate) fn create_management(
+        &mut self,
+        options: &QueuePairOptions,
+        sockets: usize,
+    ) -> Result<QpNumber, Error> {
+        if self.management.is_some() {
+            return Err(Error::Busy("queue pair for management"));
+        }
+        let mut options = options.clone();
+        options.service = Service::UnreliableDatagram;
+        options.queue_key = QueuePairOptions::MANAGEMENT_KEY;
+        let number = self.create_pair(&options, sockets)?;
+        let slot = self.slot(number)?;
+        if let Some(pair) = self.pairs.get_mut(slot) {
+            pair.number = number::MANAGEMENT;
+        }
+        self.management = Some(slot);
+        Ok(number::MANAGEMENT)
     }
 
     /// Counts a queue pair among the users of its queues, or takes it out.
@@ -212,6 +300,8 @@ impl Engine {
         let slot = self.slot(number)?;
         self.forget(slot, now);
         self.use_queues(slot, -1);
+        self.management = self.management.filter(|&own| own != slot);
+        self.events.purge(|event| event.pair() == Some(number));
         if let Some(pair) = self.pairs.remove(slot)
             && pair.options.shared.is_none()
         {
@@ -268,7 +358,7 @@ impl Engine {
     }
 
     /// Hears of everything that has ended; `from` says who sent the datagram that was taken last.
-    fn hear_events(&mut self, now: Time, from: Option<Ipv4Addr>) {
+    fn hear_events(&mut self, now: Time, from: Option<IpAddr>) {
         loop {
             while let Some(event) = self.host.poll_event() {
                 match event {
@@ -316,6 +406,9 @@ impl Engine {
             .collect();
         for (slot, id) in open {
             self.host.fail(now, id);
+            if let Some(pair) = self.pairs.get(slot) {
+                self.events.push(AsyncEvent::Fatal(pair.number));
+            }
             self.follow(slot, now);
         }
         self.hear_events(now, None);

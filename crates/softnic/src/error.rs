@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_transport::{InvalidTransition, PostError};
 
@@ -11,13 +11,15 @@ use fairlane_transport::{InvalidTransition, PostError};
 #[non_exhaustive]
 pub enum Error {
     /// UDP port 4791 of the address can't be had.
-    Bind(Ipv4Addr, io::Error),
+    Bind(IpAddr, io::Error),
     /// The operating system refuses something else.
     System(&'static str, io::Error),
     /// There is no such object, or no longer.
     Unknown(&'static str),
     /// Something still uses the object.
     Busy(&'static str),
+    /// The device was opened by the process that this one was forked off from.
+    Forked,
     /// A value that isn't allowed: which, and what is expected.
     Invalid(&'static str, &'static str),
     /// There is no such transition from the state of the queue pair.
@@ -26,13 +28,22 @@ pub enum Error {
     Post(PostError),
     /// A completion queue has had more completions than room.
     Overrun,
+    /// More than a device has ([`Limits`](crate::Limits)).
+    Limit {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        wanted: u32,
+        /// How many there may be.
+        most: u32,
+    },
     /// Objects of the kind that are left: none.
     Exhausted(&'static str),
     /// Packets of the path MTU don't fit through the path, whose link carries so many bytes.
     PathMtu {
         /// Payload of a packet.
         wanted: u16,
-        /// Bytes of an IP packet that the path carries.
+        /// Bytes behind the IP header that the path carries.
         carries: u32,
     },
 }
@@ -51,6 +62,8 @@ impl Error {
                 Some("make the completion queue as long as all queues that complete to it")
             }
             Self::PathMtu { .. } => Some("use a smaller path MTU: 256, 512, 1024, 2048"),
+            Self::Limit { .. } => Some("`Limits` tells what a device has: ask for less"),
+            Self::Forked => Some("open a device of its own, at another address"),
             Self::Busy(_) => Some("destroy what uses it first"),
             _ => None,
         }
@@ -63,11 +76,15 @@ impl fmt::Display for Error {
             Self::Bind(address, error) => write!(f, "UDP port 4791 of {address}: {error}"),
             Self::System(what, error) => write!(f, "{what}: {error}"),
             Self::Unknown(what) => write!(f, "there is no such {what}"),
+            Self::Forked => f.write_str("the device is that of the parent process"),
             Self::Busy(what) => write!(f, "the {what} is still used"),
             Self::Invalid(what, expected) => write!(f, "{what}: expected {expected}"),
             Self::Transition(error) => error.fmt(f),
             Self::Post(error) => error.fmt(f),
             Self::Overrun => f.write_str("the completion queue had no room for a completion"),
+            Self::Limit { what, wanted, most } => {
+                write!(f, "{wanted} {what}: expected no more than {most}")
+            }
             Self::Exhausted(what) => write!(f, "no {what} is left"),
             Self::PathMtu { wanted, carries } => write!(
                 f,

@@ -1,6 +1,6 @@
 //! A filter between socket and host that does to packets what networks do, from a seed.
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use fairlane_units::{Duration, Time};
 
@@ -29,7 +29,7 @@ pub struct Faults {
 #[derive(Debug)]
 struct Held {
     until: Time,
-    source: SocketAddrV4,
+    source: SocketAddr,
     bytes: Vec<u8>,
     marked: bool,
 }

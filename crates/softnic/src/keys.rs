@@ -1,13 +1,18 @@
-//! Memory regions by key: what may be touched, by whom, and how.
-
-use fairlane_transport::{Access, Memory, Operation, Remote};
-use fairlane_units::Bytes;
+//! Memory regions and windows by key: what may be touched, by whom, and how.
 
 use crate::error::Error;
+use crate::limits::MOST;
 use crate::memory::Span;
 use crate::rights::Rights;
 use crate::slots::Slots;
 use crate::work::Sge;
+
+mod reach;
+mod window;
+
+pub(crate) use reach::Reach;
+use window::Bound;
+pub use window::{Binding, Window, WindowType};
 
 /// A protection domain: queue pairs and regions of different ones don't meet (IBTA 10.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +31,32 @@ pub struct Region {
     pub remote_key: u32,
 }
 
-/// Regions at most.
-const MOST: usize = 1 << 24;
 /// The lower bits of a key differ each time its slot is used.
 const GENERATION_BITS: u32 = 8;
+const GENERATION: u32 = (1 << GENERATION_BITS) - 1;
 
+/// A memory region or window.
 #[derive(Debug)]
 struct Entry {
     domain: Domain,
     rights: Rights,
     key: u32,
-    /// Whether the other end may use the key, until it is invalidated.
+    /// Whether the other end may use the key: of a region until it is invalidated, of a window while it is bound.
     valid: bool,
     address: u64,
-    span: Span,
+    length: u64,
+    behind: Behind,
+}
+
+/// What is behind a key.
+#[derive(Debug)]
+enum Behind {
+    Region {
+        span: Span,
+        /// Windows that are bound to it.
+        windows: u32,
+    },
+    Window(Bound),
 }
 
 impl Entry {
@@ -47,7 +64,25 @@ impl Entry {
     fn offset(&self, address: u64, length: u64) -> Option<usize> {
         let offset = address.checked_sub(self.address)?;
         let end = offset.checked_add(length)?;
-        (end <= self.span.length() as u64).then_some(offset as usize)
+        (end <= self.length).then_some(offset as usize)
+    }
+
+    /// Whether a queue pair of a domain may invalidate the key, if it is valid (IBTA 10.6.5): itself, or as its peer asks.
+    fn may_be_invalidated(&self, domain: Domain, pair: u32, remote: bool) -> bool {
+        let may = match &self.behind {
+            Behind::Region { windows, .. } => {
+                *windows == 0 && (!remote || self.rights.include(Rights::REMOTE_INVALIDATE))
+            }
+            Behind::Window(bound) => bound.may_invalidate(pair),
+        };
+        may && self.domain == domain
+    }
+
+    const fn span(&self) -> Option<&Span> {
+        match &self.behind {
+            Behind::Region { span, .. } => Some(span),
+            Behind::Window(_) => None,
+        }
     }
 }
 
@@ -56,7 +91,8 @@ impl Entry {
 pub(crate) struct Keys {
     domains: Slots<()>,
     regions: Slots<Entry>,
-    generation: u32,
+    /// The lower bits of the latest key of each slot of `regions`.
+    generations: Vec<u8>,
 }
 
 impl Keys {
@@ -64,12 +100,14 @@ impl Keys {
         Self {
             domains: Slots::new(MOST),
             regions: Slots::new(MOST),
-            generation: 0,
+            generations: Vec::new(),
         }
     }
 
-    pub(crate) fn allocate_domain(&mut self) -> Domain {
-        Domain(self.domains.insert(|_| ()).unwrap_or(u32::MAX))
+    pub(crate) fn allocate_domain(&mut self) -> Result<Domain, Error> {
+        let slot = self.domains.insert(|_| ());
+        slot.map(Domain)
+            .ok_or(Error::Exhausted("protection domain"))
     }
 
     pub(crate) fn check_domain(&self, domain: Domain) -> Result<(), Error> {
@@ -95,29 +133,22 @@ impl Keys {
         span: Span,
     ) -> Result<Region, Error> {
         self.check_domain(domain)?;
-        if rights.write_remotely() && !rights.include(Rights::LOCAL_WRITE) {
-            let expected = "LOCAL_WRITE beside rights of others to write";
-            return Err(Error::Invalid("rights", expected));
-        }
+        check_rights(rights)?;
         let length = span.length() as u64;
         if address.checked_add(length).is_none() {
             return Err(Error::Invalid("memory region", "an end within 64 bits"));
         }
-        self.generation = (self.generation + 1) & ((1 << GENERATION_BITS) - 1);
-        let generation = self.generation;
-        let mut key = 0;
-        let stored = self.regions.insert(|slot| {
-            key = slot << GENERATION_BITS | generation;
-            Entry {
-                domain,
-                rights,
-                key,
-                valid: true,
-                address,
-                span,
-            }
+        let behind = Behind::Region { span, windows: 0 };
+        let key = self.insert(|key| Entry {
+            domain,
+            rights,
+            key,
+            valid: true,
+            address,
+            length,
+            behind,
         });
-        stored.ok_or(Error::Exhausted("memory region"))?;
+        let key = key.ok_or(Error::Exhausted("memory region"))?;
         Ok(Region {
             address,
             length,
@@ -126,11 +157,67 @@ impl Keys {
         })
     }
 
+    /// Stores what `make` makes of its key, which is returned.
+    fn insert(&mut self, make: impl FnOnce(u32) -> Entry) -> Option<u32> {
+        let generations = &mut self.generations;
+        let slot = self.regions.insert(|slot| {
+            if generations.len() == slot as usize {
+                // Slots differ, so that a key of another one isn't taken for one of theirs.
+                generations.push(slot as u8);
+            }
+            let generation = generations[slot as usize].wrapping_add(1);
+            make(slot << GENERATION_BITS | u32::from(generation))
+        });
+        self.regions.get(slot?).map(|entry| entry.key)
+    }
+
+    /// Forgets what is in a slot; its next key is behind all that it has had.
+    fn remove(&mut self, slot: u32) {
+        if let Some(entry) = self.regions.remove(slot) {
+            self.generations[slot as usize] = entry.key as u8;
+        }
+    }
+
     /// Forgets a region; its keys permit nothing from then on.
     pub(crate) fn deregister(&mut self, key: u32) -> Result<(), Error> {
-        self.entry(key).ok_or(Error::Unknown("memory region"))?;
-        self.regions.remove(key >> GENERATION_BITS);
-        Ok(())
+        match self.entry(key).map(|entry| &entry.behind) {
+            Some(Behind::Region { windows: 0, .. }) => {
+                self.remove(key >> GENERATION_BITS);
+                Ok(())
+            }
+            Some(Behind::Region { .. }) => Err(Error::Busy("memory region")),
+            _ => Err(Error::Unknown("memory region")),
+        }
+    }
+
+    /// Gives a region another domain or other rights.
+    pub(crate) fn reregister(
+        &mut self,
+        key: u32,
+        domain: Option<Domain>,
+        rights: Option<Rights>,
+    ) -> Result<(), Error> {
+        if let Some(domain) = domain {
+            self.check_domain(domain)?;
+        }
+        check_rights(rights.unwrap_or_default())?;
+        let entry = self.entry_mut(key);
+        let entry = entry.ok_or(Error::Unknown("memory region"))?;
+        match entry.behind {
+            Behind::Region { windows: 0, .. } => {
+                entry.domain = domain.unwrap_or(entry.domain);
+                entry.rights = rights.unwrap_or(entry.rights);
+                Ok(())
+            }
+            Behind::Region { .. } => Err(Error::Busy("memory region")),
+            Behind::Window(_) => Err(Error::Unknown("memory region")),
+        }
+    }
+
+    /// Domains, and regions and windows, that there are.
+    #[cfg(feature = "testing")]
+    pub(crate) fn live(&self) -> [usize; 2] {
+        [self.domains.iter().count(), self.regions.iter().count()]
     }
 
     fn entry(&self, key: u32) -> Option<&Entry> {
@@ -143,36 +230,35 @@ impl Keys {
         entry.filter(|entry| entry.key == key)
     }
 
-    /// The region with a key, if it permits what is asked.
+    /// The place in a region that this end names by its key, if it permits what is asked.
     fn find(
-        &mut self,
+        &self,
         key: u32,
         domain: Domain,
         rights: Rights,
         (address, length): (u64, u64),
     ) -> Option<(&Span, usize)> {
-        let entry = self.entry_mut(key)?;
+        let entry = self.entry(key)?;
         if entry.domain != domain || !entry.rights.include(rights) {
             return None;
         }
         let offset = entry.offset(address, length)?;
-        Some((&entry.span, offset))
+        Some((entry.span()?, offset))
     }
 
     /// Whether pieces of local memory permit what is asked of them.
     pub(crate) fn permit(&self, domain: Domain, rights: Rights, pieces: &[Sge]) -> bool {
         pieces.iter().all(|piece| {
-            piece.length == 0
-                || self.entry(piece.key).is_some_and(|entry| {
-                    let inside = entry.offset(piece.address, piece.length.into());
-                    entry.domain == domain && entry.rights.include(rights) && inside.is_some()
-                })
+            piece.length == 0 || {
+                let place = (piece.address, piece.length.into());
+                self.find(piece.key, domain, rights, place).is_some()
+            }
         })
     }
 
     /// Collects the bytes from `offset` on of pieces of local memory; `false` if that isn't allowed.
     pub(crate) fn gather(
-        &mut self,
+        &self,
         domain: Domain,
         pieces: &[Sge],
         offset: u64,
@@ -192,7 +278,7 @@ impl Keys {
 
     /// Distributes bytes over pieces of local memory, from `offset` on; `false` if that isn't allowed.
     pub(crate) fn scatter(
-        &mut self,
+        &self,
         domain: Domain,
         pieces: &[Sge],
         offset: u64,
@@ -211,12 +297,19 @@ impl Keys {
     }
 
     /// Copies bytes into or out of a region for the application that has registered it.
-    pub(crate) fn span(&mut self, key: u32) -> Result<&Span, Error> {
-        let entry = self.entry_mut(key);
-        entry
-            .map(|entry| &entry.span)
-            .ok_or(Error::Unknown("memory region"))
+    pub(crate) fn span(&self, key: u32) -> Result<&Span, Error> {
+        let span = self.entry(key).and_then(Entry::span);
+        span.ok_or(Error::Unknown("memory region"))
     }
+}
+
+/// Refuses rights of others to write without the local one (IBTA 11.2.8.2).
+fn check_rights(rights: Rights) -> Result<(), Error> {
+    if rights.write_remotely() && !rights.include(Rights::LOCAL_WRITE) {
+        let expected = "LOCAL_WRITE beside rights of others to write";
+        return Err(Error::Invalid("rights", expected));
+    }
+    Ok(())
 }
 
 /// Keys, addresses and lengths of the parts that `length` bytes from `offset` on of all pieces take.
@@ -237,86 +330,16 @@ fn parts(
     })
 }
 
-/// What a queue pair's peer may do.
-#[derive(Debug)]
-pub(crate) struct Reach<'a> {
-    pub(crate) keys: &'a mut Keys,
-    pub(crate) domain: Domain,
-    /// Of the queue pair.
-    pub(crate) rights: Rights,
-}
-
-impl Reach<'_> {
-    fn find(&mut self, access: Access, remote: Remote, length: u64) -> Option<(&Span, usize)> {
-        let rights = Rights::from(access);
-        let valid = self.keys.entry(remote.key).is_some_and(|own| own.valid);
-        if !valid || !self.rights.include(rights) {
-            return None;
-        }
-        let place = (remote.address, length);
-        self.keys.find(remote.key, self.domain, rights, place)
-    }
-
-    /// Writes what has been permitted; checks it again.
-    pub(crate) fn write(&mut self, remote: Remote, bytes: &[u8]) -> bool {
-        let place = self.find(Access::Write, remote, bytes.len() as u64);
-        place.is_some_and(|(span, at)| span.write(at, bytes))
-    }
-
-    /// Reads what has been permitted; checks it again.
-    pub(crate) fn read(&mut self, remote: Remote, into: &mut [u8]) -> bool {
-        let place = self.find(Access::Read, remote, into.len() as u64);
-        place.is_some_and(|(span, at)| span.read(at, into))
-    }
-}
-
-impl Memory for Reach<'_> {
-    fn permits(&self, access: Access, remote: Remote, length: Bytes) -> bool {
-        let rights = Rights::from(access);
-        let entry = self.keys.entry(remote.key);
-        self.rights.include(rights)
-            && entry.is_some_and(|entry| {
-                let inside = entry.offset(remote.address, length.get());
-                entry.valid
-                    && entry.domain == self.domain
-                    && entry.rights.include(rights)
-                    && inside.is_some()
-            })
-    }
-
-    fn execute(&mut self, operation: &Operation) -> u64 {
-        let (remote, change): (_, &dyn Fn(u64) -> u64) = match operation {
-            Operation::FetchAdd { remote, add } => (*remote, &|was: u64| was.wrapping_add(*add)),
-            Operation::CompareSwap {
-                remote,
-                compare,
-                swap,
-            } => (*remote, &|was| if was == *compare { *swap } else { was }),
-            _ => return 0,
-        };
-        let place = self.find(Access::Atomic, remote, 8);
-        let original = place.and_then(|(span, at)| span.update(at, change));
-        original.unwrap_or(0)
-    }
-
-    fn invalidate(&mut self, key: u32) -> bool {
-        let domain = self.domain;
-        let entry = self.keys.entry_mut(key);
-        let entry = entry.filter(|entry| {
-            let may = entry.rights.include(Rights::REMOTE_INVALIDATE);
-            entry.valid && may && entry.domain == domain
-        });
-        entry.map(|entry| entry.valid = false).is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use fairlane_transport::{Access, Memory, Remote};
+    use fairlane_units::Bytes;
+
     use super::*;
 
     fn keys() -> (Keys, Domain, Region) {
         let mut keys = Keys::new();
-        let domain = keys.allocate_domain();
+        let domain = keys.allocate_domain().unwrap();
         let rights = Rights::LOCAL_WRITE | Rights::REMOTE_WRITE;
         let region = keys
             .register((domain, rights), 0x1000, Span::zeroed(64))
@@ -334,9 +357,10 @@ mod tests {
     #[test]
     fn bounds_rights_domain_and_key_are_checked() {
         let (mut keys, domain, region) = keys();
-        let other = keys.allocate_domain();
+        let other = keys.allocate_domain().unwrap();
         let mut reach = Reach {
             keys: &mut keys,
+            pair: 0,
             domain,
             rights: Rights::ALL,
         };
@@ -383,8 +407,22 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_gathered_and_scattered_in_order() {
+    fn a_slot_that_is_used_again_has_a_key_that_it_has_not_had() {
         let (mut keys, domain, region) = keys();
+        let mut stale = vec![region.local_key];
+        for _ in 0..100 * 64 {
+            let last = stale[stale.len() - 1];
+            keys.deregister(last).unwrap();
+            let again = keys.register((domain, Rights::NONE), 0, Span::zeroed(1));
+            stale.push(again.unwrap().local_key);
+        }
+        let fresh: std::collections::BTreeSet<_> = stale.iter().collect();
+        assert_eq!(fresh.len(), stale.len());
+    }
+
+    #[test]
+    fn pieces_are_gathered_and_scattered_in_order() {
+        let (keys, domain, region) = keys();
         let pieces = [
             Sge::of(&region, 8, 3),
             Sge::of(&region, 0, 0),
@@ -405,6 +443,7 @@ mod tests {
         let other = keys.register((domain, may), 0, Span::zeroed(8)).unwrap();
         let mut reach = Reach {
             keys: &mut keys,
+            pair: 0,
             domain,
             rights: Rights::ALL,
         };

@@ -1,6 +1,6 @@
 //! A NIC in software: queue pairs of RDMA whose packets are RoCEv2 over UDP sockets.
 //!
-//! A [`Device`] has one IPv4 address. It owns memory regions with keys, queue pairs, completion queues and
+//! A [`Device`] has one IP address. It owns memory regions with keys, queue pairs, completion queues and
 //! queues of receives, and drives a [`Host`](fairlane_host::Host), the very one that the simulator drives, with
 //! packets of real sockets and real time. It needs no privilege, no kernel module and no RDMA hardware.
 //!
@@ -16,14 +16,16 @@
 //!  │ Engine                                                                      │
 //!  │   queue pairs, works, queues of receives, completion queues, Keys (memory)  │
 //!  │   Host: packets and time in; packets, events, one deadline out              │
-//!  │ Receiver: UDP 4791, GRO ──► IcrcMode ──► (faults) ──► Engine::on_datagram   │
+//!  │ Receiver: UDP 4791, GRO ──► IcrcMode ──► (faults) ──► Engine::on_packet     │
 //!  │ Sender: one socket a source port ◄── Batches (GSO, ICRC) ◄── Engine         │
 //!  └─────────────────────────────────────────────────────────────────────────────┘
 //! ```
-//! - `clock.rs` is the one place that reads time. `socket.rs` and `memory.rs` are the only ones with `unsafe`.
+//! - `clock.rs` is the one place that reads time. `socket.rs`, `signal.rs`, `interface.rs`, `memory.rs`,
+//!   `device/memory.rs`, `stat/user.rs` and `fork.rs` are the only ones with `unsafe`.
 //! - `engine.rs` holds the state; `engine/arrive.rs` takes packets in, `engine/depart.rs` gives them out,
 //!   `engine/post.rs` takes requests and ends them, `engine/modify.rs` changes states.
 //! - `keys.rs` checks every access to memory: region, bounds, rights, protection domain.
+//! - `counters.rs` lists what is counted; `stat.rs` tells other processes.
 //!
 //! **Lock order.** There is one lock, around all of a device; whoever holds it takes no other. Two devices of a
 //! process never call each other. An [`AtomicU64`](std::sync::atomic::AtomicU64) says when an application polled last,
@@ -55,7 +57,7 @@
 //! };
 //!
 //! let device = Device::open(Settings::new("127.71.0.1".parse().expect("an address")))?;
-//! let domain = device.allocate_domain();
+//! let domain = device.allocate_domain()?;
 //! let from = device.allocate(domain, 4096, Rights::LOCAL_WRITE)?;
 //! let to = device.allocate(domain, 4096, Rights::LOCAL_WRITE | Rights::REMOTE_WRITE)?;
 //! let queue = device.create_completion_queue(16)?;
@@ -83,12 +85,17 @@ mod counters;
 mod device;
 mod engine;
 mod error;
+mod event;
 #[cfg(feature = "testing")]
 mod faults;
+mod fork;
 mod icrc;
+mod interface;
 mod keys;
+mod limits;
 mod memory;
 mod number;
+mod port;
 mod progress;
 mod queue_pair;
 mod receives;
@@ -96,22 +103,27 @@ mod rights;
 #[cfg(feature = "testing")]
 mod sandbox;
 mod settings;
+mod signal;
 mod slots;
 mod socket;
+pub mod stat;
 mod work;
 
 pub use completion::{Completion, CompletionQueue, Done};
-pub use counters::Counters;
+pub use counters::{Counter, Counters, Scope};
 pub use device::Device;
 pub use error::Error;
-pub use fairlane_transport::{Service, State, Status};
+pub use event::{Arm, AsyncEvent, Channel};
+pub use fairlane_transport::{PostError, Service, State, Status};
 pub use fairlane_units::{Psn, QpNumber};
 #[cfg(feature = "testing")]
 pub use faults::Faults;
 pub use icrc::IcrcMode;
-pub use keys::{Domain, Region};
-pub use queue_pair::{Connection, Modify, QueuePairOptions, Sending};
-pub use receives::SharedQueue;
+pub use interface::{Interface, is_free};
+pub use keys::{Binding, Domain, Region, Window, WindowType};
+pub use limits::Limits;
+pub use queue_pair::{Adjustment, Attributes, Connection, Modify, QueuePairOptions, Sending};
+pub use receives::{SharedAttributes, SharedQueue};
 pub use rights::Rights;
 #[cfg(feature = "testing")]
 pub use sandbox::Sandbox;

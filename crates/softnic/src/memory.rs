@@ -82,6 +82,11 @@ impl Span {
         true
     }
 
+    /// Whether eight bytes at a place are aligned in memory.
+    pub(crate) fn is_aligned(&self, offset: usize) -> bool {
+        (self.start.addr() + offset).is_multiple_of(8)
+    }
+
     /// Changes eight aligned bytes, atomically for the processor's own atomics too; returns what they were. `None` if
     /// they aren't inside, or not aligned in memory.
     pub(crate) fn update(&self, offset: usize, change: impl Fn(u64) -> u64) -> Option<u64> {
@@ -95,6 +100,28 @@ impl Span {
             word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |was| Some(change(was)));
         changed.ok()
     }
+}
+
+/// Whether every page of some memory is mapped, so that to touch it won't end the process.
+pub(crate) fn is_mapped(start: *const u8, length: usize) -> bool {
+    const PAGES: usize = 1024;
+    // SAFETY: it has no pointers.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let Some(end) = start.addr().checked_add(length) else {
+        return false;
+    };
+    let mut at = start.addr() / page * page;
+    let mut resident = [0; PAGES];
+    while at < end {
+        let part = (end - at).min(PAGES * page);
+        let place = start.with_addr(at).cast_mut().cast();
+        // SAFETY: it looks at no memory but the list on the stack, which has room for a byte of each page.
+        if unsafe { libc::mincore(place, part, resident.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        at += part;
+    }
+    true
 }
 
 impl Drop for Span {
@@ -124,6 +151,16 @@ mod tests {
             (span.update(9, |was| was), span.update(16, |was| was)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn pages_that_are_not_mapped_are_known() {
+        let bytes = vec![1_u8; 5 << 20];
+        assert!(is_mapped(bytes.as_ptr(), bytes.len()));
+        assert!(is_mapped(ptr::null(), 0));
+        assert!(!is_mapped(ptr::null(), 1));
+        assert!(!is_mapped(bytes.as_ptr(), usize::MAX));
+        assert!(!is_mapped(bytes.as_ptr(), 1 << 46));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use fairlane_units::QpNumber;
 
+/// The number of the queue pair for management datagrams (IBTA 13.5.1), of every device.
+pub(crate) const MANAGEMENT: QpNumber = QpNumber::new(1);
+
 /// Queue pairs that a process may have; the first two numbers of slot 0 are those of management.
 pub(crate) const MOST: usize = (1 << 16) - RESERVED as usize;
 

@@ -2,26 +2,30 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use fairlane_units::Time;
 
 use crate::batch::Batches;
 use crate::clock::Clock;
 use crate::engine::{Engine, Incoming};
+use crate::error::Error;
+use crate::event::AsyncEvent;
 #[cfg(feature = "testing")]
 use crate::faults::Filter;
-use crate::socket::{DATAGRAMS, Receiver, Sender, Waker};
+use crate::port::Port;
+use crate::signal::Signal;
+use crate::socket::{DATAGRAMS, Receiver, Sender};
 
 /// Calls for packets that have come, before others may have the lock.
 const ROUNDS: usize = 8;
-/// How long after the last poll of an application the thread takes over, in nanoseconds.
-const PATIENCE: u64 = 200_000;
+/// How long after the last poll of an application the thread takes over.
+const PATIENCE: Duration = Duration::from_micros(200);
 /// How long the thread sleeps if nothing is due.
 const IDLE: Duration = Duration::from_millis(500);
-/// How long it waits for room in a socket.
-const BLOCKED: Duration = Duration::from_micros(100);
+/// After how long it looks again for room in a socket.
+const BLOCKED: fairlane_units::Duration = fairlane_units::Duration::from_us(100);
 
 /// Everything that the lock of a device protects.
 #[derive(Debug)]
@@ -30,10 +34,15 @@ pub(crate) struct Inner {
     pub(crate) sender: Sender,
     receiver: Receiver,
     batches: Batches,
-    /// Whether a socket has had no room for a batch.
-    blocked: bool,
-    /// When the thread wakes up by itself.
+    /// When batches are tried again for which a socket has had no room.
+    retry_at: Option<Time>,
+    port: Port,
+    /// When whoever makes the device go on wakes up by itself.
     sleeps_until: Time,
+    /// Threads of the application that wait while another one drives.
+    waiting: u32,
+    /// How many drivers there were.
+    drivers: u64,
     #[cfg(feature = "testing")]
     pub(crate) filter: Option<Filter>,
 }
@@ -45,22 +54,32 @@ pub(crate) struct Shared {
     /// Whoever waits for completions.
     pub(crate) ended: Condvar,
     pub(crate) clock: Clock,
-    pub(crate) waker: Waker,
+    /// Wakes the device's thread.
+    pub(crate) waker: Signal,
+    /// The application's thread that makes the device go on while it waits: how many there were with it, or 0.
+    driver: AtomicU64,
+    /// Wakes the driver.
+    rouse: Signal,
+    /// Whether the device's thread sleeps until the driver leaves.
+    parked: AtomicBool,
     pub(crate) closing: AtomicBool,
     /// When an application has polled last, in nanoseconds of the clock; 0 for never.
     pub(crate) polled: AtomicU64,
 }
 
 impl Shared {
-    pub(crate) fn new(inner: Inner, waker: Waker) -> Self {
-        Self {
+    pub(crate) fn new(inner: Inner) -> Result<Self, Error> {
+        Ok(Self {
             inner: Mutex::new(inner),
             ended: Condvar::new(),
             clock: Clock::new(),
-            waker,
+            waker: Signal::new()?,
+            driver: AtomicU64::new(0),
+            rouse: Signal::new()?,
+            parked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             polled: AtomicU64::new(0),
-        }
+        })
     }
 
     /// The device's only lock. A thread that has panicked leaves it as it was.
@@ -68,33 +87,139 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
+        match self.inner.try_lock() {
+            Ok(inner) => Some(inner),
+            Err(TryLockError::Poisoned(inner)) => Some(inner.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Wakes up whoever waits for what has happened.
     pub(crate) fn announce(&self, inner: &mut Inner) {
         if std::mem::take(&mut inner.engine.completed) {
-            self.ended.notify_all();
+            self.wake(inner);
         }
         if inner.next_time().is_some_and(|at| at < inner.sleeps_until) {
             inner.sleeps_until = Time::ZERO;
-            self.waker.wake();
+            match self.driver.load(Ordering::SeqCst) {
+                0 => self.waker.raise(),
+                _ => self.rouse.raise(),
+            }
         }
+    }
+
+    /// An application makes the device go on: the thread leaves it alone for a while.
+    pub(crate) fn on_poll(&self) {
+        let now = self.clock.nanoseconds();
+        self.polled.store(now, Ordering::Relaxed);
+    }
+
+    /// Calls `look` whenever something may have happened until it finds something, at most so long. The first who waits makes
+    /// the device go on, so that no packet takes the detour by the device's thread; others sleep.
+    ///
+    /// # Errors
+    /// As `look` has them.
+    pub(crate) fn wait<T>(
+        &self,
+        most: Duration,
+        mut look: impl FnMut(&mut Inner) -> Result<Option<T>, Error>,
+    ) -> Result<Option<T>, Error> {
+        let start = Instant::now();
+        self.on_poll();
+        let mut inner = self.lock();
+        let mut drives = false;
+        let found = loop {
+            let driven = self.driver.load(Ordering::SeqCst) > 0;
+            let mut found = look(&mut inner);
+            if matches!(found, Ok(None)) && (drives || !driven) {
+                inner.progress(&self.clock);
+                found = look(&mut inner);
+            }
+            let left = most.saturating_sub(start.elapsed());
+            if !matches!(found, Ok(None)) || left.is_zero() {
+                break found;
+            }
+            if driven && !drives {
+                inner.waiting += 1;
+                let waited = self.ended.wait_timeout(inner, left);
+                inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+                inner.waiting -= 1;
+                continue;
+            }
+            if !drives {
+                drives = true;
+                inner.drivers += 1;
+                self.driver.store(inner.drivers, Ordering::SeqCst);
+            }
+            self.announce(&mut inner);
+            let (socket, most) = (
+                inner.receiver.descriptor(),
+                inner.sleep(self.clock.now()).min(left),
+            );
+            drop(inner);
+            self.rouse.wait(Some(socket), most);
+            inner = self.lock();
+        };
+        if drives {
+            self.leave(&inner);
+        }
+        self.announce(&mut inner);
+        found
+    }
+
+    /// Lets whoever waits look; to notify nobody would be a system call, too.
+    fn wake(&self, inner: &Inner) {
+        if inner.waiting > 0 {
+            self.ended.notify_all();
+        }
+    }
+
+    /// The driver leaves: the next who waits takes over or, if none comes soon, the device's thread.
+    fn leave(&self, inner: &Inner) {
+        self.driver.store(0, Ordering::SeqCst);
+        self.on_poll();
+        self.wake(inner);
+        if self.parked.swap(false, Ordering::SeqCst) {
+            self.waker.raise();
+        }
+    }
+
+    /// How long the thread leaves the device to the application: `None` if nobody there makes it go on. A driver that is there
+    /// for the second time is expected to stay, and says when it leaves.
+    fn rests(&self, seen: &mut u64) -> Option<Duration> {
+        let driver = self.driver.load(Ordering::SeqCst);
+        if driver > 0 {
+            if std::mem::replace(seen, driver) != driver {
+                return Some(PATIENCE);
+            }
+            self.parked.store(true, Ordering::SeqCst);
+            let stays = self.driver.load(Ordering::SeqCst) == driver;
+            return Some(if stays { IDLE } else { PATIENCE });
+        }
+        let polled = self.polled.load(Ordering::Relaxed);
+        let since = Duration::from_nanos(self.clock.nanoseconds().saturating_sub(polled));
+        (polled > 0 && since < PATIENCE).then_some(PATIENCE)
     }
 
     /// What the thread does until the device closes.
     pub(crate) fn run(&self) {
+        let mut seen = 0;
         while !self.closing.load(Ordering::Acquire) {
-            let polled = self.polled.load(Ordering::Relaxed);
-            let now = self.clock.nanoseconds();
-            if polled > 0 && now.saturating_sub(polled) < PATIENCE {
-                self.waker.wait(None, Duration::from_nanos(PATIENCE));
+            if let Some(most) = self.rests(&mut seen) {
+                self.waker.wait(None, most);
                 continue;
             }
-            let (socket, most) = {
-                let mut inner = self.lock();
-                inner.progress(&self.clock);
-                self.announce(&mut inner);
-                let most = inner.sleep(self.clock.now());
-                (inner.receiver.descriptor(), most)
+            // To wait for the lock would cost whoever has it a system call each time they let go.
+            let Some(mut inner) = self.try_lock() else {
+                self.waker.wait(None, PATIENCE);
+                continue;
             };
+            inner.progress(&self.clock);
+            self.announce(&mut inner);
+            let most = inner.sleep(self.clock.now());
+            let socket = inner.receiver.descriptor();
+            drop(inner);
             self.waker.wait(Some(socket), most);
         }
     }
@@ -112,8 +237,11 @@ impl Inner {
             sender,
             receiver,
             batches,
-            blocked: false,
+            retry_at: None,
+            port: Port::default(),
             sleeps_until: Time::MAX,
+            waiting: 0,
+            drivers: 0,
             #[cfg(feature = "testing")]
             filter: None,
         }
@@ -125,8 +253,10 @@ impl Inner {
         for _ in 0..ROUNDS {
             let count = self.receive(clock);
             heard |= count > 0;
-            self.work(clock);
-            if count < DATAGRAMS {
+            self.on_time(clock);
+            // What comes meanwhile may say that what would follow is in vain.
+            let more = self.send(clock);
+            if count < DATAGRAMS && !more {
                 break;
             }
         }
@@ -135,18 +265,24 @@ impl Inner {
 
     /// Does what is due, and sends.
     pub(crate) fn work(&mut self, clock: &Clock) {
+        self.on_time(clock);
+        while self.send(clock) {}
+    }
+
+    /// Does what is due.
+    fn on_time(&mut self, clock: &Clock) {
         let now = self.engine.at(clock.now());
         self.release(now);
         self.engine.on_deadline(now);
-        loop {
-            let more = self
-                .engine
-                .transmit(clock.now(), &self.sender.ports, &mut self.batches);
-            self.flush();
-            if !more || self.blocked {
-                return;
-            }
-        }
+        self.watch(now);
+    }
+
+    /// Sends some packets; returns whether more may leave.
+    fn send(&mut self, clock: &Clock) -> bool {
+        let ports = &self.sender.ports;
+        let more = self.engine.transmit(clock.now(), ports, &mut self.batches);
+        self.flush(clock);
+        more && self.retry_at.is_none()
     }
 
     /// Hands packets that have come to the engine; returns how many datagrams they came in.
@@ -199,15 +335,15 @@ impl Inner {
     }
 
     /// Sends batches until there are none or a socket has no room.
-    fn flush(&mut self) {
+    fn flush(&mut self, clock: &Clock) {
         let segmentation = self.batches.segmentation;
         let (mut sent, mut cannot_cut) = (0, false);
-        self.blocked = false;
+        self.retry_at = None;
         for batch in self.batches.all() {
             match self.sender.send(batch, segmentation) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.blocked = true;
+                    self.retry_at = Some(clock.now().saturating_add(BLOCKED));
                     break;
                 }
                 Err(error) => {
@@ -215,6 +351,7 @@ impl Inner {
                     let codes = [libc::EIO, libc::EINVAL].map(Some);
                     cannot_cut |= batch.count > 1 && codes.contains(&error.raw_os_error());
                     self.engine.counters.send_err += batch.count as u64;
+                    self.port.doubted = true;
                 }
             }
             sent += 1;
@@ -225,8 +362,23 @@ impl Inner {
         }
     }
 
+    /// Looks whether packets can leave, if some couldn't or weren't answered.
+    fn watch(&mut self, now: Time) {
+        self.port
+            .on_timeouts(self.engine.host.ledger().all.timeouts);
+        let address = self.engine.settings.address;
+        if let Some(event) = self.port.watch(now, address) {
+            self.engine.counters.link_downed += u64::from(event == AsyncEvent::PortError);
+            self.engine.events.push(event);
+        }
+    }
+
+    /// When something is to be done: packets that wait for room let no others out.
     fn next_time(&mut self) -> Option<Time> {
-        let engine = self.engine.next_time();
+        let engine = match self.retry_at {
+            Some(at) => self.engine.host.deadline().into_iter().chain([at]).min(),
+            None => self.engine.next_time(),
+        };
         #[cfg(feature = "testing")]
         let held = self.filter.as_ref().and_then(Filter::next_time);
         #[cfg(not(feature = "testing"))]
@@ -239,13 +391,52 @@ impl Inner {
         let due = self.next_time();
         let until = due.map(|at| Duration::from_nanos(at.saturating_since(now).as_ns()));
         let most = until.map_or(IDLE, |until| until.min(IDLE));
-        let most = if self.blocked {
-            most.min(BLOCKED)
-        } else {
-            most
-        };
         let span = fairlane_units::Duration::from_ns(most.as_nanos() as u64);
         self.sleeps_until = now.saturating_add(span);
         most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairlane_units::Bytes;
+
+    use super::*;
+    use crate::queue_pair::{Connection, Modify, QueuePairOptions, Sending};
+    use crate::rights::Rights;
+    use crate::settings::Settings;
+    use crate::work::SendRequest;
+
+    #[test]
+    fn packets_that_wait_for_room_are_tried_again_soon_and_not_at_once() {
+        let address = "127.73.0.1".parse().unwrap();
+        let settings = Settings::new(address);
+        let mut engine = Engine::new(&settings, Bytes::new(8192)).unwrap();
+        let domain = engine.keys.allocate_domain().unwrap();
+        let queue = engine.create_completions(1).unwrap();
+        let options = QueuePairOptions::new(domain, queue);
+        let pair = engine.create_pair(&options, 1).unwrap();
+        let clock = Clock::new();
+        for modify in [
+            Modify::Init(Rights::ALL),
+            Modify::ReadyToReceive(Connection::new(address, pair)),
+            Modify::ReadyToSend(Sending::default()),
+        ] {
+            engine.modify(pair, &modify, clock.now()).unwrap();
+        }
+        let request = SendRequest::send(1, Vec::new());
+        engine.post_all(pair, &[request], clock.now()).unwrap();
+        let receiver = Receiver::open((address, 1), 1 << 16, false).unwrap();
+        let sender = Sender::open((address, 1), 1).unwrap();
+        let batches = Batches::new(address, true);
+        let mut inner = Inner::new(engine, receiver, sender, batches);
+        let now = clock.now();
+        assert!(inner.next_time().is_some_and(|at| at <= now));
+        let retry_at = now.saturating_add(BLOCKED);
+        inner.retry_at = Some(retry_at);
+        assert_eq!(inner.next_time(), Some(retry_at));
+        assert!(inner.sleep(now) > Duration::from_micros(90));
+        inner.flush(&clock);
+        assert!(inner.next_time().is_some_and(|at| at <= now));
     }
 }

@@ -1,17 +1,20 @@
 //! Queue pairs: what they are made with and what a device has of them.
 
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
-use fairlane_host::PairId;
+use fairlane_host::{Host, PairId};
 use fairlane_transport::{Config, Service, State};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber, TenantId};
 use fairlane_wire::Bth;
 
 use crate::completion::CompletionQueue;
+use crate::counters::Counters;
 use crate::keys::Domain;
 use crate::receives::SharedQueue;
 use crate::rights::Rights;
+use crate::slots::Slots;
+use crate::work::Work;
 
 /// What a queue pair is made with.
 #[derive(Clone, Debug)]
@@ -41,6 +44,9 @@ pub struct QueuePairOptions {
 }
 
 impl QueuePairOptions {
+    /// The queue key of management datagrams (IBTA 10.2.5).
+    pub const MANAGEMENT_KEY: u32 = 0x8001_0000;
+
     /// A reliable connection of the usual size with one completion queue.
     pub const fn new(domain: Domain, queue: CompletionQueue) -> Self {
         Self {
@@ -63,7 +69,7 @@ impl QueuePairOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// The address of its device; of a datagram service without meaning.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The number of its queue pair.
     pub number: QpNumber,
     /// The number of the first packet that it sends.
@@ -80,7 +86,7 @@ pub struct Connection {
 
 impl Connection {
     /// The usual values.
-    pub const fn new(address: Ipv4Addr, number: QpNumber) -> Self {
+    pub const fn new(address: IpAddr, number: QpNumber) -> Self {
         Self {
             address,
             number,
@@ -132,7 +138,10 @@ pub enum Modify {
     /// Send packets.
     ReadyToSend(Sending),
     /// End what has begun, begin nothing.
-    SendQueueDrain,
+    SendQueueDrain {
+        /// Whether [`AsyncEvent::Drained`](crate::AsyncEvent::Drained) tells that it has ended.
+        tell: bool,
+    },
     /// End everything.
     Error,
 }
@@ -144,10 +153,44 @@ impl Modify {
             Self::Init(_) => State::Init,
             Self::ReadyToReceive(_) => State::ReadyToReceive,
             Self::ReadyToSend(_) => State::ReadyToSend,
-            Self::SendQueueDrain => State::SendQueueDrain,
+            Self::SendQueueDrain { .. } => State::SendQueueDrain,
             Self::Error => State::Error,
         }
     }
+}
+
+/// What may change of a queue pair in any state; `None` leaves it as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adjustment {
+    /// Rights of the other end.
+    pub rights: Option<Rights>,
+    /// The key that datagrams for it must carry.
+    pub queue_key: Option<u32>,
+    /// Its partition key.
+    pub partition: Option<TenantId>,
+    /// How long the other end is asked to wait when no receive is posted.
+    pub rnr_timer: Option<Duration>,
+}
+
+/// What a queue pair is like.
+#[derive(Clone, Debug)]
+pub struct Attributes {
+    /// Its state.
+    pub state: State,
+    /// What it was made with, and [adjusted](Adjustment) to.
+    pub options: QueuePairOptions,
+    /// Rights of the other end.
+    pub rights: Rights,
+    /// The other end, from RTR on.
+    pub connection: Option<Connection>,
+    /// How it sends, from RTS on.
+    pub sending: Option<Sending>,
+    /// The number of the next new packet that it sends.
+    pub sends: Psn,
+    /// The number of the next packet that it takes.
+    pub expects: Psn,
+    /// Whether it is in SQD and something that had begun hasn't ended.
+    pub draining: bool,
 }
 
 /// What a device has of a queue pair.
@@ -164,6 +207,7 @@ pub(crate) struct QueuePair {
     pub(crate) host: Option<PairId>,
     pub(crate) peer: Connection,
     pub(crate) config: Config,
+    pub(crate) sending: Option<Sending>,
     /// The source port that it sends by, as the number of a socket.
     pub(crate) socket: usize,
     /// Works that haven't been handed to the host completely, oldest first.
@@ -173,9 +217,15 @@ pub(crate) struct QueuePair {
     /// Parts of READs at the host.
     pub(crate) reads: u32,
     /// Where datagrams at the host go, in their order.
-    pub(crate) addresses: VecDeque<Ipv4Addr>,
+    pub(crate) addresses: VecDeque<IpAddr>,
+    /// Whether the end of draining is to be told.
+    pub(crate) drains: bool,
+    /// Whether a packet has come.
+    pub(crate) established: bool,
     /// Bytes that it has in flight, as they were counted last.
     pub(crate) in_flight: u64,
+    /// What it has counted; acknowledgement timeouts only of times before it was reset.
+    pub(crate) counters: Counters,
 }
 
 impl QueuePair {
@@ -193,14 +243,21 @@ impl QueuePair {
             rights: Rights::NONE,
             receives: 0,
             host: None,
-            peer: Connection::new(Ipv4Addr::UNSPECIFIED, QpNumber::new(0)),
+            peer: Connection::new(
+                IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
+                QpNumber::new(0),
+            ),
             config,
+            sending: None,
             socket,
             waiting: VecDeque::new(),
             outstanding: 0,
             reads: 0,
             addresses: VecDeque::new(),
+            drains: false,
+            established: false,
             in_flight: 0,
+            counters: Counters::default(),
         }
     }
 
@@ -215,10 +272,32 @@ impl QueuePair {
 
     /// Takes over how it sends.
     pub(crate) fn send_by(&mut self, sending: &Sending) {
+        self.sending = Some(*sending);
         self.config.ack_timeout = sending.timeout;
         self.config.retry_limit = sending.retries;
         self.config.rnr_retry_limit = sending.rnr_retries.unwrap_or(Config::FOREVER);
         self.config.max_reads = sending.most_reads;
+    }
+
+    /// The key that a datagram of it carries: its own if the highest bit says that it is a privileged one (IBTA 10.2.5).
+    pub(crate) const fn datagram_key(&self, asked: u32) -> u32 {
+        const PRIVILEGED: u32 = 1 << 31;
+        match asked & PRIVILEGED {
+            0 => asked,
+            _ => self.options.queue_key,
+        }
+    }
+
+    /// Whether every request that has begun has ended.
+    pub(crate) fn is_drained(&self, host: &Host) -> bool {
+        let own = self.host.map(|id| host.pair(id));
+        self.reads == 0 && own.is_some_and(|own| own.requester().is_drained())
+    }
+
+    /// Whether its next request may be handed over: while it drains, only one goes on that has begun.
+    pub(crate) fn may_begin(&self, works: &Slots<Work>) -> bool {
+        let next = self.waiting.front().and_then(|work| works.get(*work));
+        self.state != State::SendQueueDrain || next.is_some_and(|work| work.handed > 0)
     }
 
     pub(crate) const fn is_datagram(&self) -> bool {

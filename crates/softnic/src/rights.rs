@@ -21,8 +21,10 @@ impl Rights {
     pub const REMOTE_ATOMIC: Self = Self(8);
     /// Others may invalidate the key by a SEND with invalidate.
     pub const REMOTE_INVALIDATE: Self = Self(16);
+    /// Memory windows may be bound to it.
+    pub const BIND: Self = Self(32);
     /// Everything.
-    pub const ALL: Self = Self(31);
+    pub const ALL: Self = Self(63);
 
     /// Whether these include all of `others`.
     #[inline]

@@ -1,6 +1,6 @@
 //! What a device is opened with.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_congestion::{Algorithm, Params};
 use fairlane_units::{Bytes, Duration, Rate};
@@ -11,7 +11,7 @@ use crate::icrc::IcrcMode;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its address, that of a local interface.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The process among those of the address: the upper 8 bits of numbers of queue pairs.
     pub process: u8,
     /// The congestion control of queue pairs; one that hears of congestion by CNPs, as others need headers that
@@ -38,11 +38,15 @@ pub struct Settings {
     pub coalescing: bool,
     /// Whether a thread works while nobody polls. Without, others can only read and write while this end polls.
     pub thread: bool,
+    /// How others know it when they ask for its counters.
+    pub name: String,
+    /// Whether processes of the same user, and of root, may [ask](crate::stat) for its counters. It takes a thread.
+    pub stat: bool,
 }
 
 impl Settings {
     /// The usual values, with DCQCN if it is in the list of algorithms.
-    pub fn new(address: Ipv4Addr) -> Self {
+    pub fn new(address: IpAddr) -> Self {
         let algorithm: Option<Algorithm> = "dcqcn".parse().ok();
         Self {
             address,
@@ -58,6 +62,8 @@ impl Settings {
             segmentation: true,
             coalescing: true,
             thread: true,
+            name: "fairlane0".to_owned(),
+            stat: true,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Values in numbered slots, of which free ones are used again.
 
+use std::ops::Range;
+
 /// Values by number. A number that has become free is used again last.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
@@ -33,6 +35,16 @@ impl<T> Slots<T> {
         Some(number)
     }
 
+    /// How many values more it has room for.
+    pub(crate) fn room(&self) -> usize {
+        self.most.saturating_sub(self.values.len()) + self.free.len()
+    }
+
+    /// How many values there are.
+    pub(crate) fn count(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+
     /// Takes a value out.
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
         let value = self.values.get_mut(number as usize)?.take()?;
@@ -48,6 +60,13 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.values.get_mut(number as usize)?.as_mut()
+    }
+
+    /// The values with these numbers; `None` if all numbers are lower.
+    pub(crate) fn part(&self, numbers: Range<u32>) -> Option<impl Iterator<Item = &T>> {
+        let (start, end) = (numbers.start as usize, numbers.end as usize);
+        let values = self.values.get(start..end.min(self.values.len()))?;
+        (!values.is_empty()).then(|| values.iter().flatten())
     }
 
     /// All values with their numbers.
@@ -68,11 +87,15 @@ mod tests {
         assert_eq!(slots.remove(first), Some(0));
         assert_eq!((slots.remove(first), slots.get(first)), (None, None));
         let mut seen = Vec::new();
+        assert_eq!(slots.room(), 100);
         while let Some(number) = slots.insert(|number| number) {
             assert!(!seen.contains(&number));
             seen.push(number);
         }
         assert_eq!((seen.len(), seen[99]), (100, first));
-        assert_eq!(slots.iter().count(), 100);
+        assert_eq!(slots.room(), 0);
+        assert_eq!((slots.iter().count(), slots.count()), (100, 100));
+        assert_eq!(slots.part(90..110).map(Iterator::count), Some(10));
+        assert!(slots.part(100..110).is_none() && slots.part(101..110).is_none());
     }
 }

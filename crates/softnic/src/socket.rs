@@ -10,11 +10,10 @@
 
 use std::io;
 use std::mem;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::Duration;
 
-use fairlane_wire::Udp;
+use fairlane_wire::{Ipv4, Ipv6, Udp};
 
 use crate::batch::Batch;
 use crate::error::Error;
@@ -50,35 +49,52 @@ fn get(socket: RawFd, level: libc::c_int, name: libc::c_int) -> io::Result<libc:
 }
 
 /// The error of a call that says so.
-fn checked(result: isize) -> io::Result<usize> {
+pub(crate) fn checked(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// Options of every socket: don't fragment, which makes the IP identification that of the place in the call; may be marked.
-fn prepare(socket: &UdpSocket) -> io::Result<()> {
-    let fd = socket.as_raw_fd();
-    socket.set_nonblocking(true)?;
-    set(
-        fd,
-        libc::IPPROTO_IP,
-        libc::IP_MTU_DISCOVER,
-        libc::IP_PMTUDISC_DO,
-    )?;
-    set(fd, libc::IPPROTO_IP, libc::IP_TOS, CAPABLE)
+/// A local or remote end, as the system takes it: addresses that hold for a link only have the number of its interface.
+pub(crate) const fn end(address: IpAddr, port: u16, interface: u32) -> SocketAddr {
+    match address {
+        IpAddr::V6(address) if address.is_unicast_link_local() => {
+            SocketAddr::V6(SocketAddrV6::new(address, port, 0, interface))
+        }
+        other => SocketAddr::new(other, port),
+    }
 }
 
-/// Bytes of an IP packet that the path to a peer carries.
-pub(crate) fn path_mtu(own: Ipv4Addr, peer: Ipv4Addr) -> io::Result<u32> {
-    let socket = UdpSocket::bind((own, 0))?;
-    socket.connect((peer, Udp::ROCE_PORT))?;
-    let mtu = get(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU)?;
-    Ok(u32::try_from(mtu).unwrap_or(0))
+/// Options of every socket: don't fragment, which makes the IP identification that of the place in the call; may be marked.
+fn prepare(socket: &UdpSocket, address: IpAddr) -> io::Result<()> {
+    let fd = socket.as_raw_fd();
+    socket.set_nonblocking(true)?;
+    if address.is_ipv6() {
+        let (level, discover) = (libc::IPPROTO_IPV6, libc::IPV6_PMTUDISC_DO);
+        set(fd, level, libc::IPV6_MTU_DISCOVER, discover)?;
+        return set(fd, level, libc::IPV6_TCLASS, CAPABLE);
+    }
+    let (level, discover) = (libc::IPPROTO_IP, libc::IP_PMTUDISC_DO);
+    set(fd, level, libc::IP_MTU_DISCOVER, discover)?;
+    set(fd, level, libc::IP_TOS, CAPABLE)
+}
+
+/// Bytes that the path to a peer carries behind the IP header.
+pub(crate) fn path_mtu(own: IpAddr, peer: IpAddr, interface: u32) -> io::Result<u32> {
+    let socket = UdpSocket::bind(end(own, 0, interface))?;
+    socket.connect(end(peer, Udp::ROCE_PORT, interface))?;
+    let (level, name, header) = match own {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MTU, Ipv4::LENGTH),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_MTU, Ipv6::LENGTH),
+    };
+    let mtu = get(socket.as_raw_fd(), level, name)?;
+    Ok(u32::try_from(mtu)
+        .unwrap_or(0)
+        .saturating_sub(header as u32))
 }
 
 /// A datagram that has come, perhaps of several packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram<'a> {
-    pub(crate) source: SocketAddrV4,
+    pub(crate) source: SocketAddr,
     pub(crate) bytes: &'a [u8],
     /// Length of all packets but the last.
     pub(crate) segment: usize,
@@ -89,7 +105,7 @@ pub(crate) struct Datagram<'a> {
 /// What the kernel says of a datagram.
 #[derive(Clone, Copy, Debug)]
 struct Told {
-    source: SocketAddrV4,
+    source: SocketAddr,
     length: usize,
     segment: usize,
     marked: bool,
@@ -107,13 +123,22 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn open(address: Ipv4Addr, buffer: u64, coalescing: bool) -> Result<Self, Error> {
-        let socket = UdpSocket::bind((address, Udp::ROCE_PORT));
+    /// One at an address, of an interface if it holds for a link only.
+    pub(crate) fn open(
+        (address, interface): (IpAddr, u32),
+        buffer: u64,
+        coalescing: bool,
+    ) -> Result<Self, Error> {
+        let socket = UdpSocket::bind(end(address, Udp::ROCE_PORT, interface));
         let socket = socket.map_err(|error| Error::Bind(address, error))?;
         let system = |what| move |error| Error::System(what, error);
-        prepare(&socket).map_err(system("options of the socket"))?;
+        prepare(&socket, address).map_err(system("options of the socket"))?;
         let fd = socket.as_raw_fd();
-        set(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, 1).map_err(system("marks of congestion"))?;
+        let (level, name) = match address {
+            IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVTOS),
+            IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS),
+        };
+        set(fd, level, name, 1).map_err(system("marks of congestion"))?;
         let wanted = libc::c_int::try_from(buffer).unwrap_or(libc::c_int::MAX);
         // More than the administrator allows takes a privilege; then it is what is allowed.
         let forced = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted);
@@ -143,7 +168,7 @@ impl Receiver {
     pub(crate) fn fill(&mut self) -> io::Result<usize> {
         self.told.clear();
         // SAFETY: all of these are plain numbers and pointers, of which zero is a value.
-        let mut names: [libc::sockaddr_in; DATAGRAMS] = unsafe { mem::zeroed() };
+        let mut names: [libc::sockaddr_in6; DATAGRAMS] = unsafe { mem::zeroed() };
         // SAFETY: as before.
         let mut vectors: [libc::iovec; DATAGRAMS] = unsafe { mem::zeroed() };
         // SAFETY: as before.
@@ -157,7 +182,7 @@ impl Receiver {
             vectors[at].iov_len = LONGEST;
             let header = &mut headers[at].msg_hdr;
             header.msg_name = (&raw mut names[at]).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_namelen = size_of::<libc::sockaddr_in6>() as libc::socklen_t;
             header.msg_iov = &raw mut vectors[at];
             header.msg_iovlen = 1;
             header.msg_control = control.0.as_mut_ptr().cast();
@@ -194,11 +219,21 @@ impl Receiver {
     }
 }
 
-fn tell(header: &libc::msghdr, name: &libc::sockaddr_in, length: usize) -> Told {
+/// The end that a name of the system is.
+fn end_of(name: &libc::sockaddr_in6) -> SocketAddr {
+    let port = u16::from_be(name.sin6_port);
+    if libc::c_int::from(name.sin6_family) == libc::AF_INET {
+        // Where IPv6 has its flow label, IPv4 has the address.
+        let address = Ipv4Addr::from(u32::from_be(name.sin6_flowinfo));
+        return SocketAddr::new(address.into(), port);
+    }
+    SocketAddr::new(Ipv6Addr::from(name.sin6_addr.s6_addr).into(), port)
+}
+
+fn tell(header: &libc::msghdr, name: &libc::sockaddr_in6, length: usize) -> Told {
     const ECN: u8 = 3;
-    let address = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
     let mut told = Told {
-        source: SocketAddrV4::new(address, u16::from_be(name.sin_port)),
+        source: end_of(name),
         length,
         segment: length.max(1),
         marked: false,
@@ -211,6 +246,10 @@ fn tell(header: &libc::msghdr, name: &libc::sockaddr_in, length: usize) -> Told 
             let data = libc::CMSG_DATA(control);
             match ((*control).cmsg_level, (*control).cmsg_type) {
                 (libc::IPPROTO_IP, libc::IP_TOS) => told.marked = data.read() & ECN == ECN,
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    let class = data.cast::<libc::c_int>().read_unaligned();
+                    told.marked = class as u8 & ECN == ECN;
+                }
                 (libc::SOL_UDP, libc::UDP_GRO) => {
                     let segment = data.cast::<libc::c_int>().read_unaligned();
                     told.segment = usize::try_from(segment).unwrap_or(length).max(1);
@@ -227,6 +266,7 @@ fn tell(header: &libc::msghdr, name: &libc::sockaddr_in, length: usize) -> Told 
 #[derive(Debug)]
 pub(crate) struct Sender {
     sockets: Vec<UdpSocket>,
+    interface: u32,
     /// The port of each.
     pub(crate) ports: Vec<u16>,
 }
@@ -235,20 +275,22 @@ impl Sender {
     /// The first of the ports that RoCEv2 takes for itself (A17.9.1).
     const FIRST_PORT: u16 = 0xc000;
 
-    pub(crate) fn open(address: Ipv4Addr, ports: u16) -> Result<Self, Error> {
+    pub(crate) fn open((address, interface): (IpAddr, u32), ports: u16) -> Result<Self, Error> {
         let (mut sockets, mut taken) = (Vec::new(), Vec::new());
         let mut candidates = Self::FIRST_PORT..=u16::MAX;
         while sockets.len() < usize::from(ports.max(1)) {
             let port = candidates.next().ok_or(Error::Exhausted("source port"))?;
-            let Ok(socket) = UdpSocket::bind((address, port)) else {
+            let Ok(socket) = UdpSocket::bind(end(address, port, interface)) else {
                 continue;
             };
-            prepare(&socket).map_err(|error| Error::System("options of the socket", error))?;
+            prepare(&socket, address)
+                .map_err(|error| Error::System("options of the socket", error))?;
             sockets.push(socket);
             taken.push(port);
         }
         Ok(Self {
             sockets,
+            interface,
             ports: taken,
         })
     }
@@ -259,25 +301,39 @@ impl Sender {
             return Ok(());
         };
         let socket = self.sockets[batch.socket].as_raw_fd();
+        let name = name_of(end(peer, Udp::ROCE_PORT, self.interface));
         if segmentation || batch.count <= 1 {
-            return send_cut(socket, peer, batch);
+            return send_cut(socket, name, batch);
         }
-        send_each(socket, peer, batch)
+        send_each(socket, name, batch)
     }
 }
 
-fn name_of(peer: Ipv4Addr) -> libc::sockaddr_in {
+/// A name of the system, and its length.
+type Name = (libc::sockaddr_in6, libc::socklen_t);
+
+fn name_of(end: SocketAddr) -> Name {
     // SAFETY: it is plain numbers, of which zero is a value.
-    let mut name: libc::sockaddr_in = unsafe { mem::zeroed() };
-    name.sin_family = libc::AF_INET as libc::sa_family_t;
-    name.sin_port = Udp::ROCE_PORT.to_be();
-    name.sin_addr.s_addr = u32::from(peer).to_be();
-    name
+    let mut name: libc::sockaddr_in6 = unsafe { mem::zeroed() };
+    name.sin6_port = end.port().to_be();
+    match end {
+        SocketAddr::V4(end) => {
+            name.sin6_family = libc::AF_INET as libc::sa_family_t;
+            // Where IPv6 has its flow label, IPv4 has the address.
+            name.sin6_flowinfo = u32::from(*end.ip()).to_be();
+            (name, size_of::<libc::sockaddr_in>() as libc::socklen_t)
+        }
+        SocketAddr::V6(end) => {
+            name.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            name.sin6_addr.s6_addr = end.ip().octets();
+            name.sin6_scope_id = end.scope_id();
+            (name, size_of::<libc::sockaddr_in6>() as libc::socklen_t)
+        }
+    }
 }
 
 /// One call, whose bytes the kernel cuts into packets.
-fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
-    let mut name = name_of(peer);
+fn send_cut(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Result<()> {
     let mut vector = libc::iovec {
         iov_base: batch.bytes().as_ptr().cast_mut().cast(),
         iov_len: batch.bytes().len(),
@@ -286,7 +342,7 @@ fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
     // SAFETY: it is plain numbers and pointers, of which zero is a value.
     let mut header: libc::msghdr = unsafe { mem::zeroed() };
     header.msg_name = (&raw mut name).cast();
-    header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    header.msg_namelen = length;
     header.msg_iov = &raw mut vector;
     header.msg_iovlen = 1;
     if batch.count > 1 {
@@ -311,8 +367,7 @@ fn send_cut(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
 }
 
 /// A packet for each datagram, where the kernel can't cut.
-fn send_each(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
-    let mut name = name_of(peer);
+fn send_each(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Result<()> {
     let mut vectors: Vec<libc::iovec> = batch
         .bytes()
         .chunks(batch.segment)
@@ -327,7 +382,7 @@ fn send_each(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
             // SAFETY: it is plain numbers and pointers, of which zero is a value.
             let mut header: libc::mmsghdr = unsafe { mem::zeroed() };
             header.msg_hdr.msg_name = (&raw mut name).cast();
-            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_hdr.msg_namelen = length;
             header.msg_hdr.msg_iov = vector;
             header.msg_hdr.msg_iovlen = 1;
             header
@@ -338,55 +393,4 @@ fn send_each(socket: RawFd, peer: Ipv4Addr, batch: &Batch) -> io::Result<()> {
     let sent = unsafe { libc::sendmmsg(socket, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     // Packets that didn't fit are lost as in the network.
     checked(sent as isize).map(|_| ())
-}
-
-/// Something that wakes up a thread.
-#[derive(Debug)]
-pub(crate) struct Waker {
-    descriptor: std::os::fd::OwnedFd,
-}
-
-impl Waker {
-    pub(crate) fn new() -> Result<Self, Error> {
-        use std::os::fd::FromRawFd;
-        // SAFETY: it has no pointers.
-        let descriptor = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
-        checked(descriptor as isize).map_err(|error| Error::System("eventfd", error))?;
-        // SAFETY: the descriptor is new and nobody else's.
-        let descriptor = unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) };
-        Ok(Self { descriptor })
-    }
-
-    /// Wakes it up.
-    pub(crate) fn wake(&self) {
-        let one = 1_u64;
-        // SAFETY: eight bytes of a value on the stack. That it may be full doesn't matter: then it wakes up.
-        unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), 8) };
-    }
-
-    /// Waits until it is woken up, until `others` have something to read, or until time is over.
-    pub(crate) fn wait(&self, others: Option<RawFd>, most: Duration) {
-        let poll = |fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // A negative descriptor is passed over.
-        let mut all = [
-            poll(self.descriptor.as_raw_fd()),
-            poll(others.unwrap_or(-1)),
-        ];
-        let most = libc::timespec {
-            tv_sec: most.as_secs() as libc::time_t,
-            tv_nsec: most.subsec_nanos().into(),
-        };
-        let mut count = 0_u64;
-        // SAFETY: descriptors and time live on the stack, and the number of descriptors is theirs.
-        unsafe {
-            libc::ppoll(all.as_mut_ptr(), 2, &raw const most, std::ptr::null());
-            if all[0].revents != 0 {
-                libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), 8);
-            }
-        }
-    }
 }

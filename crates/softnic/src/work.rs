@@ -1,11 +1,11 @@
 //! What applications post.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_transport::{Operation as Asked, Remote, Status};
 use fairlane_units::QpNumber;
 
-use crate::keys::Region;
+use crate::keys::{Binding, Region};
 
 /// A piece of local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,19 +69,30 @@ pub enum Operation {
     /// To a queue pair of any device, in one packet.
     Datagram {
         /// The device.
-        address: Ipv4Addr,
+        address: IpAddr,
         /// The queue pair.
         destination: QpNumber,
-        /// Its queue key.
+        /// Its queue key; with the highest bit, which makes it a privileged one, the sender's own instead.
         queue_key: u32,
         /// 32 bits beside the data.
         immediate: Option<u32>,
     },
+    /// Binds a memory window at this end, once all requests before it have ended.
+    Bind(Binding),
+    /// Invalidates a key at this end, once all requests before it have ended.
+    Invalidate(u32),
 }
 
 impl Operation {
-    pub(crate) fn asked(self) -> Asked {
-        match self {
+    /// Whether it is carried out at this end alone.
+    pub(crate) const fn is_local(&self) -> bool {
+        matches!(self, Self::Bind(_) | Self::Invalidate(_))
+    }
+
+    /// What the host is asked for, if it is.
+    pub(crate) fn asked(self) -> Option<Asked> {
+        Some(match self {
+            Self::Bind(_) | Self::Invalidate(_) => return None,
             Self::Send => Asked::Send,
             Self::SendImmediate(immediate) => Asked::SendImmediate(immediate),
             Self::SendInvalidate(key) => Asked::SendInvalidate(key),
@@ -109,7 +120,7 @@ impl Operation {
                 queue_key,
                 immediate,
             },
-        }
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{Way, connected, end, end_with, target, whole};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{LONG, Way, connected, end, end_with, target, whole};
 use fairlane_softnic::{Done, Operation, SendRequest, Sge, Status};
 
 const SIZES: [usize; 9] = [0, 1, 3, 4096, 4097, 70_000, 1 << 17, (1 << 20) + 5, 8 << 20];
@@ -166,7 +168,7 @@ fn a_queue_pair_can_talk_to_itself() {
 #[test]
 fn it_works_without_segmentation_coalescing_and_thread() {
     let plain = |settings: &mut fairlane_softnic::Settings| {
-        (settings.segmentation, settings.coalescing) = (false, false);
+        (settings.segmentation, settings.coalescing, settings.thread) = (false, false, false);
     };
     let (a, b) = (end_with(plain), end_with(plain));
     let (pair, _) = connected(&a, &b, Way::default());
@@ -176,7 +178,17 @@ fn it_works_without_segmentation_coalescing_and_thread() {
         pair,
         &SendRequest::write(4, vec![whole(&from)], target(&to)),
     );
-    assert_eq!(a.wait().status, Status::Success);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(b.device.poll(b.queue, 1, &mut Vec::new()).unwrap(), 0);
+            }
+        });
+        let ended = a.device.wait(a.queue, LONG).unwrap();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(ended.map(|ended| ended.status), Some(Status::Success));
+    });
     assert_eq!(b.bytes(&to), bytes);
 }
 
@@ -198,4 +210,20 @@ fn a_thousand_queue_pairs_work_at_once() {
     ended.sort_unstable();
     assert_eq!(ended, (0..1000).collect::<Vec<_>>());
     assert!(b.bytes(&to) == bytes);
+}
+
+#[test]
+fn who_waits_without_thread_lets_others_post() {
+    let a = end_with(|settings| settings.thread = false);
+    let pair = a.pair();
+    let connection = fairlane_softnic::Connection::new(a.device.address(), pair);
+    a.connect(pair, &connection, &fairlane_softnic::Sending::default());
+    let (from, to) = (a.memory(8), a.memory(8));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| a.wait());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let write = SendRequest::write(4, vec![whole(&from)], target(&to));
+        a.post(pair, &write);
+        assert_eq!(waiter.join().unwrap().id, 4);
+    });
 }

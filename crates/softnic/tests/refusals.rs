@@ -91,7 +91,8 @@ fn nothing_of_a_refused_write_is_placed() {
     );
     assert_eq!(a.wait().status, Status::RemoteAccess);
     assert!(b.bytes(&to).iter().all(|&byte| byte == 0));
-    assert_eq!(b.device.counters().req_remote_access_errors, 1);
+    assert_eq!(b.device.counters().resp_remote_access_errors, 1);
+    assert_eq!(a.device.counters().req_remote_access_errors, 1);
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn local_memory_needs_a_key_and_rights_too() {
     refused(unwritable, Status::LocalProtection);
     let foreign = |a: &End, b: &End| {
         let (_, place) = regions(a, b, Rights::ALL);
-        let domain = a.device.allocate_domain();
+        let domain = a.device.allocate_domain().unwrap();
         let own = a.device.allocate(domain, 100, Rights::ALL).unwrap();
         SendRequest::write(1, vec![whole(&own)], place)
     };
@@ -321,6 +322,28 @@ fn states_and_room_are_checked() {
 }
 
 #[test]
+fn all_are_posted_or_none() {
+    let (a, b) = (end(), end());
+    let mut options = a.options();
+    (options.most_requests, options.most_pieces) = (3, 1);
+    let pair = a.device.create_queue_pair(&options).unwrap();
+    join((&a, pair), (&b, b.pair()), Way::default());
+    let (own, to) = (a.memory(8), b.memory(8));
+    let write = |id| SendRequest::write(id, vec![whole(&own)], target(&to));
+    let wrong = SendRequest::write(9, vec![whole(&own); 2], target(&to));
+    let full = a.device.post_all(pair, &[0, 1, 2, 3].map(write));
+    assert!(matches!(full, Err(Error::Post(_))), "{full:?}");
+    let invalid = a.device.post_all(pair, &[write(4), write(5), wrong]);
+    assert!(matches!(invalid, Err(Error::Invalid(..))), "{invalid:?}");
+    a.device.post_all(pair, &[6, 7, 8].map(write)).unwrap();
+    let ended = [a.wait(), a.wait(), a.wait()];
+    assert_eq!(
+        ended.map(|ended| (ended.id, ended.status)),
+        [6, 7, 8].map(|id| (id, Status::Success))
+    );
+}
+
+#[test]
 fn a_completion_queue_that_overflows_ends_its_queue_pairs() {
     let (a, b) = (end(), end());
     let queue = a.device.create_completion_queue(2).unwrap();
@@ -376,6 +399,10 @@ fn what_is_used_is_not_destroyed_and_what_is_gone_is_unknown() {
     assert!(matches!(
         a.device.deregister(&region),
         Err(Error::Unknown(_))
+    ));
+    assert!(matches!(
+        a.device.free_domain(a.domain),
+        Err(Error::Busy(_))
     ));
     a.device.destroy_shared_queue(shared).unwrap();
     a.device.destroy_completion_queue(a.queue).unwrap();

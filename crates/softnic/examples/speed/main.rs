@@ -1,7 +1,8 @@
 //! How fast a device is on this machine, beside plain UDP sockets in the same run.
 //!
 //! `cargo run --release -p fairlane-softnic --example speed` measures; every figure is the median of several runs. Two
-//! devices of one process talk over the loopback interface, one thread each.
+//! devices of one process talk over the loopback interface, one thread each; with `--veth`, which takes root, over a pair of
+//! veth between two network namespaces. A name measures only lines that contain it.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -12,6 +13,11 @@ use fairlane_softnic::{
     Target,
 };
 
+mod place;
+mod raw;
+
+use place::Place;
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 struct End {
@@ -21,10 +27,10 @@ struct End {
 }
 
 impl End {
-    fn open(last: u8) -> Outcome<Self> {
-        let device = Device::open(Settings::new([127, 99, 0, last].into()))?;
+    fn open(place: &Place, end: usize) -> Outcome<Self> {
+        let device = place.within(end, |address| Ok(Device::open(Settings::new(address))?))?;
         let (domain, queue) = (
-            device.allocate_domain(),
+            device.allocate_domain()?,
             device.create_completion_queue(8192)?,
         );
         Ok(Self {
@@ -121,11 +127,11 @@ struct Writes {
     loss: f64,
 }
 
-fn writes(writes: Writes) -> Outcome<Speed> {
+fn writes(place: &Place, writes: Writes) -> Outcome<Speed> {
     let Writes {
         size, total, pairs, ..
     } = writes;
-    let (a, b) = (End::open(1)?, End::open(2)?);
+    let (a, b) = (End::open(place, 0)?, End::open(place, 1)?);
     if writes.loss > 0.0 {
         for (seed, end) in [(1, &a), (2, &b)] {
             end.device.set_faults(Some(Faults {
@@ -162,8 +168,8 @@ fn writes(writes: Writes) -> Outcome<Speed> {
 }
 
 /// Half round trips of SENDs of two bytes between two polling threads, in microseconds, sorted.
-fn latencies(count: usize) -> Outcome<Vec<f64>> {
-    let (a, b) = (End::open(1)?, End::open(2)?);
+fn latencies(place: &Place, count: usize) -> Outcome<Vec<f64>> {
+    let (a, b) = (End::open(place, 0)?, End::open(place, 1)?);
     let (own, other) = connected(&a, &b, 0)?;
     let send = |end: &End, pair, memory: &Region| {
         let mut request = SendRequest::send(0, vec![Sge::of(memory, 0, 2)]);
@@ -207,30 +213,17 @@ fn latencies(count: usize) -> Outcome<Vec<f64>> {
     Ok(halves)
 }
 
-mod raw;
-
 fn median(mut speeds: Vec<Speed>) -> Speed {
     speeds.sort_by(|one, other| one.core.total_cmp(&other.core));
     speeds.swap_remove(speeds.len() / 2)
 }
 
-#[expect(clippy::print_stdout, reason = "it is what the program is for")]
-fn main() -> Outcome<()> {
-    const RUNS: usize = 5;
+/// A line of the table, and what it measures.
+type Line<'a> = (&'static str, Box<dyn Fn() -> Outcome<Speed> + 'a>);
+
+/// What is measured: first what the others are compared with.
+fn lines(place: &Place) -> Vec<Line<'_>> {
     const TOTAL: u64 = 1 << 30;
-    let report = |name: &str, speed: &Speed| {
-        println!(
-            "{name:<40} {:6.1} Gbit/s  {:6.1} Gbit/s per core-second",
-            speed.wall, speed.core
-        );
-    };
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    println!("load average before: {}", load.trim());
-    let runs = |act: &dyn Fn() -> Outcome<Speed>| -> Outcome<Speed> {
-        let all: Outcome<Vec<Speed>> = (0..RUNS).map(|_| act()).collect();
-        Ok(median(all?))
-    };
-    report("UDP, GSO and GRO, 4112 B", &runs(&|| raw::udp(TOTAL))?);
     let usual = Writes {
         size: 1 << 20,
         total: TOTAL,
@@ -238,39 +231,94 @@ fn main() -> Outcome<()> {
         selective: 0,
         loss: 0.0,
     };
+    let small = Writes {
+        size: 1 << 16,
+        ..usual
+    };
+    let many = Writes {
+        pairs: 100,
+        ..usual
+    };
     let lossy = Writes {
         loss: 0.01,
         total: TOTAL / 4,
         ..usual
     };
-    for (name, all) in [
+    let selective = Writes {
+        selective: 1024,
+        ..lossy
+    };
+    vec![
         (
-            "WRITE 64 KiB",
-            Writes {
-                size: 1 << 16,
-                ..usual
-            },
+            "UDP, GSO and GRO, 4112 B",
+            Box::new(|| raw::udp(place, TOTAL)),
         ),
-        ("WRITE 1 MiB", usual),
+        (
+            "TCP, calls of 1 MiB",
+            Box::new(|| raw::tcp(place, TOTAL, 1 << 20)),
+        ),
+        ("WRITE 64 KiB", Box::new(move || writes(place, small))),
+        ("WRITE 1 MiB", Box::new(move || writes(place, usual))),
         (
             "WRITE 1 MiB, 100 queue pairs",
-            Writes {
-                pairs: 100,
-                ..usual
-            },
+            Box::new(move || writes(place, many)),
         ),
-        ("WRITE 1 MiB, 1 % loss, go-back-N", lossy),
+        (
+            "WRITE 1 MiB, 1 % loss, go-back-N",
+            Box::new(move || writes(place, lossy)),
+        ),
         (
             "WRITE 1 MiB, 1 % loss, selective repeat",
-            Writes {
-                selective: 1024,
-                ..lossy
-            },
+            Box::new(move || writes(place, selective)),
         ),
-    ] {
-        report(name, &runs(&|| writes(all))?);
+    ]
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the program is for")]
+fn main() -> Outcome<()> {
+    const RUNS: usize = 5;
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let veth = arguments.first().is_some_and(|first| first == "--veth");
+    let place = match veth {
+        true => Place::veth()?,
+        false => Place::loopback(),
+    };
+    let wanted = match arguments.len() > usize::from(veth) {
+        true => arguments.swap_remove(usize::from(veth)),
+        false => String::new(),
+    };
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    println!("load average before: {}", load.trim());
+    let mut measured: Vec<(Line<'_>, Vec<Speed>)> = lines(&place)
+        .into_iter()
+        .filter(|(name, _)| name.contains(&wanted))
+        .map(|line| (line, Vec::new()))
+        .collect();
+    // What is compared is measured in turns, as machines have moods.
+    for _ in 0..RUNS {
+        for ((_, act), speeds) in &mut measured {
+            speeds.push(act()?);
+        }
     }
-    let halves = latencies(20_000)?;
+    println!("{:<42}Gbit/s  per core-second  of the first", "");
+    let mut first = None;
+    for ((name, _), speeds) in measured {
+        let speed = median(speeds);
+        let part = speed.core / *first.get_or_insert(speed.core);
+        println!(
+            "{name:<42}{:6.1}  {:15.1}  {part:12.2}",
+            speed.wall, speed.core
+        );
+    }
+    match "SEND".contains(&wanted) {
+        true => report_latencies(&place),
+        false => Ok(()),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the program is for")]
+fn report_latencies(place: &Place) -> Outcome<()> {
+    let halves = latencies(place, 20_000)?;
     let at = |part: f64| halves[(part * (halves.len() - 1) as f64) as usize];
     println!(
         "SEND 2 B, half round trip, polled: {:.1} us least, {:.1} us median, {:.1} us at 99 %",

@@ -1,11 +1,13 @@
 //! What sockets alone do: datagrams of a packet's length, put together on both sides.
 #![allow(unsafe_code, reason = "options that the standard library doesn't have")]
 
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::place::Place;
 use super::{Outcome, Speed, measure};
 
 const SEGMENT: libc::c_int = 4112;
@@ -50,10 +52,41 @@ pub(crate) fn processor() -> Outcome<f64> {
     }
 }
 
+/// Sends `total` bytes from one thread to another by TCP, in calls of `size` bytes.
+pub(crate) fn tcp(place: &Place, total: u64, size: usize) -> Outcome<Speed> {
+    let listener = place.within(1, |address| Ok(TcpListener::bind((address, 0))?))?;
+    let mut sender = place.within(0, |_| Ok(TcpStream::connect(listener.local_addr()?)?))?;
+    let (mut receiver, _) = listener.accept()?;
+    measure(total as f64, || {
+        std::thread::scope(|scope| {
+            let take = scope.spawn(move || -> Result<u64, std::io::Error> {
+                let (mut buffer, mut taken) = (vec![0; size], 0);
+                loop {
+                    match receiver.read(&mut buffer)? {
+                        0 => return Ok(taken),
+                        length => taken += length as u64,
+                    }
+                }
+            });
+            let bytes = vec![7; size];
+            for _ in 0..total / size as u64 {
+                sender.write_all(&bytes)?;
+            }
+            drop(sender);
+            let taken = take.join().map_err(|_| "the receiver has panicked")??;
+            match taken == total / size as u64 * size as u64 {
+                true => Outcome::Ok(()),
+                false => Err("bytes are missing".into()),
+            }
+        })
+    })
+}
+
 /// Sends `total` bytes from one thread to another, which says by shared memory what has come.
-pub(crate) fn udp(total: u64) -> Outcome<Speed> {
-    let receiver = UdpSocket::bind("127.99.0.3:4791")?;
-    let sender = UdpSocket::bind("127.99.0.4:0")?;
+pub(crate) fn udp(place: &Place, total: u64) -> Outcome<Speed> {
+    let receiver = place.within(1, |address| Ok(UdpSocket::bind((address, 4791))?))?;
+    let sender = place.within(0, |address| Ok(UdpSocket::bind((address, 0))?))?;
+    let to = receiver.local_addr()?;
     set(&receiver, libc::SOL_UDP, libc::UDP_GRO, 1)?;
     set(&receiver, libc::SOL_SOCKET, libc::SO_RCVBUF, 4 << 20)?;
     set(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, SEGMENT)?;
@@ -73,7 +106,7 @@ pub(crate) fn udp(total: u64) -> Outcome<Speed> {
             let mut sent = 0;
             while sent < total {
                 if sent - arrived.load(Ordering::Acquire).min(sent) < WINDOW {
-                    sender.send_to(&bytes, "127.99.0.3:4791")?;
+                    sender.send_to(&bytes, to)?;
                     sent += CALL as u64;
                 } else {
                     std::thread::yield_now();

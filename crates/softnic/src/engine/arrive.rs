@@ -1,26 +1,31 @@
 //! Packets that have come.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 
 use fairlane_host::{Arrival, Heard, Measured, NO_ECHO, PairId, Role};
-use fairlane_transport::{Extension, Packet, Placement, Service, Status};
+use fairlane_transport::{Extension, Packet, Placement, Service, State, Status};
 use fairlane_units::{Bytes, TenantId, Time};
-use fairlane_wire::{self as wire, Ipv4, NakCode, Network, Opcode, Syndrome, Udp};
+use fairlane_wire::{
+    self as wire, Ipv4, NakCode, Network, Opcode, Operation as Kind, Syndrome, Udp,
+};
 
-use super::Engine;
+use super::{Engine, figures};
+use crate::counters::Counters;
+use crate::event::AsyncEvent;
 use crate::icrc::{self, Outer};
 use crate::keys::Reach;
+use crate::receives::SharedQueue;
 use crate::work::PartId;
 
 /// Bytes in front of a datagram's data in its receive (A17.4.5.1).
 pub(crate) const GLOBAL_HEADER: usize = Network::GRH_LENGTH;
-/// Ethernet header, IP, UDP and frame check sequence.
+/// Ethernet header, IP as far as both versions have it, UDP and frame check sequence.
 const AROUND: usize = 14 + Ipv4::LENGTH + Udp::LENGTH + 4;
 
 /// A packet that has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming<'a> {
-    pub(crate) source: SocketAddrV4,
+    pub(crate) source: SocketAddr,
     pub(crate) bytes: &'a [u8],
     pub(crate) marked: bool,
 }
@@ -28,10 +33,19 @@ pub(crate) struct Incoming<'a> {
 impl Engine {
     /// Takes a packet; `guess` is the IP identification that it probably has.
     pub(crate) fn on_packet(&mut self, now: Time, incoming: &Incoming<'_>, guess: &mut u16) {
-        let own = (self.settings.address, Udp::ROCE_PORT);
-        let source = (*incoming.source.ip(), incoming.source.port());
-        let outer = Outer::new(source, own);
-        if !icrc::accept(self.settings.icrc, &outer, incoming.bytes, guess) {
+        let outer = match &mut self.outer {
+            Some((source, outer)) if *source == incoming.source => outer,
+            other => {
+                let source = (incoming.source.ip(), incoming.source.port());
+                let own = (self.settings.address, Udp::ROCE_PORT);
+                let Some(outer) = Outer::new(source, own) else {
+                    self.counters.rx_dropped += 1;
+                    return;
+                };
+                &mut other.insert((incoming.source, outer)).1
+            }
+        };
+        if !icrc::accept(self.settings.icrc, outer, incoming.bytes, guess) {
             self.counters.rx_icrc_encapsulated += 1;
             return;
         }
@@ -50,8 +64,21 @@ impl Engine {
             self.counters.rx_dropped += 1;
             return;
         };
-        self.counters.rcvd_pkts += 1;
-        self.counters.np_ecn_marked_roce_packets += u64::from(incoming.marked);
+        if let Some(pair) = self.pairs.get_mut(slot)
+            && pair.state == State::ReadyToReceive
+            && !pair.established
+        {
+            pair.established = true;
+            if !pair.is_datagram() {
+                self.events.push(AsyncEvent::Established(pair.number));
+            }
+        }
+        let words = (incoming.bytes.len() / 4) as u64;
+        figures::count_at(self, slot, |counters| {
+            counters.port_rcv_data += words;
+            counters.rcvd_pkts += 1;
+            counters.np_ecn_marked_roce_packets += u64::from(incoming.marked);
+        });
         let role = match bth.opcode {
             Opcode::Cnp => Role::Cnp,
             Opcode::RcReadFeedback => return,
@@ -67,7 +94,7 @@ impl Engine {
             self.counters.rx_dropped += 1;
             return;
         };
-        self.count(id, role, &transport);
+        self.count((slot, id), role, &transport);
         let arrival = Arrival {
             packet: &transport,
             role,
@@ -87,7 +114,7 @@ impl Engine {
         if let Some(placement) = heard.placement {
             self.place(now, (slot, id), placement, (incoming, packet));
         }
-        self.hear_events(now, Some(*incoming.source.ip()));
+        self.hear_events(now, Some(incoming.source.ip()));
         self.follow(slot, now);
     }
 
@@ -114,27 +141,40 @@ impl Engine {
             Service::UnreliableConnection => service == wire::Service::Uc,
         };
         let fits = fits || bth.opcode == Opcode::Cnp;
-        (fits && *incoming.source.ip() == pair.peer.address).then_some(id)
+        (fits && incoming.source.ip() == pair.peer.address).then_some(id)
     }
 
-    fn count(&mut self, id: PairId, role: Role, packet: &Packet) {
-        let counters = &mut self.counters;
+    /// Counts what most packets aren't.
+    fn count(&mut self, (slot, id): (u32, PairId), role: Role, packet: &Packet) {
         match role {
-            Role::Cnp => counters.rp_cnp_handled += 1,
+            Role::Cnp => figures::count_at(self, slot, |counters| counters.rp_cnp_handled += 1),
+            // Datagrams have no order.
+            Role::Request if matches!(packet.extension, Extension::Datagram { .. }) => {}
             Role::Request => {
                 let ahead = packet
                     .psn
                     .distance(self.host.pair(id).responder().expected());
-                counters.duplicate_request += u64::from(ahead < 0);
-                counters.out_of_seq_request += u64::from(ahead > 0);
+                if ahead != 0 {
+                    figures::count_at(self, slot, |counters| {
+                        counters.duplicate_request += u64::from(ahead < 0);
+                        counters.out_of_seq_request += u64::from(ahead > 0);
+                    });
+                }
             }
             _ => {
                 if let Extension::Acknowledge(aeth) = packet.extension {
-                    match aeth.syndrome {
-                        Syndrome::RnrNak { .. } => counters.rcvd_rnr_err += 1,
-                        Syndrome::Nak(NakCode::SequenceError) => counters.rcvd_seq_err += 1,
-                        _ => {}
-                    }
+                    let counts: fn(&mut Counters) = match aeth.syndrome {
+                        Syndrome::RnrNak { .. } => |own| own.rcvd_rnr_err += 1,
+                        Syndrome::Nak(NakCode::SequenceError) => |own| own.rcvd_seq_err += 1,
+                        Syndrome::Nak(NakCode::RemoteAccess) => {
+                            |own| own.req_remote_access_errors += 1
+                        }
+                        Syndrome::Nak(NakCode::InvalidRequest) => {
+                            |own| own.req_remote_invalid_request += 1
+                        }
+                        _ => return,
+                    };
+                    figures::count_at(self, slot, counts);
                 }
             }
         }
@@ -148,12 +188,27 @@ impl Engine {
         let Some(receives) = self.receives.get_mut(pair.receives) else {
             return Heard::default();
         };
+        let opcode = arrival.packet.opcode;
+        if opcode.operation() == Kind::Send && opcode.position().begins() {
+            receives.look_ahead(&self.keys);
+        }
+        receives.reserved = if pair.is_datagram() {
+            GLOBAL_HEADER as u64
+        } else {
+            0
+        };
         let mut memory = Reach {
             keys: &mut self.keys,
+            pair: slot,
             domain: pair.options.domain,
             rights: pair.rights,
         };
-        self.host.on_packet(now, id, arrival, &mut memory, receives)
+        let heard = self.host.on_packet(now, id, arrival, &mut memory, receives);
+        if receives.reached_limit() {
+            let queue = SharedQueue(pair.receives);
+            self.events.push(AsyncEvent::LimitReached(queue));
+        }
+        heard
     }
 
     /// Puts a packet's payload where it belongs; a queue pair whose own memory doesn't permit that fails.
@@ -171,8 +226,9 @@ impl Engine {
         let (keys, payload) = (&mut self.keys, packet.payload);
         let placed = match placement {
             Placement::Memory(remote) => {
-                let mut reach = Reach {
+                let reach = Reach {
                     keys,
+                    pair: slot,
                     domain,
                     rights,
                 };
@@ -249,12 +305,12 @@ const fn notification(bth: &wire::Bth) -> Packet {
 }
 
 /// The first 40 bytes of a datagram's receive: as far as a socket knows the IP header.
-fn global_header(incoming: &Incoming<'_>, own: Ipv4Addr) -> [u8; GLOBAL_HEADER] {
-    let network = Network::Ipv4(Ipv4::new(*incoming.source.ip(), own));
+fn global_header(incoming: &Incoming<'_>, own: IpAddr) -> [u8; GLOBAL_HEADER] {
     let mut header = [0; GLOBAL_HEADER];
     let payload = Udp::LENGTH + incoming.bytes.len();
-    match network.emit_grh(payload, &mut header) {
-        Ok(_) => header,
-        Err(_) => [0; GLOBAL_HEADER],
+    let network = Network::between(incoming.source.ip(), own);
+    match network.map(|network| network.emit_grh(payload, &mut header).is_ok()) {
+        Some(true) => header,
+        _ => [0; GLOBAL_HEADER],
     }
 }

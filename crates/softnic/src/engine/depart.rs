@@ -3,10 +3,11 @@
 use fairlane_host::{Departure, Role};
 use fairlane_transport::{Ends, Extension, Source};
 use fairlane_units::{Duration, Time};
-use fairlane_wire::{Cnp, Extension as Wire, Headers, NakCode, Syndrome};
+use fairlane_wire::{Cnp, Extension as Wire, Headers, Icrc, NakCode, Syndrome};
 
-use super::{Engine, PORT};
+use super::{Engine, PORT, figures};
 use crate::batch::Batches;
+use crate::counters::Counters;
 use crate::keys::Reach;
 use crate::work::PartId;
 
@@ -77,6 +78,11 @@ impl Engine {
     ) {
         let (now, source) = (self.now, self.host.source());
         let slot = departure.flow;
+        // An answer may have waited longer than its queue pair has been there.
+        let known = self.pairs.get(slot);
+        if known.is_none_or(|pair| pair.host != Some(departure.pair)) {
+            return;
+        }
         self.account(slot, departure.pair);
         let requests = departure.role == Role::Request;
         if let Some((_, left)) = self.turn.as_mut().filter(|_| requests) {
@@ -87,9 +93,6 @@ impl Engine {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
-        if pair.host != Some(departure.pair) {
-            return;
-        }
         let mut packet = departure.packet;
         let reliable = pair.config.service.is_reliable();
         packet.ack_request |= reliable && last;
@@ -115,10 +118,11 @@ impl Engine {
         };
         let socket = (pair.socket, ports[pair.socket]);
         let length = packet.payload.get() as usize;
+        let octets = headers.length() + length.next_multiple_of(4) + Icrc::LENGTH;
         let fill = |engine: &mut Self, into: &mut [u8]| engine.payload(slot, source, into);
         let pushed = batches.push(socket, peer, &headers, length, |into| fill(self, into));
         match pushed {
-            Ok(true) => self.count_departure(&departure),
+            Ok(true) => self.count_departure(&departure, octets / 4),
             Ok(false) => self.on_unreadable(now, &departure, source),
             Err(_) => self.counters.send_err += 1,
         }
@@ -154,8 +158,9 @@ impl Engine {
                 }
             }
             Source::Memory(remote) => {
-                let mut reach = Reach {
+                let reach = Reach {
                     keys: &mut self.keys,
+                    pair: slot,
                     domain,
                     rights: pair.rights,
                 };
@@ -174,18 +179,23 @@ impl Engine {
         self.follow(departure.flow, now);
     }
 
-    fn count_departure(&mut self, departure: &Departure) {
-        let counters = &mut self.counters;
-        counters.sent_pkts += 1;
-        counters.completer_retry_err += u64::from(departure.again);
-        counters.np_cnp_sent += u64::from(departure.role == Role::Cnp);
+    fn count_departure(&mut self, departure: &Departure, words: usize) {
+        figures::count_at(self, departure.flow, |counters| {
+            counters.port_xmit_data += words as u64;
+            counters.sent_pkts += 1;
+            counters.completer_retry_err += u64::from(departure.again);
+            counters.np_cnp_sent += u64::from(departure.role == Role::Cnp);
+        });
         if let Extension::Acknowledge(aeth) = departure.packet.extension {
-            match aeth.syndrome {
-                Syndrome::RnrNak { .. } => counters.send_rnr_err += 1,
-                Syndrome::Nak(NakCode::RemoteAccess) => counters.req_remote_access_errors += 1,
-                Syndrome::Nak(NakCode::InvalidRequest) => counters.req_remote_invalid_request += 1,
-                _ => {}
-            }
+            let counts: fn(&mut Counters) = match aeth.syndrome {
+                Syndrome::RnrNak { .. } => |own| own.send_rnr_err += 1,
+                Syndrome::Nak(NakCode::RemoteAccess) => |own| own.resp_remote_access_errors += 1,
+                Syndrome::Nak(NakCode::InvalidRequest) => {
+                    |own| own.resp_remote_invalid_request += 1
+                }
+                _ => return,
+            };
+            figures::count_at(self, departure.flow, counts);
         }
     }
 }

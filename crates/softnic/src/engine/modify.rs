@@ -1,15 +1,19 @@
 //! States of queue pairs (IBTA 10.3.1).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use fairlane_host::{Opening, Start, begin_sending};
+use fairlane_host::{Opening, Start, begin_sending, set_parameters};
 use fairlane_transport::{State, Status};
 use fairlane_units::{HostId, QpNumber, TenantId, Time};
 
 use super::{Engine, PORT};
 use crate::error::Error;
-use crate::queue_pair::{Connection, Modify};
+use crate::limits::{self, Limits};
+use crate::queue_pair::{Adjustment, Attributes, Connection, Modify};
 
+/// READs of a queue pair that may be under way.
+const READS: u32 = Limits::ALL.reads as u32;
 /// The traffic class of everything.
 const CLASS: u8 = 3;
 
@@ -34,10 +38,15 @@ impl Engine {
             Modify::Init(rights) => pair.rights = *rights,
             Modify::ReadyToReceive(connection) => {
                 check(connection)?;
+                if !pair.is_datagram() {
+                    check_version(connection.address, self.settings.address)?;
+                }
+                limits::check("READs under way", connection.most_reads.into(), READS)?;
                 pair.connect(connection);
                 self.open(slot, now);
             }
             Modify::ReadyToSend(sending) if from == State::ReadyToReceive => {
+                limits::check("READs under way", sending.most_reads.into(), READS)?;
                 pair.send_by(sending);
                 let config = Arc::new(pair.config.clone());
                 if let Some(id) = pair.host {
@@ -45,14 +54,16 @@ impl Engine {
                 }
             }
             Modify::ReadyToSend(_) => {
+                if from == State::SendQueueError {
+                    // Of requests that have been flushed, which leave no packet that takes them.
+                    pair.addresses.clear();
+                }
                 if let Some(id) = pair.host {
                     self.host.resume(now, id);
                 }
             }
-            Modify::SendQueueDrain => {
-                if let Some(id) = pair.host {
-                    self.host.drain(now, id);
-                }
+            Modify::SendQueueDrain { tell } => {
+                pair.drains = *tell;
             }
             Modify::Error => {
                 if let Some(id) = pair.host {
@@ -64,10 +75,52 @@ impl Engine {
             pair.state = to;
         }
         self.hear_events(now, None);
-        if to == State::Error {
-            self.flush(slot);
+        if to == State::Error && from != to {
+            self.on_failed(slot);
+        }
+        match to {
+            State::Error => self.flush(slot),
+            State::SendQueueDrain | State::ReadyToSend => self.follow(slot, now),
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Changes what may change in any state.
+    pub(crate) fn adjust(&mut self, number: QpNumber, to: &Adjustment) -> Result<(), Error> {
+        let slot = self.slot(number)?;
+        let pair = self
+            .pairs
+            .get_mut(slot)
+            .ok_or(Error::Unknown("queue pair"))?;
+        pair.rights = to.rights.unwrap_or(pair.rights);
+        let options = &mut pair.options;
+        options.queue_key = to.queue_key.unwrap_or(options.queue_key);
+        options.partition = to.partition.unwrap_or(options.partition);
+        if let Some(timer) = to.rnr_timer {
+            (pair.config.rnr_timer, pair.peer.rnr_timer) = (timer, timer);
+            if let Some(id) = pair.host {
+                set_parameters(&mut self.host, id, Arc::new(pair.config.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a queue pair is like.
+    pub(crate) fn query(&self, number: QpNumber) -> Result<Attributes, Error> {
+        let pair = self.pair(number)?;
+        let host = pair.host.map(|id| self.host.pair(id));
+        let zero = fairlane_units::Psn::new(0);
+        Ok(Attributes {
+            state: pair.state,
+            options: pair.options.clone(),
+            rights: pair.rights,
+            connection: host.map(|_| pair.peer),
+            sending: pair.sending,
+            sends: host.map_or(zero, |own| own.requester().next_psn()),
+            expects: host.map_or(zero, |own| own.responder().expected()),
+            draining: pair.state == State::SendQueueDrain && !pair.is_drained(&self.host),
+        })
     }
 
     /// Lets the host know a queue pair, from RTR on.
@@ -81,7 +134,7 @@ impl Engine {
             port: PORT,
             class: CLASS,
             tenant: TenantId::new(0),
-            peer: HostId::new(u32::from(pair.peer.address)),
+            peer: HostId::new(number_of(pair.peer.address)),
             peer_rate: environment.line_rate,
             environment: fairlane_congestion::Environment {
                 mtu: pair.config.mtu,
@@ -98,24 +151,40 @@ impl Engine {
         pair.host = Some(self.host.open_at(now, &opening, start));
     }
 
-    /// Forgets what a queue pair has begun, without completions.
+    /// Forgets what a queue pair has begun, and its completions.
     pub(super) fn forget(&mut self, slot: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(slot) else {
             return;
         };
         if let Some(id) = pair.host.take() {
+            let receiving = self.host.pair(id).responder().receiving();
+            let queue = self.receives.get_mut(pair.receives);
+            if let (Some(receive), Some(queue)) = (receiving, queue) {
+                queue.end(receive);
+            }
+            pair.counters.local_ack_timeout_err += u64::from(self.host.pair(id).timeouts());
             self.host.close(now, id, false);
             self.turn = self.turn.filter(|(turn, _)| *turn != id);
             self.in_flight -= pair.in_flight;
             pair.in_flight = 0;
         }
+        pair.sending = None;
+        self.keys.unbind_all(slot);
         pair.waiting.clear();
         pair.addresses.clear();
         self.reads -= u64::from(pair.reads);
+        let outstanding = pair.outstanding as usize;
         (pair.outstanding, pair.reads) = (0, 0);
-        let receives = pair.receives;
+        (pair.drains, pair.established) = (false, false);
+        let (receives, number) = (pair.receives, pair.number);
+        for queue in [pair.options.send_queue, pair.options.receive_queue] {
+            if let Some(own) = self.completions.get_mut(queue.0) {
+                own.forget(number);
+            }
+        }
         let works: Vec<u32> = (self.works.iter())
             .filter(|(_, work)| work.pair == slot)
+            .take(outstanding)
             .map(|(number, _)| number)
             .collect();
         for number in works {
@@ -142,6 +211,7 @@ impl Engine {
         if own.has_failed() || (sends && reliable) {
             if pair.state != State::Error {
                 self.set_state(slot, State::Error);
+                self.on_failed(slot);
                 self.flush(slot);
             } else if !pair.waiting.is_empty() {
                 self.flush(slot);
@@ -153,6 +223,11 @@ impl Engine {
             self.hand(slot, now);
         }
         self.account(slot, id);
+        if let Some(pair) = self.pairs.get(slot)
+            && pair.state == State::SendQueueDrain
+        {
+            self.drain(slot, now);
+        }
     }
 
     fn set_state(&mut self, slot: u32, state: State) {
@@ -185,5 +260,27 @@ fn check(connection: &Connection) -> Result<(), Error> {
     match connection.mtu {
         256 | 512 | 1024 | 2048 | 4096 => Ok(()),
         _ => Err(Error::Invalid("path MTU", "256, 512, 1024, 2048 or 4096")),
+    }
+}
+
+/// Refuses an address of another version of IP than the device has.
+pub(super) fn check_version(address: IpAddr, own: IpAddr) -> Result<(), Error> {
+    match address.is_ipv4() == own.is_ipv4() {
+        true => Ok(()),
+        false => Err(Error::Invalid(
+            "address of the other end",
+            "one of the version of IP that the device's address has",
+        )),
+    }
+}
+
+/// A number of a host; the host needs one only to know hosts from each other.
+fn number_of(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(address) => u32::from(address),
+        IpAddr::V6(address) => {
+            let bits = u128::from(address);
+            (bits ^ bits >> 32 ^ bits >> 64 ^ bits >> 96) as u32
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! Requests that are posted, and their ends.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use fairlane_transport::{
     Operation as Asked, PostError, ReceiveCompletion, Remote, State, Status, WorkRequest,
 };
 use fairlane_units::{Bytes, QpNumber, Time};
 
-use super::Engine;
 use super::arrive::GLOBAL_HEADER;
+use super::modify::check_version;
+use super::{Engine, figures};
 use crate::completion::{Completion, CompletionQueue, Done};
 use crate::error::Error;
 use crate::queue_pair::QueuePair;
@@ -17,28 +18,35 @@ use crate::rights::Rights;
 use crate::work::{Operation, PartId, READ_PART, ReceiveRequest, SendRequest, Work};
 
 impl Engine {
-    pub(crate) fn post_send(
+    /// Posts all requests, or none of them.
+    pub(crate) fn post_all(
         &mut self,
         number: QpNumber,
-        request: &SendRequest,
+        requests: &[SendRequest],
         now: Time,
     ) -> Result<(), Error> {
         let slot = self.slot(number)?;
-        let pair = self
-            .pairs
-            .get_mut(slot)
-            .ok_or(Error::Unknown("queue pair"))?;
-        check(pair, request)?;
-        let work = Work {
-            request: request.clone(),
-            pair: slot,
-            handed: 0,
-            parts: 0,
-            failed: None,
-        };
-        let work = self.works.insert(|_| work).ok_or(PostError::Full)?;
-        pair.outstanding += 1;
-        pair.waiting.push_back(work);
+        let pair = self.pairs.get_mut(slot);
+        let pair = pair.ok_or(Error::Unknown("queue pair"))?;
+        for request in requests {
+            check(pair, request, self.settings.address)?;
+        }
+        let room = pair.options.most_requests.saturating_sub(pair.outstanding);
+        if requests.len() > self.works.room().min(room as usize) {
+            return Err(Error::Post(PostError::Full));
+        }
+        for request in requests {
+            let work = Work {
+                request: request.clone(),
+                pair: slot,
+                handed: 0,
+                parts: 0,
+                failed: None,
+            };
+            let work = self.works.insert(|_| work).ok_or(PostError::Full)?;
+            pair.outstanding += 1;
+            pair.waiting.push_back(work);
+        }
         self.hand(slot, now);
         self.hear_events(now, None);
         self.follow(slot, now);
@@ -47,7 +55,11 @@ impl Engine {
 
     /// Hands what waits to the host: READs in parts, of which some are under way at a time.
     pub(super) fn hand(&mut self, slot: u32, now: Time) {
-        while self.permits_response(slot, now) {
+        let begins = |own: &Self| {
+            let pair = own.pairs.get(slot);
+            pair.is_some_and(|pair| pair.may_begin(&own.works))
+        };
+        while begins(self) && self.carry_out(slot, now) && self.permits_response(slot, now) {
             let Some(pair) = self.pairs.get_mut(slot) else {
                 return;
             };
@@ -60,7 +72,7 @@ impl Engine {
             let reads = matches!(work.request.operation, Operation::Read(_));
             // What is asked for has room at this end, but that every queue pair may ask for a part.
             let crowded = self.reads * READ_PART >= self.window && pair.reads > 0;
-            let most = u32::from(pair.config.max_reads).clamp(1, READS);
+            let most = u32::from(pair.config.max_reads).clamp(1, PARTS);
             if reads && (crowded || pair.reads >= most) {
                 return;
             }
@@ -68,7 +80,9 @@ impl Engine {
                 work: number,
                 part: work.parts_handed(),
             };
-            let (request, last) = work.next(part);
+            let Some((mut request, last)) = work.next(part) else {
+                return;
+            };
             work.parts += 1;
             pair.reads += u32::from(reads);
             self.reads += u64::from(reads);
@@ -77,6 +91,9 @@ impl Engine {
             }
             if let Operation::Datagram { address, .. } = work.request.operation {
                 pair.addresses.push_back(address);
+            }
+            if let Asked::Datagram { queue_key, .. } = &mut request.operation {
+                *queue_key = pair.datagram_key(*queue_key);
             }
             self.host.post(now, id, request);
         }
@@ -94,7 +111,8 @@ impl Engine {
         let Some(work) = self.works.get_mut(number) else {
             return false;
         };
-        let awaits = work.request.operation.asked().awaits_response();
+        let asked = work.request.operation.asked();
+        let awaits = asked.is_some_and(|asked| asked.awaits_response());
         let domain = pair.options.domain;
         if !awaits
             || self
@@ -120,10 +138,9 @@ impl Engine {
         else {
             return;
         };
-        match status {
-            Status::RetryExceeded => self.counters.retry_exceeded_err += 1,
-            Status::RnrRetryExceeded => self.counters.retry_rnr_exceeded_err += 1,
-            _ => {}
+        for counters in [&mut self.counters, &mut pair.counters] {
+            counters.retry_exceeded_err += u64::from(status == Status::RetryExceeded);
+            counters.retry_rnr_exceeded_err += u64::from(status == Status::RnrRetryExceeded);
         }
         work.parts -= 1;
         if matches!(work.request.operation, Operation::Read(_)) {
@@ -132,10 +149,10 @@ impl Engine {
         }
         if status != Status::Success {
             work.failed = work.failed.or(Some(status));
-            // What hasn't been handed over never will be.
-            pair.waiting.retain(|&waiting| waiting != number);
+            // What hasn't been handed over never will be. Only the first one that waits can be handed over in part.
+            pair.waiting.pop_front_if(|waiting| *waiting == number);
         }
-        let handed = !pair.waiting.contains(&number);
+        let handed = pair.waiting.front() != Some(&number);
         if work.parts == 0 && handed {
             self.end(slot, number, Status::Success);
         }
@@ -156,16 +173,20 @@ impl Engine {
             Operation::Read(_) => Done::Read,
             Operation::FetchAdd(..) => Done::FetchAdd,
             Operation::CompareSwap(..) => Done::CompareSwap,
+            Operation::Bind(_) => Done::Bind,
+            Operation::Invalidate(_) => Done::Invalidate,
             _ => Done::Send,
         };
-        self.counters.rdma_sends += u64::from(done == Done::Send);
+        for counters in [&mut self.counters, &mut pair.counters] {
+            counters.rdma_sends += u64::from(done == Done::Send);
+        }
         if !work.request.signaled && status == Status::Success {
             return;
         }
         let queue = pair.options.send_queue;
         let completion = Completion {
             length: match done {
-                Done::Send | Done::Write => 0,
+                Done::Send | Done::Write | Done::Bind | Done::Invalidate => 0,
                 _ => work.request.length(),
             },
             ..blank(work.request.id, status, done, pair.number)
@@ -177,11 +198,15 @@ impl Engine {
         let Some(own) = self.completions.get_mut(queue.0) else {
             return;
         };
-        if !own.push(completion) {
-            self.counters.cq_overrun += 1;
-            self.overrun = true;
-        }
+        let pushed = own.push(completion);
+        let (fires, channel) = (own.fires(&completion), own.channel);
         self.completed = true;
+        if fires {
+            self.channels.tell(queue, channel);
+        }
+        if !pushed {
+            self.on_overrun(queue);
+        }
     }
 
     pub(crate) fn post_receive(
@@ -213,9 +238,7 @@ impl Engine {
         queue: SharedQueue,
         request: ReceiveRequest,
     ) -> Result<(), Error> {
-        let own = self.receives.get_mut(queue.0).filter(|own| own.shared);
-        own.ok_or(Error::Unknown("queue of receives"))?
-            .post(request)
+        self.shared(queue)?.post(request)
     }
 
     /// A receive has ended.
@@ -223,7 +246,7 @@ impl Engine {
         &mut self,
         slot: u32,
         ended: &ReceiveCompletion,
-        from: Option<Ipv4Addr>,
+        from: Option<IpAddr>,
     ) {
         let Some(pair) = self.pairs.get(slot) else {
             return;
@@ -238,6 +261,10 @@ impl Engine {
         let header = if datagram { GLOBAL_HEADER as u64 } else { 0 };
         let source = ended.source.filter(|_| datagram);
         let completion = Completion {
+            done: match ended.written {
+                true => Done::ReceiveWrite,
+                false => Done::Receive,
+            },
             length: ended.length.get() + header,
             immediate: ended.immediate,
             invalidated: ended.invalidated,
@@ -245,8 +272,9 @@ impl Engine {
             source: from.zip(source),
             ..received(&posted, ended.status, pair)
         };
-        self.counters.rdma_recvs += 1;
         let queue = pair.options.receive_queue;
+        let came = u64::from(completion.status == Status::Success);
+        figures::count_at(self, slot, |counters| counters.rdma_recvs += came);
         self.complete(queue, completion);
     }
 
@@ -268,7 +296,7 @@ impl Engine {
 }
 
 /// Parts of READs of a queue pair that are under way at most.
-const READS: u32 = 8;
+const PARTS: u32 = 8;
 
 impl Work {
     fn parts_handed(&self) -> u32 {
@@ -276,7 +304,7 @@ impl Work {
     }
 
     /// What is handed to the host next, and whether it is the rest.
-    fn next(&mut self, part: PartId) -> (WorkRequest, bool) {
+    fn next(&mut self, part: PartId) -> Option<(WorkRequest, bool)> {
         let request = &self.request;
         let rest = request.length() - self.handed;
         let (length, operation) = match request.operation {
@@ -284,7 +312,7 @@ impl Work {
                 let remote = Remote::from(target).behind(Bytes::new(self.handed));
                 (rest.min(READ_PART), Asked::Read(remote))
             }
-            other => (rest, other.asked()),
+            other => (rest, other.asked()?),
         };
         let handed = WorkRequest {
             id: part.to_host(),
@@ -292,11 +320,12 @@ impl Work {
             length: Bytes::new(length),
             // Whether the application hears of it is decided here; the host must say when it has ended.
             signaled: true,
-            fence: request.fence,
+            // Parts behind the first one needn't wait for it.
+            fence: request.fence && self.handed == 0,
             solicited: request.solicited,
         };
         self.handed += length;
-        (handed, length == rest)
+        Some((handed, length == rest))
     }
 }
 
@@ -319,13 +348,10 @@ const fn blank(id: u64, status: Status, done: Done, pair: QpNumber) -> Completio
     }
 }
 
-/// Refuses what state, room or service don't allow.
-fn check(pair: &QueuePair, request: &SendRequest) -> Result<(), Error> {
+/// Refuses what state, service and size don't allow.
+fn check(pair: &QueuePair, request: &SendRequest, own: IpAddr) -> Result<(), Error> {
     if !pair.state.takes_requests() {
         return Err(Error::Post(PostError::State));
-    }
-    if pair.outstanding >= pair.options.most_requests {
-        return Err(Error::Post(PostError::Full));
     }
     if request.pieces.len() > pair.options.most_pieces as usize {
         return Err(Error::Invalid(
@@ -333,7 +359,12 @@ fn check(pair: &QueuePair, request: &SendRequest) -> Result<(), Error> {
             "no more pieces than the queue pair was made for",
         ));
     }
-    let operation = request.operation.asked();
+    let Some(operation) = request.operation.asked() else {
+        return match pair.is_datagram() {
+            true => Err(Error::Post(PostError::Operation)),
+            false => Ok(()),
+        };
+    };
     if let Some(inline) = &request.inline {
         if inline.len() > pair.options.most_inline as usize {
             return Err(Error::Invalid(
@@ -349,5 +380,37 @@ fn check(pair: &QueuePair, request: &SendRequest) -> Result<(), Error> {
         }
     }
     let asked = WorkRequest::new(request.id, operation, Bytes::new(request.length()));
-    Ok(asked.check(&pair.config)?)
+    asked.check(&pair.config)?;
+    match request.operation {
+        Operation::Datagram { address, .. } => check_version(address, own),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::{Sge, Target};
+
+    #[test]
+    fn the_first_part_of_a_fenced_read_has_the_fence() {
+        let piece = Sge {
+            address: 0,
+            length: 3 * READ_PART as u32,
+            key: 1,
+        };
+        let target = Target { address: 0, key: 2 };
+        let mut request = SendRequest::read(1, vec![piece], target);
+        request.fence = true;
+        let mut work = Work {
+            request,
+            pair: 0,
+            handed: 0,
+            parts: 0,
+            failed: None,
+        };
+        let parts = [0, 1, 2].map(|part| work.next(PartId { work: 0, part }).unwrap());
+        let fences = parts.map(|(part, last)| (part.fence, last));
+        assert_eq!(fences, [(true, false), (false, false), (false, true)]);
+    }
 }

@@ -5,7 +5,7 @@
     reason = "each test uses some of it, and a failed helper fails its test"
 )]
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -18,16 +18,12 @@ use fairlane_softnic::{
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// An address that no other test of the process has; processes differ in the second byte.
-pub(crate) fn address() -> Ipv4Addr {
+pub(crate) fn address() -> IpAddr {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let process = std::process::id();
     let [high, low] = [(process >> 8) as u8, process as u8];
-    Ipv4Addr::new(
-        127,
-        64 | high & 0x3f,
-        low,
-        NEXT.fetch_add(1, Ordering::Relaxed),
-    )
+    let own = NEXT.fetch_add(1, Ordering::Relaxed);
+    Ipv4Addr::new(127, 64 | high & 0x3f, low, own).into()
 }
 
 /// A device with a domain and a completion queue.
@@ -38,10 +34,14 @@ pub(crate) struct End {
 }
 
 pub(crate) fn end_with(change: impl FnOnce(&mut Settings)) -> End {
-    let mut settings = Settings::new(address());
+    end_at(address(), change)
+}
+
+pub(crate) fn end_at(address: IpAddr, change: impl FnOnce(&mut Settings)) -> End {
+    let mut settings = Settings::new(address);
     change(&mut settings);
     let device = Device::open(settings).unwrap();
-    let domain = device.allocate_domain();
+    let domain = device.allocate_domain().unwrap();
     let queue = device.create_completion_queue(4096).unwrap();
     End {
         device,

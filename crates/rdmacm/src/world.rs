@@ -1,0 +1,224 @@
+//! All that this library knows in a process, under one lock.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use fairlane_cm::{ConnectionId, Mad, Manager, Peer, ServiceId};
+use fairlane_units::Time;
+
+use crate::dispatch;
+use crate::guard::{Errno, one_line_for_panics};
+use crate::held::Waiting;
+use crate::id::Id;
+use crate::inbox::Inbox;
+use crate::layout::CmId;
+use crate::object::{Event, Ptr};
+use crate::port::{Port, open_all};
+use crate::thread;
+
+/// Ids, channels and ports of a process.
+pub(crate) struct World {
+    process: u32,
+    start: Instant,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) ids: BTreeMap<usize, Id>,
+    pub(crate) channels: BTreeMap<usize, Inbox>,
+    /// Which id a connection is of.
+    pub(crate) connections: BTreeMap<(usize, ConnectionId), usize>,
+    /// Which id listens to a service.
+    pub(crate) listeners: BTreeMap<(usize, ServiceId), usize>,
+    /// Requests for services whose listeners have just gone.
+    pub(crate) waiting: Waiting,
+    waker: Option<thread::Waker>,
+}
+
+static WORLD: Mutex<Option<World>> = Mutex::new(None);
+/// An event has been acknowledged.
+static ACKNOWLEDGED: Condvar = Condvar::new();
+
+/// The world of this process under lock.
+pub(crate) struct Locked(MutexGuard<'static, Option<World>>);
+
+impl std::ops::Deref for Locked {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        self.0.as_ref().expect("`lock` has made it")
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut World {
+        self.0.as_mut().expect("`lock` has made it")
+    }
+}
+
+/// Locks the world.
+pub(crate) fn lock() -> Locked {
+    let mut world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    // A child has none of its parent's connections, nor the thread. What that has is left alone.
+    if world.as_ref().is_none_or(|world| world.process != process) {
+        std::mem::forget(world.replace(World::new(process)));
+    }
+    Locked(world)
+}
+
+impl Locked {
+    /// Waits until some event is acknowledged.
+    pub(crate) fn wait_for_acknowledgement(self) -> Self {
+        Self(
+            ACKNOWLEDGED
+                .wait(self.0)
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
+/// Some event has been acknowledged.
+pub(crate) fn acknowledged() {
+    ACKNOWLEDGED.notify_all();
+}
+
+impl World {
+    fn new(process: u32) -> Self {
+        one_line_for_panics();
+        Self {
+            process,
+            start: Instant::now(),
+            ports: Vec::new(),
+            ids: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            waiting: Waiting::default(),
+            waker: None,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        let ns = self.start.elapsed().as_nanos();
+        Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX / 1_000))
+    }
+
+    /// Opens devices, if that hasn't been done.
+    pub(crate) fn open(&mut self) -> Result<(), Errno> {
+        if self.ports.is_empty() {
+            self.ports = open_all();
+        }
+        if self.ports.is_empty() {
+            Err(Errno::NO_DEVICE)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The port at an address.
+    pub(crate) fn port_at(&mut self, address: IpAddr) -> Result<usize, Errno> {
+        self.open()?;
+        let at = self.ports.iter().position(|port| port.address == address);
+        at.ok_or(Errno(libc::EADDRNOTAVAIL))
+    }
+
+    pub(crate) fn id(&mut self, id: *mut CmId) -> Result<&mut Id, Errno> {
+        self.ids.get_mut(&id.addr()).ok_or(Errno::INVALID)
+    }
+
+    /// Lets the manager of a port do something, and does what follows from it.
+    pub(crate) fn manage<T>(
+        &mut self,
+        port: usize,
+        act: impl FnOnce(&mut Manager, Time) -> Result<T, fairlane_cm::Error>,
+    ) -> Result<T, Errno> {
+        let done = self.act(port, act)?;
+        self.settle(port);
+        Ok(done)
+    }
+
+    /// Lets the manager of a port do something within [`settle`](Self::settle), which goes on to what follows from it after
+    /// the event that it is at.
+    pub(crate) fn act<T>(
+        &mut self,
+        port: usize,
+        act: impl FnOnce(&mut Manager, Time) -> Result<T, fairlane_cm::Error>,
+    ) -> Result<T, Errno> {
+        let now = self.now();
+        let (manager, _) = self
+            .ports
+            .get_mut(port)
+            .ok_or(Errno::NO_DEVICE)?
+            .manager()?;
+        let done = act(manager, now);
+        self.watch()?;
+        Ok(done?)
+    }
+
+    /// Lets a manager hear of requests that have waited.
+    pub(crate) fn hear(&mut self, port: usize, requests: Vec<(Peer, Mad)>) {
+        let now = self.now();
+        let Some((manager, _)) = self.ports.get_mut(port).and_then(Port::running) else {
+            return;
+        };
+        for (from, mad) in requests {
+            // It has been read before.
+            let _ = manager.on_mad(from, &mad, now);
+        }
+        self.settle(port);
+    }
+
+    /// Hands over what a manager has said, and tells ids what has happened.
+    pub(crate) fn settle(&mut self, port: usize) {
+        loop {
+            let running = self.ports.get_mut(port).and_then(Port::running);
+            let Some((manager, gsi)) = running else {
+                return;
+            };
+            while let Some(transmit) = manager.poll_transmit() {
+                gsi.send(transmit);
+            }
+            match manager.poll_event() {
+                Some(event) => dispatch::on_event(self, port, event),
+                None => return,
+            }
+        }
+    }
+
+    /// Sees to it that the thread runs and knows of timers.
+    fn watch(&mut self) -> Result<(), Errno> {
+        if self.waker.is_none() {
+            self.waker = Some(thread::start()?);
+        }
+        if let Some(waker) = &self.waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// Puts an event into the channel of an id.
+    pub(crate) fn queue(&mut self, id: usize, event: Ptr<Event>) {
+        let channel = self.ids.get(&id).map(|id| id.channel.key());
+        let inbox = channel.and_then(|channel| self.channels.get_mut(&channel));
+        match inbox {
+            Some(inbox) => inbox.push(event),
+            None => event.take(),
+        }
+    }
+
+    /// A port of IP that nobody has in a space.
+    pub(crate) fn free_port(&self, space: u16) -> Result<u16, Errno> {
+        // IANA's range of dynamic ports (RFC 6335, section 6).
+        let first = crate::port::random() as u16;
+        let ports = (0..=u16::MAX).map(|step| first.wrapping_add(step) | 0xc000);
+        let mut free = ports.filter(|port| !self.is_taken(space, *port));
+        free.next().ok_or(Errno(libc::EADDRNOTAVAIL))
+    }
+
+    /// Whether an id has a port.
+    pub(crate) fn is_taken(&self, space: u16, port: u16) -> bool {
+        let has =
+            |id: &Id| id.space == space && id.bound.map(|at: SocketAddr| at.port()) == Some(port);
+        self.ids.values().any(|id| !id.is_accepted && has(id))
+    }
+}

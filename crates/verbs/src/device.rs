@@ -1,0 +1,131 @@
+//! Devices: found, named, opened.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::abi::{IbvContext, IbvDevice};
+use crate::address::{self, Choice};
+use crate::args::{Handle, Out};
+use crate::context;
+use crate::gid;
+use crate::guard::{Errno, entry, one_line_for_panics};
+use crate::object::{Object, With};
+use crate::words::say;
+
+/// A device of this process.
+pub(crate) type Device = With<IbvDevice, Own>;
+
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) choice: Choice,
+    pub(crate) name: String,
+    index: c_int,
+}
+
+/// All devices of this process. They stay, so that pointers to them stay good after the list is freed.
+struct All(Vec<Device>);
+
+#[allow(unsafe_code, reason = "devices contain null pointers of libibverbs")]
+// SAFETY: the pointers in devices are null, and nothing of a device changes.
+unsafe impl Send for All {}
+#[allow(unsafe_code, reason = "devices contain null pointers of libibverbs")]
+// SAFETY: as above.
+unsafe impl Sync for All {}
+
+fn all() -> &'static [Device] {
+    static ALL: OnceLock<All> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let choices = address::choose().unwrap_or_else(|mistake| {
+            say(&mistake);
+            Vec::new()
+        });
+        All((0..)
+            .zip(choices)
+            .map(|(index, choice)| device(index, choice))
+            .collect())
+    });
+    &all.0
+}
+
+fn device(index: c_int, choice: Choice) -> Device {
+    let name = format!("fairlane{index}");
+    let public = IbvDevice {
+        ops: [std::ptr::null(); 2],
+        // IBV_NODE_CA, IBV_TRANSPORT_IB
+        node_type: 1,
+        transport_type: 0,
+        name: chars(&name),
+        dev_name: chars(&format!("uverbs{index}")),
+        dev_path: chars(&format!("/sys/class/infiniband_verbs/uverbs{index}")),
+        ibdev_path: chars(&format!("/sys/class/infiniband/{name}")),
+    };
+    let own = Own {
+        choice,
+        name,
+        index,
+    };
+    With { public, own }
+}
+
+/// A text with zeros behind it.
+fn chars<const N: usize>(text: &str) -> [c_char; N] {
+    let mut all = [0; N];
+    let bytes = text.bytes().take(N - 1);
+    all.iter_mut()
+        .zip(bytes)
+        .for_each(|(to, byte)| *to = byte as c_char);
+    all
+}
+
+#[allow(
+    unsafe_code,
+    reason = "the list is memory that C frees by our function"
+)]
+fn list(devices: &[Device]) -> Result<*mut *const IbvDevice, Errno> {
+    // SAFETY: it is zeroed memory for one pointer more than there are devices, or null.
+    let list = unsafe { libc::calloc(devices.len() + 1, size_of::<*const IbvDevice>()) };
+    let list = list.cast::<*const IbvDevice>();
+    let room = Out(list)
+        .array(devices.len())
+        .map_err(|_| Errno::NO_MEMORY)?;
+    for (to, device) in room.iter_mut().zip(devices) {
+        to.write(device.public());
+    }
+    Ok(list)
+}
+
+entry! {
+    fn ibv_get_device_list(count: Out<c_int>) -> *mut *const IbvDevice {
+        one_line_for_panics();
+        let devices = all();
+        let list = list(devices)?;
+        if !count.0.is_null() {
+            count.set(devices.len() as c_int)?;
+        }
+        Ok(list)
+    }
+
+    fn ibv_free_device_list(list: *mut c_void) {
+        #[allow(unsafe_code, reason = "C's memory")]
+        // SAFETY: it is null or what `ibv_get_device_list` has returned.
+        unsafe { libc::free(list) };
+        Ok(())
+    }
+
+    fn ibv_get_device_name(device: Handle<Device>) -> *const c_char {
+        Ok(device.get()?.public.name.as_ptr())
+    }
+
+    fn ibv_get_device_index(device: Handle<Device>) -> c_int {
+        Ok(device.get()?.own.index)
+    }
+
+    /// In network order.
+    fn ibv_get_device_guid(device: Handle<Device>) -> u64 {
+        Ok(gid::guid(device.get()?.own.choice.address))
+    }
+
+    fn ibv_open_device(device: Handle<Device>) -> *const IbvContext {
+        context::open(device.get()?)
+    }
+}

@@ -1,0 +1,110 @@
+//! The software NICs of this process: one for each address, shared by all contexts that have it open.
+
+pub(crate) mod limits;
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use fairlane_softnic::{Device, Settings};
+
+use crate::address::Choice;
+use crate::events::Inbox;
+use crate::gid;
+use crate::guard::Errno;
+use crate::known::Table;
+use crate::words::{note, say};
+
+/// A software NIC that is open.
+#[derive(Debug)]
+pub(crate) struct Nic {
+    pub(crate) device: Device,
+    /// Completion queues by number.
+    pub(crate) queues: Table<u32>,
+    /// Shared queues by number.
+    pub(crate) shared: Table<u32>,
+    /// Queue pairs by number.
+    pub(crate) pairs: Table<u32>,
+    /// Those of its contexts.
+    inboxes: Mutex<Vec<Weak<Inbox>>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    process: u32,
+    address: IpAddr,
+    nic: Weak<Nic>,
+}
+
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+impl Nic {
+    /// The NIC at an address, which stays open as long as somebody has it.
+    pub(crate) fn open(name: &str, choice: &Choice) -> Result<Arc<Self>, Errno> {
+        let address = choice.address;
+        // A child has none of its parent's: sockets are shared, but threads aren't.
+        let process = std::process::id();
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|own| own.process == process && own.nic.strong_count() > 0);
+        let known = open.iter().find(|own| own.address == address);
+        if let Some(nic) = known.and_then(|own| own.nic.upgrade()) {
+            return Ok(nic);
+        }
+        let mut settings = Settings::new(address);
+        name.clone_into(&mut settings.name);
+        let device = Device::open(settings).map_err(|error| {
+            say(&error.to_string());
+            Errno::from(error)
+        })?;
+        #[cfg(feature = "testing")]
+        device.set_faults(crate::faults::named());
+        note(&format!(
+            "{name} has GID {} (index {}) on {}: {}",
+            std::net::Ipv6Addr::from(gid::of(address).raw),
+            gid::slot(address),
+            choice.interface.name,
+            choice.why
+        ));
+        let nic = Arc::new(Self {
+            device,
+            queues: Table::default(),
+            shared: Table::default(),
+            pairs: Table::default(),
+            inboxes: Mutex::default(),
+        });
+        open.push(Open {
+            process,
+            address,
+            nic: Arc::downgrade(&nic),
+        });
+        Ok(nic)
+    }
+}
+
+impl Nic {
+    fn inboxes(&self) -> MutexGuard<'_, Vec<Weak<Inbox>>> {
+        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new context's place for events.
+    pub(crate) fn inbox(&self) -> Result<Arc<Inbox>, Errno> {
+        let inbox = Arc::new(Inbox::new(self)?);
+        let mut inboxes = self.inboxes();
+        inboxes.retain(|inbox| inbox.strong_count() > 0);
+        inboxes.push(Arc::downgrade(&inbox));
+        Ok(inbox)
+    }
+
+    /// Refuses an object of another device: the number that it has there is another object's here.
+    pub(crate) fn check_own(&self, other: &Arc<Self>) -> Result<(), Errno> {
+        match std::ptr::eq(self, Arc::as_ptr(other)) {
+            true => Ok(()),
+            false => Err(Errno::INVALID),
+        }
+    }
+
+    /// Does something with the inbox of every context.
+    pub(crate) fn each_inbox(&self, act: impl Fn(&Inbox)) {
+        let inboxes: Vec<_> = self.inboxes().iter().filter_map(Weak::upgrade).collect();
+        inboxes.iter().for_each(|inbox| act(inbox));
+    }
+}

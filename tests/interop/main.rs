@@ -1,0 +1,20 @@
+//! Programs of others run on the software NIC as they are: tools of rdma-core, perftest, the suite of pyverbs.
+//!
+//! They come with packages (Debian: ibverbs-utils, rdmacm-utils, perftest, rdma-core, python3-pyverbs), which `.ci/run` installs; without them
+//! the tests say that they are skipped. Libraries are built as users build them, by `make verbs`.
+
+#![expect(clippy::print_stdout, reason = "tests say why they are skipped")]
+
+mod arguments;
+mod connections;
+mod example;
+mod faults;
+mod oracle;
+mod pair;
+mod perftest;
+mod setup;
+mod stat;
+mod suite;
+mod symbols;
+mod tools;
+mod veth;

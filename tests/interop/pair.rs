@@ -1,0 +1,95 @@
+//! A server and its client, each with an address of its own.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::setup::{at, faulty_library, library};
+
+/// Where the server's device is.
+pub(crate) const SERVER: &str = "127.77.0.1";
+/// Where the client's device is.
+pub(crate) const CLIENT: &str = "127.77.0.2";
+/// Where programs meet that exchange by TCP what they have to know of each other.
+const MEETING: &str = "127.0.0.1";
+/// How long a pair may take on a machine that does other things, too.
+const MOST: Duration = Duration::from_secs(60);
+/// How long a server gets until it listens.
+const LISTENS: Duration = Duration::from_millis(400);
+
+/// How both have ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) server: Output,
+    pub(crate) client: Output,
+}
+
+fn start(address: &str, arguments: &[&str], faults: Option<&str>) -> Child {
+    let [program, rest @ ..] = arguments else {
+        panic!("expected a program");
+    };
+    let mut command: Command = at(address, program);
+    if let Some(faults) = faults {
+        // What isn't there is as always.
+        let folders = std::env::join_paths([faulty_library(), library()]);
+        command.env("LD_LIBRARY_PATH", folders.expect("folders without colons"));
+        command.env("FAIRLANE_FAULTS", faults);
+    }
+    command.args(rest).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program can be started")
+}
+
+/// Waits until a process ends, and ends it if it takes too long.
+pub(crate) fn finish(mut child: Child, until: Instant) -> Output {
+    while child.try_wait().expect("it is a child").is_none() {
+        if Instant::now() > until {
+            child.kill().expect("it is a child");
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("its output can be read")
+}
+
+/// Runs a program as a server, and as its client, which gets the server's name as last argument.
+pub(crate) fn run(arguments: &[&str]) -> Ended {
+    run_with(arguments, None)
+}
+
+/// The same, over a network that does this to packets.
+pub(crate) fn run_with(arguments: &[&str], faults: Option<&str>) -> Ended {
+    run_both(arguments, &[arguments, &[MEETING]].concat(), faults)
+}
+
+/// Runs a server, and its client, over a network that perhaps does something to packets.
+pub(crate) fn run_both(server: &[&str], client: &[&str], faults: Option<&str>) -> Ended {
+    run_at([(SERVER, server), (CLIENT, client)], faults)
+}
+
+/// Runs a server, and its client, each with a device at its address.
+pub(crate) fn run_at([server, client]: [(&str, &[&str]); 2], faults: Option<&str>) -> Ended {
+    let until = Instant::now() + MOST;
+    let server = start(server.0, server.1, faults);
+    sleep(LISTENS);
+    let client = start(client.0, client.1, faults);
+    Ended {
+        client: finish(client, until),
+        server: finish(server, until),
+    }
+}
+
+/// Says what went wrong, if something did.
+pub(crate) fn complaint(arguments: &[&str], ended: &Ended) -> Option<String> {
+    let all = [("server", &ended.server), ("client", &ended.client)];
+    let failed = all.iter().any(|(_, output)| !output.status.success());
+    failed.then(|| {
+        let say = |(who, output): &(&str, &Output)| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (out, error) = (text(&output.stdout), text(&output.stderr));
+            format!("{who}: {}\n{out}{error}", output.status)
+        };
+        let said: Vec<String> = all.iter().map(say).collect();
+        format!("{}\n{}", arguments.join(" "), said.join("\n"))
+    })
+}
