@@ -36,6 +36,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod asked;
 mod cache_flood;
 mod churn;
 mod jobs;
@@ -60,6 +61,7 @@ mod verdict;
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::{Error, Loaded};
 
+pub use asked::Asked;
 pub use jobs::{Job, goodput};
 pub use measure::{Measurement, Posts, Tail, slowdown_so_far};
 pub use plan::Plan;

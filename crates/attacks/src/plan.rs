@@ -65,7 +65,7 @@ impl Plan {
     /// # Errors
     /// If topology, messages or buffers don't fit together.
     pub fn simulation(&self) -> Result<Simulation, Error> {
-        Simulation::with_messages(&self.loaded, self.messages.clone())
+        Simulation::with_changes(&self.loaded, self.messages.clone(), &self.jobs)
     }
 }
 

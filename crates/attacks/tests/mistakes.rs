@@ -87,7 +87,7 @@ fn attacks_without_an_end_or_with_too_many_messages() {
         star(8, 4)
     );
     assert_eq!(refused(&tiny, &[]).place, "attack.duration");
-    let traffic = flows("red", &[(0, 2, 1_000_000_000_000)]);
+    let traffic = flows("red", &[(0, 2, 4_000_000_000)]);
     let pieces = format!(
         "attack = {{ kind = \"parallel\", piece = 1 }}\n{}{traffic}",
         dumbbell(2)

@@ -53,6 +53,12 @@ impl From<fairlane_scenario::Error> for Error {
     }
 }
 
+impl From<fairlane_results::Error> for Error {
+    fn from(error: fairlane_results::Error) -> Self {
+        Self::new(error.message, error.hint.unwrap_or_default())
+    }
+}
+
 impl From<fairlane_drum::Error> for Error {
     fn from(error: fairlane_drum::Error) -> Self {
         Self::new(error.to_string(), error.hint().unwrap_or_default())

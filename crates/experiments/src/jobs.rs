@@ -3,8 +3,8 @@
 use fairlane_attacks::{Job, Plan, goodput};
 use fairlane_fabric::Results;
 
-use crate::manifest::Metric;
 use crate::measure::{has_size, tenant};
+use crate::metric::Metric;
 
 /// Microseconds from the first post to the last arrival of each job. What isn't finished when the run ends
 /// counts with the time until then.

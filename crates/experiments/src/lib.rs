@@ -12,21 +12,30 @@
 //! `experiment.toml` with its source.
 #![forbid(unsafe_code)]
 
+mod axis;
 mod check;
+mod design;
 mod divided;
 mod error;
+mod expression;
 mod jobs;
 mod manifest;
 mod measure;
+mod metric;
 mod outcome;
 mod placed;
 mod plot;
 mod sample;
 mod settling;
 mod signals;
+mod simulated;
 mod solver;
-mod sweep;
+pub mod sweep;
 mod verdicts;
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use fairlane_scenario::Files;
 use fairlane_threads::Threads;
@@ -37,13 +46,22 @@ pub use outcome::{Cell, Check, Curve, Outcome, Plot, Rows};
 pub use plot::svg;
 
 /// An experiment and its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
-    /// The source's folder, such as `s0`.
-    pub source: &'static str,
-    /// The name, such as `s0-fig8`.
-    pub name: &'static str,
-    files: &'static [(&'static str, &'static [u8])],
+    /// The source's folder, such as `s0`; that of an opened folder.
+    pub source: Cow<'static, str>,
+    /// The name, such as `s0-fig8`; the folder's, of an opened one.
+    pub name: Cow<'static, str>,
+    files: Where,
+}
+
+/// Where an experiment's files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Where {
+    /// In the program.
+    Held(&'static [(&'static str, &'static [u8])]),
+    /// In a folder.
+    Folder(PathBuf),
 }
 
 /// Every experiment, by source and name.
@@ -76,22 +94,99 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }
 
+/// Those that a name is for: `all`, one of the program's, or the path of a folder.
+///
+/// # Errors
+/// If there is none.
+pub fn select(name: &str) -> Result<Vec<Experiment>, Error> {
+    if name == "all" {
+        return Ok(all().to_vec());
+    }
+    if let Some(found) = find(name) {
+        return Ok(vec![found.clone()]);
+    }
+    let path = Path::new(name);
+    if name.contains('/') || path.is_dir() {
+        return Ok(vec![Experiment::open(path)?]);
+    }
+    Err(Error::new(
+        format!("there is no experiment \"{name}\""),
+        "`fairlane reproduce --list` names them all; a folder of your own is named by its path, ./FOLDER",
+    ))
+}
+
 impl Experiment {
+    /// One of the program's own.
+    const fn held(
+        source: &'static str,
+        name: &'static str,
+        files: &'static [(&'static str, &'static [u8])],
+    ) -> Self {
+        Self {
+            source: Cow::Borrowed(source),
+            name: Cow::Borrowed(name),
+            files: Where::Held(files),
+        }
+    }
+
+    /// The experiment in a folder, wherever that is.
+    ///
+    /// # Errors
+    /// If there is no `experiment.toml` in it.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        if !folder.join("experiment.toml").is_file() {
+            let message = format!("{}: there is no experiment.toml here", folder.display());
+            let hint = "name a folder as docs/experiments.md describes it";
+            return Err(Error::new(message, hint));
+        }
+        // A path such as `.` has no name of its own.
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.into());
+        let name = |path: Option<&Path>| {
+            let name = path.and_then(Path::file_name).unwrap_or_default();
+            Cow::Owned(name.to_string_lossy().into_owned())
+        };
+        Ok(Self {
+            source: name(whole.parent()),
+            name: name(Some(&whole)),
+            files: Where::Folder(folder.into()),
+        })
+    }
+
     /// What `experiment.toml` says.
     ///
     /// # Errors
-    /// If it is malformed, which the tests of this crate rule out.
+    /// If it is malformed, which the tests of this crate rule out for those of the program.
     pub fn manifest(&self) -> Result<Manifest, Error> {
-        Manifest::parse(self.file("experiment.toml")?)
+        Manifest::parse(&self.file("experiment.toml")?)
             .map_err(|error| error.within(&format!("{}/experiment.toml", self.name)))
     }
 
     /// The text of one of its files.
-    fn file(&self, name: &str) -> Result<&'static str, Error> {
-        let found = self.files.iter().find(|(file, _)| *file == name);
-        found
-            .and_then(|(_, bytes)| std::str::from_utf8(bytes).ok())
-            .ok_or_else(|| Error::new(format!("{}: there is no text {name}", self.name), ""))
+    fn file(&self, name: &str) -> Result<Cow<'static, str>, Error> {
+        match &self.files {
+            Where::Held(files) => {
+                let found = files.iter().find(|(file, _)| *file == name);
+                found
+                    .and_then(|(_, bytes)| std::str::from_utf8(bytes).ok())
+                    .map(Cow::Borrowed)
+                    .ok_or_else(|| {
+                        Error::new(format!("{}: there is no text {name}", self.name), "")
+                    })
+            }
+            Where::Folder(folder) => {
+                let path = folder.join(name);
+                let wrong = |error| Error::new(format!("{}: {error}", path.display()), "");
+                fs::read_to_string(&path).map(Cow::Owned).map_err(wrong)
+            }
+        }
+    }
+
+    /// The files that its scenarios may name.
+    fn files(&self) -> Files<'_> {
+        match &self.files {
+            Where::Held(files) => Files::Held(files),
+            Where::Folder(folder) => Files::Folder(folder),
+        }
     }
 
     /// Runs it.
@@ -103,17 +198,23 @@ impl Experiment {
         let mut outcome = match &manifest.solver {
             Some(solver) => solver::run(*solver, settings, watch)?,
             None => match manifest.suites.is_empty() {
-                false => verdicts::run(&manifest, |name| self.file(name), settings, watch)?,
+                false => verdicts::run(
+                    &manifest,
+                    (|name: &str| self.file(name), self.files()),
+                    settings,
+                    watch,
+                )?,
                 true => {
-                    let base = sweep::Base {
-                        scenario: self.file(&manifest.scenario)?,
-                        files: Files::Held(self.files),
+                    let base = design::Base {
+                        scenario: &self.file(&manifest.scenario)?,
+                        place: &manifest.scenario,
+                        files: self.files(),
                     };
-                    sweep::run(&manifest, base, settings, watch)?
+                    simulated::run(&manifest, base, settings, watch)?
                 }
             },
         };
-        outcome.name = self.name.into();
+        outcome.name = self.name.clone().into_owned();
         manifest.complete(&mut outcome, settings.quick)?;
         Ok(outcome)
     }

@@ -5,14 +5,16 @@ use std::fmt;
 
 use fairlane_congestion::Scope;
 use fairlane_scenario::Attack;
-use fairlane_units::Bytes;
 use serde::Deserialize;
 
+use crate::axis::{self, Axis};
 use crate::check;
+use crate::design::Derived;
 use crate::error::Error;
+use crate::metric::Metric;
 use crate::outcome::Outcome;
 use crate::solver::Solver;
-use crate::{sweep, verdicts};
+use crate::{simulated, verdicts};
 
 /// What `experiment.toml` says.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -46,6 +48,9 @@ pub struct Manifest {
     /// What is varied: runs are the cross product of the axes.
     #[serde(default, rename = "axis")]
     pub(crate) axes: Vec<Axis>,
+    /// Settings that follow from the values of axes.
+    #[serde(default)]
+    pub(crate) derived: Vec<Derived>,
     /// What is measured in every run.
     #[serde(default, rename = "metric")]
     pub(crate) metrics: Vec<Metric>,
@@ -96,187 +101,6 @@ pub(crate) struct SuiteSettings {
     pub(crate) quick_scopes: usize,
     /// How many of the attacks, from the first on, the reduced size has.
     pub(crate) quick_attacks: usize,
-}
-
-/// Something that is varied.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Axis {
-    /// What it is called.
-    pub(crate) name: String,
-    /// Its values.
-    pub(crate) values: Vec<AxisValue>,
-}
-
-/// One value of an axis.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AxisValue {
-    /// Part of the run's name.
-    pub(crate) name: String,
-    /// Where it stands in a plot; by default the name as a number, or the value's index.
-    #[serde(default)]
-    pub(crate) x: Option<f64>,
-    /// Changes of the scenario.
-    #[serde(default)]
-    pub(crate) set: Vec<String>,
-}
-
-/// Something that is measured.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Metric {
-    /// Its column.
-    pub(crate) name: String,
-    /// What it is of.
-    pub(crate) of: Quantity,
-    /// Which percentile, or `mean` or `max`, of completion times, slowdowns and jobs.
-    #[serde(default)]
-    pub(crate) percentile: Option<Statistic>,
-    /// Only messages of this workload.
-    #[serde(default)]
-    pub(crate) workload: Option<u32>,
-    /// Only what this tenant sends.
-    #[serde(default)]
-    pub(crate) tenant: Option<String>,
-    /// Only messages, or jobs, of at least this size.
-    #[serde(default)]
-    pub(crate) from: Option<Bytes>,
-    /// Only messages, or jobs, below this size.
-    #[serde(default)]
-    pub(crate) below: Option<Below>,
-    /// Only messages that begin at this time or later.
-    #[serde(default)]
-    pub(crate) after: Option<fairlane_units::Duration>,
-    /// The size that `extrapolated` is about.
-    #[serde(default)]
-    pub(crate) size: Option<Bytes>,
-    /// Of `goodput` and shares only what is placed before this time.
-    #[serde(default)]
-    pub(crate) until: Option<fairlane_units::Duration>,
-    /// The node that `path_share` is about.
-    #[serde(default)]
-    pub(crate) through: Option<u32>,
-}
-
-/// A size that isn't reached.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
-pub(crate) enum Below {
-    /// So many bytes.
-    Size(Bytes),
-    /// A word.
-    Word(BelowWord),
-}
-
-/// Sizes that have a name.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum BelowWord {
-    /// The largest bandwidth-delay product of the fabric.
-    Bdp,
-}
-
-/// What can be measured.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Quantity {
-    /// Time from post to completion (us).
-    Completion,
-    /// Payload over time (Gb/s).
-    Throughput,
-    /// Messages over time (millions/s).
-    Rate,
-    /// From the first start to the last finish (ms).
-    Duration,
-    /// The longest time for which an application had to wait for its turn (us).
-    LongestWait,
-    /// The longest wait over its proven bound.
-    WaitShare,
-    /// Misses of the connection caches over look-ups.
-    MissShare,
-    /// Completion time over ideal time.
-    Slowdown,
-    /// Completion time over the standalone time of HPCC's text format, which other simulators divide by.
-    OverStandalone,
-    /// How many messages `slowdown` is about.
-    Messages,
-    /// Payload placed at receivers over time (Gb/s).
-    Goodput,
-    /// A tenant's part of what is placed at receivers.
-    Share,
-    /// That over the tenant's part by weight.
-    WeightShare,
-    /// From the first start to the last finish of the pieces of an honest message (us).
-    JobTime,
-    /// Payload of an honest message that has arrived over that time (Gb/s).
-    JobRate,
-    /// That payload over that time, both summed over messages (Gb/s).
-    JobGoodput,
-    /// The deepest queue of a switch (kB).
-    DeepestQueue,
-    /// Pause frames.
-    Pauses,
-    /// Packets marked by switches.
-    Marks,
-    /// Packets that ports which face hosts would have marked, if they don't mark.
-    Filtered,
-    /// Congestion notifications that reached senders.
-    Cnps,
-    /// Packets that reached a NIC after one that was sent later, under forwarding `iofd`.
-    Reordered,
-    /// How often a switch moved a flow, under forwarding `iofd`.
-    Forks,
-    /// Most bytes that a switch held, under forwarding `iofd` (kB).
-    Held,
-    /// Payload of messages, finished or not, that their sources know to have arrived, over time (Gb/s).
-    Delivered,
-    /// Packets sent more than once.
-    Retransmissions,
-    /// The part of messages that completed.
-    Finished,
-    /// 1 if the run ended as stalled, 0 if it didn't.
-    Stalled,
-    /// Base round trips until rates are fair for good after the last message of a workload begins.
-    Join,
-    /// The same after the last of them ends.
-    Leave,
-    /// What a message of a size would take, on the line through the smallest and the largest that completed (us).
-    Extrapolated,
-    /// Processor time of the libraries that divide messages among paths (us).
-    Cpu,
-    /// That over the time from the first start to the last finish.
-    CpuShare,
-    /// The largest chunk that limiters allowed at the end, mean of the paths that carried some (B).
-    ChunkLimit,
-    /// Payload placed at receivers over that of all messages: 1 if nothing is missing and nothing came twice.
-    Placed,
-    /// Work requests for data that was posted before, on another path or the same.
-    Again,
-    /// How often paths were given up for a while.
-    Quarantines,
-    /// Of the chunks of messages that paths carried, the part that passed a node.
-    PathShare,
-}
-
-/// Which figure of a distribution.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
-#[serde(untagged)]
-pub(crate) enum Statistic {
-    /// A percentile from 0 to 100.
-    Percentile(f64),
-    /// A word.
-    Word(StatisticWord),
-}
-
-/// Figures that have a name.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StatisticWord {
-    /// The arithmetic mean.
-    Mean,
-    /// The greatest.
-    Max,
 }
 
 /// A published number.
@@ -406,8 +230,9 @@ impl Manifest {
     /// # Errors
     /// If it is malformed, has unknown keys, or lacks what a run needs.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let manifest: Self = toml::from_str(text)
+        let mut manifest: Self = toml::from_str(text)
             .map_err(|error| Error::new(error.message(), "see docs/experiments.md"))?;
+        manifest.axes = axis::joined(manifest.axes)?;
         let sweep = !manifest.axes.is_empty() && !manifest.metrics.is_empty();
         let kinds = [
             sweep,
@@ -433,7 +258,7 @@ impl Manifest {
             return Ok(());
         }
         let (runs, columns) = match self.suites.is_empty() {
-            true => (sweep::names(self), sweep::columns(self)),
+            true => (simulated::names(self), simulated::columns(self)),
             false => (verdicts::names(&self.suites), verdicts::columns()),
         };
         let mut names = BTreeSet::new();

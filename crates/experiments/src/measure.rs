@@ -4,7 +4,7 @@ use fairlane_attacks::{Plan, slowdown_so_far};
 use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
-use crate::manifest::{Below, Metric, Quantity};
+use crate::metric::{Below, Metric, Quantity};
 use crate::sample::Sample;
 use crate::{divided, jobs, placed, settling, signals};
 

@@ -4,6 +4,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use crate::manifest::Relation;
+use crate::sweep::{Column, Data, Frame};
 
 /// What an experiment amounts to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -30,6 +31,34 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The points of every plot: `plot`, `curve`, `x`, `y`.
+    pub fn curves(&self) -> Frame {
+        let mut names = (Vec::new(), Vec::new());
+        let mut points = (Vec::new(), Vec::new());
+        for plot in &self.plots {
+            for curve in &plot.curves {
+                for (x, y) in &curve.points {
+                    names.0.push(plot.file.clone());
+                    names.1.push(curve.name.clone());
+                    points.0.push(Some(*x));
+                    points.1.push(Some(*y));
+                }
+            }
+        }
+        let column = |name: &str, data| Column {
+            name: name.into(),
+            data,
+        };
+        Frame {
+            columns: vec![
+                column("plot", Data::Text(names.0)),
+                column("curve", Data::Text(names.1)),
+                column("x", Data::Number(points.0)),
+                column("y", Data::Number(points.1)),
+            ],
+        }
+    }
+
     /// Whether every check passes.
     pub fn passes(&self) -> bool {
         self.checks.iter().all(|check| check.pass)
@@ -73,6 +102,18 @@ impl Cell {
     }
 }
 
+impl std::fmt::Display for Cell {
+    /// Without rounding; empty for nothing.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::None => Ok(()),
+        }
+    }
+}
+
 /// Rows with named columns, of which the first is `run`. In JSON a list of objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
@@ -99,6 +140,29 @@ impl Rows {
             .collect::<Vec<_>>();
         debug_assert_eq!(row.len(), self.columns.len(), "a cell for each column");
         self.rows.push(row);
+    }
+
+    /// The same by columns: of counts if all cells are, of numbers if all are or are nothing, else of words.
+    pub fn frame(&self) -> Frame {
+        let column = |(at, name): (usize, &String)| {
+            let cells = || self.rows.iter().filter_map(move |row| row.get(at));
+            let counts = cells().map(|cell| match cell {
+                Cell::Count(count) => Some(*count),
+                _ => None,
+            });
+            let data = if let Some(counts) = counts.collect::<Option<Vec<_>>>() {
+                Data::Count(counts)
+            } else if cells().any(|cell| matches!(cell, Cell::Text(_))) {
+                Data::Text(cells().map(Cell::to_string).collect())
+            } else {
+                Data::Number(cells().map(Cell::value).collect())
+            };
+            let name = name.clone();
+            Column { name, data }
+        };
+        Frame {
+            columns: self.columns.iter().enumerate().map(column).collect(),
+        }
     }
 
     /// The cell of a run in a column.

@@ -3,8 +3,8 @@
 use fairlane_fabric::{Results, TenantRecord};
 use fairlane_units::{Duration, Time};
 
-use crate::manifest::Metric;
 use crate::measure::tenant;
+use crate::metric::Metric;
 
 /// Payload over time in Gb/s, of the metric's tenant or of all.
 pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use fairlane_attacks::Estimate;
 
-use crate::manifest::{Statistic, StatisticWord};
+use crate::metric::{Statistic, StatisticWord};
 
 /// What a run says about a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,8 @@ pub(crate) enum Sample {
 }
 
 impl Sample {
-    fn figure(&self, statistic: Option<Statistic>) -> Option<f64> {
+    /// The figure of a run.
+    pub(crate) fn figure(&self, statistic: Option<Statistic>) -> Option<f64> {
         match self {
             Self::Figure(figure) => *figure,
             Self::Pool(values) => figure(values.clone(), statistic),
@@ -62,7 +63,7 @@ fn figure(mut values: Vec<f64>, statistic: Option<Statistic>) -> Option<f64> {
     clippy::cast_sign_loss,
     reason = "the cast saturates, and the result is clamped"
 )]
-fn nearest_rank(percent: f64, count: usize) -> usize {
+pub(crate) fn nearest_rank(percent: f64, count: usize) -> usize {
     const MILLIONTHS: f64 = 1e6;
     let share = (percent * MILLIONTHS).round() as u128;
     let rank = share.saturating_mul(count as u128).div_ceil(100_000_000);

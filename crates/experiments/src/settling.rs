@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairlane_fabric::{MessageRecord, RateRecord, Results};
 use fairlane_units::{NodeId, Time};
 
-use crate::manifest::{Metric, Quantity};
+use crate::metric::{Metric, Quantity};
 
 /// A rate is fair if it is this near to the share.
 const TOLERANCE: f64 = 0.1;

@@ -2,7 +2,7 @@
 
 use fairlane_fabric::{Deflections, Ending, Results};
 
-use crate::manifest::Quantity;
+use crate::metric::Quantity;
 
 /// A figure of the network; nothing if the run has none, or if the quantity is of something else.
 pub(crate) fn figure(results: &Results, of: Quantity) -> Option<f64> {

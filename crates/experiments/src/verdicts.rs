@@ -1,11 +1,12 @@
 //! Verdicts on attacks: each under every scope and congestion control.
 
-use std::path::Path;
+use std::borrow::Cow;
 
 use fairlane_attacks::{Plan, Row, Run, Suite, notes_of};
 use fairlane_fabric::Results;
-use fairlane_scenario::{Attack, Loaded};
+use fairlane_scenario::{Attack, Files, Loaded};
 
+use crate::design::Base;
 use crate::error::Error;
 use crate::manifest::{Manifest, SuiteSettings};
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
@@ -105,7 +106,7 @@ fn of_all(row: &Row, figure: Option<f64>, count: usize) -> Cell {
 /// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0.
 pub(crate) fn run(
     manifest: &Manifest,
-    file: impl Fn(&str) -> Result<&'static str, Error>,
+    (file, files): (impl Fn(&str) -> Result<Cow<'static, str>, Error>, Files<'_>),
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
@@ -120,8 +121,13 @@ pub(crate) fn run(
             continue;
         }
         let name = asked.scenario.as_ref().unwrap_or(&manifest.scenario);
+        let base = Base {
+            scenario: &file(name)?,
+            place: name,
+            files,
+        };
         let suite = Suite {
-            scenarios: scenarios(manifest, &asked, (name, file(name)?), settings.quick)?,
+            scenarios: scenarios(manifest, &asked, base, settings.quick)?,
             attacker: asked.attacker.clone(),
             attacks: asked.attacks.clone(),
             scopes: asked.scopes.clone(),
@@ -171,7 +177,7 @@ fn reduced(asked: &SuiteSettings) -> SuiteSettings {
 fn scenarios(
     manifest: &Manifest,
     asked: &SuiteSettings,
-    (name, scenario): (&str, &str),
+    base: Base<'_>,
     quick: bool,
 ) -> Result<Vec<Loaded>, Error> {
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
@@ -179,8 +185,7 @@ fn scenarios(
     let under = |controller: &String| {
         let mut overrides = vec![format!("congestion.algorithm={controller}")];
         overrides.extend_from_slice(&changes);
-        // The scenarios of experiments name no files, so the folder doesn't matter.
-        fairlane_scenario::parse(scenario, name, Path::new("."), &overrides, None)
+        fairlane_scenario::parse_with(base.scenario, base.place, base.files, &overrides, None)
     };
     let loaded: Result<_, _> = asked.controllers.iter().map(under).collect();
     Ok(loaded?)

@@ -1,6 +1,6 @@
 //! Every folder of `experiments/` says something that can be run and checked.
 
-use fairlane_experiments::{Cell, Manifest, Outcome, Settings, Watch, all, find, svg};
+use fairlane_experiments::{Cell, Experiment, Manifest, Outcome, Settings, Watch, all, find, svg};
 use fairlane_threads::Threads;
 
 struct Silent;
@@ -46,7 +46,7 @@ fn every_experiment_states_source_and_checks() {
             "{}",
             experiment.name
         );
-        assert_eq!(find(experiment.name), Some(experiment));
+        assert_eq!(find(&experiment.name), Some(experiment));
     }
     assert_eq!(find("s9-fig1"), None);
 }
@@ -54,7 +54,7 @@ fn every_experiment_states_source_and_checks() {
 #[test]
 fn every_experiment_runs_in_the_reduced_size() {
     for experiment in all() {
-        let outcome = experiment.run(quick(), &Silent).expect(experiment.name);
+        let outcome = experiment.run(quick(), &Silent).expect(&experiment.name);
         assert!(
             outcome.quick && !outcome.rows.rows.is_empty(),
             "{}",
@@ -289,4 +289,35 @@ fn mistakes_in_manifests_are_refused() {
     let both = format!("{}{suite}", metric("of = \"share\""));
     assert!(Manifest::parse(&both).is_err());
     assert!(Manifest::parse(&format!("title = \"t\"\nsource = \"s\"\n{suite}")).is_ok());
+}
+
+#[test]
+fn a_folder_anywhere_is_an_experiment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("mine");
+    std::fs::create_dir(&own).expect("a folder");
+    let error = Experiment::open(&own).expect_err("it is empty");
+    assert!(error.message.contains("no experiment.toml"), "{error}");
+    let files = [
+        (
+            "experiment.toml",
+            "title = \"t\"\nsource = \"s\"\nmetric = [{ name = \"m\", of = \"completion\" }]\n\
+          check = [{ name = \"c\", value = \"2/m\", over = \"1/m\", relation = \">\", target = 1 }]\n\
+          axis = [{ name = \"flows\", key = \"workload.0.path\", values = [{ name = \"1\", value = \"one.txt\" }, { name = \"2\", value = \"two.txt\" }] }]\n",
+        ),
+        (
+            "scenario.toml",
+            "topology = { kind = \"star\", hosts = 3, host_link = { rate = \"100Gbps\", delay = \"1us\" } }\n\
+          workload = [{ kind = \"flows\", path = \"one.txt\" }]\n",
+        ),
+        ("one.txt", "1\n0 1 3 100 1000 2.0\n"),
+        ("two.txt", "1\n0 1 3 100 9000 2.0\n"),
+    ];
+    for (name, text) in files {
+        std::fs::write(own.join(name), text).expect("written");
+    }
+    let experiment = Experiment::open(&own).expect("a folder with everything");
+    assert_eq!(experiment.name, "mine");
+    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    assert!(outcome.passes(), "{outcome:?}");
 }

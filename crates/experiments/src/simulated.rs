@@ -5,27 +5,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
-use fairlane_fabric::{Control, metrics};
-use fairlane_scenario::Files;
 
+use crate::axis::AxisValue;
+use crate::design::{Base, Design, join, simulate, work};
 use crate::error::Error;
-use crate::manifest::{AxisValue, Manifest, Metric, Profile, ProfilePoint};
+use crate::manifest::{Manifest, Profile, ProfilePoint};
 use crate::measure::measure;
+use crate::metric::Metric;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::sample::{Sample, estimate};
 use crate::{Settings, Watch};
 
-/// What the runs of a sweep have in common.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Base<'a> {
-    /// The text of the scenario.
-    pub(crate) scenario: &'a str,
-    /// The files that it may name: those of the experiment.
-    pub(crate) files: Files<'a>,
-}
-
 /// One combination of the values of the axes.
 struct Run<'a> {
+    point: Vec<usize>,
     values: Vec<&'a AxisValue>,
     seed: u32,
     measured: Result<Vec<Sample>, Error>,
@@ -37,12 +30,6 @@ struct Done<'a> {
     measured: Vec<Option<f64>>,
 }
 
-/// The name of a combination.
-fn join(values: &[&AxisValue]) -> String {
-    let names: Vec<_> = values.iter().map(|value| value.name.as_str()).collect();
-    names.join("-")
-}
-
 /// Runs every combination and measures it.
 pub(crate) fn run(
     manifest: &Manifest,
@@ -50,11 +37,18 @@ pub(crate) fn run(
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let seeds = if settings.quick { 1 } else { manifest.seeds };
-    let mut runs = combinations(manifest, seeds);
+    let design = design(manifest, settings.quick);
+    let mut runs = combinations(&design);
     let parts = runs.len();
     // The longest first, so that no thread is left with one of them at the end.
-    let plan = |run: &Run<'_>| plan(manifest, base, run, settings.quick);
+    let plan = |run: &Run<'_>| plan(&design, base, run);
+    let measured = |plan: Plan| {
+        let results = simulate(&plan, &|| watch.stopped())?;
+        let metrics = manifest.metrics.iter();
+        Ok(metrics
+            .map(|metric| measure(&plan, &results, metric))
+            .collect())
+    };
     let mut order: Vec<_> = runs
         .iter_mut()
         .map(|run| (plan(run).map_or(0, |plan| work(&plan)), run))
@@ -64,11 +58,11 @@ pub(crate) fn run(
     settings.threads.for_each(&mut order, |_, (_, run)| {
         let number = begun.fetch_add(1, Ordering::Relaxed) + 1;
         watch.begin(&join(&run.values), number, parts);
-        run.measured = plan(run).and_then(|plan| simulate(manifest, &plan, watch));
+        run.measured = plan(run).and_then(measured);
     });
     let mut rows = Rows::new(&columns(manifest));
     let mut done = Vec::new();
-    for runs in runs.chunks(seeds.max(1) as usize) {
+    for runs in runs.chunks(design.seeds.max(1) as usize) {
         let name = join(&runs[0].values);
         let estimates = estimates(manifest, runs).map_err(|error| error.within(&name))?;
         rows.push(name, cells(manifest, &estimates));
@@ -121,87 +115,44 @@ fn estimates(manifest: &Manifest, runs: &[Run<'_>]) -> Result<Vec<Estimate>, Err
 
 /// The names of the runs.
 pub(crate) fn names(manifest: &Manifest) -> Vec<String> {
-    let runs = combinations(manifest, 1);
-    runs.iter().map(|run| join(&run.values)).collect()
+    let design = design(manifest, false);
+    let points = design.points();
+    points
+        .iter()
+        .map(|point| join(&design.values(point)))
+        .collect()
 }
 
-/// The cross product of the axes, each with every seed; the last axis varies fastest, but for the seed.
-fn combinations(manifest: &Manifest, seeds: u32) -> Vec<Run<'_>> {
-    let mut combinations: Vec<Vec<&AxisValue>> = vec![Vec::new()];
-    for axis in &manifest.axes {
-        let longer = |values: &Vec<_>| {
-            let values = values.clone();
-            axis.values.iter().map(move |value| {
-                let mut longer = values.clone();
-                longer.push(value);
-                longer
-            })
-        };
-        combinations = combinations.iter().flat_map(longer).collect();
+/// What is varied, and how.
+fn design(manifest: &Manifest, quick: bool) -> Design {
+    let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
+    Design {
+        first: Vec::new(),
+        axes: manifest.axes.clone(),
+        derived: manifest.derived.clone(),
+        last: reductions.cloned().collect(),
+        seeds: if quick { 1 } else { manifest.seeds },
     }
-    let with_seeds = |values: Vec<_>| {
-        (0..seeds).map(move |seed| Run {
-            values: values.clone(),
+}
+
+/// Every combination with every seed; the seed varies fastest.
+fn combinations(design: &Design) -> Vec<Run<'_>> {
+    let with_seeds = |point: Vec<usize>| {
+        (0..design.seeds).map(move |seed| Run {
+            values: design.values(&point),
+            point: point.clone(),
             seed,
             measured: Ok(Vec::new()),
         })
     };
-    combinations.into_iter().flat_map(with_seeds).collect()
+    design.points().into_iter().flat_map(with_seeds).collect()
 }
 
 /// The traffic of a run.
-fn plan(manifest: &Manifest, base: Base<'_>, run: &Run<'_>, quick: bool) -> Result<Plan, Error> {
-    let changes = run.values.iter().flat_map(|value| &value.set);
-    let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
-    let overrides: Vec<String> = changes.chain(reductions).cloned().collect();
-    let mut loaded = fairlane_scenario::parse_with(
-        base.scenario,
-        &manifest.scenario,
-        base.files,
-        &overrides,
-        None,
-    )?;
+fn plan(design: &Design, base: Base<'_>, run: &Run<'_>) -> Result<Plan, Error> {
+    let mut loaded = design.load(base, &run.point)?;
     loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
     Ok(Plan::new(&loaded)?)
-}
-
-/// Roughly how long a run takes: by its bytes, and more where controllers are shared or hear of every hop.
-fn work(plan: &Plan) -> u64 {
-    // What a message takes beside its packets, as so many bytes.
-    const MESSAGE: u64 = 20_000;
-    let congestion = &plan.loaded.scenario.congestion;
-    let telemetry = congestion.algorithm.needs().telemetry;
-    let shared = congestion.scope.is_shared();
-    let sizes = plan.messages.iter().map(|message| message.size.get());
-    let bytes: u64 = sizes.map(|size| size.saturating_add(MESSAGE)).sum();
-    bytes.saturating_mul(2 + u64::from(telemetry) + u64::from(shared))
-}
-
-fn simulate(manifest: &Manifest, plan: &Plan, watch: &dyn Watch) -> Result<Vec<Sample>, Error> {
-    if watch.stopped() {
-        return Err(Error::stopped());
-    }
-    let results = plan.simulation()?.run(&mut |_| match watch.stopped() {
-        true => Control::Interrupt,
-        false => Control::Continue,
-    });
-    if watch.stopped() {
-        return Err(Error::stopped());
-    }
-    let lossless = metrics::is_lossless(&plan.loaded.scenario, &results);
-    let violations = metrics::check(&results, lossless);
-    if !violations.is_empty() {
-        let list = violations.join("; ");
-        return Err(Error::new(
-            format!("the results contradict themselves, which is a bug in fairlane: {list}"),
-            "please report it",
-        ));
-    }
-    Ok(manifest
-        .metrics
-        .iter()
-        .map(|metric| measure(plan, &results, metric))
-        .collect())
 }
 
 /// Pictures of the metrics, or of the one that is asked for.

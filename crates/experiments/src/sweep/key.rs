@@ -1,0 +1,57 @@
+//! What tells runs apart: a digest of everything that their records depend on.
+
+use std::fmt::Write as _;
+
+use fairlane_scenario::Loaded;
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::sweep::wanted::Wanted;
+
+/// Bytes of a digest that are kept: enough that no two differ by accident only.
+const KEPT: usize = 16;
+
+/// Of a resolved scenario and the files that it names.
+pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
+    let mut parts = vec![loaded.to_toml()?];
+    for file in &loaded.inputs.files {
+        parts.extend([file.key.clone(), file.text.clone()]);
+    }
+    Ok(digest(&parts))
+}
+
+/// Of a combination: what is simulated and what is measured, by this version as it was built: its sources and those of what
+/// it uses.
+pub(super) fn point(
+    scenario: &str,
+    (metrics, curves): (&[Wanted], &[Wanted]),
+    numbers: &[(String, f64)],
+) -> String {
+    // Plain names and numbers always serialise.
+    let wanted = serde_json::to_string(&(metrics, curves, numbers)).unwrap_or_default();
+    digest(&[
+        env!("CARGO_PKG_VERSION").into(),
+        env!("FAIRLANE_SOURCES").into(),
+        scenario.into(),
+        wanted,
+    ])
+}
+
+/// Of one of its runs.
+pub(super) fn run(point: &str, seed: u64) -> String {
+    digest(&[point.into(), seed.to_string()])
+}
+
+/// Of texts, in order.
+pub(super) fn digest(parts: &[String]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut text = String::new();
+    for byte in hash.finalize().iter().take(KEPT) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
