@@ -5,8 +5,8 @@
 //! both refuse the same mistakes with the same words: an [`Error`] has the path of what is wrong, what
 //! was expected, and a hint.
 //!
-//! What this crate refuses: to open a file, to read a clock, to compute anything about a problem; and to
-//! panic, whatever it is given.
+//! What this crate refuses: to open a file, to read a clock, to solve anything itself (that is
+//! `fairlane-drum`); and to panic, whatever it is given.
 //!
 //! ```
 //! use fairlane_drum_file::{Problem, Request};
@@ -30,7 +30,9 @@ mod error;
 mod inputs;
 mod network;
 mod problem;
+mod random;
 mod read;
+mod schedule;
 mod solve;
 
 pub use answer::Answer;
@@ -40,6 +42,8 @@ pub use inputs::{
     RowKind,
 };
 pub use problem::{HostProblem, Request};
+pub use random::Random;
+pub use schedule::{Plan, Policy, Turn, schedule};
 pub use solve::Problem;
 
 /// The JSON Schema of a problem: every key with its description, type and default.

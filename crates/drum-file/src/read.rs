@@ -107,4 +107,8 @@ fn words(error: &serde_json::Error) -> String {
     let text = text.replace(", expected f64", ", expected a number");
     text.replace(", expected usize", ", expected a whole number")
         .replace("expected a sequence", "expected a list in [ ]")
+        .replace(
+            "expected ident",
+            "expected null, true, false, a number, text in quotes, a list or an object",
+        )
 }
