@@ -5,10 +5,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod attack;
+mod begin;
 mod drum;
+mod sweep;
+mod verbs;
 
 pub(crate) use attack::Attack;
+pub(crate) use begin::{Check, Completions, Init};
 pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
+pub(crate) use sweep::Sweep;
+pub(crate) use verbs::{Exec, Stat, StatFormat};
 
 /// RDMA traffic management for shared data centres: packet-level simulation.
 #[derive(Debug, Parser)]
@@ -28,6 +34,12 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario, packet by packet
     Run(Run),
+    /// Say what a run of a scenario would say before it starts, and run nothing
+    Check(Check),
+    /// Write a scenario to begin with
+    Init(Init),
+    /// Run a scenario in many variants and put them into tables and pictures
+    Sweep(Sweep),
     /// Turn another simulator's files into a scenario
     #[command(subcommand, arg_required_else_help = true)]
     Import(Import),
@@ -49,8 +61,16 @@ pub(crate) enum Command {
     Attack(Attack),
     /// Run published experiments again and put both results side by side
     Reproduce(Reproduce),
+    /// Run a program that uses verbs on the software NIC
+    Exec(Exec),
+    /// Say what a program that uses verbs would find here, and what is missing
+    Doctor,
+    /// Show what software NICs of running programs have counted
+    Stat(Stat),
     /// Print a JSON Schema
     Schema(Schema),
+    /// Print what makes a shell complete this command's arguments
+    Completions(Completions),
 }
 
 /// Arguments of `schema`.
@@ -73,15 +93,25 @@ pub(crate) enum SchemaOf {
 /// Which scenario, with which changes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Scenario {
-    /// Scenario file
+    /// Scenario file, or - for standard input
     #[arg(value_name = "SCENARIO.toml")]
     pub(crate) scenario: PathBuf,
     /// Seed of every random stream, instead of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Change one setting, such as congestion.algorithm=hpcc; may be repeated
     #[arg(long = "set", value_name = "KEY.PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+}
+
+/// The value of `--seed`.
+fn seed(text: &str) -> Result<u64, String> {
+    let found = match text.trim().starts_with('-') {
+        true => "negative",
+        false => "no such number",
+    };
+    let expected = format!("{found}, expected a whole number from 0 to {}", u64::MAX);
+    text.trim().parse().map_err(|_| expected)
 }
 
 /// Arguments of `run`.
@@ -98,9 +128,18 @@ pub(crate) struct Run {
     /// Replace the results that DIR holds; other files in it stay
     #[arg(long)]
     pub(crate) force: bool,
+    /// Also say of each signal that the run didn't see why
+    #[arg(long)]
+    pub(crate) signals: bool,
     /// No progress on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Show the report on a page of this machine while the run goes on
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Port of that page; left out, one that is free
+    #[arg(long, value_name = "N", requires = "live")]
+    pub(crate) port: Option<u16>,
     /// Threads that share the run, which change no result; left out, as many as there are cores if the run is
     /// large enough to gain
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -133,9 +172,19 @@ pub(crate) struct ImportCase {
     /// Scenario to write; its side files go beside it
     #[arg(short, long, value_name = "CASE.toml")]
     pub(crate) output: PathBuf,
+    /// Replace files of these names
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 impl Import {
+    /// Whether files may be replaced.
+    pub(crate) fn force(&self) -> bool {
+        match self {
+            Self::Hpcc(case) | Self::Conweave(case) => case.force,
+        }
+    }
+
     /// The scenario to write.
     pub(crate) fn output(&self) -> &Path {
         match self {
@@ -162,6 +211,9 @@ pub(crate) struct ExportHpccFct {
     /// File to write
     #[arg(short, long, value_name = "FCT.txt")]
     pub(crate) output: PathBuf,
+    /// Replace a file of that name
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `export pcap`.
@@ -173,6 +225,9 @@ pub(crate) struct ExportPcap {
     /// File to write
     #[arg(short, long, value_name = "CAPTURE.pcapng")]
     pub(crate) output: PathBuf,
+    /// Replace a file of that name
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `topology`.
@@ -180,9 +235,12 @@ pub(crate) struct ExportPcap {
 pub(crate) struct Topology {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    /// Also list all switches and links
+    #[arg(long)]
+    pub(crate) links: bool,
+    /// Form of the output; CSV has the links
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
 }
 
 /// Arguments of `paths`.
@@ -213,9 +271,15 @@ pub(crate) struct Compare {
     /// Directories that `run` has written
     #[arg(value_name = "DIR", num_args = 2.., required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// Form of the output
+    /// Form of the output; as CSV and JSON a row for each run with all figures
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
+    /// Also write a page with the runs over each other; those that differ in the seed alone are one line
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Replace FILE.html
+    #[arg(long, requires = "report")]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `explain`.

@@ -4,28 +4,26 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fairlane_attacks::Plan;
-use fairlane_fabric::topology::{self, Facts, Topology};
-use fairlane_fabric::{Results, metrics};
+use fairlane_fabric::{Results, metrics, warnings};
 use fairlane_scenario::{conweave, hpcc};
-use fairlane_units::{NodeId, TenantId};
-use serde::Serialize;
+use fairlane_units::NodeId;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
-pub(crate) use fairlane_fabric::metrics::{
-    LinkShare, SlowdownBin, Spread, Summary, Tenancy, TenantSummary,
-};
 pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways};
-pub(crate) use fairlane_scenario::{Attack, AttackKind, Loaded, schema};
+pub(crate) use fairlane_results::figures::{figures, page, page_data};
+pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};
+pub(crate) use fairlane_scenario::{AttackKind, Loaded, schema};
 
 use crate::args;
 use crate::failure::Failure;
-use crate::report;
 
-/// Bins of the slowdown: 5 % of the messages in each, as HPCC's `fct_analysis.py` has it.
-const BINS: usize = 20;
-/// Points of a distribution function in the report.
-const POINTS: usize = 200;
+impl From<fairlane_results::Error> for Failure {
+    fn from(error: fairlane_results::Error) -> Self {
+        let failure = Self::new(error.message);
+        error.hint.into_iter().fold(failure, Self::hint)
+    }
+}
 
 impl From<fairlane_scenario::Error> for Failure {
     fn from(error: fairlane_scenario::Error) -> Self {
@@ -43,6 +41,14 @@ impl From<fairlane_scenario::Error> for Failure {
 /// # Errors
 /// If it is wrong, with the place.
 pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
+    if arguments.scenario == Path::new("-") {
+        let place = "standard input";
+        let text = std::io::read_to_string(std::io::stdin())
+            .map_err(|error| Failure::new(format!("{place}: {error}")))?;
+        let (sets, here) = (&arguments.overrides, Path::new(""));
+        let loaded = fairlane_scenario::parse(&text, place, here, sets, arguments.seed);
+        return Ok(loaded?);
+    }
     Ok(fairlane_scenario::load(
         &arguments.scenario,
         &arguments.overrides,
@@ -60,107 +66,29 @@ pub(crate) fn load_results(directory: &Path) -> Result<(Loaded, Ways), Failure> 
     Ok((loaded, ways))
 }
 
-/// What a run amounts to.
-pub(crate) struct Figures {
-    /// In a few figures.
-    pub(crate) summary: Summary,
-    /// Slowdown by message size.
-    pub(crate) bins: Vec<SlowdownBin>,
-    /// The same against the standalone time of HPCC's text format.
-    pub(crate) standalone_bins: Vec<SlowdownBin>,
-    /// For the report: slowdown by message size of each tenant, if there are several.
-    pub(crate) tenant_bins: Vec<Vec<report::SlowdownBin>>,
-    /// For the report: key figures.
-    pub(crate) report: report::Figures,
-    /// For the report: completion times.
-    pub(crate) completion: report::Distribution,
-    /// For the report: queue lengths.
-    pub(crate) queue: report::Distribution,
-}
-
-/// Measures what a run amounts to.
-pub(crate) fn figures(results: &Results) -> Figures {
-    let summary = Summary::of(results);
-    let percentile = |pick: fn(&Spread) -> f64| summary.slowdown.as_ref().map(pick);
-    let report = report::Figures {
-        goodput_bps: Some(summary.goodput_gbps * 1e9),
-        slowdown_p50: percentile(|spread| spread.p50),
-        slowdown_p99: percentile(|spread| spread.p99),
-        slowdown_p999: percentile(|spread| spread.p999),
-        events_per_second: None,
-    };
-    let switch_ports = results.ports.iter().filter(|port| port.on_switch).count();
-    let intervals = results
-        .series
-        .sent
-        .len()
-        .checked_div(results.series.ports)
-        .unwrap_or(0);
-    Figures {
-        bins: metrics::slowdown_bins(&results.messages, BINS),
-        standalone_bins: metrics::standalone_bins(&results.messages, BINS),
-        tenant_bins: tenant_bins(results),
-        completion: distribution(
-            &metrics::completion_cdf(&results.messages, POINTS),
-            summary.completed,
-        ),
-        queue: distribution(
-            &metrics::queue_cdf(results, POINTS),
-            switch_ports * intervals,
-        ),
-        report,
-        summary,
-    }
-}
-
-/// Slowdown by message size of each tenant, if there are several.
-fn tenant_bins(results: &Results) -> Vec<Vec<report::SlowdownBin>> {
-    let tenants = (0..).map(TenantId::new).zip(&results.tenants);
-    let bins = |tenant| report_bins(&metrics::tenant_slowdown_bins(results, tenant, BINS));
-    match results.tenants.len() {
-        0 | 1 => Vec::new(),
-        _ => tenants.map(|(tenant, _)| bins(tenant)).collect(),
-    }
-}
-
-/// A distribution function of `count` values as the report draws it: zeros apart, since its axis is
-/// logarithmic.
-fn distribution(points: &[metrics::CdfPoint], count: usize) -> report::Distribution {
-    let (zeros, rest) = points.split_at(points.partition_point(|point| point.value <= 0.0));
-    report::Distribution {
-        value: rest.iter().map(|point| point.value).collect(),
-        share: rest.iter().map(|point| point.share).collect(),
-        zero: zeros.last().map_or(0.0, |point| point.share),
-        count: count as u64,
-    }
-}
-
-/// Slowdown bins as the report draws them.
-pub(crate) fn report_bins(bins: &[SlowdownBin]) -> Vec<report::SlowdownBin> {
-    let bin = |bin: &SlowdownBin| report::SlowdownBin {
-        size: bin.upto_bytes,
-        count: bin.count as u64,
-        p50: bin.p50,
-        p95: bin.p95,
-        p99: bin.p99,
-        p999: bin.p999,
-    };
-    bins.iter().map(bin).collect()
-}
-
 /// Ways in which results contradict themselves.
 pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
     metrics::check(results, metrics::is_lossless(&loaded.scenario, results))
 }
 
 /// What a reader of the results should know beforehand.
-pub(crate) fn notes(loaded: &Loaded) -> Vec<String> {
-    fairlane_fabric::forwarding::notes(&loaded.scenario)
+///
+/// # Errors
+/// If the fabric can't be built.
+pub(crate) fn notes(loaded: &Loaded) -> Result<Vec<String>, Failure> {
+    let mut notes = fairlane_fabric::forwarding::notes(&loaded.scenario);
+    notes.extend(warnings::before(loaded)?.into_iter().map(warning));
+    Ok(notes)
 }
 
-/// Use of every port in an interval of the time series, 0 to 1.
-pub(crate) fn utilization(results: &Results, interval: usize) -> Vec<f64> {
-    metrics::interval_utilisation(results, interval)
+/// What a reader of the results should know when they are there.
+pub(crate) fn remarks(loaded: &Loaded, results: &Results) -> Vec<String> {
+    let remarks = warnings::after(&loaded.scenario, results).into_iter();
+    remarks.map(warning).collect()
+}
+
+fn warning(words: String) -> String {
+    format!("warning: {words}")
 }
 
 /// Reads a case of another simulator, writes it as a scenario and returns what a reader should know.
@@ -174,49 +102,6 @@ pub(crate) fn import(from: &args::Import) -> Result<Vec<String>, Failure> {
     };
     imported.write(&case.output)?;
     Ok(imported.notes)
-}
-
-/// What a fabric amounts to.
-#[derive(Debug, Serialize)]
-pub(crate) struct TopologyReport {
-    /// What its links and nodes amount to.
-    #[serde(flatten)]
-    pub(crate) facts: Facts,
-    /// Node numbers of the hosts.
-    pub(crate) host_nodes: Vec<u32>,
-    /// Round-trip time without queues, the largest of all host pairs.
-    pub(crate) base_rtt_ns: f64,
-    /// Bandwidth-delay product, the largest of all host pairs.
-    pub(crate) bdp_bytes: u64,
-}
-
-/// Builds the fabric of a scenario and describes it.
-///
-/// # Errors
-/// If the fabric can't be built.
-pub(crate) fn topology(loaded: &Loaded) -> Result<TopologyReport, Failure> {
-    let scenario = &loaded.scenario;
-    let file = loaded.inputs.topology.as_ref();
-    let fabric = Topology::build(&scenario.topology, file, scenario.faults.loss_rate)
-        .map_err(|error| Failure::new(error.message()).hint(error.hint()))?
-        .slowed(&scenario.faults);
-    let totals = idle(loaded)?.totals;
-    Ok(TopologyReport {
-        facts: topology::facts(&fabric),
-        host_nodes: fabric.hosts().map(NodeId::get).collect(),
-        base_rtt_ns: totals.base_rtt.as_secs_f64() * 1e9,
-        bdp_bytes: totals.bdp.get(),
-    })
-}
-
-/// The fabric of a scenario without traffic: what it would measure of itself.
-fn idle(loaded: &Loaded) -> Result<Results, Failure> {
-    let mut idle = loaded.clone();
-    idle.scenario.workload.clear();
-    idle.scenario.attack = None;
-    idle.scenario.faults.link.clear();
-    idle.scenario.faults.pause.clear();
-    Ok(simulate(&idle, Some(1), &mut |_| Control::Interrupt)?.0)
 }
 
 /// The algorithm of a name.
@@ -242,12 +127,21 @@ pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
 pub(crate) fn simulate(
     loaded: &Loaded,
     threads: Option<usize>,
-    watch: &mut dyn FnMut(&Progress) -> Control,
+    watch: &mut dyn FnMut(&Progress<'_>) -> Control,
 ) -> Result<(Results, Threading), Failure> {
     let simulation = Plan::new(loaded)?.simulation()?;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(|| simulation.threads_that_pay(cores()));
     Ok(simulation.run_on(threads, watch))
+}
+
+/// Builds a scenario, and its attack if it has one, as a run does before it starts.
+///
+/// # Errors
+/// If topology, workloads or buffers don't fit together.
+pub(crate) fn build(loaded: &Loaded) -> Result<(), Failure> {
+    Plan::new(loaded)?.simulation()?;
+    Ok(())
 }
 
 /// The paths between two hosts, by source port if that decides, for messages with a destination port.

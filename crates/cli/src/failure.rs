@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Interrupted {
         /// The signal's number.
         signal: i32,
+        /// What that means for what was to be done.
+        words: String,
     },
 }
 
@@ -54,6 +56,15 @@ impl Failure {
         self
     }
 
+    /// The same interruption with other words: something is kept.
+    #[must_use]
+    pub(crate) fn kept(mut self, text: String) -> Self {
+        if let Self::Interrupted { words, .. } = &mut self {
+            *words = text;
+        }
+        self
+    }
+
     /// An error at a file.
     pub(crate) fn at(path: &Path, error: impl Display) -> Self {
         Self::new(format!("{}: {error}", path.display()))
@@ -75,7 +86,7 @@ impl Failure {
                 hint: None,
             } => writeln!(stderr, "error: {message}"),
             Self::BrokenPipe => Ok(()),
-            Self::Interrupted { .. } => writeln!(stderr, "interrupted: nothing was written"),
+            Self::Interrupted { words, .. } => writeln!(stderr, "{words}"),
         };
     }
 
@@ -85,7 +96,7 @@ impl Failure {
         match self {
             Self::BrokenPipe => ExitCode::SUCCESS,
             Self::Error { .. } => ExitCode::from(2),
-            Self::Interrupted { signal } => {
+            Self::Interrupted { signal, .. } => {
                 let _ = signal_hook::low_level::emulate_default_handler(*signal);
                 ExitCode::from(2)
             }

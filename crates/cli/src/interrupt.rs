@@ -55,6 +55,7 @@ impl Interrupt {
             0 => Ok(()),
             number => Err(Failure::Interrupted {
                 signal: i32::try_from(number).unwrap_or(SIGINT),
+                words: "interrupted: nothing was written".into(),
             }),
         }
     }

@@ -17,20 +17,18 @@ mod backend;
 mod command;
 mod failure;
 mod interrupt;
-mod meter;
+mod libraries;
+mod live;
 mod pcap;
 mod print;
 mod progress;
 mod read;
-mod report;
-mod staging;
-mod table;
-mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::Parser;
+use fairlane_results::{meter, report, staging, summary, table, write};
 
 /// Reads the command line, does what it says and returns the exit status.
 pub fn main() -> ExitCode {

@@ -1,9 +1,9 @@
-//! How far a run has come, on standard error: a bar on a terminal, a line every few seconds
-//! elsewhere.
+//! How far a run has come, on standard error: a bar on a terminal, a line a minute elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration as Wall, Instant};
 
+use fairlane_experiments::sweep::Told;
 use fairlane_units::Time;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -14,72 +14,51 @@ use crate::table;
 /// Time between two updates of the bar.
 const BAR_INTERVAL: Wall = Wall::from_millis(100);
 /// Time between two lines.
-const LINE_INTERVAL: Wall = Wall::from_secs(5);
+const LINE_INTERVAL: Wall = Wall::from_secs(60);
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
-/// Shows progress, until dropped.
-pub(crate) struct Reporter {
-    shape: Shape,
+/// How fast a run goes.
+pub(crate) struct Pace {
     begun: Instant,
-    shown: Instant,
-    /// Transmissions when progress was last shown.
+    looked: Instant,
+    /// Transmissions when it was last looked at.
     transmissions: u64,
     /// Simulated time when progress was first reported.
     origin: Option<Time>,
 }
 
-enum Shape {
-    Bar(ProgressBar),
-    Lines,
-    Quiet,
-}
-
-impl Reporter {
-    /// Begins to measure; shows nothing at all if `quiet`.
-    pub(crate) fn begin(quiet: bool) -> Self {
+impl Pace {
+    /// Begins to measure.
+    pub(crate) fn begin() -> Self {
         let begun = Instant::now();
-        let shape = match (quiet, stderr().is_terminal()) {
-            (true, _) => Shape::Quiet,
-            (false, true) => Shape::Bar(bar()),
-            (false, false) => Shape::Lines,
-        };
         Self {
-            shape,
             begun,
-            shown: begun,
+            looked: begun,
             transmissions: 0,
             origin: None,
         }
     }
 
-    /// Takes note of progress and shows it if it is time to.
-    pub(crate) fn update(&mut self, progress: &Progress) {
+    /// How much of the run lies behind, and progress in words, unless the last look was less than an interval ago.
+    pub(crate) fn look(
+        &mut self,
+        progress: &Progress<'_>,
+        interval: Wall,
+    ) -> Option<(f64, String)> {
         let origin = *self.origin.get_or_insert(progress.now);
-        let interval = match self.shape {
-            Shape::Bar(_) => BAR_INTERVAL,
-            Shape::Lines => LINE_INTERVAL,
-            Shape::Quiet => return,
-        };
-        let since = self.shown.elapsed();
+        let since = self.looked.elapsed();
         if since < interval {
-            return;
+            return None;
         }
         let fraction = fraction(origin, progress);
         let words = self.words(progress, fraction, since);
-        match &self.shape {
-            Shape::Bar(bar) => {
-                bar.set_message(words);
-                bar.set_position(steps(fraction));
-            }
-            Shape::Lines => print::say(format_args!("{:>3.0} %  {words}", fraction * 100.0)),
-            Shape::Quiet => {}
-        }
-        self.shown = Instant::now();
+        self.looked = Instant::now();
         self.transmissions = progress.transmissions;
+        Some((fraction, words))
     }
 
-    fn words(&self, progress: &Progress, fraction: f64, since: Wall) -> String {
+    fn words(&self, progress: &Progress<'_>, fraction: f64, since: Wall) -> String {
         let sent = progress.transmissions.saturating_sub(self.transmissions);
         let rate = crate::meter::per_second(sent, since.as_secs_f64()).unwrap_or(0.0);
         let elapsed = self.begun.elapsed().as_secs_f64();
@@ -100,7 +79,116 @@ impl Reporter {
     }
 }
 
+/// Shows progress, until dropped.
+pub(crate) struct Reporter {
+    shape: Shape,
+    pace: Pace,
+}
+
+enum Shape {
+    Bar(ProgressBar),
+    Lines,
+    Quiet,
+}
+
+impl Reporter {
+    /// Begins to measure; shows nothing at all if `quiet`.
+    pub(crate) fn begin(quiet: bool) -> Self {
+        let shape = match (quiet, stderr().is_terminal()) {
+            (true, _) => Shape::Quiet,
+            (false, true) => Shape::Bar(bar()),
+            (false, false) => Shape::Lines,
+        };
+        Self {
+            shape,
+            pace: Pace::begin(),
+        }
+    }
+
+    /// Takes note of progress and shows it if it is time to.
+    pub(crate) fn update(&mut self, progress: &Progress<'_>) {
+        let interval = match self.shape {
+            Shape::Bar(_) => BAR_INTERVAL,
+            Shape::Lines => LINE_INTERVAL,
+            Shape::Quiet => return,
+        };
+        let Some((fraction, words)) = self.pace.look(progress, interval) else {
+            return;
+        };
+        match &self.shape {
+            Shape::Bar(bar) => {
+                bar.set_message(words);
+                bar.set_position(steps(fraction));
+            }
+            Shape::Lines => print::say(format_args!("{:>3.0} %  {words}", fraction * 100.0)),
+            Shape::Quiet => {}
+        }
+    }
+}
+
 impl Drop for Reporter {
+    fn drop(&mut self) {
+        if let Shape::Bar(bar) = &self.shape {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Shows how many runs of a sweep have ended, until dropped.
+pub(crate) struct Runs {
+    shape: Shape,
+    begun: Instant,
+    shown: Option<Instant>,
+}
+
+impl Runs {
+    /// Begins to measure; shows nothing at all if `quiet`.
+    pub(crate) fn begin(quiet: bool) -> Self {
+        let shape = match (quiet, stderr().is_terminal()) {
+            (true, _) => Shape::Quiet,
+            (false, true) => Shape::Bar(bar()),
+            (false, false) => Shape::Lines,
+        };
+        if let Shape::Bar(bar) = &shape {
+            bar.enable_steady_tick(BAR_INTERVAL);
+        }
+        Self {
+            shape,
+            begun: Instant::now(),
+            shown: None,
+        }
+    }
+
+    /// Takes note of the end of a run; `name` is the run's.
+    pub(crate) fn update(&mut self, told: &Told, name: Option<String>) {
+        let (ended, runs) = (told.ended, told.runs);
+        let fraction = told.done as f64 / (told.work as f64).max(1.0);
+        let left = match fraction > 0.0 {
+            true => table::wall(self.begun.elapsed().as_secs_f64() * (1.0 - fraction) / fraction),
+            false => "?".into(),
+        };
+        let last = name.map_or_else(String::new, |name| format!(", {name}"));
+        let words = format!("{ended} of {runs} runs, {left} left{last}");
+        match &self.shape {
+            Shape::Bar(bar) => {
+                bar.set_message(words);
+                bar.set_position(steps(fraction));
+            }
+            Shape::Lines => {
+                let is_due = self
+                    .shown
+                    .is_none_or(|shown| shown.elapsed() >= LINE_INTERVAL);
+                if is_due || ended == runs {
+                    print::say(words);
+                    self.shown = Some(Instant::now());
+                }
+            }
+            Shape::Quiet => {}
+        }
+    }
+}
+
+impl Drop for Runs {
     fn drop(&mut self) {
         if let Shape::Bar(bar) = &self.shape {
             bar.finish_and_clear();
@@ -118,7 +206,7 @@ fn bar() -> ProgressBar {
 }
 
 /// The part of the run that lies behind: of the arrivals or of the payload, whichever is behind.
-fn fraction(origin: Time, progress: &Progress) -> f64 {
+fn fraction(origin: Time, progress: &Progress<'_>) -> f64 {
     let span = progress.last_start.saturating_since(origin).as_secs_f64();
     let past = progress.now.saturating_since(origin).as_secs_f64();
     let arrivals = if span > 0.0 {

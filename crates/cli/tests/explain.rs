@@ -63,8 +63,10 @@ fn explained(scenario: &str) -> (Case, String) {
 fn a_hot_link_a_receiver_and_nothing() {
     let hot = leaf_spine("100Gbps", "50Gbps", &flows(&[(0, 2), (1, 3)]));
     let incast = leaf_spine("100Gbps", "100Gbps", &flows(&[(0, 2), (1, 2), (3, 2)]));
+    let late = "{ source = 0, destination = 2, size = \"1kB\", start = \"1ms\" }";
+    let late = format!("[[workload]]\nkind = \"flows\"\nflow = [{late}]\n");
     let idle =
-        leaf_spine("100Gbps", "100Gbps", "").replace("[output]", "stop = \"50us\"\n[output]");
+        leaf_spine("100Gbps", "100Gbps", &late).replace("[output]", "stop = \"50us\"\n[output]");
     let mut all = String::new();
     for (name, scenario) in [("hot", hot), ("incast", incast), ("idle", idle)] {
         all.push_str(&format!("--- {name}\n{}", explained(&scenario).1));

@@ -19,6 +19,10 @@ fn help() {
     snapshot("help", &case.transcript("--help"));
     for command in [
         "run",
+        "check",
+        "init",
+        "completions",
+        "sweep",
         "import hpcc",
         "import conweave",
         "explain",
@@ -33,6 +37,7 @@ fn help() {
         "drum schedule",
         "attack",
         "reproduce",
+        "stat",
         "schema",
     ] {
         let name = format!("help_{}", command.replace([' ', '-'], "_"));
@@ -49,6 +54,7 @@ fn usage_errors_exit_with_2() {
         "frobnicate",
         "run s.toml",
         "run s.toml --out d --seed x",
+        "run s.toml --out d --seed -1",
         "run s.toml --out d --format csv",
         "run s.toml --out d --threads 0",
         "compare one",
@@ -57,12 +63,33 @@ fn usage_errors_exit_with_2() {
         "export hpcc-fct d",
         "export pcap d",
         "import hpcc config.txt",
+        "stat --format xml",
+        "stat --interval 0",
+        "stat --interval 1 --format prometheus",
+        "stat --address localhost",
     ] {
         let text = case.transcript(arguments);
         assert!(text.ends_with("--- exit 2\n"), "{text}");
         all.push_str(&text);
     }
     snapshot("usage_errors", &all);
+}
+
+#[test]
+fn what_is_no_scenario_is_refused_with_a_fitting_hint() {
+    let case = Case::with("empty.toml", "")
+        .and("nameless.toml", &STAR.replace("\"star\"\n[", "\"\"\n["))
+        .and("negative.toml", &STAR.replace("\"1us\" }", "\"-1us\" }"))
+        .and("below.toml", &STAR.replace("hosts = 3", "hosts = -3"))
+        .and("folder/scenario.toml", STAR);
+    let mut all = String::new();
+    for file in ["empty", "nameless", "negative", "below"] {
+        all.push_str(&case.transcript(&format!("run {file}.toml --out d")));
+    }
+    all.push_str(&case.transcript("run folder --out d"));
+    all.push_str(&case.transcript("run - --out d"));
+    snapshot("no_scenario", &all);
+    assert!(!case.path("d").exists());
 }
 
 #[test]
@@ -167,8 +194,8 @@ fn captures_that_are_none_are_refused() {
         "export pcap empty -o c.pcapng",
         "export pcap missing -o c.pcapng",
         "export pcap s.toml -o c.pcapng",
-        "export pcap damaged -o c.pcapng",
-        "export pcap row -o c.pcapng",
+        "export pcap damaged -o c.pcapng --force",
+        "export pcap row -o c.pcapng --force",
         "export pcap some -o empty",
         "export pcap some -o missing/c.pcapng",
     ] {
@@ -206,10 +233,30 @@ fn export_writes_the_format_of_the_reference() {
 }
 
 #[test]
+fn an_export_replaces_a_file_only_if_asked_to() {
+    let header = "id,source,destination,source_port,destination_port,size_bytes,start_ps,completion_ps,standalone_ns";
+    let case = Case::with("d/flows.csv", &format!("{header}\n")).and("fct.txt", "mine");
+    let refused = case.transcript("export hpcc-fct d -o fct.txt");
+    assert!(
+        refused.contains("error: fct.txt: exists") && refused.contains("--force"),
+        "{refused}"
+    );
+    assert_eq!(case.text("fct.txt"), "mine");
+    assert!(
+        case.run("export hpcc-fct d -o fct.txt --force")
+            .status
+            .success()
+    );
+    assert_eq!(case.text("fct.txt"), "");
+}
+
+#[test]
 fn a_failed_export_leaves_the_former_file() {
     let case = Case::with("d/flows.csv", "no,columns\n").and("fct.txt", "former");
     assert_eq!(
-        case.run("export hpcc-fct d -o fct.txt").status.code(),
+        case.run("export hpcc-fct d -o fct.txt --force")
+            .status
+            .code(),
         Some(2)
     );
     assert_eq!(case.text("fct.txt"), "former");
@@ -295,9 +342,11 @@ fn compare_is_legible_with_many_runs() {
     let csv = String::from_utf8_lossy(&csv).into_owned();
     assert!(
         csv.lines()
-            .any(|line| line.starts_with("signals.cnps_sent,")),
+            .next()
+            .is_some_and(|line| line.contains(",signals.cnps_sent,")),
         "{csv}"
     );
+    assert_eq!(csv.lines().count(), 6);
 }
 
 #[test]
@@ -319,6 +368,9 @@ fn import_writes_a_case_that_can_be_described() {
         assert!(output.stdout.is_empty());
     }
     assert!(case.run("topology imported.toml").status.success());
+    let again = "import hpcc case/config.txt -o imported";
+    assert_eq!(case.run(again).status.code(), Some(2));
+    assert!(case.run(&format!("{again} --force")).status.success());
     assert!(case.run("topology other.toml").status.success());
 }
 

@@ -144,16 +144,84 @@ fn compare_shows_settings_that_differ() {
             .success()
     );
     let text = String::from_utf8(case.run("compare one two").stdout).unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("congestion.algorithm"))
-        .unwrap();
-    assert!(line.contains("dcqcn") && line.ends_with("hpcc"), "{text}");
+    let mut lines = text.lines();
+    let header = lines.next().unwrap();
+    assert!(
+        header.starts_with("settings that differ  congestion.algorithm"),
+        "{text}"
+    );
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .starts_with("one                                  dcqcn"),
+        "{text}"
+    );
     assert!(!text.contains("topology.kind"), "{text}");
     let json: serde_json::Value =
         serde_json::from_slice(&case.run("compare one two --format json").stdout).unwrap();
-    assert_eq!(json["runs"], serde_json::json!(["one", "two"]));
+    assert_eq!(json["runs"][1]["run"], "two");
+    assert_eq!(json["runs"][1]["group"], "hpcc");
+    assert_eq!(json["runs"][1]["settings"]["congestion.algorithm"], "hpcc");
+    assert_eq!(json["runs"][0]["figures"]["messages"], 3);
 }
+
+#[test]
+fn compared_runs_are_rows_and_seeds_are_grouped() {
+    let case = Case::with("s.toml", &(STAR.to_owned() + POISSON));
+    let mut directories = Vec::new();
+    for algorithm in ["dcqcn", "hpcc"] {
+        for seed in 1..4 {
+            let directory = format!("out/{algorithm}-{seed}");
+            let set = format!("--seed {seed} --set congestion.algorithm={algorithm}");
+            assert!(
+                case.run(&format!("run s.toml -q --out {directory} {set}"))
+                    .status
+                    .success()
+            );
+            directories.push(directory);
+        }
+    }
+    let all = format!("compare {} --report page.html", directories.join(" "));
+    let text = String::from_utf8(case.run(&all).stdout).unwrap();
+    let means = text.split("means over seeds").nth(1).unwrap();
+    for algorithm in ["dcqcn", "hpcc"] {
+        let line = means
+            .lines()
+            .find(|line| line.starts_with(algorithm))
+            .unwrap();
+        assert!(line.contains(" 3 ") && line.contains(" ± "), "{text}");
+    }
+    let page = case.text("page.html");
+    assert!(page.contains("\"values\":[\"dcqcn\",\"hpcc\"]") && !page.contains("{{"));
+    assert!(
+        case.transcript(&all)
+            .contains("hint: name another file, or replace it with --force")
+    );
+    assert!(case.run(&format!("{all} --force")).status.success());
+    let csv = String::from_utf8(case.run(&format!("{all} --force --format csv")).stdout).unwrap();
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 7);
+    assert_eq!(lines[0][..2], ["run", "group"]);
+    assert_eq!(lines[6][..2], ["out/hpcc-3", "hpcc"]);
+    let seed = lines[0]
+        .iter()
+        .position(|name| *name == "scenario.seed")
+        .unwrap();
+    assert_eq!(lines[6][seed], "3");
+    assert!(
+        lines.iter().all(|line| line.len() == lines[0].len()),
+        "{csv}"
+    );
+}
+
+const POISSON: &str = r#"
+[[workload]]
+kind = "poisson"
+sizes = [{ size = "1kB", percent = 0 }, { size = "30kB", percent = 100 }]
+load = 0.3
+duration = "100us"
+"#;
 
 /// Starts an endless run, sends a signal once it is under way, and returns the signal it died of.
 fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
@@ -181,12 +249,43 @@ fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
 }
 
 #[test]
-fn an_interrupted_run_leaves_nothing() {
+fn an_interrupted_run_keeps_what_there_is() {
     for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
         let case = Case::with("s.toml", ENDLESS);
         assert_eq!(interrupt(&case, "run s.toml --out d", signal), Some(number));
-        assert_eq!(case.list(), ["s.toml"]);
+        assert_eq!(case.list(), ["d", "s.toml"]);
+        let summary: serde_json::Value =
+            serde_json::from_str(&case.text("d/summary.json")).unwrap();
+        assert_eq!(summary["ending"], "interrupted");
+        for whole in [
+            "flows.parquet",
+            "ports.parquet",
+            "signals.json",
+            "report.html",
+        ] {
+            assert!(case.path("d").join(whole).is_file(), "{whole}");
+        }
+        assert!(case.run("explain d").status.success());
     }
+}
+
+#[test]
+fn a_directory_that_another_run_writes_is_refused() {
+    let case = Case::with("s.toml", ENDLESS);
+    let mut first = case
+        .command("run s.toml --out d --quiet")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !case.list().iter().any(|name| name.contains(".partial-")) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = case.run("run s.toml --out d");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let stderr = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("another run is writing"), "{stderr}");
 }
 
 #[test]
@@ -287,7 +386,8 @@ fn tenants_of_several_runs_are_compared() {
     let told = String::from_utf8(output.stdout).unwrap();
     let header = told.lines().find(|line| line.contains("fairness")).unwrap();
     assert!(header.contains("red") && header.contains("blue"), "{told}");
-    assert!(told.contains("signals.tenants.red.ecn_marks"), "{told}");
+    let csv = String::from_utf8(case.run("compare a b --format csv").stdout).unwrap();
+    assert!(csv.contains("signals.tenants.red.ecn_marks"), "{csv}");
 }
 
 #[test]

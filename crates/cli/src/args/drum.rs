@@ -142,8 +142,8 @@ pub(crate) enum Mode {
 #[derive(Args, Debug)]
 #[command(after_help = "Exit status: 0 every check passes, 1 some check doesn't, 2 error.")]
 pub(crate) struct Reproduce {
-    /// Experiment, or all of them
-    #[arg(value_name = "NAME|all", required_unless_present = "list")]
+    /// Experiment, all of them, or a folder with an experiment.toml of your own
+    #[arg(value_name = "NAME|all|./FOLDER", required_unless_present = "list")]
     pub(crate) name: Option<String>,
     /// Name every experiment with its source and figure
     #[arg(long, conflicts_with_all = ["name", "out", "quick"])]

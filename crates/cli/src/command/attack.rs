@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairlane_attacks::{Job, Plan, Role, Row, Run, Suite, Watch, notes_of};
+use fairlane_attacks::{Asked, Job, Plan, Role, Row, Run, Suite, Watch, notes_of};
 use fairlane_fabric::Results;
 use fairlane_units::Time;
 use serde::Serialize;
 
 use crate::args::{self, Format};
-use crate::backend::{self, Attack, AttackKind, Scope};
+use crate::backend::{self, AttackKind, Scope};
 use crate::command::drum::threads;
 use crate::command::run;
 use crate::failure::Failure;
@@ -23,9 +23,6 @@ use crate::{print, table};
 
 /// The name of the verdict in a result directory; reports are listed apart.
 const VERDICT: &str = "verdict.json";
-
-/// In place of a name: every attack, or every scope.
-const ALL: &str = "all";
 
 /// The verdict as it is written.
 #[derive(Debug, Serialize)]
@@ -89,8 +86,6 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
 
 /// What the command line asks for, without scopes and attacks that the scenario can't have.
 fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
-    let scopes = scopes(&arguments.scope)?;
-    let kinds = kinds(&arguments.attack)?;
     let mut scenario = arguments.scenario.clone();
     if let Some(name) = &arguments.controller {
         let algorithm = backend::algorithm(name).map_err(|error| error.within("--controller"))?;
@@ -98,112 +93,17 @@ fn suite(arguments: &args::Attack) -> Result<Suite, Failure> {
             .overrides
             .push(format!("congestion.algorithm=\"{algorithm}\""));
     }
-    let loaded = backend::load(&scenario)?;
-    let stated = loaded.scenario.attack.as_ref();
-    let names = loaded
-        .scenario
-        .tenants()
-        .into_iter()
-        .map(|tenant| tenant.name);
-    let attacker = arguments.attacker.clone();
-    let attacker = attacker.or_else(|| stated?.tenant.clone());
-    let attacker = attacker
-        .or_else(|| names.into_iter().next())
-        .unwrap_or_default();
-    if kinds == [AttackKind::Paced] && stated.is_none_or(|it| it.rate.is_none()) {
-        let hint = "--set 'attack={kind=\"paced\",rate=\"20Gbps\"}'; under attacks that rotate destinations the \
-                    rate is that of the attack";
-        return Err(
-            Failure::new("--attack: \"paced\" needs the payload rate of each host").hint(hint),
-        );
-    }
-    let attack =
-        |kind: &AttackKind| stated.map_or_else(|| Attack::new(*kind), |it| it.of_kind(*kind));
-    if let Some(name) = &arguments.attacker {
-        let tenants = loaded.scenario.tenants();
-        check_attacker(name, tenants.iter().map(|tenant| tenant.name.as_str()))?;
-    }
-    let mut suite = Suite {
-        attacks: kinds.iter().map(attack).collect(),
-        scenarios: vec![loaded],
-        attacker,
-        scopes,
+    let asked = Asked {
+        attack: &arguments.attack,
+        scope: &arguments.scope,
+        attacker: arguments.attacker.as_deref(),
         seeds: arguments.seeds.into(),
     };
-    leave_out_scopes(&mut suite, &arguments.scope)?;
-    let refused = suite.refused()?;
-    if arguments.attack != ALL || refused.len() == suite.attacks.len() {
-        if let Some((_, error)) = refused.into_iter().next() {
-            return Err(error.into());
-        }
-        return Ok(suite);
-    }
-    for (number, error) in refused.into_iter().rev() {
-        let kind = suite.attacks.remove(number).kind;
-        print::say(format_args!(
-            "left out: {kind}: {}: {}",
-            error.place, error.message
-        ));
+    let (suite, left_out) = asked.suite(backend::load(&scenario)?)?;
+    for words in left_out {
+        print::say(format_args!("left out: {words}"));
     }
     Ok(suite)
-}
-
-/// Removes the scopes that the scenario can't have, if not just one is asked for.
-fn leave_out_scopes(suite: &mut Suite, asked: &str) -> Result<(), Failure> {
-    let refused = suite.refused_scopes();
-    if asked != ALL || refused.len() == suite.scopes.len() {
-        return match refused.into_iter().next() {
-            Some((_, error)) => Err(error.into()),
-            None => Ok(()),
-        };
-    }
-    for (scope, error) in refused {
-        suite.scopes.retain(|other| *other != scope);
-        print::say(format_args!(
-            "left out: scope {scope}: {}: {}",
-            error.place, error.message
-        ));
-    }
-    Ok(())
-}
-
-fn check_attacker<'a>(
-    attacker: &str,
-    tenants: impl Iterator<Item = &'a str> + Clone,
-) -> Result<(), Failure> {
-    if tenants.clone().any(|name| name == attacker) {
-        return Ok(());
-    }
-    let names: Vec<&str> = tenants.collect();
-    let failure = Failure::new(format!("--attacker: no tenant is called \"{attacker}\""));
-    Err(failure.hint(format!("the tenants are {}", names.join(", "))))
-}
-
-fn scopes(name: &str) -> Result<Vec<Scope>, Failure> {
-    if name == ALL {
-        return Ok(Scope::ALL.to_vec());
-    }
-    let found = Scope::ALL.into_iter().find(|scope| scope.name() == name);
-    let names = || Scope::ALL.map(Scope::name).join(", ");
-    found.map(|scope| vec![scope]).ok_or_else(|| {
-        let failure = Failure::new(format!("--scope: there is no scope \"{name}\""));
-        failure.hint(format!("all, or one of {}", names()))
-    })
-}
-
-/// The kinds of a name; the honest control is no attack, and only tried by its own name.
-fn kinds(name: &str) -> Result<Vec<AttackKind>, Failure> {
-    let mut all = AttackKind::ALL.to_vec();
-    if name == ALL {
-        all.retain(|kind| *kind != AttackKind::Paced);
-        return Ok(all);
-    }
-    let found = all.into_iter().find(|kind| kind.name() == name);
-    found.map(|kind| vec![kind]).ok_or_else(|| {
-        let failure = Failure::new(format!("--attack: there is no attack \"{name}\""));
-        let names = AttackKind::ALL.map(AttackKind::name).join(", ");
-        failure.hint(format!("all, or one of {names}"))
-    })
 }
 
 /// Says what is going on, hears of signals, and writes reports.
@@ -276,7 +176,7 @@ impl Reporter<'_> {
 
 impl Watch for Reporter<'_> {
     fn begin(&self, run: &Run, number: usize, of: usize) {
-        if !self.quiet {
+        if !self.quiet && !self.stopped() {
             print::say(format_args!("{number} of {of}: {}", self.words(run)));
         }
     }
@@ -365,6 +265,15 @@ fn say_basis(rows: &[Row]) {
     }
 }
 
+/// Whether a scope keeps an attack off. Scope `none` protects nobody: an attack that brings nothing there is harmless.
+fn secure(row: &Row) -> &'static str {
+    match (row.scope, row.secure) {
+        ("none", true) => "harmless",
+        (_, true) => "yes",
+        (_, false) => "no",
+    }
+}
+
 /// The verdict as a table.
 fn text(rows: &[Row]) -> String {
     let header = [
@@ -397,7 +306,7 @@ fn text(rows: &[Row]) -> String {
             figure(row.goodput_gbps, None),
             figure(row.paced_gbps, None),
             figure(row.short_flow_penalty, row.short_flow_penalty_ci),
-            if row.secure { "yes" } else { "no" }.to_owned(),
+            secure(row).to_owned(),
         ]
     };
     let cells: Vec<_> = rows.iter().map(cells).collect();

@@ -1,63 +1,75 @@
 //! `fairlane compare`.
 
+mod groups;
+mod page;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::{Compare, TableFormat};
 use crate::command::flatten::{self, Leaves};
 use crate::command::overview;
 use crate::failure::Failure;
+use crate::staging::replace;
 use crate::{print, read, table};
+use groups::Group;
 
-/// Several runs side by side.
-#[derive(Debug, Serialize)]
+/// More settings than this make lines too wide to be read.
+const MOST_SETTINGS: usize = 6;
+
+/// Several runs, side by side.
 struct Comparison {
-    /// The directories.
-    runs: Vec<String>,
-    /// Settings of the scenarios that aren't the same in all runs.
-    settings: Vec<Row>,
-    /// Figures of the summaries, and counts of the signals.
-    figures: Vec<Row>,
-}
-
-/// More runs than this make columns too narrow to be read.
-const MOST_COLUMNS: usize = 4;
-
-/// One setting or figure in all runs.
-#[derive(Debug, Serialize)]
-struct Row {
-    /// Key path in `scenario.toml` or `summary.json`.
-    name: String,
-    /// By run; `null` where a run doesn't have it.
-    values: Vec<Value>,
+    runs: Vec<Run>,
+    /// Runs that differ in their seed alone.
+    groups: Vec<Group>,
+    /// Settings that aren't the same in all runs.
+    differing: Vec<String>,
 }
 
 /// What a run has left of itself.
 struct Run {
+    /// The directory.
+    directory: String,
     settings: Leaves,
     figures: Leaves,
 }
 
-/// Prints the summaries of several runs side by side, with the settings that differ.
+/// A run as JSON has it.
+#[derive(Serialize)]
+struct Row<'a> {
+    run: &'a str,
+    group: &'a str,
+    /// Those that aren't the same in all runs.
+    settings: Map<String, Value>,
+    figures: Map<String, Value>,
+}
+
+/// Prints the summaries of several runs, with the settings that differ, and draws them over each other.
 ///
 /// # Errors
-/// If a directory doesn't hold the results of a run.
+/// If a directory doesn't hold the results of a run, or the page can't be written.
 pub(crate) fn compare(arguments: &Compare) -> Result<ExitCode, Failure> {
+    if let Some(path) = arguments.report.as_deref().filter(|path| path.exists())
+        && !arguments.force
+    {
+        return Err(
+            Failure::at(path, "exists").hint("name another file, or replace it with --force")
+        );
+    }
     let runs = arguments.results.iter().map(|path| Run::read(path));
-    let runs = runs.collect::<Result<Vec<_>, _>>()?;
-    let names = arguments
-        .results
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    let comparison = Comparison::new(names, &runs);
+    let comparison = Comparison::new(runs.collect::<Result<_, _>>()?);
+    if let Some(path) = &arguments.report {
+        let page = page::page(&comparison, &arguments.results)?;
+        replace(path, page.as_bytes())?;
+        print::say(format_args!("report in {}", path.display()));
+    }
     match arguments.format {
-        TableFormat::Text => print::text(&comparison.text(&runs))?,
-        TableFormat::Json => print::json(&comparison)?,
+        TableFormat::Text => print::text(&comparison.text())?,
+        TableFormat::Json => print::json(&serde_json::json!({ "runs": comparison.rows() }))?,
         TableFormat::Csv => print::text(&comparison.csv()?)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -77,9 +89,15 @@ impl Run {
         let mut figures = flatten::leaves(&figures);
         figures.extend(counts(&signals));
         Ok(Self {
+            directory: directory.display().to_string(),
             settings: flatten::leaves(&settings),
             figures,
         })
+    }
+
+    /// A figure that is a number.
+    fn number(&self, name: &str) -> Option<f64> {
+        flatten::get(&self.figures, name).as_f64()
     }
 }
 
@@ -94,81 +112,104 @@ fn counts(signals: &Value) -> Leaves {
 }
 
 impl Comparison {
-    fn new(names: Vec<String>, runs: &[Run]) -> Self {
-        let settings: Vec<_> = runs.iter().map(|run| &run.settings).collect();
-        let figures: Vec<_> = runs.iter().map(|run| &run.figures).collect();
-        let mut settings = rows(&settings);
-        settings.retain(|row| row.values.iter().any(|value| *value != row.values[0]));
+    fn new(runs: Vec<Run>) -> Self {
+        let mut differing = names(runs.iter().map(|run| &run.settings));
+        differing.retain(|name| {
+            let mut values = runs.iter().map(|run| flatten::get(&run.settings, name));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        });
         Self {
-            runs: names,
-            settings,
-            figures: rows(&figures),
+            groups: groups::groups(&runs, &differing),
+            runs,
+            differing,
         }
     }
 
-    fn text(&self, runs: &[Run]) -> String {
-        let names = overview::short_names(&self.runs);
-        let mut header = vec!["settings that differ"];
-        header.extend(names.iter().map(String::as_str));
-        let settings = match self.settings.is_empty() {
-            true => "The settings are the same.".to_owned(),
-            false => table::grid(&header, &cells(&self.settings)),
-        };
-        let leaves: Vec<_> = runs.iter().map(|run| &run.figures).collect();
-        let mut parts = vec![settings, overview::overview(&names, &leaves)];
-        let kinds = &runs[0].settings;
-        parts.extend(overview::workloads(&names, &leaves, kinds));
+    /// Names of the runs, short.
+    fn names(&self) -> Vec<String> {
+        let names: Vec<_> = self.runs.iter().map(|run| run.directory.clone()).collect();
+        overview::short_names(&names)
+    }
+
+    fn text(&self) -> String {
+        let names = self.names();
+        let leaves: Vec<_> = self.runs.iter().map(|run| &run.figures).collect();
+        let mut parts = vec![self.settings(&names), overview::overview(&names, &leaves)];
+        if let Some(run) = self.runs.first() {
+            parts.extend(overview::workloads(&names, &leaves, &run.settings));
+        }
         parts.extend(overview::tenants(&names, &leaves));
-        if runs.len() > MOST_COLUMNS {
-            parts.push("All figures: --format csv or json.".into());
-            return parts.join("\n\n");
+        if self.groups.len() < self.runs.len() {
+            parts.push(groups::table(&self.groups, &self.runs));
         }
-        header[0] = "figure";
-        let figures: Vec<_> = self.figures.iter().filter(|row| row.in_text()).collect();
-        parts.push(table::grid(&header, &cells(figures)));
-        header[0] = "slowdown p50 / p95 / p99";
-        let bins = self.bins();
-        if !bins.is_empty() {
-            parts.push(table::grid(&header, &bins));
-        }
+        parts.push("All figures: --format csv or json.".into());
         parts.join("\n\n")
     }
 
-    /// Slowdown by message size: a row for each bin.
-    fn bins(&self) -> Vec<Vec<String>> {
-        let column = |bin: usize, field: &str| {
-            let name = format!("{BINS}[{bin}].{field}");
-            self.figures.iter().find(|row| row.name == name)
-        };
-        let row = |bin: usize| {
-            let sizes = column(bin, "upto_bytes")?.values.iter().map(size);
-            let spread: Vec<_> = ["p50", "p95", "p99"]
+    /// The settings that differ, a row for each run.
+    fn settings(&self, names: &[String]) -> String {
+        if self.differing.is_empty() {
+            return "The settings are the same.".into();
+        }
+        let shown = &self.differing[..self.differing.len().min(MOST_SETTINGS)];
+        let mut header = vec!["settings that differ"];
+        header.extend(shown.iter().map(String::as_str));
+        let row = |(name, run): (&String, &Run)| {
+            let values = shown
                 .iter()
-                .filter_map(|field| column(bin, field))
-                .collect();
-            let cell = |run| {
-                let figures: Vec<_> = spread.iter().map(|row| rounded(&row.values[run])).collect();
-                figures.join(" / ")
-            };
-            let mut sizes: Vec<_> = sizes.collect();
-            sizes.dedup();
-            let label = format!("up to {}", sizes.join(" | "));
-            Some(
-                std::iter::once(label)
-                    .chain((0..self.runs.len()).map(cell))
-                    .collect(),
-            )
+                .map(|setting| exact(&flatten::get(&run.settings, setting)));
+            let values = values.map(|value| if value.is_empty() { "-".into() } else { value });
+            std::iter::once(name.clone()).chain(values).collect()
         };
-        (0..).map_while(row).collect()
+        let rows: Vec<_> = names.iter().zip(&self.runs).map(row).collect();
+        let grid = table::grid(&header, &rows);
+        match self.differing.len() - shown.len() {
+            0 => grid,
+            more => format!("{grid}\nand {more} more: --format csv or json"),
+        }
     }
 
+    fn rows(&self) -> Vec<Row<'_>> {
+        let row = |(number, run)| {
+            let run: &Run = run;
+            let setting = |name: &String| (name.clone(), flatten::get(&run.settings, name));
+            Row {
+                run: &run.directory,
+                group: self.group_of(number),
+                settings: self.differing.iter().map(setting).collect(),
+                figures: run.figures.iter().cloned().collect(),
+            }
+        };
+        self.runs.iter().enumerate().map(row).collect()
+    }
+
+    fn group_of(&self, run: usize) -> &str {
+        let group = self.groups.iter().find(|group| group.runs.contains(&run));
+        group.map_or("", |group| &group.name)
+    }
+
+    /// A row for each run.
     fn csv(&self) -> Result<String, Failure> {
         let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
+        let figures = names(self.runs.iter().map(|run| &run.figures));
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let mut header = vec!["name".to_owned()];
-        header.extend(self.runs.iter().cloned());
-        let all = [&self.settings, &self.figures].into_iter().flatten();
-        for line in std::iter::once(header).chain(all.map(Row::exact)) {
+        let settings = self.differing.iter().map(|name| format!("scenario.{name}"));
+        let header = ["run".to_owned(), "group".to_owned()]
+            .into_iter()
+            .chain(settings);
+        writer
+            .write_record(header.chain(figures.iter().cloned()))
+            .map_err(|error| broken(&error))?;
+        for (number, run) in self.runs.iter().enumerate() {
+            let ends = [run.directory.clone(), self.group_of(number).to_owned()];
+            let settings = self
+                .differing
+                .iter()
+                .map(|name| flatten::get(&run.settings, name));
+            let figures = figures.iter().map(|name| flatten::get(&run.figures, name));
+            let cells = settings.chain(figures).map(|value| exact(&value));
+            let line = ends.into_iter().chain(cells);
             writer.write_record(line).map_err(|error| broken(&error))?;
         }
         let bytes = writer.into_inner().map_err(|error| broken(&error))?;
@@ -176,75 +217,20 @@ impl Comparison {
     }
 }
 
-/// One row for each name that any of the runs has, in the order of the runs.
-fn rows(runs: &[&Leaves]) -> Vec<Row> {
+/// Every name that any of the runs has, in the order of the runs.
+fn names<'a>(runs: impl Iterator<Item = &'a Leaves>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let names = runs
-        .iter()
-        .flat_map(|leaves| leaves.iter().map(|(name, _)| name));
-    let names = names.filter(|name| seen.insert(name.as_str()));
-    let row = |name: &String| Row {
-        name: name.clone(),
-        values: runs
-            .iter()
-            .map(|leaves| flatten::get(leaves, name))
-            .collect(),
-    };
-    names.collect::<Vec<_>>().into_iter().map(row).collect()
+    let all = runs.flat_map(|leaves| leaves.iter().map(|(name, _)| name));
+    all.filter(|name| seen.insert(name.as_str()))
+        .cloned()
+        .collect()
 }
 
-/// The rows as text.
-fn cells<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Vec<String>> {
-    let cells = |row: &Row| {
-        let mut cells = vec![row.name.clone()];
-        cells.extend(row.values.iter().map(rounded));
-        cells
-    };
-    rows.into_iter().map(cells).collect()
-}
-
-/// The key of the slowdown bins in `summary.json`.
-const BINS: &str = "slowdown_bins";
-
-/// A message size of a bin.
-fn size(value: &Value) -> String {
-    value.as_f64().map_or_else(|| "-".into(), table::bytes)
-}
-
-impl Row {
-    /// Whether the row has a place in the text: lists of tables are too long for it.
-    fn in_text(&self) -> bool {
-        !self.name.contains('[')
-    }
-
-    /// The cells without rounding.
-    fn exact(&self) -> Vec<String> {
-        let mut cells = vec![self.name.clone()];
-        cells.extend(self.values.iter().map(|value| match value {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }));
-        cells
-    }
-}
-
-/// A value for people: fractions to four digits, large counts with commas.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
-fn rounded(value: &Value) -> String {
+/// A value without rounding; empty for nothing.
+fn exact(value: &Value) -> String {
     match value {
-        Value::Null => "-".into(),
+        Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
-            (Some(count), _) => table::count(count),
-            (None, Some(fraction)) if fraction >= 1000.0 => table::count(fraction.round() as u64),
-            (None, Some(fraction)) if fraction >= 0.0 => table::digits(fraction),
-            _ => number.to_string(),
-        },
         other => other.to_string(),
     }
 }

@@ -1,9 +1,11 @@
 //! `fairlane import`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::Import;
 use crate::backend;
+use crate::command::export::refuse_existing;
 use crate::failure::Failure;
 use crate::print;
 
@@ -12,9 +14,6 @@ use crate::print;
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
 pub(crate) fn import(from: &Import) -> Result<ExitCode, Failure> {
-    for note in backend::import(from)? {
-        print::say(format_args!("note: {note}"));
-    }
     let output = from.output();
     let mut written = output.to_path_buf().into_os_string();
     if output
@@ -22,6 +21,10 @@ pub(crate) fn import(from: &Import) -> Result<ExitCode, Failure> {
         .is_none_or(|extension| extension != "toml")
     {
         written.push(".toml");
+    }
+    refuse_existing(Path::new(&written), from.force())?;
+    for note in backend::import(from)? {
+        print::say(format_args!("note: {note}"));
     }
     let written = written.display();
     print::say(format_args!(

@@ -1,20 +1,24 @@
 //! What the command can do, one file each.
 
 mod attack;
+mod check;
 mod compare;
+mod completions;
+mod doctor;
 mod drum;
+mod exec;
 mod explain;
 mod export;
 mod flatten;
-mod heading;
 mod import;
+mod init;
 mod overview;
 mod paths;
 mod reproduce;
 mod run;
 mod schema;
-mod summary;
-mod tenants;
+mod stat;
+mod sweep;
 mod topology;
 
 use std::process::ExitCode;
@@ -29,6 +33,9 @@ use crate::failure::Failure;
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Init(arguments) => init::init(&arguments),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::Import(from) => import::import(&from),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
         Command::Export(Export::Pcap(arguments)) => export::pcap(&arguments),
@@ -41,6 +48,10 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
         Command::Attack(arguments) => attack::attack(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Exec(arguments) => exec::exec(&arguments),
+        Command::Doctor => doctor::doctor(),
+        Command::Stat(arguments) => stat::stat(&arguments),
         Command::Schema(arguments) => schema::schema(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
     }
 }

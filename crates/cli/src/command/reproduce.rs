@@ -38,7 +38,7 @@ struct Reporter<'a> {
 
 impl Watch for Reporter<'_> {
     fn begin(&self, part: &str, number: usize, parts: usize) {
-        if !self.quiet {
+        if !self.quiet && !self.stopped() {
             print::say(format_args!("{}: {number} of {parts}: {part}", self.name));
         }
     }
@@ -56,7 +56,7 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
     let Some(name) = arguments.name.as_deref() else {
         return list(arguments.format);
     };
-    let experiments = selected(name)?;
+    let experiments = fairlane_experiments::select(name)?;
     let interrupt = Interrupt::listen()?;
     let mut outcomes = Vec::new();
     for experiment in &experiments {
@@ -93,7 +93,7 @@ fn list(format: Format) -> Result<ExitCode, Failure> {
             "title": manifest.title,
         }));
         rows.push(vec![
-            experiment.name.to_owned(),
+            experiment.name.to_string(),
             manifest.source,
             figure,
             manifest.title,
@@ -109,24 +109,16 @@ fn list(format: Format) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn selected(name: &str) -> Result<Vec<&'static Experiment>, Failure> {
-    if name == "all" {
-        return Ok(fairlane_experiments::all().iter().collect());
-    }
-    let found = fairlane_experiments::find(name);
-    found.map(|experiment| vec![experiment]).ok_or_else(|| {
-        Failure::new(format!("there is no experiment \"{name}\""))
-            .hint("`fairlane reproduce --list` names them all")
-    })
-}
-
 /// Runs one experiment and writes its folder.
 fn run(
     experiment: &Experiment,
     arguments: &Reproduce,
     interrupt: &Interrupt,
 ) -> Result<Outcome, Failure> {
-    let folder = arguments.out.as_ref().map(|out| out.join(experiment.name));
+    let folder = arguments
+        .out
+        .as_ref()
+        .map(|out| out.join(&*experiment.name));
     let staging = folder
         .map(|folder| Staging::begin(&folder, arguments.force))
         .transpose()?;
@@ -135,7 +127,7 @@ fn run(
         threads: threads(arguments.threads),
     };
     let watch = Reporter {
-        name: experiment.name,
+        name: &experiment.name,
         interrupt,
         quiet: arguments.quiet,
     };

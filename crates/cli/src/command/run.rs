@@ -6,53 +6,69 @@ use std::time::Instant;
 use fairlane_fabric::{Ending, Results};
 
 use crate::args::{Format, Run};
-use crate::backend::{self, Control, Figures, Loaded, Threading};
-use crate::command::{heading, summary};
+use crate::backend::{self, Control, Loaded, Threading};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::live::Live;
 use crate::meter::{Host, Usage, Work};
 use crate::progress::Reporter;
-use crate::report::{self, ReportInput, TenantInput, Timeline};
+use crate::report::Timeline;
 use crate::staging::Staging;
-use crate::{print, write};
+use crate::{print, summary, write};
 
 /// Runs a scenario and writes its results.
 ///
 /// # Errors
-/// If the scenario is wrong, the directory can't be written, a signal arrives, or the results
-/// contradict themselves. Then there is no directory.
+/// If the scenario is wrong, the directory can't be written, or the results contradict themselves; then there is no
+/// directory. After a signal there is what was simulated until then.
 pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let loaded = backend::load(&arguments.scenario)?;
+    refuse_idleness(&loaded)?;
     let staging = Staging::begin(&arguments.out, arguments.force)?;
-    for note in backend::notes(&loaded) {
+    for note in backend::notes(&loaded)? {
         print::say(note);
     }
-    let (results, host) = simulate(&loaded, arguments, &interrupt)?;
+    let live = arguments.live.then(|| Live::begin(&loaded, arguments.port));
+    let mut live = live.transpose()?;
+    let (results, host) = simulate(&loaded, arguments, &interrupt, live.as_mut())?;
+    if let Some(live) = live {
+        live.end(&results);
+    }
+    if staging.replaces() {
+        // Half a result is worth less than the whole one that it would replace.
+        interrupt.check()?;
+    }
     refuse_contradictions(&loaded, &results)?;
     let figures = backend::figures(&results);
     let file = summary::File::new(&loaded.scenario, &figures, &host);
     let json = print::to_json(&file)?;
     let (scenario, inputs) = loaded.portable()?;
     let content = write::Content {
+        loaded: &loaded,
         scenario: &scenario,
         inputs: &inputs,
         results: &results,
         summary: &json,
-        report: &report(&loaded, &scenario, (&results, None), &figures),
-        traced: !loaded.scenario.output.trace_nodes.is_empty(),
-        captured: !loaded.scenario.capture.is_empty(),
-        rated: loaded.scenario.output.rate_interval.is_some(),
+        report: &backend::page(&loaded, &scenario, (&results, None), &figures),
     };
-    write::all(staging.path(), &content, &interrupt)?;
+    write::all(staging.path(), &content)?;
     let directory = staging.publish(write::NAMES)?;
     print::say(format_args!("results in {}", directory.display()));
     say_ending(&results);
+    for remark in backend::remarks(&loaded, &results) {
+        print::say(remark);
+    }
     match arguments.format {
-        Format::Text => print::text(&file.text(&results))?,
+        Format::Text => print::text(&file.text(&results, arguments.signals))?,
         Format::Json => print::text(&json)?,
     }
-    Ok(exit_code(&results.totals.ending))
+    match (&results.totals.ending, interrupt.check()) {
+        (Ending::Interrupted, Err(failure)) => {
+            Err(failure.kept("interrupted: the results end there (ending = interrupted)".into()))
+        }
+        (ending, _) => Ok(exit_code(ending)),
+    }
 }
 
 /// The simulation itself, with its cost on this machine.
@@ -60,11 +76,15 @@ fn simulate(
     loaded: &Loaded,
     arguments: &Run,
     interrupt: &Interrupt,
+    mut live: Option<&mut Live<'_>>,
 ) -> Result<(Results, Host), Failure> {
     let (begun, before) = (Instant::now(), Usage::now());
     let mut reporter = Reporter::begin(arguments.quiet);
     let (results, threading) = backend::simulate(loaded, arguments.threads, &mut |progress| {
         reporter.update(progress);
+        if let Some(live) = &mut live {
+            live.update(progress);
+        }
         if interrupt.arrived() {
             Control::Interrupt
         } else {
@@ -72,7 +92,6 @@ fn simulate(
         }
     })?;
     drop(reporter);
-    interrupt.check()?;
     say_threads(arguments, &threading);
     let totals = &results.totals;
     let work = Work {
@@ -105,6 +124,17 @@ fn say_threads(arguments: &Run, threading: &Threading) {
     }
 }
 
+/// A scenario without traffic has no results.
+pub(super) fn refuse_idleness(loaded: &Loaded) -> Result<(), Failure> {
+    if loaded.scenario.workload.is_empty() && loaded.scenario.attack.is_none() {
+        let failure = Failure::new("the scenario has no [[workload]]: nothing would be sent");
+        return Err(
+            failure.hint("docs/scenario.md shows workloads; `fairlane topology` needs none")
+        );
+    }
+    Ok(())
+}
+
 /// A run whose books don't balance is a mistake of this program, and no result.
 fn refuse_contradictions(loaded: &Loaded, results: &Results) -> Result<(), Failure> {
     let violations = backend::violations(loaded, results);
@@ -128,7 +158,7 @@ pub(crate) fn page(
     attack: Option<&Timeline<'_>>,
 ) -> Result<String, Failure> {
     let figures = backend::figures(results);
-    Ok(report(
+    Ok(backend::page(
         loaded,
         &loaded.to_toml()?,
         (results, attack),
@@ -136,34 +166,10 @@ pub(crate) fn page(
     ))
 }
 
-/// The text of `report.html`.
-fn report(
-    loaded: &Loaded,
-    scenario: &str,
-    (results, attack): (&Results, Option<&Timeline<'_>>),
-    figures: &Figures,
-) -> String {
-    let words = heading::Words::of(&loaded.scenario);
-    report::render(&ReportInput {
-        heading: words.heading(&loaded.scenario),
-        results,
-        figures: figures.report,
-        slowdown: &backend::report_bins(&figures.bins),
-        completion: &figures.completion,
-        queue: &figures.queue,
-        tenants: figures.summary.tenancy.as_ref().map(|tenancy| TenantInput {
-            tenancy,
-            slowdown: &figures.tenant_bins,
-        }),
-        attack,
-        scenario,
-    })
-}
-
 /// Says why the result is a negative one, if it is.
 fn say_ending(results: &Results) {
     match &results.totals.ending {
-        Ending::Complete | Ending::Stopped => {}
+        Ending::Complete | Ending::Stopped | Ending::Interrupted => {}
         Ending::Failed => print::say("the run failed: queue pairs reached their retry limit"),
         Ending::Stalled(stall) => {
             print::say(format_args!(
@@ -183,7 +189,7 @@ fn say_ending(results: &Results) {
 
 fn exit_code(ending: &Ending) -> ExitCode {
     match ending {
-        Ending::Complete | Ending::Stopped => ExitCode::SUCCESS,
+        Ending::Complete | Ending::Stopped | Ending::Interrupted => ExitCode::SUCCESS,
         Ending::Stalled(_) | Ending::Failed => ExitCode::from(1),
     }
 }

@@ -4,10 +4,21 @@ use std::process::ExitCode;
 
 use fairlane_fabric::topology::{Facts, TierFacts};
 
-use crate::args::{Format, Topology};
-use crate::backend::{self, TopologyReport};
+use serde::Serialize;
+
+use crate::args::{TableFormat, Topology};
+use crate::backend::{self, Lists, TopologyReport};
 use crate::failure::Failure;
 use crate::{print, table};
+
+/// What the fabric amounts to, with its lists if they are asked for.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    report: TopologyReport,
+    #[serde(flatten)]
+    lists: Option<Lists>,
+}
 
 /// Prints what the fabric of a scenario amounts to.
 ///
@@ -15,12 +26,67 @@ use crate::{print, table};
 /// If the scenario is wrong.
 pub(crate) fn topology(arguments: &Topology) -> Result<ExitCode, Failure> {
     let loaded = backend::load(&arguments.scenario)?;
-    let report = backend::topology(&loaded)?;
-    match arguments.format {
-        Format::Text => print::text(&text(&report))?,
-        Format::Json => print::json(&report)?,
+    if arguments.format == TableFormat::Csv {
+        if !arguments.links {
+            let failure = Failure::new("--format csv: what a fabric amounts to is no table");
+            return Err(failure.hint("add --links for a row for each link, or use --format json"));
+        }
+        print::text(&csv(&Lists::new(&loaded)?)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = TopologyReport::new(&loaded)?;
+    let lists = arguments.links.then(|| Lists::new(&loaded)).transpose()?;
+    if arguments.format == TableFormat::Json {
+        print::json(&Whole { report, lists })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print::text(&text(&report))?;
+    if let Some(lists) = lists {
+        print::text(&format!("\n{}", listed(&lists)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A row for each link.
+fn csv(lists: &Lists) -> Result<String, Failure> {
+    let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for link in &lists.link_list {
+        writer.serialize(link).map_err(|error| broken(&error))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| broken(&error))?;
+    String::from_utf8(bytes).map_err(|error| broken(&error))
+}
+
+/// Switches and links as tables.
+fn listed(lists: &Lists) -> String {
+    let switches = lists.switch_list.iter().map(|switch| {
+        vec![
+            switch.node.to_string(),
+            switch.tier.to_string(),
+            switch.ports.to_string(),
+            gbps(switch.rate_gbps),
+        ]
+    });
+    let end = |node: u32, port: u32, tier: u8| match tier {
+        0 => format!("host {node} port {port}"),
+        _ => format!("switch {node} port {port}"),
+    };
+    let links = lists.link_list.iter().map(|link| {
+        vec![
+            link.link.to_string(),
+            end(link.a, link.a_port, link.a_tier),
+            end(link.b, link.b_port, link.b_tier),
+            gbps(link.rate_gbps),
+            table::seconds(link.delay_ns / 1e9),
+            table::number(link.loss),
+        ]
+    });
+    let header = ["switch", "tier", "ports", "rate"];
+    let switches = table::grid(&header, &switches.collect::<Vec<_>>());
+    let header = ["link", "from", "to", "rate", "delay", "loss"];
+    let links = table::columns(&header, &links.collect::<Vec<_>>());
+    format!("{switches}\n\n{links}")
 }
 
 fn text(report: &TopologyReport) -> String {

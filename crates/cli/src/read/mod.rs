@@ -2,15 +2,19 @@
 
 mod capture;
 mod csv;
+mod overlay;
 mod parquet;
 mod paths;
 mod run;
+#[cfg(test)]
+mod written;
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
 pub(crate) use capture::{Addresses, Capture, CaptureRow};
+pub(crate) use overlay::{Overlay, overlay};
 pub(crate) use run::run;
 
 /// A row of `flows.parquet` or `flows.csv`, as far as exports need it.

@@ -48,7 +48,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
     let mut run = Run {
         name: scenario.name.clone(),
         end_ps: rounded(end_ns * 1e3),
-        interval_ps: scenario.output.sample_interval.as_ps(),
+        interval_ps: rounded(number("sample_interval_ns")? * 1e3),
         bdp_bytes: rounded(bdp),
         settings: settings(scenario),
         multipath: multipath(directory, &summary, scenario)?,

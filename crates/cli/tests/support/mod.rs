@@ -78,7 +78,7 @@ algorithm = "fixed"
 buffer = "300kB"
 "#;
 
-/// A message so large that a run of it doesn't end during a test.
+/// So many messages that a run of them doesn't end during a test.
 pub(crate) const ENDLESS: &str = r#"
 [topology]
 kind = "star"
@@ -87,11 +87,12 @@ host_link = { rate = "100Gbps", delay = "1us" }
 [output]
 sample_interval = "1s"
 [[workload]]
-kind = "flows"
-[[workload.flow]]
-source = 0
-destination = 1
-size = "1000GB"
+kind = "incast"
+degree = 1
+receiver = 1
+size = "4GB"
+rounds = 250
+period = "1us"
 "#;
 
 /// Four hosts under two switches with two spines.

@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-use fairlane_drum::schedule::{Frame, Reserve};
-use fairlane_drum_file::{Document, Error, HostProblem, Mode, Problem, Request};
-use serde::Serialize;
+use fairlane_drum_file::{Document, Plan, Turn};
 
 use crate::args::{Format, Policy, Schedule};
 use crate::command::drum::{failure, input, request};
@@ -12,46 +10,8 @@ use crate::failure::Failure;
 use crate::table::number;
 use crate::{print, table};
 
-/// Longest frame that is listed epoch by epoch.
-const MOST_EPOCHS: u64 = 1 << 20;
-/// Where a frame is asked for.
-const FLAG: &str = "--frame";
 /// Epochs and applications that a text lists; JSON has them all.
 const MOST_LINES: usize = 50;
-
-/// Who is active when.
-#[derive(Serialize)]
-struct Plan {
-    name: Option<String>,
-    policy: &'static str,
-    /// Queue pairs that may be active at a time.
-    k: usize,
-    /// Length of what is listed; a frame repeats.
-    epochs: u64,
-    /// Most applications that are active at a time.
-    most_active: usize,
-    /// Longest time from one active epoch of an application to its next, in epochs.
-    longest_wait: u64,
-    /// What that is proven not to exceed.
-    longest_wait_bound: u64,
-    /// Largest difference between active epochs and the share wanted, in epochs of a frame.
-    largest_share_error: Option<f64>,
-    applications: Vec<Turn>,
-    /// Applications that are active, by epoch.
-    active: Vec<Vec<usize>>,
-}
-
-/// When one application is active.
-#[derive(Serialize)]
-struct Turn {
-    application: usize,
-    /// Share of time that is optimal.
-    tau: Option<f64>,
-    active_epochs: u64,
-    first_epoch: Option<u64>,
-    longest_wait: Option<u64>,
-    share_error: Option<f64>,
-}
 
 /// Prints who is active when.
 ///
@@ -59,291 +19,93 @@ struct Turn {
 /// If the problem is wrong or has no solution, or there is no such frame.
 pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
     let path = &arguments.instance.file;
-    let text = input::one(path)?;
+    let problem = input::one(path)?;
     let wrong = |error| failure(&input::name(path), error);
-    let document = Document::read(&text).map_err(wrong)?;
+    let document = Document::read(&problem).map_err(wrong)?;
     let request = request(&arguments.instance);
-    let plan = match arguments.policy {
-        Policy::Frame => frame(document, &request, arguments.frame),
-        Policy::Reserve => reserve(document, &request, arguments),
+    let policy = match arguments.policy {
+        Policy::Frame => fairlane_drum_file::Policy::Frame,
+        Policy::Reserve => fairlane_drum_file::Policy::Reserve {
+            reserved: arguments.reserved.into(),
+        },
     };
+    let plan = fairlane_drum_file::schedule(document, &request, policy, arguments.frame);
     let plan = plan.map_err(wrong)?;
     match arguments.format {
         Format::Json => print::json(&plan)?,
-        Format::Text => print::text(&plan.text())?,
+        Format::Text => print::text(&text(&plan))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A frame of the shares that are optimal in the long run.
-fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<Plan, Error> {
-    let request = Request {
-        mode: Some(Mode::Timeshare),
-        ..*request
-    };
-    let name = document.name.clone();
-    let mut host = HostProblem::new(document.problem, &request)?;
-    let own = host.clone();
-    if let Some(epochs) = epochs {
-        give_an_epoch(&mut host, epochs);
-    }
-    let k = slots(host.k.unwrap_or(0.0));
-    if let Some(epochs) = epochs.filter(|epochs| *epochs > MOST_EPOCHS) {
-        let message = format!("a frame of {epochs} epochs is too long to be listed");
-        let hint = format!("give at most {MOST_EPOCHS}");
-        return Err(Error::new(FLAG, message, hint));
-    }
-    let shares = |host: HostProblem| {
-        let answer =
-            Problem::of_host(name.clone(), host, &request)?.solve(&fairlane_drum::Sequential)?;
-        Ok::<_, Error>(answer.tau.unwrap_or_default())
-    };
-    let tau = match (shares(host), epochs) {
-        // What goes wrong without the frame too isn't the frame's.
-        (Err(error), Some(epochs)) => {
-            let shortest = Frame::shortest(&shares(own)?);
-            return Err(too_short(epochs, shortest, &error));
-        }
-        (tau, _) => tau?,
-    };
-    let epochs = epochs.unwrap_or_else(|| Frame::shortest(&tau));
-    if epochs > MOST_EPOCHS {
-        let message =
-            format!("the smallest share needs a frame of {epochs} epochs, too long to be listed");
-        return Err(Error::new(
-            FLAG,
-            message,
-            "give a frame with --frame: small shares become one epoch of it",
-        ));
-    }
-    let frame = Frame::new(&tau, k, epochs)
-        .map_err(|error| Error::new(FLAG, error.to_string(), error.hint().unwrap_or_default()))?;
-    Ok(Plan {
-        name,
-        ..listed(&frame, &tau, (k, epochs))
-    })
-}
-
-/// Everyone with a weight gets at least an epoch of a frame of so many.
-fn give_an_epoch(host: &mut HostProblem, epochs: u64) {
-    let Some(peak) = &host.peak else { return };
-    let table = &mut host.table;
-    for (index, peak) in peak.iter().enumerate().take(table.len()) {
-        let counts = table.weight.get(index).is_some_and(|weight| *weight > 0.0);
-        if counts {
-            let least = table.minimum.get(index).copied().unwrap_or(0.0);
-            table.minimum[index] = least.max(peak / epochs as f64);
-        }
-    }
-}
-
-/// Who is active in the epochs of a frame.
-fn listed(frame: &Frame, tau: &[f64], (k, epochs): (usize, u64)) -> Plan {
-    let active: Vec<Vec<usize>> = (0..epochs)
-        .map(|epoch| {
-            let mut active: Vec<_> = frame.active(epoch).collect();
-            active.sort_unstable();
-            active
-        })
-        .collect();
-    let turns: Vec<Turn> = turns(&active, tau.len(), true)
-        .into_iter()
-        .map(|turn| Turn {
-            tau: Some(tau[turn.application]),
-            share_error: Some(frame.share_error(turn.application)),
-            ..turn
-        })
-        .collect();
-    let errors = turns.iter().filter_map(|turn| turn.share_error);
-    Plan {
-        name: None,
-        policy: "frame",
-        k,
-        epochs,
-        most_active: active.iter().map(Vec::len).max().unwrap_or(0),
-        longest_wait: turns
-            .iter()
-            .filter_map(|turn| turn.longest_wait)
-            .max()
-            .unwrap_or(0),
-        longest_wait_bound: frame.longest_wait_of_all(),
-        largest_share_error: errors.map(f64::abs).reduce(f64::max),
-        applications: turns,
-        active,
-    }
-}
-
-/// A frame in which not everyone can have an epoch.
-fn too_short(epochs: u64, shortest: u64, error: &Error) -> Error {
-    let message = format!(
-        "in a frame of {epochs} epochs not everyone can have one ({}: {})",
-        error.place, error.message
-    );
-    let hint = format!("give a longer frame: {shortest} epochs serve everyone");
-    Error::new(FLAG, message, hint)
-}
-
-/// Slots by the optimal selection, and some by waiting time.
-fn reserve(document: Document, request: &Request, arguments: &Schedule) -> Result<Plan, Error> {
-    let reserved = usize::from(arguments.reserved);
-    let name = document.name.clone();
-    let mut host = HostProblem::new(
-        document.problem,
-        &Request {
-            mode: selecting(request.mode),
-            ..*request
-        },
-    )?;
-    let (k, count) = (host.whole_k()?, host.table.len());
-    if reserved > k {
-        let message = format!("{reserved} slots are reserved of {k}");
-        return Err(Error::new("reserved", message, "reserve at most k slots"));
-    }
-    let mut gains = vec![0.0; count];
-    if reserved < k {
-        host.k = Some((k - reserved) as f64);
-        let problem = Problem::of_host(None, host, request)?;
-        for index in problem.solve(&fairlane_drum::Sequential)?.selected {
-            gains[index] = 1.0;
-        }
-    }
-    let mut reserve = Reserve::new(count, k, reserved);
-    let bound = reserve.longest_wait();
-    let epochs = arguments.frame.unwrap_or(bound).min(MOST_EPOCHS);
-    let active: Vec<Vec<usize>> = (0..epochs).map(|_| reserve.choose(&gains)).collect();
-    let turns = turns(&active, count, false);
-    Ok(Plan {
-        name,
-        policy: "reserve",
-        k,
-        epochs,
-        most_active: active.iter().map(Vec::len).max().unwrap_or(0),
-        longest_wait: turns
-            .iter()
-            .filter_map(|turn| turn.longest_wait)
-            .max()
-            .unwrap_or(0),
-        longest_wait_bound: bound,
-        largest_share_error: None,
-        applications: turns,
-        active,
-    })
-}
-
-/// The mode by which slots are filled.
-fn selecting(mode: Option<Mode>) -> Option<Mode> {
-    Some(match mode {
-        Some(Mode::ActiveSet) => Mode::ActiveSet,
-        _ => Mode::TopkUtility,
-    })
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
-fn slots(k: f64) -> usize {
-    k.ceil() as usize
-}
-
-/// When each application is active; waits go round the end if the epochs repeat.
-fn turns(active: &[Vec<usize>], count: usize, repeats: bool) -> Vec<Turn> {
-    let mut epochs = vec![Vec::new(); count];
-    for (epoch, chosen) in (0u64..).zip(active) {
-        for application in chosen {
-            epochs[*application].push(epoch);
-        }
-    }
-    let length = active.len() as u64;
-    let turn = |(application, epochs): (usize, Vec<u64>)| {
-        let between = epochs.windows(2).map(|pair| pair[1] - pair[0]).max();
-        let ends = epochs.first().zip(epochs.last());
-        let around = ends.map(|(first, last)| match repeats {
-            true => first + length - last,
-            false => (first + 1).max(length - last),
-        });
-        Turn {
-            application,
-            tau: None,
-            active_epochs: epochs.len() as u64,
-            first_epoch: epochs.first().copied(),
-            longest_wait: around.max(between),
-            share_error: None,
-        }
-    };
-    epochs.into_iter().enumerate().map(turn).collect()
-}
-
-impl Plan {
-    fn text(&self) -> String {
-        let mut facts = vec![
-            ("policy", self.policy.to_owned()),
-            ("slots", self.k.to_string()),
-            ("epochs", table::count(self.epochs)),
-            ("most active", self.most_active.to_string()),
-            (
-                "longest wait",
-                format!(
-                    "{} epochs, proven at most {}",
-                    self.longest_wait, self.longest_wait_bound
-                ),
-            ),
-        ];
-        let error = self.largest_share_error.map(number);
-        facts.extend(error.map(|error| ("share error", format!("{error} epochs at most"))));
-        let mut parts = vec![table::list(&facts), self.turns(), self.calendar()];
-        if self.active.len() > MOST_LINES || self.applications.len() > MOST_LINES {
-            parts.push("Everything: --format json.".into());
-        }
-        parts.join("\n\n")
-    }
-
-    fn turns(&self) -> String {
-        let header = [
-            "application",
-            "share",
-            "epochs",
-            "first",
+/// A schedule for readers.
+fn text(plan: &Plan) -> String {
+    let mut facts = vec![
+        ("policy", plan.policy.to_owned()),
+        ("slots", plan.k.to_string()),
+        ("epochs", table::count(plan.epochs)),
+        ("most active", plan.most_active.to_string()),
+        (
             "longest wait",
-            "share error",
-        ];
-        let whole = |value: Option<u64>| value.map_or_else(|| "-".into(), table::count);
-        let real = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
-        let row = |turn: &Turn| {
-            let (wait, error) = (whole(turn.longest_wait), real(turn.share_error));
-            let (epochs, first) = (table::count(turn.active_epochs), whole(turn.first_epoch));
-            vec![
-                turn.application.to_string(),
-                real(turn.tau),
-                epochs,
-                first,
-                wait,
-                error,
-            ]
-        };
-        let rows: Vec<_> = self.applications.iter().take(MOST_LINES).map(row).collect();
-        table::grid(&header, &rows)
+            format!(
+                "{} epochs, proven at most {}",
+                plan.longest_wait, plan.longest_wait_bound
+            ),
+        ),
+    ];
+    let error = plan.largest_share_error.map(number);
+    facts.extend(error.map(|error| ("share error", format!("{error} epochs at most"))));
+    let mut parts = vec![table::list(&facts), turns(plan), calendar(plan)];
+    if plan.active.len() > MOST_LINES || plan.applications.len() > MOST_LINES {
+        parts.push("Everything: --format json.".into());
     }
+    parts.join("\n\n")
+}
 
-    /// Epochs in which the same applications are active are joined.
-    fn calendar(&self) -> String {
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        let mut first = 0;
-        for run in self.active.chunk_by(|a, b| a == b).take(MOST_LINES) {
-            let last = first + run.len() - 1;
-            let epochs = if last > first {
-                format!("{first}-{last}")
-            } else {
-                first.to_string()
-            };
-            let active: Vec<u32> = run[0]
-                .iter()
-                .map(|index| u32::try_from(*index).unwrap_or(u32::MAX))
-                .collect();
-            rows.push(vec![epochs, table::ranges(&active)]);
-            first = last + 1;
-        }
-        table::columns(&["epochs", "active"], &rows)
+fn turns(plan: &Plan) -> String {
+    let header = [
+        "application",
+        "share",
+        "epochs",
+        "first",
+        "longest wait",
+        "share error",
+    ];
+    let whole = |value: Option<u64>| value.map_or_else(|| "-".into(), table::count);
+    let real = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
+    let row = |turn: &Turn| {
+        let (wait, error) = (whole(turn.longest_wait), real(turn.share_error));
+        let (epochs, first) = (table::count(turn.active_epochs), whole(turn.first_epoch));
+        vec![
+            turn.application.to_string(),
+            real(turn.tau),
+            epochs,
+            first,
+            wait,
+            error,
+        ]
+    };
+    let rows: Vec<_> = plan.applications.iter().take(MOST_LINES).map(row).collect();
+    table::grid(&header, &rows)
+}
+
+/// Epochs in which the same applications are active are joined.
+fn calendar(plan: &Plan) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut first = 0;
+    for run in plan.active.chunk_by(|a, b| a == b).take(MOST_LINES) {
+        let last = first + run.len() - 1;
+        let epochs = if last > first {
+            format!("{first}-{last}")
+        } else {
+            first.to_string()
+        };
+        let active: Vec<u32> = run[0]
+            .iter()
+            .map(|index| u32::try_from(*index).unwrap_or(u32::MAX))
+            .collect();
+        rows.push(vec![epochs, table::ranges(&active)]);
+        first = last + 1;
     }
+    table::columns(&["epochs", "active"], &rows)
 }

@@ -12,7 +12,7 @@ use crate::read::{self, FlowRow};
 /// # Errors
 /// If the results can't be read or the file can't be written; then a file of that name is as it was.
 pub(crate) fn hpcc_fct(arguments: &ExportHpccFct) -> Result<ExitCode, Failure> {
-    replace(&arguments.output, &mut |out| {
+    replace((&arguments.output, arguments.force), &mut |out| {
         let cannot = |error: std::io::Error| Failure::at(&arguments.output, error);
         read::flows(&arguments.results, &mut |flow| match line(&flow)? {
             Some(line) => out.write_all(line.as_bytes()).map_err(cannot),

@@ -14,10 +14,11 @@ pub(crate) use pcap::pcap;
 
 /// Writes a file through a temporary one beside it, so that it appears complete or not at all.
 fn replace(
-    path: &Path,
+    (path, force): (&Path, bool),
     fill: &mut dyn FnMut(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let partial = partial_name(path)?;
+    refuse_existing(path, force)?;
     let file = File::create(&partial).map_err(|error| {
         Failure::at(path, error).hint("-o names a file in a folder that exists and can be written")
     })?;
@@ -30,6 +31,17 @@ fn replace(
         let _ = fs::remove_file(&partial);
     }
     done
+}
+
+/// What exists isn't replaced unless that is asked for.
+///
+/// # Errors
+/// If there is a file, and `force` is false.
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
+    if force || !path.exists() {
+        return Ok(());
+    }
+    Err(Failure::at(path, "exists").hint("name another file, or replace it with --force"))
 }
 
 fn partial_name(path: &Path) -> Result<PathBuf, Failure> {

@@ -16,7 +16,7 @@ use crate::read::Capture;
 /// that name is as it was.
 pub(crate) fn pcap(arguments: &ExportPcap) -> Result<ExitCode, Failure> {
     let capture = Capture::open(&arguments.results)?;
-    replace(&arguments.output, &mut |out| {
+    replace((&arguments.output, arguments.force), &mut |out| {
         write(arguments, &capture, out)
     })?;
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,59 @@
+//! Arguments of commands about the software NIC.
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Arguments of `exec`.
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    /// Address of the program's device; left out, FAIRLANE_ADDRESS, else a free one of 127.76.0.0/16
+    #[arg(long, value_name = "IP")]
+    pub(crate) address: Option<IpAddr>,
+    /// Program and its arguments
+    #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM ARGS")]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// Arguments of `stat`.
+#[derive(Args, Debug)]
+pub(crate) struct Stat {
+    /// Address of a device; left out, every device of this user, or of all users for root
+    #[arg(long, value_name = "IP")]
+    pub(crate) address: Option<IpAddr>,
+    /// Queue pairs, too
+    #[arg(long)]
+    pub(crate) qp: bool,
+    /// Counters that are 0, too; only text leaves them out
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = StatFormat::Text)]
+    pub(crate) format: StatFormat,
+    /// Again every S seconds, until no device is left
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(crate) interval: Option<Duration>,
+}
+
+/// Form of the output of `stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatFormat {
+    /// Tables for people
+    Text,
+    /// JSON; with --interval a line each time
+    Json,
+    /// Comma-separated values with a header, a line for each counter
+    Csv,
+    /// Text format of Prometheus
+    Prometheus,
+}
+
+/// The value of `--interval`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.trim().parse().ok();
+    let seconds = seconds.filter(|seconds| (0.01..=1e6).contains(seconds));
+    let expected = || "expected seconds from 0.01 to 1000000".to_owned();
+    seconds.map(Duration::from_secs_f64).ok_or_else(expected)
+}

@@ -1,0 +1,25 @@
+//! `fairlane check`.
+
+use std::process::ExitCode;
+
+use crate::args::Check;
+use crate::backend;
+use crate::command::run::refuse_idleness;
+use crate::failure::Failure;
+use crate::print;
+
+/// Does what a run does before it starts: reads, checks and builds the scenario, and says what a reader of the results
+/// should know beforehand.
+///
+/// # Errors
+/// If a run would refuse the scenario.
+pub(crate) fn check(arguments: &Check) -> Result<ExitCode, Failure> {
+    let loaded = backend::load(&arguments.scenario)?;
+    refuse_idleness(&loaded)?;
+    for note in backend::notes(&loaded)? {
+        print::say(note);
+    }
+    backend::build(&loaded)?;
+    print::text(&format!("{}: can be run", loaded.scenario.name))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,60 @@
+//! `fairlane init`.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::args::Init;
+use crate::failure::Failure;
+use crate::print;
+
+/// A scenario to begin with.
+const TEXT: &str = include_str!("init/scenario.toml");
+
+/// Writes a scenario to begin with, and says how to go on.
+///
+/// # Errors
+/// If there is a file of that name, or it can't be written.
+pub(crate) fn init(arguments: &Init) -> Result<ExitCode, Failure> {
+    let path = file(&arguments.name)?;
+    let mut file = File::create_new(&path).map_err(|error| refused(&path, &error))?;
+    if let Err(error) = file.write_all(TEXT.as_bytes()) {
+        // What is there was made here, and isn't whole.
+        let _ = fs::remove_file(&path);
+        return Err(Failure::at(&path, error));
+    }
+    let (name, stem) = (path.display(), path.with_extension(""));
+    let stem = stem.file_name().unwrap_or_default().display();
+    print::say(format_args!(
+        "{name} is a scenario with comments; next:\n  fairlane check {name}\n  fairlane run {name} --out out/{stem}"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file of a name.
+fn file(name: &Path) -> Result<PathBuf, Failure> {
+    let has_extension = name
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    if name.file_name().is_none() {
+        let failure = Failure::new(format!("\"{}\" names no file", name.display()));
+        return Err(failure.hint("name the scenario, as in `fairlane init incast`"));
+    }
+    if has_extension {
+        return Ok(name.to_owned());
+    }
+    let mut whole = name.as_os_str().to_owned();
+    whole.push(".toml");
+    Ok(whole.into())
+}
+
+fn refused(path: &Path, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AlreadyExists => Failure::new(format!("{}: exists", path.display()))
+            .hint("choose another name: nothing is replaced"),
+        ErrorKind::NotFound => Failure::new(format!("{}: no such directory", path.display()))
+            .hint("make it first, or choose another name"),
+        _ => Failure::at(path, error),
+    }
+}

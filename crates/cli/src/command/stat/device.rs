@@ -1,0 +1,177 @@
+//! What a device says of itself.
+
+use std::collections::BTreeMap;
+
+use fairlane_softnic::{Counter, Counters, Scope, stat};
+use serde::{Deserialize, Serialize};
+
+/// A counter's name and value.
+pub(super) type Named = (String, u64);
+
+/// A device.
+#[derive(Debug, Serialize)]
+pub(super) struct Device {
+    pub(super) device: String,
+    pub(super) address: String,
+    pub(super) gid: String,
+    /// Its process; as the device says it if that is in another namespace of processes.
+    pub(super) pid: i64,
+    pub(super) program: String,
+    pub(super) state: String,
+    /// The largest path MTU; 0 if the interface has gone.
+    pub(super) mtu: u64,
+    pub(super) queue_pairs: u64,
+    #[serde(serialize_with = "map")]
+    pub(super) counters: Vec<Named>,
+    /// If they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pairs: Option<Vec<Pair>>,
+}
+
+/// A queue pair.
+#[derive(Debug, Serialize)]
+pub(super) struct Pair {
+    pub(super) number: u64,
+    pub(super) service: String,
+    pub(super) state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) peer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) peer_number: Option<u64>,
+    #[serde(serialize_with = "map")]
+    pub(super) counters: Vec<Named>,
+}
+
+/// Counters as an object.
+fn map<S: serde::Serializer>(counters: &[Named], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counters.iter().map(|(name, value)| (name, value)))
+}
+
+/// The document, of which nothing is trusted.
+#[derive(Deserialize)]
+struct Document {
+    version: u32,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    device: String,
+    address: String,
+    gid: String,
+    pid: i64,
+    program: String,
+    state: String,
+    mtu: u64,
+    queue_pairs: u64,
+    counters: BTreeMap<String, u64>,
+    pairs: Option<Vec<PairBody>>,
+}
+
+#[derive(Deserialize)]
+struct PairBody {
+    number: u64,
+    service: String,
+    state: String,
+    peer: Option<String>,
+    peer_number: Option<u64>,
+    counters: BTreeMap<String, u64>,
+}
+
+/// Reads what a device has answered; `process` is its number as the system says it, if it does.
+pub(super) fn read(document: &[u8], process: Option<i32>) -> Result<Device, String> {
+    let unclear = |error: serde_json::Error| format!("its answer isn't understood: {error}");
+    let document: Document = serde_json::from_slice(document).map_err(unclear)?;
+    let version = document.version;
+    if version != stat::VERSION {
+        let own = stat::VERSION;
+        return Err(format!("its answer has version {version}, expected {own}"));
+    }
+    let body: Body = serde_json::from_value(document.rest.into()).map_err(unclear)?;
+    let pairs = body.pairs.map(|all| all.into_iter().map(pair).collect());
+    Ok(Device {
+        device: printable(&body.device),
+        address: printable(&body.address),
+        gid: printable(&body.gid),
+        pid: process.map_or(body.pid, i64::from),
+        program: printable(&body.program),
+        state: printable(&body.state),
+        mtu: body.mtu,
+        queue_pairs: body.queue_pairs,
+        counters: complete(body.counters, |_| true),
+        pairs,
+    })
+}
+
+fn pair(body: PairBody) -> Pair {
+    Pair {
+        number: body.number,
+        service: printable(&body.service),
+        state: printable(&body.state),
+        peer: body.peer.as_deref().map(printable),
+        peer_number: body.peer_number,
+        counters: complete(body.counters, |own| own.scope == Scope::QueuePair),
+    }
+}
+
+/// All counters: first those that this command knows, then others of a later version.
+fn complete(mut told: BTreeMap<String, u64>, has: impl Fn(&Counter) -> bool) -> Vec<Named> {
+    let known = Counters::ALL.iter().filter(|counter| has(counter));
+    let named = |counter: &Counter| {
+        let value = told.remove(counter.name).unwrap_or(0);
+        (counter.name.to_owned(), value)
+    };
+    let mut all: Vec<Named> = known.map(named).collect();
+    all.extend(told.into_iter().filter(|(name, _)| is_name(name)));
+    all
+}
+
+/// Whether it is as counters are called, which every format takes.
+fn is_name(name: &str) -> bool {
+    let plain = |letter: char| matches!(letter, 'a'..='z' | '0'..='9' | '_');
+    name.chars().all(plain) && name.starts_with(|letter: char| letter.is_ascii_lowercase())
+}
+
+/// A text without what terminals would obey.
+fn printable(text: &str) -> String {
+    let shown = |letter: char| if letter.is_control() { '?' } else { letter };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"{"version":1,"device":"d\u001b[2J","address":"a","gid":"g","pid":7,"program":"p","state":"s","mtu":1,
+        "queue_pairs":1,"counters":{"sent_pkts":5,"later":6,"la ter":7},"new":[],
+        "pairs":[{"number":2,"service":"RC","state":"RTS","counters":{"rcvd_pkts":9}}]}"#;
+
+    #[test]
+    fn what_a_later_version_adds_is_taken_and_what_harms_is_not() {
+        let device = read(WHOLE.as_bytes(), None).unwrap();
+        assert_eq!((device.device.as_str(), device.pid), ("d?[2J", 7));
+        assert_eq!(device.counters.len(), Counters::ALL.len() + 1);
+        let has = |name: &str, value| device.counters.contains(&(name.to_owned(), value));
+        assert!(has("sent_pkts", 5) && has("later", 6) && has("cq_overrun", 0));
+        let [pair] = &device.pairs.unwrap()[..] else {
+            panic!("expected a queue pair");
+        };
+        assert!(pair.counters.len() < Counters::ALL.len());
+        assert!(pair.counters.contains(&("rcvd_pkts".to_owned(), 9)));
+    }
+
+    #[test]
+    fn other_answers_are_refused() {
+        assert_eq!(read(WHOLE.as_bytes(), Some(8)).unwrap().pid, 8);
+        for (answer, says) in [
+            ("", "isn't understood"),
+            ("[]", "isn't understood"),
+            (r#"{"version":2}"#, "has version 2"),
+            (r#"{"version":1}"#, "isn't understood"),
+        ] {
+            let error = read(answer.as_bytes(), None).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
