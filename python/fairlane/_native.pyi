@@ -1,10 +1,55 @@
-from collections.abc import Sequence
-from typing import final
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ProblemError", "Solution", "__version__", "solve"]
+__all__ = [
+    "ProblemError",
+    "Run",
+    "Solution",
+    "Sweep",
+    "Table",
+    "__version__",
+    "attack",
+    "check",
+    "experiments",
+    "measure",
+    "paths",
+    "random",
+    "reproduce",
+    "run",
+    "schedule",
+    "schema",
+    "settings",
+    "solve",
+    "solve_document",
+    "solve_documents",
+    "tidy",
+    "toml_scenario",
+    "toml_text",
+    "topology",
+]
+
+_Path = str | os.PathLike[str]
+_Name = Literal[
+    "messages",
+    "ports",
+    "links",
+    "signals",
+    "tenants",
+    "throughput",
+    "pauses",
+    "collectives",
+    "rates",
+    "packets",
+    "capture",
+]
+
+_Task = tuple[int, str, str]
+_Answer = tuple[int, str | None, tuple[str, str] | None]
+_Asked = tuple[str | None, float | None, float | None]
 
 __version__: str
 
@@ -63,3 +108,125 @@ def solve(
     nodes: int = 2000,
     start: Sequence[float] | None = None,
 ) -> Solution: ...
+
+@final
+class Table:
+    """A table in memory, in columns as Arrow lays them out.
+
+    ``table["slowdown"]`` is a copy of a column: an array of numpy, shape (rows,), or of text a list.
+    Whole numbers of which some are missing, and times that never came, are floats with NaN.
+    """
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, each with its unit at the end where there is one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str, /) -> Any:
+        """Copy a column.
+
+        Raises:
+            KeyError: There is no column of that name.
+        """
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Run:
+    def table(self, name: _Name) -> Table: ...
+    def summary(self) -> str: ...
+    def text(self) -> str: ...
+    def scenario(self) -> str: ...
+    def report(self) -> str: ...
+    def write(self, directory: _Path, force: bool = False) -> str: ...
+
+def run(
+    scenario: object,
+    overrides: dict[str, Any],
+    *,
+    seed: int | None = None,
+    threads: int | None = None,
+    folder: _Path = ...,
+    out: _Path | None = None,
+    force: bool = False,
+) -> Run: ...
+def topology(scenario: object, overrides: dict[str, Any], *, folder: _Path = ...) -> str: ...
+def paths(
+    scenario: object,
+    overrides: dict[str, Any],
+    ends: tuple[int, int],
+    ports: tuple[int, int],
+    destination_port: int,
+    *,
+    folder: _Path = ...,
+) -> list[tuple[int | None, list[int] | None, list[int] | None]]: ...
+def schema() -> str: ...
+def tidy(rows: Sequence[tuple[str, int, str, float]]) -> Table: ...
+
+@final
+class Sweep:
+    def __new__(
+        cls,
+        file: _Path | None,
+        text: str,
+        places: Sequence[str],
+        folder: _Path,
+        *,
+        out: _Path | None,
+        extend: bool,
+        yes: bool,
+        threads: int | None,
+    ) -> Sweep: ...
+    def complete(
+        self,
+        engine: Callable[[Iterable[_Task]], Iterator[_Answer]] | None,
+        threads: int | None,
+        progress: Callable[[str | None, int, int, float], object] | None,
+    ) -> list[tuple[str, str, str]]: ...
+    def release(self) -> None: ...
+    def kept(self) -> tuple[int, int]: ...
+    def table(self) -> Table: ...
+    def means(self) -> Table: ...
+    def names(self) -> tuple[list[str], list[str]]: ...
+    def title(self) -> str: ...
+    def text(self) -> str: ...
+    def report(self) -> str: ...
+    def write(self) -> None: ...
+
+def measure(task: str) -> str: ...
+def toml_text(table: dict[str, Any], place: str) -> str: ...
+def toml_scenario(text: str) -> str: ...
+def check(scenario: object, overrides: dict[str, Any], folder: _Path = ...) -> None: ...
+def settings(overrides: dict[str, Any]) -> list[str]: ...
+def attack(
+    scenario: object,
+    overrides: dict[str, Any],
+    *,
+    attack: str,
+    scope: str,
+    attacker: str | None,
+    seeds: int,
+    threads: int | None,
+    progress: Callable[[str, int, int], object] | None,
+    folder: _Path = ...,
+) -> tuple[str, list[str], list[str]]: ...
+def experiments() -> list[tuple[str, str]]: ...
+def reproduce(
+    name: str,
+    quick: bool,
+    threads: int | None,
+    progress: Callable[[str, int, int], object] | None,
+) -> list[tuple[str, Table, Table]]: ...
+def solve_document(text: str, place: str, asked: _Asked) -> str: ...
+def solve_documents(texts: Sequence[str], asked: _Asked, threads: int | None) -> list[str]: ...
+def schedule(text: str, asked: _Asked, reserved: int | None, frame: int | None) -> str: ...
+def random(
+    size: tuple[int, int],
+    seed: int,
+    utility: tuple[float, float],
+    mode: str,
+    k: int | None,
+    coupled: bool,
+) -> list[str]: ...

@@ -11,24 +11,35 @@ feasible exceeds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any, Literal
 
-from fairlane import _native
+from fairlane import _engines, _native
 from fairlane._native import ProblemError, Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ProblemError", "Solution", "solve"]
+    from fairlane._engines import _Engine
+
+    #: What ``fairlane schema drum`` describes: ``kind`` and ``inputs``, as a dictionary or JSON text.
+    _Problem = str | Mapping[str, Any]
+
+    #: How applications are selected, or the method.
+    _Mode = Literal[
+        "fixed", "topk_utility", "active_set", "timeshare", "paper", "admm", "dual_decomposition"
+    ]
+
+__all__ = ["ProblemError", "Solution", "random", "schedule", "solve", "solve_batch"]
 
 
 def solve(
     weight: NDArray[np.float64],
     *,
-    alpha: float | str,
+    alpha: float | Literal["max-min"],
     beta: float = 0.0,
     Q: float | None = None,
     C: float | None = None,
@@ -38,14 +49,14 @@ def solve(
     latency_weight: NDArray[np.float64] | None = None,
     x_min: NDArray[np.float64] | None = None,
     x_max: NDArray[np.float64] | None = None,
-    mode: str = "fixed",
+    mode: Literal["fixed", "topk_utility", "active_set", "timeshare"] = "fixed",
     k: float | None = None,
     selected: Sequence[int] | None = None,
     outage: NDArray[np.float64] | None = None,
     peak_rate: NDArray[np.float64] | None = None,
     rows: Sequence[tuple[str, NDArray[np.float64], float]] | None = None,
     segments: Sequence[Sequence[float]] | None = None,
-    dependency: str = "equality",
+    dependency: Literal["equality", "at_least"] = "equality",
     tolerance: float = 1e-13,
     iterations: int = 3000,
     nodes: int = 2000,
@@ -115,3 +126,142 @@ def solve(
         nodes=nodes,
         start=start,
     )
+
+
+def solve_batch(
+    problems: Iterable[_Problem],
+    *,
+    mode: _Mode | None = None,
+    k: float | None = None,
+    tolerance: float | None = None,
+    engine: _Engine = "threads",
+    workers: int | None = None,
+    address: str | None = None,
+    memory: int | None = None,
+) -> list[dict[str, Any]]:
+    """Solve many problems, as ``fairlane drum solve`` solves a file with one on each line.
+
+    >>> from fairlane import drum
+    >>> problems = drum.random(hosts=3, applications=8, seed=1)
+    >>> [answer["name"] for answer in drum.solve_batch(problems)]
+    ['random-1-0', 'random-1-1', 'random-1-2']
+
+    Args:
+        problems: Documents with ``kind`` and ``inputs``, as dictionaries or JSON.
+        mode: Instead of the problems' own.
+        k: Instead of the problems' own.
+        tolerance: Relative gap at which the solver stops.
+        engine: ``"threads"``, ``"processes"`` or ``"ray"``, as for :func:`fairlane.sweep`.
+        workers: How many at a time; by default one for each processor.
+        address: Of a Ray cluster, as for :func:`fairlane.sweep`.
+        memory: Bytes of memory that a problem needs on Ray.
+
+    Returns:
+        The answers in the order of the problems, as ``fairlane drum solve`` prints them: ``objective``,
+        ``dual_bound``, ``x``, ``z``, ``prices`` and more. They are the same whatever the engine.
+
+    Raises:
+        ProblemError: A problem is wrong or has no solution: ``problems[3]: inputs.weight[0]: ...``.
+        MissingError: Ray isn't installed.
+    """
+    chosen = _engines.choose(engine, "solve", workers=workers, address=address, memory=memory)
+    asked = (mode, k, tolerance)
+    texts = [_text(problem) for problem in problems]
+    if chosen is None:
+        return [json.loads(text) for text in _native.solve_documents(texts, asked, workers)]
+    places = [f"problems[{number}]" for number in range(len(texts))]
+    tasks = [
+        (number, place, json.dumps([text, place, asked]))
+        for number, (text, place) in enumerate(zip(texts, places))
+    ]
+    answers: list[dict[str, Any]] = [{} for _ in texts]
+    for number, result, wrong in chosen(tasks):
+        if result is None:
+            raise ProblemError(wrong[0] if wrong else places[number])
+        answers[number] = json.loads(result)
+    return answers
+
+
+def schedule(
+    problem: _Problem,
+    *,
+    policy: Literal["frame", "reserve"] = "frame",
+    frame: int | None = None,
+    reserved: int = 2,
+    mode: _Mode | None = None,
+    k: float | None = None,
+    tolerance: float | None = None,
+) -> dict[str, Any]:
+    """Lay out who is active when, so that nobody starves, as ``fairlane drum schedule`` does.
+
+    >>> from fairlane import drum
+    >>> [problem] = drum.random(hosts=1, applications=6, seed=1, mode="timeshare", k=2)
+    >>> plan = drum.schedule(problem, frame=12)
+    >>> plan["epochs"], max(len(active) for active in plan["active"])
+    (12, 2)
+
+    Args:
+        problem: A document with ``kind`` and ``inputs`` of one host, as a dictionary or JSON.
+        policy: ``"frame"``, which repeats and gives everyone the share that is optimal in the long
+            run, or ``"reserve"``: most slots by what applications gain, the rest by how long they wait.
+        frame: Epochs; by default the fewest that serve everyone.
+        reserved: Slots that go to whoever has waited longest, policy ``"reserve"``.
+        mode: Instead of the problem's own.
+        k: Queue pairs that may be active at a time, instead of the problem's own.
+        tolerance: Relative gap at which the solver stops.
+
+    Returns:
+        ``epochs``, ``k``, ``active`` (for each epoch the applications that are active),
+        ``applications`` (for each ``tau``, ``active_epochs``, ``longest_wait``, ``share_error``),
+        ``longest_wait`` and ``longest_wait_bound`` in epochs.
+
+    Raises:
+        ProblemError: The problem is wrong or has no solution, or there is no such frame.
+    """
+    if policy not in ("frame", "reserve"):
+        raise ProblemError(f'policy: {policy!r}, expected "frame" or "reserve"')
+    kept = reserved if policy == "reserve" else None
+    plan: dict[str, Any] = json.loads(
+        _native.schedule(_text(problem), (mode, k, tolerance), kept, frame)
+    )
+    return plan
+
+
+def random(
+    *,
+    hosts: int,
+    applications: int,
+    seed: int,
+    alpha: float = 0.5,
+    beta: float = 0.01,
+    mode: _Mode = "fixed",
+    k: int | None = None,
+    coupled: bool = False,
+) -> list[dict[str, Any]]:
+    """Make random problems, the same as ``fairlane drum random``.
+
+    Args:
+        hosts: A problem for each, unless they are ``coupled``.
+        applications: Of each host.
+        seed: What the random numbers derive from.
+        alpha: Fairness exponent.
+        beta: How much latency counts against throughput.
+        mode: How applications are selected.
+        k: Queue pairs that may be active at a time; modes that select need it.
+        coupled: One network of the hosts, with ingress, polling of arrivals, and core links.
+
+    Returns:
+        Documents with ``name``, ``kind`` and ``inputs``, for :func:`solve_batch` and :func:`schedule`.
+
+    Raises:
+        ProblemError: The arguments don't go together.
+    """
+    for name, count in (("hosts", hosts), ("applications", applications)):
+        if count < 1:
+            raise ProblemError(f"{name}: {count} is not a number from 1 on")
+    texts = _native.random((hosts, applications), seed, (alpha, beta), mode, k, coupled)
+    return [json.loads(text) for text in texts]
+
+
+def _text(problem: _Problem) -> str:
+    return problem if isinstance(problem, str) else json.dumps(problem)

@@ -1,0 +1,136 @@
+"""Multipath of a scenario.
+
+Made by ``tools/generate_scenario.py`` from the schema that ``fairlane schema`` prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Literal, Optional, Union
+
+from fairlane._section import Section
+from fairlane.scenario._units import Bytes, Duration
+
+#: Which messages share a connection.
+Connections = Literal["message", "pair"]
+
+#: How chunks are divided among paths.
+BalancerKind = Literal[
+    "static-even",
+    "proportional",
+    "completion",
+    "least-delay",
+    "two-choices",
+    "round-robin",
+    "spray",
+    "reps",
+]
+
+#: How the size of chunks is limited.
+LimiterKind = Literal["fixed", "doubling", "adaptive"]
+
+#: How messages that need a receive at the other end cross, when they are larger than
+#: [`Settings::single_send`].
+TwoSided = Literal["write-then-send", "stream"]
+
+#: The word for consecutive ports.
+NextPorts = Literal["ports"]
+
+#: What tells the paths of a connection apart: their UDP source ports.
+Plan = Union[NextPorts, List[int], dict[str, str]]
+
+#: How paths that take the same way are found, of which one is used.
+Twins = Literal["route", "probe", "keep"]
+
+
+@dataclass
+class PathCosts(Section):
+    """Processor time of the one thread that drives all connections of a host, in both
+    directions.
+
+    Attributes:
+        post: To post a work request. Default: "50ns".
+        poll: To poll a completion. Default: "50ns".
+        split: To cut a chunk off its message, and choose its path. Default: "43ns".
+        reassemble: To place a chunk at the receiver. Default: "16ns".
+    """
+
+    post: Optional[Duration] = None
+    poll: Optional[Duration] = None
+    split: Optional[Duration] = None
+    reassemble: Optional[Duration] = None
+
+
+@dataclass
+class Multipath(Section):
+    """Several queue pairs for each connection, and who gets what. docs/multipath.md says what
+    each parameter does.
+
+    Attributes:
+        paths: Queue pairs of each connection; 1 for ordinary messages. Default: 8.
+        connections: Which messages share a connection. Default: "message".
+        balancer: Who decides which path a chunk takes. Default: "completion".
+        limiter: Who decides how large a chunk may be. Default: "fixed".
+        chunk: The size of chunks under limiter `fixed`, and the first one under the others.
+            Default: "64KiB".
+        chunk_least: The smallest chunk of limiters that change it. Default: "16KiB".
+        chunk_most: The largest chunk of limiters that change it. Default: "512KiB".
+        chunk_time: How long limiter `adaptive` wants a chunk to occupy its path. Default:
+            "8us".
+        message_limit: The largest message that a queue pair takes. Default: "2GiB".
+        depth: Chunks in flight on each path. Default: 2.
+        messages: Messages of a connection that are posted and not complete. Default: 128.
+        single_send: Two-sided messages up to this size are one SEND. Default: "16KiB".
+        two_sided: How larger ones cross. Default: "write-then-send".
+        retries: How often a chunk is tried again, and a path probed that has failed, before
+            a message fails. Default: 7.
+        first_timeout: The silence after which a path is suspected while nothing is known of
+            it. Default: "10ms".
+        timeout_least: Its lower bound later; two of the largest base round trips are a
+            lower bound in any case. Default: "100us".
+        timeout_most: Its upper bound, and that of the pause before a path is probed again.
+            Default: "100ms".
+        probation: Chunks that a path must deliver, one at a time, before it is good again.
+            Default: 4.
+        probe: The bytes of a sample of capacity, and of a probe. Default: "512KiB".
+        suspect_loss: The percentage of chunks lost above which a path is suspected.
+            Default: 25.
+        reps_cache: Paths that balancer `reps` keeps. Default: 8.
+        reps_explore: Packets that balancer `reps` sends at random before it recycles.
+            Default: 32.
+        reps_freeze: How long balancer `reps` doesn't explore after a failure. Default:
+            "100us".
+        plan: What tells paths apart. Default: "ports".
+        twins: How paths that take the same way are found. Default: "route".
+        coupled: Whether the queue pairs of a connection take one share together under scope
+            `qp`; without, each takes one. Default: true.
+        costs: What the software of hosts costs; left out, nothing.
+    """
+
+    paths: Optional[int] = None
+    connections: Optional[Connections] = None
+    balancer: Optional[BalancerKind] = None
+    limiter: Optional[LimiterKind] = None
+    chunk: Optional[Bytes] = None
+    chunk_least: Optional[Bytes] = None
+    chunk_most: Optional[Bytes] = None
+    chunk_time: Optional[Duration] = None
+    message_limit: Optional[Bytes] = None
+    depth: Optional[int] = None
+    messages: Optional[int] = None
+    single_send: Optional[Bytes] = None
+    two_sided: Optional[TwoSided] = None
+    retries: Optional[int] = None
+    first_timeout: Optional[Duration] = None
+    timeout_least: Optional[Duration] = None
+    timeout_most: Optional[Duration] = None
+    probation: Optional[int] = None
+    probe: Optional[Bytes] = None
+    suspect_loss: Optional[int] = None
+    reps_cache: Optional[int] = None
+    reps_explore: Optional[int] = None
+    reps_freeze: Optional[Duration] = None
+    plan: Optional[Plan] = None
+    twins: Optional[Twins] = None
+    coupled: Optional[bool] = None
+    costs: Optional[PathCosts] = None

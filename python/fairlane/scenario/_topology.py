@@ -1,0 +1,143 @@
+"""Topology of a scenario.
+
+Made by ``tools/generate_scenario.py`` from the schema that ``fairlane schema`` prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Optional, Union
+
+from fairlane._section import Section
+from fairlane.scenario._units import Duration, Rate
+
+
+@dataclass
+class LinkSpec(Section):
+    """Rate and delay of a link.
+
+    Attributes:
+        rate: Bits per second, each way.
+        delay: Propagation delay, each way.
+    """
+
+    rate: Rate
+    delay: Duration
+
+
+@dataclass
+class Dumbbell(Section):
+    """Two switches, hosts on either side, one link between.
+
+    Attributes:
+        left: Hosts on the first switch.
+        right: Hosts on the second switch.
+        host_link: Links of hosts.
+        core_link: The link between the switches.
+    """
+
+    left: int
+    right: int
+    host_link: LinkSpec
+    core_link: LinkSpec
+    kind: Literal["dumbbell"] = field(default="dumbbell", init=False)
+
+
+@dataclass
+class Star(Section):
+    """One switch.
+
+    Attributes:
+        hosts: Hosts.
+        host_link: Links of hosts.
+        planes: How often there are its switches, each time with a port of every host; 1 to
+            8.
+    """
+
+    hosts: int
+    host_link: LinkSpec
+    kind: Literal["star"] = field(default="star", init=False)
+    planes: Optional[int] = None
+
+
+@dataclass
+class LeafSpine(Section):
+    """Every leaf is linked to every spine.
+
+    Attributes:
+        leaves: Leaf switches.
+        spines: Spine switches.
+        hosts_per_leaf: Hosts on each leaf.
+        host_link: Links of hosts.
+        fabric_link: Links between leaves and spines.
+        planes: How often there are its switches, each time with a port of every host; 1 to
+            8.
+    """
+
+    leaves: int
+    spines: int
+    hosts_per_leaf: int
+    host_link: LinkSpec
+    fabric_link: LinkSpec
+    kind: Literal["leaf-spine"] = field(default="leaf-spine", init=False)
+    planes: Optional[int] = None
+
+
+@dataclass
+class Mesh(Section):
+    """Every switch is linked to every other.
+
+    Attributes:
+        switches: Switches.
+        hosts_per_switch: Hosts on each switch.
+        host_link: Links of hosts.
+        fabric_link: Links between switches.
+    """
+
+    switches: int
+    hosts_per_switch: int
+    host_link: LinkSpec
+    fabric_link: LinkSpec
+    kind: Literal["mesh"] = field(default="mesh", init=False)
+
+
+@dataclass
+class FatTree(Section):
+    """Three tiers: in each pod every ToR is linked to every aggregation switch; aggregation
+    switch `a` of every pod is linked to the a-th group of cores.
+
+    Attributes:
+        pods: Pods.
+        tors_per_pod: Top-of-rack switches in each pod.
+        aggregations_per_pod: Aggregation switches in each pod.
+        cores: Core switches; a multiple of the aggregation switches in a pod.
+        hosts_per_tor: Hosts on each ToR.
+        host_link: Links of hosts.
+        fabric_link: Links between switches.
+        planes: How often there are its switches, each time with a port of every host; 1 to
+            8.
+    """
+
+    pods: int
+    tors_per_pod: int
+    aggregations_per_pod: int
+    cores: int
+    hosts_per_tor: int
+    host_link: LinkSpec
+    fabric_link: LinkSpec
+    kind: Literal["fat-tree"] = field(default="fat-tree", init=False)
+    planes: Optional[int] = None
+
+
+@dataclass
+class TopologyFile(Section):
+    """From a file in the topology text of HPCC's simulator.
+
+    Attributes:
+        path: The file, relative to the scenario.
+    """
+
+    path: str
+    kind: Literal["file"] = field(default="file", init=False)
+
+Topology = Union[Dumbbell, Star, LeafSpine, Mesh, FatTree, TopologyFile]
