@@ -5,12 +5,7 @@ use fairlane_softnic::Sandbox;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let (mut sandbox, mut rest) = (Sandbox::new(), input);
-    while let Some((length, behind)) = rest.split_first_chunk() {
-        let length = usize::from(u16::from_be_bytes(*length)).min(behind.len());
-        let (datagram, behind) = behind.split_at(length);
-        sandbox.take(datagram);
-        rest = behind;
-    }
+    let mut sandbox = Sandbox::new();
+    sandbox.take_all(input);
     assert!(sandbox.is_untouched());
 });
