@@ -237,16 +237,6 @@ macro_rules! define {
                 }
             }
 
-            /// One controller takes over the state of another.
-            pub(crate) fn inherit(&mut self, heir: usize, from: usize) {
-                match self {
-                    $(Self::$variant(all, _) => {
-                        let other = all[from].clone();
-                        all[heir].inherit(&other);
-                    })*
-                }
-            }
-
             #[inline]
             pub(crate) fn rate(&self, at: usize) -> Rate {
                 match self {
@@ -280,27 +270,9 @@ macro_rules! define {
                 }
             }
 
-            pub(crate) fn rebase(&mut self, at: usize, delivered: Bytes) {
-                match self {
-                    $(Self::$variant(all, _) => all[at].rebase(delivered),)*
-                }
-            }
-
-            pub(crate) fn hasten(&mut self, at: usize) {
-                match self {
-                    $(Self::$variant(all, _) => all[at].hasten(),)*
-                }
-            }
-
             pub(crate) fn recover(&mut self, at: usize, share: f64) {
                 match self {
                     $(Self::$variant(all, _) => all[at].recover(share),)*
-                }
-            }
-
-            pub(crate) fn approach(&mut self, at: usize, now: Time, rate: Rate, share: f64) {
-                match self {
-                    $(Self::$variant(all, _) => all[at].approach(now, rate, share),)*
                 }
             }
 

@@ -73,35 +73,9 @@ pub trait CongestionControl: Clone {
     /// Fires `timer`, which is due at `now`.
     fn on_timer(&mut self, _now: Time, _timer: usize) {}
 
-    /// Positions in acknowledgements are less by `delivered` from now on: a stream has ended, and another
-    /// goes on in its place.
-    fn rebase(&mut self, _delivered: Bytes) {}
-
-    /// Takes over the state of `other`, but for positions, which are those of its own stream.
-    fn inherit(&mut self, other: &Self) {
-        *self = other.clone();
-    }
-
     /// Comes closer to the line rate by `share` of the distance after a time without traffic; nothing
     /// where timers do that, or the algorithm forbids it.
     fn recover(&mut self, _share: f64) {}
-
-    /// The next adjustment may be a full one, without the cautious steps that come before it: whoever takes
-    /// over a rate from elsewhere must soon find out what its own path allows.
-    fn hasten(&mut self) {}
-
-    /// Comes closer to `rate` by `share` of the distance, after a time in which whoever divides the
-    /// bottleneck allowed that.
-    fn approach(&mut self, _now: Time, _rate: Rate, _share: f64) {}
-}
-
-/// A position once those before it are [`rebase`](CongestionControl::rebase)d; zero, which means that
-/// there has been none, stays.
-pub(crate) fn rebased(position: Bytes, delivered: Bytes) -> Bytes {
-    match position.is_zero() {
-        true => position,
-        false => position.saturating_sub(delivered).max(Bytes::new(1)),
-    }
 }
 
 /// What a controller knows about its surroundings before the first packet.

@@ -180,19 +180,6 @@ impl CongestionControl for Dcqcn {
             _ => self.increase(now),
         }
     }
-
-    /// Lowering is a cut: recovery goes on from there, and is soon back at the rate of before unless it is cut again.
-    fn approach(&mut self, now: Time, rate: Rate, share: f64) {
-        let rate = rate.max(self.config.min_rate);
-        let lower = rate < self.current_rate;
-        self.current_rate = self.current_rate.toward(rate, share);
-        self.target_rate = self.target_rate.max(self.current_rate);
-        if lower {
-            self.stage = 0;
-            self.timers
-                .arm(INCREASE, now + self.config.increase_interval);
-        }
-    }
 }
 
 impl Dcqcn {

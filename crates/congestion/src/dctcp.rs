@@ -21,7 +21,6 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use crate::contract::rebased;
 use crate::{
     Ack, CongestionControl, Environment, Limit, Marking, Needs, Parameters, Rule, WindowMode,
 };
@@ -126,24 +125,6 @@ impl CongestionControl for Dctcp {
             self.rate = (self.rate + self.config.additive_increase).min(self.line_rate);
         }
         false
-    }
-
-    fn rebase(&mut self, delivered: Bytes) {
-        self.last_update = rebased(self.last_update, delivered);
-        self.reduced_until = self.reduced_until.map(|end| end.saturating_sub(delivered));
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        let rate = rate.max(self.config.min_rate);
-        self.rate = self.rate.toward(rate, share);
-    }
-
-    fn inherit(&mut self, other: &Self) {
-        *self = Self {
-            last_update: self.last_update,
-            reduced_until: self.reduced_until,
-            ..other.clone()
-        };
     }
 }
 

@@ -36,30 +36,8 @@ pub struct Reading<'a> {
     /// The part that it has of a round trip's news: 1 for a stream on one path, where every record tells
     /// all; less where streams on many paths teach one controller.
     pub weight: f64,
-    /// How much faster the packet went than the controller that hears of it allows, on credit.
-    pub surplus: Rate,
-    /// How much faster than by its own rules the controller comes to what others have.
-    pub leveling: Leveling,
-}
-
-/// How controllers that meet at a port come to equal rates, beyond what the algorithm does for that. Only
-/// HPCC follows it: its own steps take thousands of round trips. Ours, no publication has it; rule 14 of `docs/isolation.md`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leveling {
-    /// How much more a controller at line rate gives way than one at next to nothing, and how much less it
-    /// takes of what is free, 0 to 1. Above zero, room is also taken in many small parts, or whoever comes first
-    /// has all of it.
-    pub lean: f64,
-    /// Multiplies the additive increase; 1 leaves it.
-    pub increase: u32,
-}
-
-impl Leveling {
-    /// Nothing beyond the algorithm.
-    pub const NONE: Self = Self {
-        lean: 0.0,
-        increase: 1,
-    };
+    /// Whether the last port is left out: it is the receiver's, which divides it itself.
+    pub core_only: bool,
 }
 
 /// What one port did between two packets that passed it.
@@ -77,18 +55,6 @@ pub struct Interval {
     pub rate: Rate,
 }
 
-impl Interval {
-    /// What the port would have done without this traffic, if none of it had to wait.
-    #[inline]
-    fn without(self, surplus: Rate) -> Self {
-        if surplus.is_zero() || !self.queue.min(self.queue_before).is_zero() {
-            return self;
-        }
-        let sent = self.sent.saturating_sub(surplus.bytes_in(self.span));
-        Self { sent, ..self }
-    }
-}
-
 impl<'a> Reading<'a> {
     /// A record of a stream that goes one path at the rate of its controller.
     #[inline]
@@ -98,27 +64,22 @@ impl<'a> Reading<'a> {
             earlier: None,
             format,
             weight: 1.0,
-            surplus: Rate::ZERO,
-            leveling: Leveling::NONE,
+            core_only: false,
         }
     }
 
     /// Hop by hop what happened since `earlier`, which the record must [follow](Self::follows); hops whose
-    /// clock is too coarse to tell the two packets apart are left out, and those that state no rate. What went on credit isn't counted
-    /// where the port had room for it: at the controller's rate it wouldn't have been sent.
+    /// clock is too coarse to tell the two packets apart are left out, and those that state no rate.
     #[inline]
     pub fn since(self, earlier: &'a Telemetry) -> impl Iterator<Item = Interval> + 'a {
         let format = self.format;
         let pairs = self.record.hops().iter().zip(earlier.hops());
-        let intervals = pairs.map(move |(hop, before)| {
-            let interval = Interval {
-                span: format.time_between(before, hop),
-                sent: format.sent_between(before, hop),
-                queue_before: format.queue(before),
-                queue: format.queue(hop),
-                rate: hop.rate(),
-            };
-            interval.without(self.surplus)
+        let intervals = pairs.take(self.hops()).map(move |(hop, before)| Interval {
+            span: format.time_between(before, hop),
+            sent: format.sent_between(before, hop),
+            queue_before: format.queue(before),
+            queue: format.queue(hop),
+            rate: hop.rate(),
         });
         intervals.filter(|interval| !interval.span.is_zero() && !interval.rate.is_zero())
     }
@@ -131,20 +92,14 @@ impl<'a> Reading<'a> {
         self.record.same_path(earlier) && hops.all(|(before, hop)| self.format.follows(before, hop))
     }
 
-    /// Whether the busiest port is another than the last one, the receiver's.
-    pub(crate) fn is_held_before_the_last_hop(self) -> bool {
-        let Some(earlier) = self.earlier else {
-            return false;
-        };
-        let (mut before, mut last) = (0.0, 0.0);
-        for hop in self.since(earlier) {
-            // The time that the port needs for what it got, as a part of the time that it had.
-            let bytes = Bytes::new(hop.sent.get().saturating_add(hop.queue.get()));
-            let busy = bytes.serialization(hop.rate).as_ns_f64() / hop.span.as_ns_f64();
-            before = f64::max(before, last);
-            last = busy;
+    /// Ports that it speaks of.
+    #[inline]
+    pub const fn hops(self) -> usize {
+        let all = self.record.count as usize;
+        match self.core_only {
+            true => all.saturating_sub(1),
+            false => all,
         }
-        before > last
     }
 
     /// Keeps the record for the next packet, unless the driver does.

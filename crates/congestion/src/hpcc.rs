@@ -15,13 +15,6 @@
 //! last byte that was sent at the previous commit; between commits the rate reacts to every
 //! acknowledgement from the same `current` if [`Config::fast_react`] is set (section 3.2).
 //!
-//! Where a driver asks for [`Leveling`] with a lean l, of a controller at rate r on a line of rate R:
-//!
-//! ```text
-//! u / eta >= 1:  rate = current / (1 + (1 + l r / R) (u / eta - 1)) + AI
-//! otherwise:     rate = current (1 + (1 - l r / R) / maxStage (eta / u - 1)) + AI
-//! ```
-//!
 //! Deviations from the paper: the rate is computed and the window follows it
 //! ([`WindowMode::Scaled`](crate::WindowMode)), instead of the other way round; the telemetry of the
 //! previous acknowledgement is replaced on every acknowledgement.
@@ -33,10 +26,9 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use crate::contract::rebased;
 use crate::{
-    Ack, CongestionControl, Environment, Leveling, Limit, Needs, Parameters, Reading, Rule,
-    Telemetry, WindowMode,
+    Ack, CongestionControl, Environment, Limit, Needs, Parameters, Reading, Rule, Telemetry,
+    WindowMode,
 };
 
 /// Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
@@ -168,7 +160,7 @@ impl CongestionControl for Hpcc {
             return false;
         }
         self.measure(telemetry);
-        let (rate, stage) = self.adjust(telemetry.leveling);
+        let (rate, stage) = self.adjust();
         self.rate = rate;
         if full_round {
             self.current_rate = rate;
@@ -178,29 +170,10 @@ impl CongestionControl for Hpcc {
         true
     }
 
-    fn rebase(&mut self, delivered: Bytes) {
-        self.last_update = rebased(self.last_update, delivered);
-    }
-
-    fn inherit(&mut self, other: &Self) {
-        (self.rate, self.current_rate) = (other.rate, other.current_rate);
-        (self.utilization, self.stage) = (other.utilization, other.stage);
-    }
-
-    fn hasten(&mut self) {
-        self.stage = self.config.max_stage;
-    }
-
     fn recover(&mut self, share: f64) {
         self.rate = self.rate.toward(self.line_rate, share);
         self.current_rate = self.current_rate.toward(self.line_rate, share);
         self.utilization *= 1.0 - share;
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        let rate = rate.max(self.config.min_rate);
-        self.rate = self.rate.toward(rate, share);
-        self.current_rate = self.current_rate.toward(rate, share);
     }
 }
 
@@ -237,14 +210,11 @@ impl Hpcc {
         self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
     }
 
-    fn adjust(&self, leveling: Leveling) -> (Rate, u32) {
+    fn adjust(&self) -> (Rate, u32) {
         let overload = self.utilization / self.config.target_utilization;
-        let step = self.config.additive_increase * u64::from(leveling.increase);
+        let step = self.config.additive_increase;
         let patient = overload < 1.0 && self.stage < self.config.max_stage;
-        let (rate, stage) = if leveling.lean > 0.0 {
-            let divisor = self.leaned(overload, leveling);
-            (divide(self.current_rate, divisor), 0)
-        } else if patient {
+        let (rate, stage) = if patient {
             (self.current_rate, self.stage + 1)
         } else {
             (divide(self.current_rate, overload), 0)
@@ -252,25 +222,7 @@ impl Hpcc {
         let rate = (rate + step).max(self.config.min_rate);
         (rate.min(self.line_rate), stage)
     }
-
-    /// What the rate is divided by if whoever has more gives way more and takes less.
-    fn leaned(&self, overload: f64, leveling: Leveling) -> f64 {
-        let lean = leveling.lean * self.current_rate.as_f64() / self.line_rate.as_f64();
-        if overload >= 1.0 {
-            return 1.0 + (1.0 + lean) * (overload - 1.0);
-        }
-        // A stage that is over asks for all of the room at once.
-        let part = match self.stage >= self.config.max_stage {
-            true => 1.0,
-            false => 1.0 / f64::from(self.config.max_stage),
-        };
-        let room = 1.0 / overload.max(LEAST_OVERLOAD) - 1.0;
-        1.0 / (1.0 + (1.0 - lean).max(0.0) * part * room)
-    }
 }
-
-/// Below this part of what it aims at a path counts as empty: a rate doesn't rise more than so many times.
-const LEAST_OVERLOAD: f64 = 0.01;
 
 /// `rate / divisor`, truncated; a divisor of zero gives a rate above every limit.
 #[expect(

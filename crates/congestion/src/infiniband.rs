@@ -183,14 +183,6 @@ impl CongestionControl for InfiniBand {
             self.timers.cancel_all();
         }
     }
-
-    /// Only downwards, and by whole steps of the table; its timer goes up.
-    fn approach(&mut self, now: Time, rate: Rate, share: f64) {
-        let wanted = self.rate.toward(rate.min(self.rate), share);
-        while self.index < self.config.ccti_limit && self.rate_at(self.index + 1) >= wanted {
-            self.on_cnp(now);
-        }
-    }
 }
 
 impl InfiniBand {

@@ -62,7 +62,7 @@ mod window;
 
 pub use algorithm::{Algorithm, Controller, Params, UnknownAlgorithm};
 pub use contract::{CongestionControl, Environment, Loss, Marking, Needs};
-pub use feedback::{Ack, Hop, Interval, Leveling, Reading, Telemetry, TelemetryFormat};
+pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
 pub use limits::{Limit, Parameters, Rule};
 pub use notification::NotificationPoint;
 pub use pacer::{Pacer, PacingRounding};

@@ -276,30 +276,8 @@ impl CongestionControl for Nscc {
         self.clamp();
     }
 
-    fn rebase(&mut self, delivered: Bytes) {
-        self.acknowledged = self.acknowledged.saturating_sub(delivered);
-    }
-
-    /// Another may have another way: its window and what stood in its queues, not its base round-trip time.
-    fn inherit(&mut self, other: &Self) {
-        self.window = other.window;
-        self.average_ns = other.average_ns;
-        self.averaged_at = other.averaged_at;
-        (self.gathered, self.undelayed, self.fast) = (0.0, 0.0, false);
-        self.clamp();
-    }
-
     fn recover(&mut self, share: f64) {
         self.window += (self.most() - self.window) * share;
-        self.clamp();
-    }
-
-    fn hasten(&mut self) {
-        self.fast = true;
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        self.window += (bytes_in(rate, self.base_rtt) - self.window) * share;
         self.clamp();
     }
 }

@@ -24,7 +24,6 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use crate::contract::rebased;
 use crate::{
     Ack, CongestionControl, Environment, Interval, Limit, Needs, Parameters, Reading, Rule,
     Telemetry,
@@ -148,24 +147,6 @@ impl CongestionControl for PowerTcp {
             self.last_update = self.last_update.max(ack.next_to_send);
         }
         true
-    }
-
-    fn rebase(&mut self, delivered: Bytes) {
-        self.last_update = rebased(self.last_update, delivered);
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        let most = window_at(self.line_rate, self.base_rtt_ns);
-        let rate = rate.max(self.config.min_rate);
-        let held = window_at(rate, self.base_rtt_ns);
-        self.window += (held - self.window) * share;
-        self.window_before += (held - self.window_before) * share;
-        self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);
-    }
-
-    fn inherit(&mut self, other: &Self) {
-        (self.rate, self.power) = (other.rate, other.power);
-        (self.window, self.window_before) = (other.window, other.window_before);
     }
 
     fn recover(&mut self, share: f64) {

@@ -254,25 +254,6 @@ impl CongestionControl for Swift {
         self.clamp(f64::INFINITY);
         self.follow();
     }
-
-    fn rebase(&mut self, delivered: Bytes) {
-        self.acknowledged = self.acknowledged.saturating_sub(delivered);
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        let bytes = rate.as_f64() / 8.0 * self.base_rtt.as_secs_f64();
-        let held = bytes / self.mtu.as_f64();
-        self.fabric.packets += (held - self.fabric.packets) * share;
-        self.clamp(f64::INFINITY);
-        self.follow();
-    }
-
-    fn inherit(&mut self, other: &Self) {
-        *self = Self {
-            acknowledged: self.acknowledged,
-            ..other.clone()
-        };
-    }
 }
 
 impl Swift {

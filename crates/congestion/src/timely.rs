@@ -25,7 +25,6 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::contract::rebased;
 use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
 
 /// Parameters of TIMELY. The defaults are those of HPCC's artefact at 100 Gb/s, which has gains and
@@ -146,22 +145,6 @@ impl CongestionControl for Timely {
             self.previous_rtt = rtt;
         }
         false
-    }
-
-    fn rebase(&mut self, delivered: Bytes) {
-        self.last_update = rebased(self.last_update, delivered);
-    }
-
-    fn approach(&mut self, _now: Time, rate: Rate, share: f64) {
-        let rate = rate.max(self.config.min_rate);
-        self.rate = self.rate.toward(rate, share);
-    }
-
-    fn inherit(&mut self, other: &Self) {
-        *self = Self {
-            last_update: self.last_update,
-            ..other.clone()
-        };
     }
 }
 

@@ -163,13 +163,6 @@ fn a_window_without_delay_makes_it_grow_by_a_quarter_of_what_arrives() {
 }
 
 #[test]
-fn hastened_it_waits_for_no_window() {
-    let mut tested = Tested::new(100, plain());
-    tested.state.hasten();
-    assert!(close(tested.hear(100, 8000, 0, false), 102.0));
-}
-
-#[test]
 fn the_least_round_trip_is_the_base_but_for_short_packets() {
     let mut tested = Tested::new(225, plain());
     tested.state.on_ack(us(100), &timed(500, 150_000, 6000));
@@ -247,36 +240,6 @@ fn packets_that_come_early_count_when_they_come() {
     assert!((tested.hear(104, 1000, 20, false) - 100.25).abs() < 1e-3);
 }
 
-#[test]
-fn an_heir_keeps_its_own_round_trip() {
-    let mut near = Tested::new(225, plain());
-    near.hear(100, 1000, 0, false);
-    near.state.on_ack(us(110), &timed(2000, 152_000, 6000));
-    assert_eq!(near.state.packets(), 112.5);
-    let far = Tested::new(200, plain());
-    near.state.inherit(&far.state);
-    assert_eq!(near.state.packets(), 112.5);
-    let mut far = Tested::new(200, plain());
-    far.state.inherit(&near.state);
-    assert_eq!(far.state.packets(), 112.5);
-    far.state.recover(1.0);
-    assert_eq!(far.state.packets(), 225.0);
-}
-
-#[test]
-fn it_comes_closer_to_a_rate_and_its_stream_may_begin_again() {
-    let mut tested = Tested::new(100, plain());
-    // 50 Gb/s over 12 us are 75 packets.
-    tested.state.approach(us(0), Rate::from_gbps(50), 0.5);
-    assert!(close(tested.state.packets(), 87.5));
-    tested.hear(100, 50_000, 12, true);
-    tested.state.rebase(Bytes::new(50_000));
-    tested.acknowledged = 0;
-    let before = tested.state.packets();
-    let after = tested.hear(101, 1000, 13, false);
-    assert!(close(after, before + 5.0 / before));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 400,
@@ -308,8 +271,7 @@ proptest! {
             let now = Time::from_ns(at);
             match what {
                 0 => state.on_loss(now, Loss::Nak),
-                1 => state.approach(now, Rate::from_mbps(bytes), 0.5),
-                2 => state.recover(0.5),
+                1 => state.recover(0.5),
                 _ => {
                     acknowledged += bytes;
                     let ack = timed(acknowledged, acknowledged + 150_000, rtt);

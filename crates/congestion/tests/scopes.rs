@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairlane_congestion::scope::{
-    Bucket, Config, Enforcer, Grant, Offer, STATE_BYTES, SenderId, Sent, Setting, Share, Weight,
+    Config, Enforcer, STATE_BYTES, SenderId, Sent, Setting, Share, Weight,
 };
 use fairlane_congestion::{
     Ack, Algorithm, Environment, PacingRounding, Params, Reading, Scope, Telemetry,
@@ -46,6 +46,7 @@ fn setting(scope: Scope, config: Config) -> Setting {
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
+        divided: false,
         told_apart: false,
     }
 }
@@ -106,15 +107,11 @@ impl Nic {
     fn offer(&mut self, at: usize) {
         let (id, sent, acknowledged) = self.queue_pairs[at];
         if sent >= self.sizes[at] {
-            self.enforcer.withdraw(self.now, id);
+            self.enforcer.withdraw(id);
             return;
         }
-        let offer = Offer {
-            size: PACKET,
-            message_sent: Bytes::new(sent),
-            in_flight: Bytes::new(sent - acknowledged),
-        };
-        self.enforcer.offer(self.now, id, offer);
+        let in_flight = Bytes::new(sent - acknowledged);
+        self.enforcer.offer(self.now, id, in_flight);
     }
 
     fn close(&mut self, at: usize) {
@@ -137,7 +134,7 @@ impl Nic {
                 continue;
             }
             let heard = self.flying.front().map(|&(at, ..)| at);
-            let due = self.enforcer.earliest(self.now);
+            let due = self.enforcer.earliest();
             let next = heard.into_iter().chain(due).min().unwrap_or(end);
             self.now = next.max(self.now + Duration::from_ns(1)).min(end);
         }
@@ -174,7 +171,7 @@ impl Nic {
             congestion_notified: self.mark_every > 0 && self.heard.is_multiple_of(self.mark_every),
             ..Ack::default()
         };
-        self.enforcer.on_ack(self.now, id, &ack, Grant::Unsaid);
+        self.enforcer.on_ack(self.now, id, &ack);
     }
 
     /// Bytes that left in `begin..end`, by `who`.
@@ -235,9 +232,9 @@ fn tenants_take_turns_by_weight() {
     );
     let share = mine as f64 / all as f64;
     assert!((share - 0.75).abs() < 0.01, "{share}");
-    // Without arbitration they do.
+    // Without turns they do.
     let config = Config {
-        arbitration: false,
+        turns: false,
         ..Config::default()
     };
     let mut nic = Nic::new(self::nic(Scope::Tenant, config, &tenants), false);
@@ -261,32 +258,6 @@ fn a_fresh_queue_pair_is_no_fresh_start() {
     nic.close(first);
     let second = nic.open(red(), 1);
     assert!(nic.enforcer.rate_of(nic.queue_pairs[second].0) <= before);
-}
-
-#[test]
-fn a_new_destination_begins_with_what_the_tenant_has_learnt() {
-    let tenants = [weight(red(), 1.0)];
-    let run = |inheritance: bool| {
-        let config = Config {
-            inheritance,
-            coupling: false,
-            ..Config::default()
-        };
-        let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), true);
-        // Another destination every two bandwidth-delay products, in a network that marks everything.
-        for destination in 0..200 {
-            let at = nic.open(red(), destination);
-            while nic.queue_pairs[at].1 < 2 * BDP.get() && nic.now < us(4000) {
-                let soon = nic.now + Duration::from_us(1);
-                nic.run(soon);
-            }
-            nic.close(at);
-        }
-        nic.sent(|_| true, us(2000), us(4000))
-    };
-    let (with, without) = (run(true), run(false));
-    // Some of the line rate is credit in any case.
-    assert!(with < without / 2, "{with} {without}");
 }
 
 #[test]
@@ -321,36 +292,6 @@ fn eviction_is_no_fresh_start() {
 }
 
 #[test]
-fn single_packets_do_not_keep_pairs_from_being_young() {
-    let tenants = [weight(red(), 1.0)];
-    let config = Config {
-        coupling: false,
-        // So much that the least rates of controllers don't matter beside it.
-        refill_least: 0.2,
-        ..Config::default()
-    };
-    // One destination after another, two bandwidth-delay products each; `kept` says that a packet goes to
-    // every one of them all the time.
-    let sent = |kept: bool| {
-        let mut nic = Nic::new(nic(Scope::Tenant, config.clone(), &tenants), true);
-        for round in 0..300u32 {
-            if kept {
-                for to in 0..16 {
-                    nic.open_of(red(), to, PACKET.get());
-                }
-            }
-            let at = nic.open_of(red(), round % 16, 2 * BDP.get());
-            let end = nic.now + Duration::from_us(30);
-            nic.run(end);
-            nic.close(at);
-        }
-        nic.sent(|_| true, us(4000), us(9000))
-    };
-    let (alone, kept) = (sent(false), sent(true));
-    assert!(kept as f64 <= 1.15 * alone as f64, "{kept} against {alone}");
-}
-
-#[test]
 fn messages_of_one_packet_count_as_in_flight() {
     let setting = Setting {
         window: WindowMode::Fixed,
@@ -374,45 +315,6 @@ fn messages_of_one_packet_count_as_in_flight() {
     // Less than a round trip.
     nic.run(us(11));
     assert_eq!(nic.sent(|_| true, us(0), us(11)), 30_000);
-}
-
-#[test]
-fn what_limited_pairs_have_in_common_holds_them_together() {
-    let tenants = [weight(red(), 1.0)];
-    let sent = |count: u32, pooling: bool| {
-        let config = Config {
-            pooling,
-            ..Config::default()
-        };
-        let mut nic = Nic::new(nic(Scope::Tenant, config, &tenants), false);
-        nic.mark_every = 300;
-        for to in 0..count {
-            nic.open(red(), to);
-        }
-        nic.run(us(12_000));
-        nic.sent(|_| true, us(4000), us(12_000)) as f64
-    };
-    let one = sent(1, true);
-    let (pooled, apart) = (sent(16, true), sent(16, false));
-    // Who isn't marked for long is free until its next mark, 300 packets later.
-    assert!(pooled <= 3.0 * one, "{pooled} against {one}");
-    assert!(apart > 1.5 * pooled, "{apart} against {pooled}");
-}
-
-#[test]
-fn closing_before_anything_is_heard_is_no_way_out() {
-    let tenants = [weight(red(), 1.0)];
-    let mut nic = Nic::new(nic(Scope::Tenant, Config::default(), &tenants), false);
-    for destination in 0..400 {
-        let at = nic.open(red(), destination);
-        let end = nic.now + Duration::from_us(10);
-        nic.run(end);
-        nic.close(at);
-    }
-    let bytes = nic.sent(|_| true, us(1000), us(4000));
-    // The credit, and what DCQCN's least rate allows.
-    let most = LINE.scale(0.25).bytes_in(Duration::from_us(3000)).get();
-    assert!(bytes < most, "{bytes} of {most}");
 }
 
 #[test]
@@ -453,199 +355,111 @@ fn guarantees_come_before_weights_at_the_nic() {
     assert!((share - 0.64).abs() < 0.01, "{share}");
 }
 
-/// A NIC with one open queue pair that hears an acknowledgement every microsecond.
-struct Listener {
-    enforcer: Enforcer,
-    id: SenderId,
-    at: u64,
-}
-
-impl Listener {
-    fn new() -> Self {
-        let mut enforcer = nic(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
-        let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-        Self {
-            enforcer,
-            id,
-            at: 0,
-        }
-    }
-
-    /// Hears so many acknowledgements; returns the rate after the last.
-    fn hear(&mut self, count: u64, congestion_notified: bool, grant: Grant) -> Rate {
-        for _ in 0..count {
-            self.at += 1;
-            let ack = Ack {
-                acknowledged: PACKET * self.at,
-                next_to_send: PACKET * self.at,
-                congestion_notified,
-                ..Ack::default()
-            };
-            self.enforcer.on_ack(us(self.at), self.id, &ack, grant);
-        }
-        self.enforcer.rate_of(self.id)
-    }
-}
-
-fn share(gbps: u64) -> Grant {
-    Grant::Share(Share::from_rate(Rate::from_gbps(gbps), LINE))
-}
-
-#[test]
-fn only_acknowledgements_say_what_a_receiver_grants() {
-    let mut pair = Listener::new();
-    assert!(pair.hear(1, false, share(10)) <= Rate::from_gbps(10));
-    assert!(pair.hear(1, false, Grant::Unsaid) <= Rate::from_gbps(10));
-    assert!(pair.hear(1, false, Grant::Free) > Rate::from_gbps(90));
-}
-
-#[test]
-fn a_held_pair_forgets_what_it_had() {
-    let mut pair = Listener::new();
-    // Three time constants at a tenth of the line rate, then none.
-    pair.hear(3000, false, share(10));
-    let rate = pair.hear(1, false, Grant::Free);
-    assert!(rate < Rate::from_gbps(16), "{rate}");
-    // Nothing is in its way: it finds the rest again.
-    let rate = pair.hear(4000, false, Grant::Free);
-    assert!(rate > Rate::from_gbps(98), "{rate}");
-}
-
-#[test]
-fn a_pair_below_its_share_comes_up_to_it() {
-    let mut pair = Listener::new();
-    assert_eq!(pair.hear(2000, true, Grant::Unsaid), Rate::from_gbps(1));
-    let rate = pair.hear(4000, false, share(40));
-    assert!(rate > Rate::from_gbps(35), "{rate}");
-}
-
 /// What a pair may send to a destination after a queue pair to it has ended with a packet in flight.
 fn rate_after_the_end(arrived: bool) -> Rate {
     let mut enforcer = nic(Scope::Tenant, Config::default(), &[weight(red(), 1.0)]);
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let offer = Offer {
-        size: PACKET,
-        ..Offer::default()
-    };
-    enforcer.offer(us(0), id, offer);
+    enforcer.offer(us(0), id, Bytes::ZERO);
     let sent = Sent {
         size: PACKET,
         in_flight: PACKET,
     };
     enforcer.on_sent(us(0), id, sent);
-    enforcer.withdraw(us(0), id);
+    enforcer.withdraw(id);
     if arrived {
         enforcer.settle(id);
     }
     enforcer.close(us(20), id);
     let id = enforcer.open(us(20), red(), HostId::new(1), &ENVIRONMENT);
+    // DCQCN cuts when its timer is due; a packet brings that up to date.
+    enforcer.offer(us(40), id, Bytes::ZERO);
+    enforcer.on_sent(us(40), id, sent);
     enforcer.rate_of(id)
 }
 
 #[test]
 fn what_has_arrived_is_no_congestion() {
     assert_eq!(rate_after_the_end(true), LINE);
-    assert_eq!(rate_after_the_end(false), LINE / 2);
+    // Cut by half of an alpha that is a little below 1 by then.
+    let cut = rate_after_the_end(false);
+    assert!(cut < Rate::from_gbps(51), "{cut}");
 }
 
-/// From when on a queue pair whose packets all went on credit may send what isn't, in microseconds.
-/// `share` is what the receiver states; without, notifications hold the pair at its least rate.
-fn end_of_debt(config: Config, share: Option<Rate>) -> u64 {
-    let mut enforcer = nic(Scope::Tenant, config, &[weight(red(), 1.0)]);
-    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let stated = |share| Grant::Share(Share::from_rate(share, LINE));
-    let grant = share.map_or(Grant::Free, stated);
-    let ack = Ack {
-        acknowledged: PACKET,
-        next_to_send: PACKET,
-        ..Ack::default()
-    };
-    let began = 6000;
-    for at in (0..=began).step_by(60).filter(|_| share.is_none()) {
-        enforcer.on_cnp(us(at), id);
-    }
-    enforcer.on_ack(us(began), id, &ack, grant);
-    let offer = |sent: u64| Offer {
-        size: PACKET,
-        message_sent: Bytes::new(sent),
-        in_flight: Bytes::ZERO,
-    };
-    for at in 0..20 {
-        enforcer.offer(us(began), id, offer(at * 1000));
-        assert_eq!(enforcer.next(us(began)), Some(id));
-        let sent = Sent {
-            size: PACKET,
-            in_flight: Bytes::ZERO,
-        };
-        enforcer.on_sent(us(began), id, sent);
-    }
-    enforcer.offer(us(began), id, offer(BDP.get()));
-    let mut ends = (0..).filter(|&after| enforcer.next(us(began + after)).is_some());
-    ends.next().expect("it ends")
-}
-
-/// At 400 Mb/s each packet takes 20 us; a receiver's share is no longer believed after a millisecond.
-#[test]
-fn a_debt_is_paid_unless_it_is_old() {
-    let all = end_of_debt(Config::default(), Some(Rate::from_mbps(400)));
-    assert!((380..=430).contains(&all), "{all}");
-    let slow = Some(Rate::from_mbps(20));
-    assert_eq!(end_of_debt(Config::default(), slow), 1000);
-    // Without a share all twenty packets would take 56 us.
-    let short = Config {
-        debt_span: Duration::from_us(30),
-        ..Config::default()
-    };
-    assert_eq!(end_of_debt(short, None), 30);
-}
-
-/// What a tenant's beginners may send under HPCC after packets on credit have passed a port that works
-/// at its rate, with so much waiting.
-fn learnt_on_credit(queue: u64) -> Rate {
+/// The rate of a pair under HPCC whose packets pass two ports of which one is twice as busy as it should be.
+fn rate_behind(busy: usize, divided: bool) -> Rate {
     let setting = Setting {
         params: Params::new(Algorithm::Hpcc),
         window: WindowMode::Scaled,
+        divided,
         ..setting(Scope::Tenant, Config::default())
     };
     let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
-    let offer = |at: u64| Offer {
-        size: PACKET,
-        message_sent: Bytes::new(at % 100 * 1000),
-        in_flight: PACKET,
-    };
     let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    for at in 1..500 {
-        enforcer.offer(us(at), id, offer(at));
-        assert_eq!(enforcer.next(us(at)), Some(id));
-        let sent = Sent {
-            size: PACKET,
-            in_flight: PACKET,
-        };
-        enforcer.on_sent(us(at), id, sent);
+    let format = TelemetryFormat::EXACT;
+    for at in 1..200u64 {
         let mut record = Telemetry::EMPTY;
-        let hop =
-            TelemetryFormat::EXACT.hop(us(at), Bytes::new(at * 12_500), Bytes::new(queue), LINE);
-        record.push(7, hop);
-        let reading = Reading::new(&record, &TelemetryFormat::EXACT);
+        for port in 0..2 {
+            let queue = BDP * u64::from(port == busy);
+            let sent = Bytes::new(at * 6000);
+            record.push(port as u32, format.hop(us(at), sent, queue, LINE));
+        }
         let ack = Ack {
-            acknowledged: Bytes::new(at * PACKET.get()),
-            next_to_send: Bytes::new((at + 1) * PACKET.get()),
-            telemetry: Some(reading),
+            acknowledged: PACKET * at,
+            next_to_send: PACKET * (at + 1),
+            telemetry: Some(Reading::new(&record, &format)),
             ..Ack::default()
         };
-        enforcer.on_ack(us(at), id, &ack, Grant::Unsaid);
+        enforcer.on_ack(us(at), id, &ack);
     }
-    let other = enforcer.open(us(500), red(), HostId::new(2), &ENVIRONMENT);
-    enforcer.offer(us(500), other, offer(0));
-    enforcer.rate_of(other)
+    enforcer.rate_of(id)
 }
 
 #[test]
-fn packets_on_credit_are_no_congestion_unless_they_wait() {
-    let room = learnt_on_credit(0);
-    assert!(room > Rate::from_gbps(94), "{room}");
-    let full = learnt_on_credit(BDP.get() / 2);
-    assert!(full < Rate::from_gbps(40), "{full}");
+fn what_shares_divide_is_not_heard() {
+    let held = Rate::from_gbps(20);
+    assert!(rate_behind(0, true) < held && rate_behind(0, false) < held);
+    assert!(rate_behind(1, false) < held);
+    assert_eq!(rate_behind(1, true), LINE);
+}
+
+#[test]
+fn what_a_pair_learnt_fades_while_it_is_idle() {
+    let after = |idle: u64, recovery: u64| {
+        let config = Config {
+            idle_recovery: Duration::from_us(recovery),
+            ..Config::default()
+        };
+        let setting = Setting {
+            params: Params::new(Algorithm::Hpcc),
+            ..setting(Scope::Tenant, config)
+        };
+        let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
+        let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
+        let format = TelemetryFormat::EXACT;
+        for at in 1..200u64 {
+            let mut record = Telemetry::EMPTY;
+            record.push(0, format.hop(us(at), Bytes::new(at * 12_500), BDP, LINE));
+            let ack = Ack {
+                acknowledged: PACKET * at,
+                next_to_send: PACKET * (at + 1),
+                telemetry: Some(Reading::new(&record, &format)),
+                ..Ack::default()
+            };
+            enforcer.on_ack(us(at), id, &ack);
+        }
+        enforcer.settle(id);
+        enforcer.withdraw(id);
+        enforcer.offer(us(199 + idle), id, Bytes::ZERO);
+        enforcer.rate_of(id).as_f64() / LINE.as_f64()
+    };
+    assert!(after(10, 300) < 0.2);
+    assert!(
+        (0.6..0.75).contains(&after(300, 300)),
+        "{}",
+        after(300, 300)
+    );
+    assert!(after(3000, 300) > 0.99);
+    assert!(after(3000, 0) < 0.2);
 }
 
 #[test]
@@ -660,43 +474,10 @@ fn all_places_taken_is_no_way_out() {
     }
     nic.run(us(2000));
     assert_eq!(nic.enforcer.pairs(), 3);
-    // Every one goes on, and together they stay near DCQCN's least rate and the credit.
+    // Every one goes on, and together they stay near DCQCN's least rate.
     let bytes = nic.sent(|_| true, us(1000), us(2000));
     assert!(bytes < 100_000_000 / 8 / 4, "{bytes}");
     assert!(nic.queue_pairs.iter().all(|&(_, sent, _)| sent > 0));
-}
-
-#[test]
-fn a_message_in_parts_has_the_credit_of_one() {
-    // All eight parts count together: past the first bandwidth-delay product nothing is paid.
-    let tenants = [weight(red(), 1.0)];
-    let sent = |parts: u64| {
-        let mut enforcer = nic(Scope::Tenant, Config::default(), &tenants);
-        let environment = ENVIRONMENT;
-        let ids: Vec<SenderId> = (0..parts)
-            .map(|_| enforcer.open(Time::ZERO, red(), HostId::new(1), &environment))
-            .collect();
-        let (mut all, mut now, mut paid) = (0, us(0), 0);
-        for round in 0..600u64 {
-            let offer = Offer {
-                size: PACKET,
-                message_sent: Bytes::new(all),
-                in_flight: Bytes::ZERO,
-            };
-            ids.iter().for_each(|&id| enforcer.offer(now, id, offer));
-            let Some(id) = enforcer.next(now) else { break };
-            let sent = Sent {
-                size: PACKET,
-                in_flight: PACKET,
-            };
-            enforcer.on_sent(now, id, sent);
-            all += PACKET.get();
-            paid = round + 1;
-            now += PACKET.serialization(LINE);
-        }
-        paid
-    };
-    assert_eq!(sent(1), sent(8));
 }
 
 #[test]
@@ -720,79 +501,4 @@ proptest! {
         prop_assert!(is.as_bps() + 2 * unit >= rate.as_bps().min(line.as_bps()));
     }
 
-    /// Bytes without permission, per tenant and NIC, in any window T: depth + refill T + a packet.
-    #[test]
-    fn what_the_bucket_pays_is_bounded(
-        depth in 1u64..500_000,
-        rate in 1u64..50_000,
-        takes in prop::collection::vec((0u64..20_000, 64u64..4096), 1..300),
-    ) {
-        let rate = Rate::from_mbps(rate);
-        let mut bucket = Bucket::new(Bytes::new(depth));
-        let mut now = Time::ZERO;
-        let mut paid = Vec::new();
-        for (wait, size) in takes {
-            now += Duration::from_ns(wait);
-            bucket.fill(now, rate);
-            prop_assert!(bucket.level() <= Bytes::new(depth));
-            if bucket.take(Bytes::new(size)) {
-                paid.push((now, size));
-            }
-        }
-        for first in 0..paid.len() {
-            let mut sum = 0;
-            for &(at, size) in &paid[first..] {
-                sum += size;
-                let allowed = depth + rate.bytes_in(at - paid[first].0).get() + 1;
-                prop_assert!(sum <= allowed, "{} > {}", sum, allowed);
-            }
-        }
-    }
-
-    /// A full NIC never sends faster than its line, nobody is forgotten, and the bound of the
-    /// mechanism holds: what leaves in a window is at most the credit and what controllers allow.
-    #[test]
-    fn the_injection_bound_holds(
-        openings in prop::collection::vec((0u64..60, 0u32..30, 1u64..6), 5..60),
-        depth in 1u32..6,
-        least in 1u32..20,
-    ) {
-        let config = Config {
-            depth: f64::from(depth),
-            refill: f64::from(least) / 100.0,
-            refill_least: f64::from(least) / 100.0,
-            // What controllers allow once everything is marked: DCQCN's least rate for each.
-            ..Config::default()
-        };
-        let mut nic = Nic::new(nic(Scope::Tenant, config, &[weight(red(), 1.0)]), true);
-        // A pair that congestion has taught the aggregate.
-        let teacher = nic.open(red(), 1000);
-        nic.run(us(600));
-        nic.close(teacher);
-        let mut open = Vec::new();
-        for (wait, destination, size) in openings {
-            let end = nic.now + Duration::from_us(wait);
-            nic.run(end);
-            open.push((nic.open(red(), destination), size * BDP.get() / 2));
-            open.retain(|&(at, size)| {
-                let done = nic.queue_pairs[at].1 >= size;
-                if done {
-                    nic.close(at);
-                }
-                !done
-            });
-        }
-        let end = nic.now;
-        let rate = LINE.scale(f64::from(least) / 100.0);
-        let depth = u64::from(depth) * BDP.get();
-        for begin in (600..end.as_ps() / 1_000_000).step_by(50) {
-            let span = end - us(begin);
-            let sent = nic.sent(|_| true, us(begin), end);
-            // The aggregate is below 5 Gb/s by then; each pair that ever was limited has a round trip of
-            // packets at its own rate, and DCQCN never goes below 1 Gb/s.
-            let controlled = Rate::from_gbps(10).bytes_in(span).get() + 32 * PACKET.get();
-            let bound = depth + rate.bytes_in(span).get() + controlled;
-            prop_assert!(sent <= bound, "{} > {} in {}", sent, bound, span);
-        }
-    }
 }

@@ -5,10 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{ENVIRONMENT, exact, hop, telemetry, us};
-use fairlane_congestion::scope::{Config, Enforcer, Grant, Offer, Scope, Sent, Setting, Weight};
+use fairlane_congestion::scope::{Config, Enforcer, Scope, Sent, Setting, Weight};
 use fairlane_congestion::{
-    Ack, Algorithm, Controller, Hop, Leveling, PacingRounding, Params, Reading, Telemetry,
-    TelemetryFormat, WindowMode,
+    Ack, Algorithm, Controller, Hop, PacingRounding, Params, Reading, Telemetry, TelemetryFormat,
+    WindowMode,
 };
 use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -67,6 +67,7 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
         window: WindowMode::Scaled,
         rounding: PacingRounding::Picosecond,
         paced: true,
+        divided: false,
         told_apart: true,
     };
     let tenants = [0, 1].map(|tenant| Weight {
@@ -80,19 +81,14 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
     let size = Bytes::new(1000);
     for at in 1..400 {
         let id = ids[at as usize % 2];
-        let offer = Offer {
-            size,
-            message_sent: Bytes::ZERO,
-            in_flight: Bytes::ZERO,
-        };
-        enforcer.offer(us(at), id, offer);
+        enforcer.offer(us(at), id, Bytes::ZERO);
         let in_flight = size;
         enforcer.on_sent(us(at), id, Sent { size, in_flight });
         let told = if at % 2 == 0 { 1 } else { 10 };
         let record = telemetry(&[hop(at * 1_000_000, at * 6250 / told, 0)]);
         let ack = acknowledge(at, exact(&record));
-        enforcer.on_ack(us(at), id, &ack, Grant::Unsaid);
-        enforcer.withdraw(us(at), id);
+        enforcer.on_ack(us(at), id, &ack);
+        enforcer.withdraw(id);
     }
     enforcer.rate_of(ids[0])
 }
@@ -149,14 +145,13 @@ proptest! {
     fn any_telemetry_gives_a_possible_rate(
         records in prop::collection::vec(any_record(), 1..60),
         format in any_format(),
-        (surplus, lean) in (0u64..400_000_000_000, 0.0..=1.0),
+        core_only in any::<bool>(),
     ) {
         for algorithm in LOOKING {
             let mut controller = Controller::new(&Params::new(algorithm), &ENVIRONMENT);
             for (at, record) in (1..).zip(&records) {
                 let reading = Reading {
-                    surplus: Rate::from_bps(surplus),
-                    leveling: Leveling { lean, increase: 1 },
+                    core_only,
                     ..Reading::new(record, &format)
                 };
                 controller.on_ack(us(at), &acknowledge(at, reading));
@@ -181,14 +176,14 @@ proptest! {
                 window: WindowMode::Scaled,
                 rounding: PacingRounding::Picosecond,
                 paced: true,
+                divided: false,
                 told_apart: false,
             };
             let tenant = Weight { tenant: TenantId::new(0), weight: 1.0, guarantee: None };
             let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[tenant]);
             let id = enforcer.open(Time::ZERO, tenant.tenant, HostId::new(1), &ENVIRONMENT);
             for (at, record) in (1..).zip(&records) {
-                let share = Grant::Unsaid;
-                enforcer.on_ack(us(at), id, &acknowledge(at, exact(record)), share);
+                enforcer.on_ack(us(at), id, &acknowledge(at, exact(record)));
                 prop_assert!(is_possible(enforcer.rate_of(id)));
             }
         }

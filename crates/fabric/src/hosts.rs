@@ -14,9 +14,6 @@ use crate::nic::Nic;
 use crate::ns3::Ns3;
 use crate::packet::PacketRecord;
 
-/// Keeps the numbers of bundles of subflows apart from those of messages with parts.
-const BUNDLES: u32 = 1 << 31;
-
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
@@ -143,10 +140,6 @@ impl Hosts {
                 bdp: trip.bdp,
                 mtu: Bytes::new(u64::from(net.rules.mtu)),
             },
-            whole: spec.part_of.map(|whole| match subflow {
-                true => BUNDLES | whole,
-                false => whole,
-            }),
             group: spec.part_of.filter(|_| subflow),
         };
         let first = Psn::new(self.connections.first_of(flow, side));

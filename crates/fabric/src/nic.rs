@@ -261,12 +261,11 @@ impl Nic {
     /// Asks to be woken when the port at a plane, which has just sent or is sending, can send again.
     #[inline]
     fn await_transmitter(&mut self, net: &mut Network, plane: u8) {
-        let now = net.engine.now();
         let lane = &mut self.lanes[usize::from(plane)];
         let waits = !lane.frames.is_empty() || self.host.port(plane).has_answers();
         if waits || (net.rules.quirks.nics && !self.host.port(plane).is_quiet()) {
             net.await_port(lane.port);
-        } else if let Some(at) = self.host.sends_at(now, plane) {
+        } else if let Some(at) = self.host.sends_at(plane) {
             if at <= net.ports[lane.port as usize].free_at {
                 net.await_port(lane.port);
             } else {
@@ -280,8 +279,8 @@ impl Nic {
         let now = net.now();
         if net.rules.quirks.nics {
             self.await_turn_as_ns3(net);
-        } else if let Some(at) = self.host.sends_at(now, plane) {
-            // What the bucket pays for may be due already, if less was in it than was thought.
+        } else if let Some(at) = self.host.sends_at(plane) {
+            // A gate that has opened in the meantime is due already.
             self.lanes[usize::from(plane)].arm_wake(&mut net.engine, at.max(now));
         }
     }

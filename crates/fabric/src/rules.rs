@@ -111,7 +111,8 @@ impl Rules {
         };
         let needs = params.algorithm().needs();
         let measurement = measurement(packet, needs);
-        let apportioning = apportioning(congestion.dasr.mode, measurement);
+        let dasr = congestion.apportioning().mode;
+        let apportioning = apportioning(dasr, measurement);
         let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
@@ -143,7 +144,7 @@ impl Rules {
             },
             telemetry_format: needs.telemetry.then_some(format),
             stamps: needs.round_trip,
-            dasr: congestion.dasr.mode,
+            dasr,
             host_ports_mark: scenario.host_ports_mark(),
             cnp_interval: by_cnp.then_some(congestion.cnp_interval),
             pfc: scenario.switch.pfc.enabled,
@@ -157,7 +158,7 @@ impl Rules {
                 || (needs.marks && congestion.notification == Notification::Ack)
                 || window != WindowMode::None
                 || congestion.scope.is_shared()
-                || congestion.dasr.mode.is_on(),
+                || dasr.is_on(),
             quirks,
             lossy: false,
             seed: scenario.seed,
@@ -218,7 +219,7 @@ impl Rules {
             scope: scenario.congestion.scope,
             coupled: false,
             tenant: scenario.congestion.tenant.clone(),
-            dasr: scenario.congestion.dasr.clone(),
+            dasr: scenario.congestion.apportioning(),
             told_apart: scenario.switch.tenant_feedback,
             window: self.window,
             rounding: self.rounding,

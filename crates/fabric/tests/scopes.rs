@@ -155,7 +155,9 @@ fn scopes_survive_loss_and_notifications_apart() {
         let lossy = ["faults.loss_rate=0.001", "transport.ack_timeout=\"200us\""];
         complete(&loaded(&text, &[&scope, lossy[0], lossy[1]]));
         let apart = complete(&loaded(&text, &[&scope, "congestion.notification=\"cnp\""]));
-        assert!(apart.signals.cnps.count > 0);
+        // Where receivers divide their links, ports in front of them don't mark.
+        let marked = apart.signals.cnps.count > 0;
+        assert_eq!(marked, !scope.contains("tenant"), "{scope}");
         complete(&loaded(
             &text,
             &[&scope, "switch.pfc.enabled=false", lossy[1]],
@@ -225,56 +227,22 @@ fn many_destinations_are_worth_no_more_than_one() {
     }
     text += "[[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n\
              [[workload.flow]]\nsource = 1\ndestination = 19\nsize = \"100MB\"\n";
-    // Windows of parts of a packet, or of one at least, leave the many less.
-    let least = [
-        ("dcqcn", 0.7),
-        ("hpcc", 0.7),
-        ("swift", 0.4),
-        ("nscc", 0.4),
-        ("timely", 0.6),
-        ("dctcp", 0.6),
-    ];
-    for (algorithm, least) in least {
+    // Nobody but a switch sees whose packets meet in the core. DCQCN's least rate is what is left of the advantage there.
+    for (algorithm, most) in [("dcqcn", 3.0), ("hpcc", 1.2)] {
         let algorithm = format!("congestion.algorithm={algorithm}");
-        let set = [algorithm.as_str(), "congestion.scope=tenant"];
-        let placed = placed(&run(&loaded(&text, &set)));
-        let over = placed[0] / placed[1];
-        assert!((least..=1.35).contains(&over), "{algorithm}: {over}");
-    }
-    // Under DCQCN that is what the pool is for.
-    let set = ["congestion.scope=tenant", "congestion.tenant.pooling=false"];
-    let placed = placed(&run(&loaded(&text, &set)));
-    assert!(placed[0] > 1.5 * placed[1], "{placed:?}");
-}
-
-#[test]
-fn short_messages_from_many_hosts_are_controlled() {
-    // Eight hosts of red's offer 1.5 times the core's rate in messages that the bucket pays for; blue has
-    // eight long ones.
-    let link = "{ rate = \"100Gb/s\", delay = \"1us\" }";
-    let mut text = format!(
-        "stop = \"5ms\"\n\
-         topology = {{ kind = \"dumbbell\", left = 16, right = 64, host_link = {link}, core_link = {link} }}\n\
-         tenant = [{{ name = \"red\" }}, {{ name = \"blue\" }}]\n\
-         [[workload]]\nkind = \"poisson\"\ntenant = \"red\"\nsources = \"0-7\"\ndestinations = \"16-71\"\n\
-         sizes = [{{ size = \"19kB\", percent = 0 }}, {{ size = \"20kB\", percent = 100 }}]\n\
-         load = 0.19\nduration = \"5ms\"\n\
-         [[workload]]\nkind = \"flows\"\ntenant = \"blue\"\n"
-    );
-    for host in 8..16 {
-        text += &format!(
-            "[[workload.flow]]\nsource = {host}\ndestination = {}\nsize = \"100MB\"\n",
-            host + 64
+        let over = |helps: &str| {
+            let set = [algorithm.as_str(), "congestion.scope=tenant", helps];
+            let placed = placed(&run(&loaded(&text, &set)));
+            placed[0] / placed[1]
+        };
+        let (alone, helped) = (
+            over("switch.tenant_feedback=false"),
+            over("switch.tenant_feedback=true"),
         );
-    }
-    for (algorithm, most) in [("dcqcn", 1.8), ("hpcc", 1.1)] {
-        let algorithm = format!("congestion.algorithm={algorithm}");
-        let placed = placed(&run(&loaded(
-            &text,
-            &[&algorithm, "congestion.scope=tenant"],
-        )));
-        let over = placed[0] / placed[1];
-        assert!(over <= most, "{algorithm}: {over}");
+        assert!(
+            helped <= most && helped < 0.5 * alone,
+            "{algorithm}: {alone} {helped}"
+        );
     }
 }
 
@@ -297,19 +265,25 @@ fn a_tenant_alone_has_what_it_has_per_queue_pair() {
 
 #[test]
 fn congestion_of_long_ago_is_mostly_forgotten() {
-    // Twelve hosts fill host 12's link for 2 ms; 6 ms later one of them sends again, alone.
-    let incast: String = (0..12)
-        .map(|host| format!("{{ source = {host}, destination = 12, size = \"2MB\" }}, "))
+    // Twelve hosts fill the core for 2 ms; 6 ms later one of them sends again, alone.
+    let rush: String = (0..12)
+        .map(|host| {
+            format!(
+                "{{ source = {host}, destination = {}, size = \"2MB\" }}, ",
+                host + 12
+            )
+        })
         .collect();
+    let link = "{ rate = \"100Gb/s\", delay = \"1us\" }";
     let text = format!(
-        "topology = {{ kind = \"star\", hosts = 13, host_link = {{ rate = \"100Gb/s\", delay = \"1us\" }} }}\n\
+        "topology = {{ kind = \"dumbbell\", left = 12, right = 12, host_link = {link}, core_link = {link} }}\n\
          tenant = [{{ name = \"red\" }}]\n[[workload]]\nkind = \"flows\"\ntenant = \"red\"\n\
-         flow = [{incast}{{ source = 0, destination = 12, size = \"1MB\", start = \"8ms\" }}]\n"
+         flow = [{rush}{{ source = 0, destination = 12, size = \"1MB\", start = \"8ms\" }}]\n"
     );
     for (algorithm, recovery, slowed) in [
-        ("hpcc", "300us", 1.0..1.15),
-        ("powertcp", "300us", 1.0..1.15),
-        ("hpcc", "0us", 1.3..2.0),
+        ("hpcc", "300us", 0.95..1.15),
+        ("powertcp", "300us", 0.95..1.15),
+        ("hpcc", "0us", 1.15..2.0),
     ] {
         let algorithm = format!("congestion.algorithm={algorithm}");
         let recovery = format!("congestion.tenant.idle_recovery={recovery}");

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use fairlane_congestion::Environment;
 use fairlane_congestion::dasr::{Data, Mode, Part, Peer, Push, Receiver};
-use fairlane_congestion::scope::{Grant, Share};
+use fairlane_congestion::scope::{Grant, Scope, Share, shares};
 use fairlane_transport::Reply;
 use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 use fairlane_wire::{Aeth, Opcode, Position, Syndrome};
@@ -49,8 +49,11 @@ impl Apportion {
         if !mode.is_on() || !settings.transport.service.is_reliable() {
             return None;
         }
-        let weights = tenants.all.iter().map(|one| (one.tenant, one.weight));
-        let weights: Vec<(TenantId, f64)> = weights.collect();
+        let weights = match settings.scope {
+            // There a guarantee is a part of every link.
+            Scope::Tenant => shares(&tenants.all, environment.line_rate),
+            _ => (tenants.all.iter().map(|one| (one.tenant, one.weight))).collect(),
+        };
         let receiver = || Receiver::new(params, environment, &weights);
         Some(Box::new(Self {
             mode,

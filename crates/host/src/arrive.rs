@@ -62,12 +62,6 @@ impl Host {
         let pair = &mut self.pairs[id.index()];
         let asks = packet.opcode == Opcode::RcReadRequest;
         let overseen = self.ports[usize::from(pair.port)].overseen;
-        if overseen
-            && !asks
-            && let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut()
-        {
-            scoped.on_data(now, pair, arrival);
-        }
         if !arrival.again {
             self.ledger.all.reordered += u64::from(comes_late(&mut pair.latest, packet));
         }
@@ -185,11 +179,7 @@ impl Host {
         let port = &mut self.ports[usize::from(pair.port)];
         if port.overseen && acknowledges(&answer.said) {
             let own = port.apportion.as_ref().and_then(|own| own.share(pair));
-            let scoped = || {
-                let scoped = port.scoped.as_ref();
-                scoped.map(|one| one.share(answer.tenant, pair.opening.peer_rate))
-            };
-            answer.share = own.or_else(scoped).unwrap_or(0);
+            answer.share = own.unwrap_or(0);
         }
         port.replies.push(answer);
     }
@@ -329,9 +319,6 @@ impl Host {
     fn on_data(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> Heard {
         let packet = arrival.packet;
         let pair = &mut self.pairs[id.index()];
-        if let Some(scoped) = self.ports[usize::from(pair.port)].scoped.as_deref_mut() {
-            scoped.on_data(now, pair, arrival);
-        }
         if !arrival.again {
             let latest = pair.latest_response.get_or_insert(packet.psn);
             self.ledger.all.reordered += u64::from(comes_late(latest, packet));

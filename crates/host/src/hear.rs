@@ -1,6 +1,5 @@
 //! What controllers hear, or the enforcer in their place.
 
-use fairlane_congestion::scope::{Grant, Share};
 use fairlane_congestion::{Ack, Loss};
 use fairlane_units::{Bytes, Rate, Time};
 use fairlane_wire::Syndrome;
@@ -49,7 +48,7 @@ impl Host {
         if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
             let said = (arrival.share, acknowledges(arrival), lost);
             apportion::hear(self, now, id, said);
-            if self.pass_on(now, (id, stream), arrival, &ack, lost) {
+            if self.pass_on(now, (id, stream), &ack, lost) {
                 return false;
             }
         }
@@ -77,7 +76,6 @@ impl Host {
         &mut self,
         now: Time,
         (id, stream): (PairId, Stream),
-        arrival: &Arrival<'_>,
         ack: &Ack<'_>,
         lost: bool,
     ) -> bool {
@@ -92,16 +90,10 @@ impl Host {
         let Some(sender) = sender else {
             return true;
         };
-        // What apportions its link says nothing to enforcers.
-        let divides = self.settings.dasr.mode.divides();
-        let grant = match acknowledges(arrival) && !divides {
-            true => Share::new(arrival.share).map_or(Grant::Free, Grant::Share),
-            false => Grant::Unsaid,
-        };
         if lost {
             scoped.enforcer.on_loss(now, sender, Loss::Nak);
         }
-        scoped.enforcer.on_ack(now, sender, ack, grant);
+        scoped.enforcer.on_ack(now, sender, ack);
         true
     }
 

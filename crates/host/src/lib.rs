@@ -42,7 +42,6 @@
 //!     peer: HostId::new(peer),
 //!     peer_rate: environment.line_rate,
 //!     environment,
-//!     whole: None,
 //!     group: None,
 //! };
 //! let mut now = Time::ZERO;
@@ -61,7 +60,7 @@
 //!     if let Some(event) = hosts[0].poll_event() {
 //!         break event;
 //!     }
-//!     now = hosts[0].sends_at(now, 0).expect("its pacer says when");
+//!     now = hosts[0].sends_at(0).expect("its pacer says when");
 //! };
 //! assert!(matches!(completed, Event::Completed { flow: 7, id: 1, .. }));
 //! ```

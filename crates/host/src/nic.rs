@@ -201,8 +201,8 @@ impl Host {
     /// From when on [`poll_transmit`](Self::poll_transmit) may have a packet for a port, perhaps a time that
     /// has passed; `None` before something else happens.
     #[inline]
-    pub fn sends_at(&mut self, now: Time, port: u8) -> Option<Time> {
-        self.ports[usize::from(port)].sends_at(now, &self.settings)
+    pub fn sends_at(&mut self, port: u8) -> Option<Time> {
+        self.ports[usize::from(port)].sends_at(&self.settings)
     }
 
     /// Fires the deadlines that have come.

@@ -43,8 +43,6 @@ pub struct Opening {
     pub peer_rate: Rate,
     /// What a controller of data sent from here knows.
     pub environment: Environment,
-    /// A number that queue pairs have in common if they carry parts of one message.
-    pub whole: Option<u32>,
     /// A number that queue pairs have in common if they are the subflows of one connection, where subflows are
     /// [coupled](crate::Settings::coupled): they take one share together.
     pub group: Option<u32>,

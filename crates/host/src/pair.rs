@@ -198,16 +198,6 @@ impl Pair {
         }
     }
 
-    /// Bytes sent of the message that the next packet of a stream belongs to.
-    pub(crate) fn message_sent(&self, stream: Stream) -> Bytes {
-        match (stream, &self.reading) {
-            // Answers to others are due behind it, which keep what they answer in flight: it goes with the first.
-            (Stream::Responses, _) if self.responder.holds_up() => Bytes::ZERO,
-            (Stream::Responses, Some(reading)) => reading.message_sent(),
-            _ => self.requester.message_position(&self.config),
-        }
-    }
-
     /// When its next packet may be sent, if it has one and nothing stops it.
     #[inline]
     pub(crate) fn available(&self, paused: bool) -> Option<Time> {
@@ -524,12 +514,5 @@ impl Reading {
     /// Bytes asked for that are to be sent, or sent again.
     const fn bytes_to_send(&self) -> Bytes {
         Bytes::new(self.end.saturating_sub(self.next))
-    }
-
-    /// Bytes sent of the READ that the next byte belongs to.
-    fn message_sent(&self) -> Bytes {
-        let behind = self.reads.partition_point(|read| read.start <= self.next);
-        let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
-        Bytes::new(read.map_or(0, |read| self.next - read.start))
     }
 }

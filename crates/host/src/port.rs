@@ -70,7 +70,7 @@ impl Port {
 
     /// From when on there may be a packet to send.
     #[inline]
-    pub(crate) fn sends_at(&mut self, now: Time, settings: &Settings) -> Option<Time> {
+    pub(crate) fn sends_at(&mut self, settings: &Settings) -> Option<Time> {
         if !self.up {
             return None;
         }
@@ -80,16 +80,16 @@ impl Port {
         let first = self.turns.earliest();
         match self.overseen {
             false => first,
-            true => self.overseen_at(now, first),
+            true => self.overseen_at(first),
         }
     }
 
     /// The same where others than queue pairs have a say, which let the round robin begin at `first`.
     #[cold]
-    fn overseen_at(&mut self, now: Time, first: Option<Time>) -> Option<Time> {
+    fn overseen_at(&mut self, first: Option<Time>) -> Option<Time> {
         let opens = self.apportion.as_ref().and_then(|own| own.opens());
         let enforced = match &mut self.scoped {
-            Some(scoped) => scoped.enforcer.earliest(now),
+            Some(scoped) => scoped.enforcer.earliest(),
             None => None,
         };
         first.into_iter().chain(opens).chain(enforced).min()

@@ -1,17 +1,14 @@
-//! What a NIC has under scopes that share controllers: an enforcer, and its own downlink to divide.
+//! What a NIC has under scopes that share controllers: an enforcer.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use fairlane_congestion::Environment;
-use fairlane_congestion::scope::{
-    Enforcer, Offer, ReceiverShares, Scope, SenderId, Sent, Setting, Share, Weight,
-};
-use fairlane_units::{Bytes, Rate, TenantId, Time};
+use fairlane_congestion::scope::{Enforcer, SenderId, Sent, Setting, Weight};
+use fairlane_units::{Bytes, Time};
 
-use crate::packet::{Arrival, Opening};
+use crate::packet::Opening;
 use crate::pair::{Pair, Stream};
 use crate::settings::Settings;
 
@@ -24,19 +21,14 @@ pub struct Tenants {
     pub here: Vec<Weight>,
 }
 
-/// The enforcer of a NIC and its receiver's part.
+/// The enforcer of a NIC, and whose queue pairs it has.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoped {
     pub(crate) enforcer: Enforcer,
-    /// If receivers divide their links.
-    receiver: Option<ReceiverShares>,
     /// Queue pairs by sender, and which of their streams it is.
     pairs: Vec<(u32, Stream)>,
     /// The stream of the queue pair whose turn it was last.
     pub(crate) stream: Stream,
-    /// Payload sent of messages with parts.
-    wholes: BTreeMap<u32, Bytes>,
-    full: Bytes,
 }
 
 impl Scoped {
@@ -50,18 +42,10 @@ impl Scoped {
             return None;
         }
         let setting: Arc<Setting> = Arc::new(settings.enforced());
-        let divides =
-            settings.scope == Scope::Tenant && settings.tenant.shares && tenants.all.len() > 1;
-        let target = settings.params.target_utilization();
-        let line_rate = environment.line_rate;
         Some(Box::new(Self {
-            receiver: divides
-                .then(|| ReceiverShares::new(&settings.tenant, target, line_rate, &tenants.all)),
             enforcer: Enforcer::new(setting, *environment, &tenants.here),
             pairs: Vec::new(),
             stream: Stream::Requests,
-            wholes: BTreeMap::new(),
-            full: settings.full,
         }))
     }
 
@@ -101,19 +85,10 @@ impl Scoped {
             if in_flight.is_zero() {
                 self.enforcer.settle(sender);
             }
-            self.enforcer.withdraw(now, sender);
+            self.enforcer.withdraw(sender);
             return;
         }
-        let part = pair.opening.whole.map(|whole| self.wholes.get(&whole));
-        let offer = Offer {
-            size: self.full,
-            message_sent: match part {
-                Some(sent) => sent.copied().unwrap_or_default(),
-                None => pair.message_sent(stream),
-            },
-            in_flight,
-        };
-        self.enforcer.offer(now, sender, offer);
+        self.enforcer.offer(now, sender, in_flight);
     }
 
     /// The queue pair whose turn it is.
@@ -129,31 +104,10 @@ impl Scoped {
         let Some(sender) = pair.sending.sender(stream) else {
             return;
         };
-        if let Some(whole) = pair.opening.whole {
-            *self.wholes.entry(whole).or_default() += size;
-        }
         let sent = Sent {
             size,
             in_flight: pair.in_flight_of(stream),
         };
         self.enforcer.on_sent(now, sender, sent);
-    }
-
-    /// Counts a data packet that has arrived, if the link is divided.
-    pub(crate) fn on_data(&mut self, now: Time, pair: &Pair, arrival: &Arrival<'_>) {
-        if let Some(receiver) = &mut self.receiver {
-            let size = Bytes::new(u64::from(arrival.wire));
-            let data = (size, arrival.marked);
-            receiver.on_data(now, arrival.tenant, pair.opening.peer, data);
-        }
-    }
-
-    /// The share that a reply to a sender of `tenant` carries, whose link has `rate`; 0 for none.
-    pub(crate) fn share(&self, tenant: TenantId, rate: Rate) -> u16 {
-        let level = self
-            .receiver
-            .as_ref()
-            .and_then(|receiver| receiver.level(tenant));
-        level.map_or(0, |level| Share::from_rate(level, rate).get())
     }
 }

@@ -84,7 +84,6 @@ impl Star {
                 peer: HostId::new(peer as u32),
                 peer_rate: RATE,
                 environment,
-                whole: None,
                 group: None,
             };
             all[here].open(Time::ZERO, &opening)
@@ -179,10 +178,9 @@ impl Star {
     }
 
     fn next(&mut self) -> Option<Time> {
-        let now = self.now;
         let mut next = self.flying.peek().map(|next| next.0.0);
         for (host, free) in self.hosts.iter_mut().zip(&self.free) {
-            let sends = host.sends_at(now, 0).map(|at| at.max(free[0]));
+            let sends = host.sends_at(0).map(|at| at.max(free[0]));
             next = next.into_iter().chain(sends).chain(host.deadline()).min();
         }
         let waiting = self.flows.iter().zip(&self.posted);

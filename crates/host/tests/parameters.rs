@@ -35,7 +35,6 @@ fn opening(bdp: u64) -> Opening {
         peer: HostId::new(0),
         peer_rate: Rate::from_gbps(100),
         environment: environment(bdp),
-        whole: None,
         group: None,
     }
 }
@@ -59,7 +58,7 @@ fn write(host: &mut Host, pair: PairId, length: u64) {
 /// All that a host sends, as fast as its pacers let it.
 fn departures(host: &mut Host) -> Vec<Departure> {
     let (mut now, mut all) = (Time::ZERO, Vec::new());
-    while let Some(at) = host.sends_at(now, 0) {
+    while let Some(at) = host.sends_at(0) {
         now = now.max(at);
         all.extend(host.poll_transmit(now, 0));
     }
@@ -132,7 +131,7 @@ fn a_window_holds_no_responses_that_nobody_confirms() {
             assert!(succeeds, "{event:?}");
             break;
         }
-        let times = [0, 1].map(|at: usize| hosts[at].sends_at(now, 0));
+        let times = [0, 1].map(|at: usize| hosts[at].sends_at(0));
         let next = times.into_iter().flatten().min();
         now = next.expect("no response waits for a timeout");
     }

@@ -42,7 +42,6 @@ impl Hosts {
                     peer: HostId::new(1 - host as u32),
                     peer_rate: RATE,
                     environment,
-                    whole: None,
                     group: Some(7),
                 };
                 hosts[host].open(Time::ZERO, &opening)
@@ -86,7 +85,7 @@ impl Hosts {
                 }
             }
             while self.hosts[0].poll_event().is_some() {}
-            let next = self.hosts[0].sends_at(self.now, 0);
+            let next = self.hosts[0].sends_at(0);
             match next.filter(|&next| next < end) {
                 Some(next) => self.now = next.max(self.now),
                 None => break,

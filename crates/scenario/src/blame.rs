@@ -107,6 +107,9 @@ pub(crate) fn explain(message: &str) -> (String, String) {
                 .map_or("", |(_, known)| known),
         );
         let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
+        if let Some(hint) = gone(key, &known) {
+            return (expected, hint);
+        }
         return (
             expected,
             suggestion(key, &known, "remove it, or see `fairlane schema`"),
@@ -128,6 +131,45 @@ pub(crate) fn explain(message: &str) -> (String, String) {
         return (format!("`{key}` is missing"), format!("add `{key} = ...`"));
     }
     (reword(message), hint_for(message).into())
+}
+
+/// What replaced a key of `congestion.tenant` that is gone.
+fn gone(key: &str, known: &[&str]) -> Option<String> {
+    const UNSOLICITED: &str =
+        "`unsolicited` says what a tenant may send before a receiver has said its share";
+    const SHARES: &str =
+        "`shares` has receivers divide their links, with the parameters of `congestion.dasr`";
+    const TURNS: &str = "`turns` has tenants take turns at the NIC";
+    const NOTHING: &str =
+        "remove it: hosts don't guess at what others meet any more, see docs/isolation.md";
+    if !known.contains(&"unsolicited") {
+        return None;
+    }
+    let hint = match key {
+        "express" | "depth" | "refill" | "refill_least" | "debt" | "debt_span" => UNSOLICITED,
+        "share_interval" | "share_above" | "share_granted" | "share_memory" => SHARES,
+        "arbitration" | "express_first" => TURNS,
+        "inheritance"
+        | "young_after"
+        | "heard"
+        | "heard_with_telemetry"
+        | "beginnings"
+        | "beginnings_refill"
+        | "beginning_length"
+        | "beginnings_reserve"
+        | "caution"
+        | "restraint"
+        | "restrained_for"
+        | "lean"
+        | "increase"
+        | "aggregate_increase"
+        | "coupling"
+        | "early_weight"
+        | "pooling"
+        | "limited_for" => NOTHING,
+        _ => return None,
+    };
+    Some(hint.into())
 }
 
 fn unknown_key(message: &str) -> Option<&str> {

@@ -98,6 +98,11 @@ impl Congestion {
         self.params_of(self.algorithm)
     }
 
+    /// How receivers apportion their links: what is stated, or what the scope asks for.
+    pub fn apportioning(&self) -> fairlane_congestion::dasr::Params {
+        self.tenant.apportioning(self.scope, &self.dasr)
+    }
+
     /// The window mode in force: what is stated, else what the algorithm was published with.
     pub fn window_mode(&self) -> WindowMode {
         self.window.unwrap_or_else(|| self.algorithm.window())

@@ -145,7 +145,7 @@ impl Scenario {
     /// the congestion control.
     pub fn host_ports_mark(&self) -> bool {
         let stated = self.switch.ecn.host_ports;
-        stated.unwrap_or_else(|| !self.congestion.dasr.mode.divides())
+        stated.unwrap_or_else(|| !self.congestion.apportioning().mode.divides())
     }
 }
 

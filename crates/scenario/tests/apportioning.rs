@@ -40,12 +40,16 @@ fn receivers_that_cannot_apportion() {
         &["x.toml:4:1", "`congestion.dasr.mode`", "acknowledgements"],
     );
     refused(
-        "[congestion]\nscope = \"tenant\"\n[congestion.dasr]\nmode = \"weighted\"",
+        "[congestion]\nscope = \"tenant\"\n[congestion.dasr]\nmode = \"window\"",
         &[
             "x.toml:4:1",
             "`congestion.dasr.mode`",
             "set congestion.tenant.shares = false",
         ],
+    );
+    refused(
+        "[congestion]\nscope = \"tenant\"\n[transport]\nservice = \"uc\"",
+        &["congestion.tenant.shares", "acknowledgements", "hint:"],
     );
     refused(
         "profile = \"hpcc-ns3\"\n[congestion.dasr]\nmode = \"window\"",
@@ -59,6 +63,22 @@ fn receivers_that_cannot_apportion() {
         "[packet]\nmtu = 9000\nheader = 56450\n[congestion.dasr]\nmode = \"count\"",
         &["`packet.mtu`", "65535B"],
     );
+    let tenant = "[congestion]\nscope = \"tenant\"\n";
+    assert!(read(&format!("{tenant}{}", dasr("mode = \"weighted\""))).is_ok());
     let beside = "[congestion]\nscope = \"tenant\"\n[congestion.tenant]\nshares = false\n";
     assert!(read(&format!("{beside}{}", dasr("mode = \"count\""))).is_ok());
+}
+
+#[test]
+fn keys_of_rules_that_are_gone_name_what_there_is() {
+    let tenant =
+        |key: &str| format!("[congestion]\nscope = \"tenant\"\n[congestion.tenant]\n{key}");
+    for (key, hint) in [
+        ("express = true", "hint: `unsolicited` says"),
+        ("share_memory = \"1ms\"", "hint: `shares` has"),
+        ("arbitration = false", "hint: `turns` has"),
+        ("early_weight = 4", "hint: remove it"),
+    ] {
+        refused(&tenant(key), &["x.toml:4:1", "unknown key", hint]);
+    }
 }

@@ -348,7 +348,7 @@ impl Engine {
     /// When something is due or may be sent, if nothing else happens before.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
         let sends = match self.in_flight < self.window || self.host.port(PORT).has_answers() {
-            true => self.host.sends_at(self.now, PORT),
+            true => self.host.sends_at(PORT),
             false => None,
         };
         let ahead =

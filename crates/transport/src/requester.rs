@@ -195,13 +195,6 @@ impl Requester {
         Bytes::new(self.next_at)
     }
 
-    /// Bytes of its message before the next packet to send.
-    pub fn message_position(&self, config: &Config) -> Bytes {
-        let message = self.messages.get(self.sending);
-        let offset = message.map(|message| message.offset(self.next, config.mtu.get()));
-        Bytes::new(offset.unwrap_or(0))
-    }
-
     /// Whether the next packet to send is a READ request.
     #[inline]
     pub fn asks_for_data(&self) -> bool {

@@ -142,13 +142,6 @@ impl Responder {
         responses.is_some_and(|responses| responses.delay_answers())
     }
 
-    /// Whether the next response has data of a READ that was asked for again, and answers to other requests wait
-    /// behind it.
-    pub fn holds_up(&self) -> bool {
-        let responses = self.responses.as_ref();
-        responses.is_some_and(|responses| responses.hold_up())
-    }
-
     /// Bytes of READ responses sent so far, repeats included.
     pub fn response_position(&self) -> Bytes {
         match &self.responses {

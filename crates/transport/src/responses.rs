@@ -134,13 +134,6 @@ impl Responses {
         self.begins_with_read() && self.queue.iter().any(other)
     }
 
-    /// The same of a READ that was asked for again.
-    pub(crate) fn hold_up(&self) -> bool {
-        let again =
-            matches!(self.queue.front(), Some(Response::Read { repeated, .. }) if *repeated);
-        again && self.delay_answers()
-    }
-
     /// Remembers the result of an atomic for as many as the requester may have under way.
     pub(crate) fn remember(&mut self, config: &Config, psn: Psn, original: u64) {
         if self.results.len() >= usize::from(config.max_destination_reads).max(1) {

@@ -14,115 +14,24 @@ from fairlane.scenario._units import Duration, Rate
 
 @dataclass
 class TenantParameters(Section):
-    """Parameters of scope `tenant`; each part can be switched off. `docs/isolation.md` has the
-    rules.
+    """Parameters of scope `tenant`; `docs/isolation.md` has the rules.
 
     Attributes:
-        express: Express credit: whether the first bandwidth-delay product of a message may
-            go at line rate if the tenant's bucket pays for it. Default: true.
-        depth: Depth of the bucket in bandwidth-delay products. Default: 2.0.
-        refill: Refill of the bucket as a share of what the aggregate controller allows, at
-            most the line rate; divided by weight among the tenants of the host. Default: 0.2.
-        refill_least: The least refill, as a share of the line rate: what so many hosts can
-            always send beside all control. Default: 0.05.
-        debt: How far express packets may push back what their pair sends later, in
-            bandwidth-delay products divided by the number of limited pairs; beyond that they
-            wait like others. Default: 1.
-        debt_span: The longest time by which they push it back; towards a receiver with a
-            share [`share_memory`](Self::share_memory) if that is longer. Default: "300us".
-        inheritance: Inheritance: whether a young pair that sends unpaid packets takes over
-            the tenant's aggregate controller. Default: true.
-        young_after: A pair without an acknowledgement for so long is young again. Default:
-            "50us".
-        heard: The aggregate hears the first bytes of young pairs, so many bandwidth-delay
-            products. Default: 4.
-        heard_with_telemetry: The same under algorithms with telemetry, which says how much
-            room a path has: there long messages don't slow short ones, and an aggregate that
-            hears nothing keeps a rate that is out of date. Default: 16.
-        beginnings: Budget of beginnings: how much young pairs may send at the aggregate's
-            rate beside what the bucket pays for, in bandwidth-delay products; beyond that the
-            cautious aggregate holds under HPCC, and [`restraint`](Self::restraint) under
-            algorithms that count notifications. Default: 8.0.
-        beginnings_refill: Refill of that budget as a share of the line rate, divided by
-            weight among the tenants of the host. Default: 0.2.
-        beginning_length: What a pair sends counts as its beginning until it has delivered
-            so many bandwidth-delay products since it became young. Default: 2.5.
-        beginnings_reserve: What the budget keeps for the first product of each pair: later
-            parts of a beginning take none of it, or long messages would use up what short ones
-            need. In bandwidth-delay products. Default: 5.0.
-        caution: As [`lean`](Self::lean), of the cautious aggregate: from its inverse on, as
-            a part of the line rate, it takes nothing of what is free. Zero: there is none.
-            Default: 3.0.
-        restraint: Beyond the budget a pair begins at 1 / (1 + `restraint` r / R) of what
-            aggregate and pool allow, where the aggregate has rate r and the line R. Only under
-            algorithms that count notifications. Default: 1.5.
-        restrained_for: That holds for so long after the aggregate has heard of a mark.
-            Default: "3ms".
-        lean: How much more a pair at line rate gives way than one at next to nothing, and
-            how much less it takes of what is free, which each takes in small parts; zero: both
-            as the algorithm has it. Only under HPCC. Default: 1.0.
-        increase: Multiplies the additive increase of pairs; only under HPCC. Default: 4.
-        aggregate_increase: Multiplies the additive increase of the aggregate, which hears
-            of few packets; only under HPCC. Default: 10.
-        coupling: Coupling: whether the k limited pairs of a tenant at a host each send at
-            rate / k; young ones, under algorithms that don't count notifications, divide the
-            aggregate's rate among themselves. Default: true.
-        early_weight: For how many of those a pair counts that has a message of which less
-            than a bandwidth-delay product has been sent. Default: 4.
-        pooling: Pooling: whether limited pairs also have a controller in common, which
-            hears the marks of all; only under algorithms that count notifications (DCQCN,
-            InfiniBand). Default: true.
-        limited_for: A pair with a mark in this time is limited. Default: "300us".
-        shares: Receiver shares: whether a busy receiver divides its link by weight.
-            Default: true.
-        share_interval: How often the receiver looks, at least; less often with many
-            sources. Default: "10us".
-        share_above: Use of its link, in parts of what the algorithm aims at, above which a
-            receiver divides it. Default: 0.92.
-        share_granted: What it divides, in parts of that. Default: 0.97.
-        share_memory: Time constant with which a pair comes closer to its share; zero:
-            never. Default: "1ms".
-        arbitration: Arbitration: whether tenants take turns at the NIC, by weight. Default:
-            true.
-        express_first: Whether paid packets go ahead of that. Default: false.
+        turns: Whether tenants take turns at a NIC's uplink, by weight. Default: true.
+        shares: Whether receivers divide their downlinks among tenants by weight, then among
+            their senders by demand. Default: true.
+        unsolicited: What a tenant may have in flight to a receiver before that has said its
+            share, in bandwidth-delay products. Default: 1.0.
         idle_recovery: Time in which an idle pair's rate comes 63 % closer to the line rate,
-            under algorithms that don't say what idleness does (HPCC, PowerTCP); zero: idleness
-            changes nothing. Default: "300us".
-        pairs: Pairs that a host remembers; further ones replace those idle longest.
-            Default: 4096.
+            under algorithms that don't say what idleness does (HPCC, PowerTCP, NSCC); zero:
+            idleness changes nothing. Default: "300us".
+        pairs: Pairs that a host remembers, divided alike among its tenants; further ones
+            replace those idle longest. Default: 4096.
     """
 
-    express: Optional[bool] = None
-    depth: Optional[float] = None
-    refill: Optional[float] = None
-    refill_least: Optional[float] = None
-    debt: Optional[int] = None
-    debt_span: Optional[Duration] = None
-    inheritance: Optional[bool] = None
-    young_after: Optional[Duration] = None
-    heard: Optional[int] = None
-    heard_with_telemetry: Optional[int] = None
-    beginnings: Optional[float] = None
-    beginnings_refill: Optional[float] = None
-    beginning_length: Optional[float] = None
-    beginnings_reserve: Optional[float] = None
-    caution: Optional[float] = None
-    restraint: Optional[float] = None
-    restrained_for: Optional[Duration] = None
-    lean: Optional[float] = None
-    increase: Optional[int] = None
-    aggregate_increase: Optional[int] = None
-    coupling: Optional[bool] = None
-    early_weight: Optional[int] = None
-    pooling: Optional[bool] = None
-    limited_for: Optional[Duration] = None
+    turns: Optional[bool] = None
     shares: Optional[bool] = None
-    share_interval: Optional[Duration] = None
-    share_above: Optional[float] = None
-    share_granted: Optional[float] = None
-    share_memory: Optional[Duration] = None
-    arbitration: Optional[bool] = None
-    express_first: Optional[bool] = None
+    unsolicited: Optional[float] = None
     idle_recovery: Optional[Duration] = None
     pairs: Optional[int] = None
 

@@ -2,8 +2,6 @@
 
 mod heard;
 mod places;
-mod rates;
-mod sent;
 mod turns;
 
 use alloc::collections::BTreeMap;
@@ -13,9 +11,9 @@ use alloc::vec::Vec;
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 
 use super::history::History;
-use super::lane::{Lane, Limited, Member, Place, Ring, Slab};
-use super::pair::{HostPair, NONE, Payer};
-use super::tenant::Tenant;
+use super::lane::{Lane, Member, Ring, Slab};
+use super::pair::{HostPair, NONE};
+use super::tenant::{Tenant, shares};
 use super::{Config, Scope};
 use crate::algorithm::Controllers;
 use crate::{Environment, PacingRounding, Params, Window, WindowMode};
@@ -62,20 +60,11 @@ pub struct Setting {
     pub rounding: PacingRounding,
     /// Whether the rate paces packets; without, only the window limits.
     pub paced: bool,
+    /// Whether receivers divide their downlinks, so that controllers hear nothing of those.
+    pub divided: bool,
     /// Whether switches tell each tenant something else, so that telemetry of different tenants can't be
     /// compared.
     pub told_apart: bool,
-}
-
-/// A packet that a queue pair could send next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offer {
-    /// Its size on the wire.
-    pub size: Bytes,
-    /// Bytes of its message that have been sent; those of a message on several paths count together.
-    pub message_sent: Bytes,
-    /// Bytes of the queue pair that nobody has acknowledged.
-    pub in_flight: Bytes,
 }
 
 /// A packet that a queue pair sends.
@@ -97,22 +86,11 @@ pub struct Sent {
 pub struct Enforcer {
     setting: Arc<Setting>,
     environment: Environment,
-    /// For each tenant its aggregate, and the cautious one or what its limited pairs have in common; then those of pairs.
+    /// By number of the pair.
     controllers: Controllers,
-    tenants: Vec<Tenant>,
     pairs: Vec<HostPair>,
+    tenants: Vec<Tenant>,
     index: BTreeMap<(TenantId, HostId), u32>,
-    /// Whether one controller stands for all limited pairs of a tenant: where controllers count
-    /// notifications, each of k pairs would hear a k-th of them.
-    pooled: bool,
-    /// Whether there is a cautious aggregate: where telemetry says how much room there is.
-    cautious: bool,
-    /// Whether beginners are restrained after marks: where controllers count notifications.
-    restrained: bool,
-    /// Bytes that are the beginning of a pair.
-    beginning: u32,
-    /// What its budget keeps for the first product of each.
-    reserve: Bytes,
     lanes: Slab<Lane>,
     members: Slab<Member>,
     /// What has been seen of ports, by tenant where each is told something else.
@@ -126,34 +104,21 @@ impl Enforcer {
     /// A NIC on which these tenants run, with the round-trip time and bandwidth-delay product that hold
     /// for all of it. Scopes other than `tenant` take all for one.
     pub fn new(setting: Arc<Setting>, environment: Environment, tenants: &[Weight]) -> Self {
-        let config = &setting.config;
-        let depth = scale(environment.bdp, config.depth);
         let shares = match setting.scope {
             Scope::Tenant => shares(tenants, environment.line_rate),
             _ => alloc::vec![(TenantId::new(0), 1.0)],
         };
-        let beginnings = scale(environment.bdp, config.beginnings);
-        let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share, depth, beginnings);
-        let tenants: Vec<Tenant> = shares.into_iter().map(tenant).collect();
-        let mut controllers = Controllers::new(&setting.params);
-        let own = OF_TENANT * tenants.len();
-        let needs = setting.params.algorithm().needs();
-        (0..own).for_each(|_| controllers.push(&environment));
+        let tenant = |(id, share): (TenantId, f64)| Tenant::new(id, share);
         Self {
-            pooled: needs.hears_cnps && config.pooling,
-            cautious: needs.telemetry && config.caution > 0.0,
-            restrained: needs.hears_cnps && config.restraint > 0.0,
-            beginning: rates::countable(scale(environment.bdp, config.beginning_length).get()),
-            reserve: scale(environment.bdp, config.beginnings_reserve),
-            histories: Vec::new(),
+            controllers: Controllers::new(&setting.params),
+            tenants: shares.into_iter().map(tenant).collect(),
             setting,
             environment,
-            controllers,
-            tenants,
             pairs: Vec::new(),
             index: BTreeMap::new(),
             lanes: Slab::new(),
             members: Slab::new(),
+            histories: Vec::new(),
             entries: 0,
             virtual_time: 0,
         }
@@ -204,24 +169,16 @@ impl Enforcer {
             available: if shared { state.available } else { now },
             window: Window::new(self.setting.window, environment.bdp, environment.line_rate),
             in_flight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
             last_size: Bytes::ZERO,
             last_rate: environment.line_rate,
-            early: Ring::EMPTY,
-            late: Ring::EMPTY,
+            ready: Ring::EMPTY,
             entry: 0,
             entry_at: Time::MAX,
             members: 0,
-            in_express: false,
-            limited: Limited::No,
-            weight: 0,
-            awaited: Bytes::ZERO,
         });
         if shared {
             state.lane = lane;
         }
-        // What is still owed was charged at about this rate.
-        self.lanes.all[lane as usize].last_rate = self.rate(lane);
         lane
     }
 
@@ -233,7 +190,7 @@ impl Enforcer {
     /// A queue pair ends. Bytes in flight count as lost to congestion, unless it was
     /// [settled](Self::settle).
     pub fn close(&mut self, now: Time, id: SenderId) {
-        self.withdraw(now, id);
+        self.withdraw(id);
         let Member {
             lane, in_flight, ..
         } = self.members.all[id.0 as usize];
@@ -244,10 +201,8 @@ impl Enforcer {
         let state = &mut self.lanes.all[lane as usize];
         state.in_flight = state.in_flight.saturating_sub(in_flight);
         state.members -= 1;
-        self.await_heard(lane);
-        let state = &mut self.lanes.all[lane as usize];
         if state.members > 0 {
-            self.schedule(now, lane);
+            self.schedule(lane);
             return;
         }
         let pair = &mut self.pairs[state.pair as usize];
@@ -255,53 +210,25 @@ impl Enforcer {
             pair.lane = NONE;
             pair.available = state.available;
         }
-        let (pair, delivered) = (state.pair, state.delivered);
-        if state.in_express {
-            let express = &mut self.tenants[state.tenant as usize].express;
-            express.retain(|&one| one != lane);
-        }
         self.lanes.remove(lane);
-        if self.setting.scope != Scope::DestinationUnsplit {
-            let controller = self.controller(pair);
-            self.controllers.rebase(controller, delivered);
-        }
     }
 
-    /// Bytes will never be acknowledged because their queue pair has gone. Whatever they met, nobody
-    /// would hear of it; so they count as if it had been congestion.
-    fn disown(&mut self, now: Time, lane: u32) {
-        let Lane { pair, tenant, .. } = self.lanes.all[lane as usize];
-        let beginner = self.pairs[pair as usize].heard < self.horizon();
-        let teaches = self.setting.scope == Scope::Tenant && beginner;
-        let own = self.controller(pair);
-        for controller in core::iter::once(own).chain(teaches.then_some(tenant as usize)) {
-            let half = self.controllers.rate(controller) / 2;
-            self.controllers.approach(controller, now, half, 1.0);
-        }
-    }
-
-    /// A queue pair could send this packet.
-    pub fn offer(&mut self, now: Time, id: SenderId, offer: Offer) {
+    /// A queue pair has a packet that it could send, with so many bytes in flight that nobody has acknowledged.
+    pub fn offer(&mut self, now: Time, id: SenderId, in_flight: Bytes) {
         let at = self.members.all[id.0 as usize].lane;
-        self.set_in_flight(id, offer.in_flight);
-        if !self.lanes.all[at as usize].has_packet() {
-            self.activate(now, at);
+        self.set_in_flight(id, in_flight);
+        let lane = &self.lanes.all[at as usize];
+        if lane.ready.is_empty() && lane.in_flight.is_zero() {
+            self.recover(now, lane.pair as usize);
         }
-        let early =
-            self.setting.scope == Scope::Tenant && offer.message_sent < self.environment.bdp;
-        let place = if early { Place::Early } else { Place::Late };
-        self.members.all[id.0 as usize].wire = offer.size;
-        self.put(at, id.0, place);
-        self.count_limited(now, at);
-        self.schedule(now, at);
+        self.put(id, true);
+        self.schedule(at);
     }
 
     /// A queue pair has nothing that it may send.
-    pub fn withdraw(&mut self, now: Time, id: SenderId) {
-        let at = self.members.all[id.0 as usize].lane;
-        self.put(at, id.0, Place::Idle);
-        self.count_limited(now, at);
-        self.schedule(now, at);
+    pub fn withdraw(&mut self, id: SenderId) {
+        self.put(id, false);
+        self.schedule(self.members.all[id.0 as usize].lane);
     }
 
     /// Bytes of a queue pair that nobody has acknowledged.
@@ -310,64 +237,43 @@ impl Enforcer {
         let lane = &mut self.lanes.all[member.lane as usize];
         let others = lane.in_flight.saturating_sub(member.in_flight);
         lane.in_flight = others + in_flight;
-        let lane = member.lane;
         member.in_flight = in_flight;
-        self.await_heard(lane);
     }
 
-    /// Brings up to date what a tenant's aggregate waits for.
-    fn await_heard(&mut self, at: u32) {
-        let lane = &self.lanes.all[at as usize];
-        let beginner = self.pairs[lane.pair as usize].heard < self.horizon();
-        let awaited = match beginner {
-            true => lane.in_flight,
-            false => Bytes::ZERO,
-        };
-        let tenant = &mut self.tenants[lane.tenant as usize];
-        tenant.awaited = tenant.awaited + awaited - lane.awaited;
-        self.lanes.all[at as usize].awaited = awaited;
-    }
-
-    /// Moves a queue pair between the lists of its lane.
-    fn put(&mut self, lane: u32, id: u32, place: Place) {
-        let lane = &mut self.lanes.all[lane as usize];
-        let was = core::mem::replace(&mut self.members.all[id as usize].place, place);
-        if was == place {
+    /// Has a queue pair take part in the turns of its lane, or not.
+    fn put(&mut self, id: SenderId, ready: bool) {
+        let member = &mut self.members.all[id.0 as usize];
+        if core::mem::replace(&mut member.ready, ready) == ready {
             return;
         }
-        if let Some(ring) = lane.ring_mut(was) {
-            ring.remove(&mut self.members.all, id);
-        }
-        if let Some(ring) = lane.ring_mut(place) {
-            ring.push(&mut self.members.all, id);
+        let lane = &mut self.lanes.all[member.lane as usize];
+        match ready {
+            true => lane.ready.push(&mut self.members.all, id.0),
+            false => lane.ready.remove(&mut self.members.all, id.0),
         }
     }
 
-    /// A lane gets something to send.
-    fn activate(&mut self, now: Time, at: u32) {
-        let lane = &self.lanes.all[at as usize];
-        let config = &self.setting.config;
-        let pair = &mut self.pairs[lane.pair as usize];
-        // A young one stays as it is: it has heard nothing since.
-        let begins = !pair.young && !pair.is_proven(now, config.young_after);
-        if self.setting.scope != Scope::Tenant || !begins {
+    /// A pair gets something to send: what it learnt holds the less the longer it was idle.
+    fn recover(&mut self, now: Time, pair: usize) {
+        if self.setting.scope != Scope::Tenant {
             return;
         }
-        let recovery = config.idle_recovery;
-        let idle = !pair.is_fresh(now, config.young_after);
-        let span = pair.idle(now).filter(|_| idle);
-        let share = span.map_or(0.0, |span| recovered(span, recovery));
-        if idle {
-            pair.set_cap(None);
-        }
-        pair.rejuvenate(Payer::Credit);
-        let controller = self.controller(lane.pair);
+        let span = self.idle_after();
+        let idle = self.pairs[pair].idle(now).filter(|&idle| idle >= span);
+        let recovery = self.setting.config.idle_recovery;
+        let share = idle.map_or(0.0, |idle| recovered(idle, recovery));
         if share > 0.0 {
-            self.controllers.recover(controller, share);
+            self.controllers.recover(pair, share);
+            self.pairs[pair].note_feedback(now, Bytes::ZERO);
         }
     }
 
-    /// The rate of a queue pair's lane, express credit aside.
+    /// Who hears nothing for so long is idle: a queue can't delay what it waits for by more.
+    const fn idle_after(&self) -> Duration {
+        self.environment.base_rtt.saturating_mul(IDLE_ROUND_TRIPS)
+    }
+
+    /// The rate of a queue pair's lane.
     pub fn rate_of(&self, id: SenderId) -> Rate {
         self.rate(self.members.all[id.0 as usize].lane)
     }
@@ -378,11 +284,8 @@ impl Enforcer {
     }
 }
 
-/// Controllers of a tenant: its aggregate, and a second one, which hears of more or gives way more.
-const OF_TENANT: usize = 2;
-
-/// What guarantees leave to tenants without one, so that nobody starves.
-const LEAST_SHARE: f64 = 1e-3;
+/// Round trips without queues after which a pair that heard nothing is idle.
+const IDLE_ROUND_TRIPS: u64 = 4;
 
 /// The share of the distance to the line rate that an idle time recovers.
 fn recovered(idle: Duration, recovery: Duration) -> f64 {
@@ -390,29 +293,6 @@ fn recovered(idle: Duration, recovery: Duration) -> f64 {
         return 0.0;
     }
     1.0 - libm::exp(-(idle.as_ns_f64() / recovery.as_ns_f64()))
-}
-
-/// What each tenant has of a NIC: its guarantee, and by weight of what is left.
-fn shares(tenants: &[Weight], line_rate: Rate) -> Vec<(TenantId, f64)> {
-    let weights: f64 = tenants.iter().map(|one| one.weight).sum();
-    let guaranteed = |one: &Weight| one.guarantee.map_or(0.0, Rate::as_f64) / line_rate.as_f64();
-    let all: f64 = tenants.iter().map(guaranteed).sum();
-    // Guarantees that the NIC can't give together shrink alike.
-    let fits = if all > 1.0 { 1.0 / all } else { 1.0 };
-    let left = (1.0 - all * fits).max(LEAST_SHARE);
-    let share = |one: &Weight| fits * guaranteed(one) + left * one.weight / weights;
-    let share = |one: &Weight| (one.tenant, share(one));
-    tenants.iter().map(share).collect()
-}
-
-/// `factor` times `bytes`.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
-const fn scale(bytes: Bytes, factor: f64) -> Bytes {
-    Bytes::new((bytes.as_f64() * factor) as u64)
 }
 
 /// The history that a tenant shares in.

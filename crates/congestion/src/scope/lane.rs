@@ -13,26 +13,13 @@ pub(crate) struct Member {
     pub(crate) lane: u32,
     /// Which history its telemetry is compared with.
     pub(crate) history: u32,
-    /// Bytes of its next packet on the wire.
-    pub(crate) wire: Bytes,
     pub(crate) in_flight: Bytes,
     /// Position up to which everything is acknowledged.
     pub(crate) acknowledged: Bytes,
-    /// Which list it is in.
-    pub(crate) place: Place,
+    /// Whether it has something that it may send.
+    pub(crate) ready: bool,
     before: u32,
     behind: u32,
-}
-
-/// Where a queue pair waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Nowhere: it has nothing that it may send.
-    Idle,
-    /// With a message of which less than a bandwidth-delay product has been sent.
-    Early,
-    /// With any other message.
-    Late,
 }
 
 impl Member {
@@ -40,10 +27,9 @@ impl Member {
         Self {
             lane,
             history,
-            wire: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             acknowledged: Bytes::ZERO,
-            place: Place::Idle,
+            ready: false,
             before: NONE,
             behind: NONE,
         }
@@ -53,7 +39,7 @@ impl Member {
 /// Queue pairs in turn, linked through [`Member`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ring {
-    pub(crate) head: u32,
+    head: u32,
     tail: u32,
 }
 
@@ -65,6 +51,14 @@ impl Ring {
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.head == NONE
+    }
+
+    /// The one whose turn it is.
+    pub(crate) const fn first(&self) -> Option<u32> {
+        match self.head {
+            NONE => None,
+            head => Some(head),
+        }
     }
 
     pub(crate) fn push(&mut self, members: &mut [Member], at: u32) {
@@ -90,15 +84,6 @@ impl Ring {
     }
 }
 
-/// Whether a pair counts among the limited ones of its tenant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limited {
-    No,
-    Yes,
-    /// It does, and is young.
-    Beginner,
-}
-
 /// The open queue pairs that share a pacer.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
@@ -108,49 +93,16 @@ pub(crate) struct Lane {
     pub(crate) available: Time,
     pub(crate) window: Window,
     pub(crate) in_flight: Bytes,
-    /// Bytes acknowledged since the lane opened.
-    pub(crate) delivered: Bytes,
     pub(crate) last_size: Bytes,
     pub(crate) last_rate: Rate,
-    pub(crate) early: Ring,
-    pub(crate) late: Ring,
-    /// Number of its entry among those that wait for their pacer; entries with others are out of date.
+    /// Queue pairs with packets.
+    pub(crate) ready: Ring,
+    /// Number of its entry among those of its tenant; entries with others are out of date.
     pub(crate) entry: u64,
     /// The time of that entry, [`Time::MAX`] if there is none.
     pub(crate) entry_at: Time,
     /// Open queue pairs.
     pub(crate) members: u32,
-    /// Whether it waits for the bucket.
-    pub(crate) in_express: bool,
-    pub(crate) limited: Limited,
-    /// What it counts for among them.
-    pub(crate) weight: u32,
-    /// Bytes in flight that its tenant's aggregate waits for.
-    pub(crate) awaited: Bytes,
-}
-
-impl Lane {
-    /// Whether any queue pair has a packet.
-    pub(crate) const fn has_packet(&self) -> bool {
-        !self.early.is_empty() || !self.late.is_empty()
-    }
-
-    /// The queue pair in turn.
-    pub(crate) const fn first(&self) -> Option<u32> {
-        match (self.early.head, self.late.head) {
-            (NONE, NONE) => None,
-            (NONE, late) => Some(late),
-            (early, _) => Some(early),
-        }
-    }
-
-    pub(crate) fn ring_mut(&mut self, place: Place) -> Option<&mut Ring> {
-        match place {
-            Place::Idle => None,
-            Place::Early => Some(&mut self.early),
-            Place::Late => Some(&mut self.late),
-        }
-    }
 }
 
 /// Things by index; an index is used again.

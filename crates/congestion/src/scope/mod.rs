@@ -2,28 +2,26 @@
 //!
 //! Algorithm and scope are separate choices: every algorithm runs in every scope. Under [`Scope::Qp`] a
 //! driver gives each queue pair a [`Controller`](crate::Controller) of its own. Under the scopes that
-//! share, the NIC has an [`Enforcer`] and the receiver's NIC [`ReceiverShares`].
+//! share, the NIC has an [`Enforcer`]; under [`Scope::Tenant`] receivers divide their links beside
+//! ([`dasr`](crate::dasr)).
 
-mod bucket;
 mod config;
 mod enforcer;
 mod history;
 mod lane;
 mod pair;
-mod receiver;
 mod share;
 mod tenant;
 
 use core::fmt;
 use core::str::FromStr;
 
-pub use bucket::Bucket;
 pub use config::Config;
-pub use enforcer::{Enforcer, Offer, SenderId, Sent, Setting, Weight};
+pub use enforcer::{Enforcer, SenderId, Sent, Setting, Weight};
 pub use history::History;
 pub use pair::STATE_BYTES;
-pub use receiver::ReceiverShares;
 pub use share::{Grant, Share};
+pub use tenant::shares;
 
 /// The traffic that shares one controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,7 +39,7 @@ pub enum Scope {
     DestinationUnsplit,
     /// A source and a destination; their queue pairs divide the rate.
     Pair,
-    /// A tenant at a source and a destination, with what else holds a tenant to its share.
+    /// A tenant at a source and a destination; NICs divide uplinks and receivers their downlinks among tenants.
     Tenant,
 }
 

@@ -7,7 +7,6 @@
 
 pub mod incast;
 pub mod link;
-pub mod nic;
 pub mod sender;
 
 use fairlane_congestion::{

@@ -39,7 +39,7 @@ pub fn scenario(seed: u64) -> String {
     text += &switch(&mut draw, &fabric, (mtu, traffic.classes.len() as u64), pfc);
     text += &traffic.nic;
     transport(&mut draw, &traffic.service, &mut text);
-    congestion(&mut draw, &fabric, &mut text);
+    congestion(&mut draw, (&fabric, &traffic.service), &mut text);
     text + &fabric.text + &faults + &traffic.text
 }
 
@@ -99,7 +99,7 @@ pub fn apportioning(seed: u64) -> Vec<String> {
     }
     let mode = draw.of(&Mode::ALL[1..]);
     sets.push(format!("congestion.dasr.mode=\"{mode}\""));
-    if mode.divides() {
+    if !mode.divides() {
         sets.push("congestion.tenant.shares=false".into());
     }
     if draw.chance(30) {
@@ -413,7 +413,7 @@ fn transport(draw: &mut Draw, service: &str, text: &mut String) {
     let _ = writeln!(text, "direct_placement = {}", draw.chance(30));
 }
 
-fn congestion(draw: &mut Draw, fabric: &Fabric, text: &mut String) {
+fn congestion(draw: &mut Draw, (fabric, service): (&Fabric, &str), text: &mut String) {
     let algorithm = draw.of(&Algorithm::ALL);
     let _ = writeln!(text, "[congestion]\nalgorithm = \"{algorithm}\"");
     let _ = writeln!(text, "scope = \"{}\"", draw.of(&Scope::ALL));
@@ -434,8 +434,10 @@ fn congestion(draw: &mut Draw, fabric: &Fabric, text: &mut String) {
         let rate = draw.between(1, fabric.host_rate);
         let _ = writeln!(text, "[congestion.fixed]\nrate = \"{rate}Gbps\"");
     }
+    // Shares come back in acknowledgements.
+    let _ = writeln!(text, "[congestion.tenant]\nshares = {}", service == "rc");
     if draw.chance(20) {
-        let _ = writeln!(text, "[congestion.tenant]\npairs = {}", draw.of(&[1, 2, 8]));
+        let _ = writeln!(text, "pairs = {}", draw.of(&[1, 2, 8]));
     }
 }
 

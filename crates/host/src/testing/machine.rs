@@ -113,7 +113,6 @@ impl Machine {
             peer_rate: RATE,
             environment: self.environment,
             port: 0,
-            whole: None,
             group: None,
         };
         let [sends, expects] = psns;
@@ -148,8 +147,8 @@ impl Machine {
     }
 
     /// When it may send something, or its NIC wants to be called.
-    pub(super) fn next_event(&mut self, now: Time) -> Option<Time> {
-        let sends = self.nic.sends_at(now, 0).map(|at| at.max(self.free));
+    pub(super) fn next_event(&mut self) -> Option<Time> {
+        let sends = self.nic.sends_at(0).map(|at| at.max(self.free));
         sends.into_iter().chain(self.nic.deadline()).min()
     }
 

@@ -115,9 +115,8 @@ impl Pair {
     }
 
     fn next_event(&mut self) -> Option<Time> {
-        let now = self.now;
         let hosts = self.hosts.iter_mut();
-        let hosts = hosts.filter_map(|host| host.next_event(now));
+        let hosts = hosts.filter_map(Machine::next_event);
         let others = [self.network.next(), self.step_at].into_iter().flatten();
         hosts.chain(others).min()
     }

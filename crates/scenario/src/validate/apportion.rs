@@ -1,5 +1,6 @@
 //! Receivers that apportion their links, and marks of the ports in front of them.
 
+use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Parameters, Scope};
 
 use super::Check;
@@ -17,18 +18,24 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         return profile(scenario);
     }
     let place = "congestion.dasr.mode";
-    let (mode, congestion) = (dasr.mode, &scenario.congestion);
-    if mode.is_on() && scenario.transport.service != Service::Rc {
+    let (stated, congestion) = (dasr.mode, &scenario.congestion);
+    let reliable = scenario.transport.service == Service::Rc;
+    if stated.is_on() && !reliable {
         let message =
-            format!("is \"{mode}\", expected \"off\" over a service without acknowledgements");
+            format!("is \"{stated}\", expected \"off\" over a service without acknowledgements");
         let hint = "shares come back in acknowledgements: use transport.service \"rc\"";
         return fail(place, message, hint);
     }
-    if mode.divides() && congestion.scope == Scope::Tenant && congestion.tenant.shares {
-        let message = format!(
-            "is \"{mode}\", expected \"off\" or \"window\" beside congestion.tenant.shares: each would say another share in the same field"
-        );
-        let hint = "set congestion.tenant.shares = false, or use another scope";
+    let shares = congestion.scope == Scope::Tenant && congestion.tenant.shares;
+    if shares && !reliable {
+        let message = "is true, expected false over a service without acknowledgements";
+        let hint = "shares come back in acknowledgements: use transport.service \"rc\", or do without them";
+        return fail("congestion.tenant.shares", message, hint);
+    }
+    if shares && stated == Mode::Window {
+        let message = "is \"window\", expected one that divides beside congestion.tenant.shares";
+        let hint =
+            "leave it out, which is \"demand-aware\", or set congestion.tenant.shares = false";
         return fail(place, message, hint);
     }
     Ok(())

@@ -51,7 +51,7 @@ impl Engine {
             return None;
         }
         self.turn = None;
-        let next = self.host.sends_at(self.now, PORT);
+        let next = self.host.sends_at(PORT);
         let now = next.filter(|&at| at <= horizon)?;
         let now = self.at(now);
         let departure = self.host.poll_transmit(now, PORT)?;

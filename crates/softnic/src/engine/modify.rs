@@ -140,7 +140,6 @@ impl Engine {
                 mtu: pair.config.mtu,
                 ..environment
             },
-            whole: None,
             group: None,
         };
         let start = Start {

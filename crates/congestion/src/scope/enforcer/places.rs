@@ -4,7 +4,7 @@ use fairlane_units::{HostId, TenantId, Time};
 
 use super::Enforcer;
 use crate::Environment;
-use crate::scope::pair::{HostPair, NONE, Payer};
+use crate::scope::pair::{HostPair, NONE};
 
 impl Enforcer {
     /// The pair of a key, new if there is none.
@@ -26,9 +26,9 @@ impl Enforcer {
             return pair;
         }
         if let Some(old) = self.replaceable(now, key.0, tenant) {
+            // The successor keeps the controller, and what is owed to the pacer: no place at the NIC makes a fresh start.
             let pair = self.index.remove(&old).expect("it was just found");
             self.index.insert(key, pair);
-            self.reset(now, pair);
             return pair;
         }
         // All places are in use: what comes now shares one.
@@ -36,7 +36,6 @@ impl Enforcer {
             return pair;
         }
         let pair = self.add(now, environment);
-        self.pairs[pair as usize].rejuvenate(Payer::Budget);
         self.tenants[tenant as usize].overflow = Some(pair);
         pair
     }
@@ -49,28 +48,19 @@ impl Enforcer {
 
     /// The tenant's next pair, round and round, that nobody uses and that has been idle.
     fn replaceable(&mut self, now: Time, id: TenantId, tenant: u32) -> Option<(TenantId, HostId)> {
-        let span = self.setting.config.young_after;
-        let idle = |pair: u32| {
+        let span = self.idle_after();
+        let is_idle = |pair: u32| {
             let pair = &self.pairs[pair as usize];
-            pair.lane == NONE && !pair.is_fresh(now, span)
+            pair.lane == NONE && pair.idle(now).is_none_or(|idle| idle >= span)
         };
         let hand = (id, self.tenants[tenant as usize].hand);
         let behind = self.index.range(hand..=(id, HostId::new(u32::MAX)));
         let before = self.index.range((id, HostId::new(0))..hand);
         let mut all = behind.chain(before);
-        let found = all.find(|&(_, &pair)| idle(pair)).map(|(&key, _)| key);
+        let found = all.find(|&(_, &pair)| is_idle(pair)).map(|(&key, _)| key);
         if let Some((_, host)) = found {
             self.tenants[tenant as usize].hand = host;
         }
         found
-    }
-
-    /// Forgets a pair. Its successor keeps the controller, begins unpaid, and takes over the tenant's
-    /// aggregate if that is slower: no place at the NIC makes a fresh start.
-    fn reset(&mut self, now: Time, pair: u32) {
-        let state = &mut self.pairs[pair as usize];
-        // What the predecessor owes to the pacer stays owed.
-        *state = HostPair::new(state.available.max(now));
-        state.rejuvenate(Payer::Budget);
     }
 }

@@ -1,121 +1,62 @@
-//! Whose turn it is.
+//! Whose turn it is, and what a packet that leaves costs.
 
 use core::cmp::Reverse;
 
 use fairlane_units::{Bytes, Time};
 
-use super::{Enforcer, SenderId};
-use crate::scope::pair::NONE;
+use super::{Enforcer, SenderId, Sent};
 
 impl Enforcer {
     /// Enters a lane where it waits.
-    pub(super) fn schedule(&mut self, now: Time, at: u32) {
-        self.rescale(now, at);
+    pub(super) fn schedule(&mut self, at: u32) {
         let lane = &self.lanes.all[at as usize];
-        let closed = !lane.has_packet() || lane.in_flight >= self.window(at);
-        // The rate may rise while nothing happens to the lane: it is looked at again now and then.
-        let often = self
-            .setting
-            .config
-            .young_after
-            .max(self.environment.base_rtt);
-        let again = now.saturating_add(often);
+        let closed = lane.ready.is_empty() || lane.in_flight >= self.window(at);
         let due = match closed {
             true => Time::MAX,
-            false => lane.available.min(again),
+            false => lane.available,
         };
-        let early = self.setting.config.express && !lane.early.is_empty();
-        let express = early && !lane.in_express && !self.is_in_debt(now, at);
         let lane = &mut self.lanes.all[at as usize];
-        let tenant = &mut self.tenants[lane.tenant as usize];
-        if express {
-            lane.in_express = true;
-            tenant.express.push_back(at);
+        if due == lane.entry_at {
+            return;
         }
-        if due != lane.entry_at {
-            self.entries += 1;
-            (lane.entry, lane.entry_at) = (self.entries, due);
-            if due != Time::MAX {
-                tenant.waiting.push(Reverse((due, self.entries, at)));
-            }
+        self.entries += 1;
+        (lane.entry, lane.entry_at) = (self.entries, due);
+        if due != Time::MAX {
+            let tenant = &mut self.tenants[lane.tenant as usize];
+            tenant.waiting.push(Reverse((due, self.entries, at)));
         }
     }
 
-    /// Whose turn it is.
+    /// Whose turn it is: of the tenants that may send, the one that is furthest behind its part; of its pairs, the one
+    /// that has waited longest; of the queue pairs of that, the next one in turn.
     pub fn next(&mut self, now: Time) -> Option<SenderId> {
-        let mut best: Option<(u128, SenderId)> = None;
+        let mut best: Option<(u128, u32)> = None;
         for at in 0..self.tenants.len() {
-            let paid = self.next_paid(now, at);
-            if paid.is_some() && self.setting.config.express_first {
-                return paid;
-            }
-            let Some(id) = paid.or_else(|| self.next_waiting(now, at)) else {
+            let Some(Reverse((due, entry, lane))) = self.first_waiting(at) else {
                 continue;
             };
-            let turn = match self.setting.config.arbitration {
+            if due > now {
+                continue;
+            }
+            let turn = match self.setting.config.turns {
                 true => self.tenants[at].turn.max(self.virtual_time),
-                false => self.since(at),
+                false => u128::from(due.as_ps()) << 64 | u128::from(entry),
             };
             if best.is_none_or(|(least, _)| turn < least) {
-                best = Some((turn, id));
+                best = Some((turn, lane));
             }
         }
-        best.map(|(_, id)| id)
-    }
-
-    /// For how long the first lane of a tenant has waited: the time from which it could send.
-    pub(super) fn since(&self, tenant: usize) -> u128 {
-        let first = self.tenants[tenant].waiting.peek();
-        first.map_or(0, |Reverse((at, entry, _))| {
-            u128::from(at.as_ps()) << 64 | u128::from(*entry)
-        })
-    }
-
-    /// The queue pair whose packet the bucket of a tenant pays for.
-    pub(super) fn next_paid(&mut self, now: Time, tenant: usize) -> Option<SenderId> {
-        let (id, size) = self.first_express(now, tenant)?;
-        let refill = self.refill(tenant);
-        let bucket = &mut self.tenants[tenant].bucket;
-        bucket.fill(now, refill);
-        (bucket.level() >= size).then_some(SenderId(id))
-    }
-
-    /// The first queue pair with an early packet, and the packet's size.
-    pub(super) fn first_express(&mut self, now: Time, tenant: usize) -> Option<(u32, Bytes)> {
-        while let Some(&at) = self.tenants[tenant].express.front() {
-            let id = self.lanes.all[at as usize].early.head;
-            if id != NONE && !self.is_in_debt(now, at) {
-                return Some((id, self.members.all[id as usize].wire));
-            }
-            self.lanes.all[at as usize].in_express = false;
-            self.tenants[tenant].express.pop_front();
-        }
-        None
-    }
-
-    /// The first lane of a tenant that its pacer lets go.
-    pub(super) fn next_waiting(&mut self, now: Time, tenant: usize) -> Option<SenderId> {
-        while let Some((due, at)) = self.first_waiting(tenant) {
-            if due > now {
-                return None;
-            }
-            let lane = &self.lanes.all[at as usize];
-            if lane.available <= now {
-                return lane.first().map(SenderId);
-            }
-            let own = self.controller(lane.pair);
-            self.controllers.advance(own, now);
-            self.schedule(now, at);
-        }
-        None
+        let (_, lane) = best?;
+        self.lanes.all[lane as usize].ready.first().map(SenderId)
     }
 
     /// The lane of a tenant that may send first, and when.
-    pub(super) fn first_waiting(&mut self, tenant: usize) -> Option<(Time, u32)> {
+    fn first_waiting(&mut self, tenant: usize) -> Option<Reverse<(Time, u64, u32)>> {
         let waiting = &mut self.tenants[tenant].waiting;
-        while let Some(&Reverse((at, entry, lane))) = waiting.peek() {
+        while let Some(&first) = waiting.peek() {
+            let Reverse((_, entry, lane)) = first;
             if self.lanes.all[lane as usize].entry == entry {
-                return Some((at, lane));
+                return Some(first);
             }
             waiting.pop();
         }
@@ -123,17 +64,46 @@ impl Enforcer {
     }
 
     /// When to ask again whose turn it is, if nothing else happens.
-    pub fn earliest(&mut self, now: Time) -> Option<Time> {
-        let mut earliest = None;
-        for at in 0..self.tenants.len() {
-            let waiting = self.first_waiting(at).map(|(at, _)| at);
-            let paid = self
-                .first_express(now, at)
-                .and_then(|(_, size)| self.tenants[at].bucket.ready(size, self.refill(at)));
-            for time in [waiting, paid].into_iter().flatten() {
-                earliest = Some(earliest.map_or(time, |least: Time| least.min(time)));
-            }
+    pub fn earliest(&mut self) -> Option<Time> {
+        let tenants = 0..self.tenants.len();
+        let due = tenants.filter_map(|at| self.first_waiting(at).map(|Reverse((due, ..))| due));
+        due.min()
+    }
+
+    /// A packet of a queue pair is being sent.
+    pub fn on_sent(&mut self, now: Time, id: SenderId, sent: Sent) {
+        let at = self.members.all[id.0 as usize].lane;
+        let lane = &self.lanes.all[at as usize];
+        let (own, tenant) = (lane.pair as usize, lane.tenant as usize);
+        self.controllers.advance(own, now);
+        let rate = self.rate(at);
+        let span = self.setting.rounding.serialization(sent.size, rate);
+        let lane = &mut self.lanes.all[at as usize];
+        (lane.last_size, lane.last_rate) = (sent.size, rate);
+        lane.available = lane.available.max(now) + span;
+        self.set_in_flight(id, sent.in_flight);
+        self.turn_around(at, id.0);
+        self.pass(tenant, sent.size);
+        self.schedule(at);
+    }
+
+    /// The queue pair that has sent, and its lane, go behind the others.
+    fn turn_around(&mut self, at: u32, id: u32) {
+        let lane = &mut self.lanes.all[at as usize];
+        if self.members.all[id as usize].ready {
+            lane.ready.remove(&mut self.members.all, id);
+            lane.ready.push(&mut self.members.all, id);
         }
-        earliest
+        // What was entered for the packet that has gone is out of date.
+        lane.entry_at = Time::MAX;
+        lane.entry = 0;
+    }
+
+    /// The turn of a tenant that has sent `size` comes later.
+    fn pass(&mut self, at: usize, size: Bytes) {
+        let tenant = &mut self.tenants[at];
+        let start = tenant.turn.max(self.virtual_time);
+        self.virtual_time = start;
+        tenant.turn = start + u128::from(size.get()) * u128::from(tenant.pace);
     }
 }
