@@ -226,12 +226,12 @@ entry! {
     }
 
     fn ibv_destroy_qp(pair: Handle<Qp>) -> c_int {
-        let pair = pair.get()?;
-        let own = &pair.own;
+        let known = pair.get()?;
+        let own = &known.own;
         own.nic.device.destroy_queue_pair(own.number)?;
-        pair.forget_completions()?;
+        known.forget_completions()?;
         own.nic.pairs.remove(&own.number.get());
-        drop(take(pair));
+        drop(take(pair)?);
         Ok(0)
     }
 

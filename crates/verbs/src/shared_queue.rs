@@ -103,11 +103,10 @@ entry! {
     }
 
     fn ibv_destroy_srq(srq: Handle<Srq>) -> c_int {
-        let srq = srq.get()?;
-        let own = &srq.own;
+        let own = &srq.get()?.own;
         own.nic.device.destroy_shared_queue(own.queue)?;
         own.nic.shared.remove(&own.queue.index());
-        drop(take(srq));
+        drop(take(srq)?);
         Ok(0)
     }
 }

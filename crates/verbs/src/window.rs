@@ -77,9 +77,9 @@ callback! {
     }
 
     fn dealloc_mw(window: Handle<Mw>) -> c_int {
-        let window = window.get()?;
-        window.own.nic.device.free_window(window.public.rkey.load(Ordering::Relaxed))?;
-        drop(take(window));
+        let own = window.get()?;
+        own.own.nic.device.free_window(own.public.rkey.load(Ordering::Relaxed))?;
+        drop(take(window)?);
         Ok(0)
     }
 }
