@@ -45,7 +45,7 @@ fn device(own: u8) -> (Device, QpNumber) {
         key: memory.remote_key,
     };
     let request = SendRequest::write(1, vec![Sge::of(&memory, 0, 10_000)], target);
-    device.post_send(pair, &request).unwrap();
+    device.post_send(pair, request).unwrap();
     let ended = device.wait(queue, Duration::from_secs(60)).unwrap();
     assert!(ended.is_some());
     (device, pair)

@@ -259,7 +259,7 @@ fn a_queue_without_room_is_told_of_and_its_pairs_fail() {
         // The third may find the queue pair failed already.
         drop(
             a.device
-                .post_send(pair, &SendRequest::write(id, Vec::new(), target(&to))),
+                .post_send(pair, SendRequest::write(id, Vec::new(), target(&to))),
         );
     }
     assert_eq!(next(&a), AsyncEvent::QueueError(small));

@@ -71,7 +71,7 @@ callback! {
         let key = Window::next_key(rkey.load(Ordering::Relaxed));
         let operation = binding(window, key, &asked.bind_info)?;
         let request = pair.request(asked.wr_id, operation, asked.send_flags)?;
-        pair.nic.device.post_send(pair.number, &request)?;
+        pair.nic.device.post_send(pair.number, request)?;
         rkey.store(key, Ordering::Relaxed);
         Ok(0)
     }

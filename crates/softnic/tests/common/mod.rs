@@ -93,7 +93,7 @@ impl End {
     }
 
     pub(crate) fn post(&self, pair: QpNumber, request: &SendRequest) {
-        self.device.post_send(pair, request).unwrap();
+        self.device.post_send(pair, request.clone()).unwrap();
     }
 
     pub(crate) fn receive(&self, pair: QpNumber, id: u64, region: &Region) {
