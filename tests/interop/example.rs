@@ -133,6 +133,19 @@ impl Store {
         assert!(said.contains(why), "{arguments:?}: no \"{why}\" in {said}");
     }
 
+    /// Waits until the only client that there may be is connected.
+    #[track_caller]
+    fn wait_until_full(&self) {
+        let until = Instant::now() + Duration::from_secs(30);
+        let is_full = || {
+            let said = text(&self.run(4, &[SERVER, "get", "a"]).stderr);
+            said.contains("as many clients as it takes")
+        };
+        while !is_full() {
+            assert!(Instant::now() < until, "the client doesn't connect");
+        }
+    }
+
     /// Ends the server as a user does, and says which lines it had left to say.
     #[track_caller]
     fn interrupt(mut self) -> Vec<String> {
@@ -268,7 +281,7 @@ fn clients_hear_why_it_goes_no_further() {
         return;
     };
     let place = store.begin(3, &["--count", "100000000", SERVER, "incr", "n"]);
-    sleep(Duration::from_millis(500));
+    store.wait_until_full();
     store.refuse(&[SERVER, "get", "a"], 1, "as many clients as it takes");
     drop(place);
     let line = store.line();
@@ -287,7 +300,7 @@ fn clients_hear_why_it_goes_no_further() {
             command.args(["-s", "KILL", MOST, &client]).args(endless);
             command.current_dir(folder).output()
         });
-        sleep(Duration::from_millis(500));
+        store.wait_until_full();
         let lines = store.interrupt();
         assert!(lines.iter().any(|line| line.contains("the server ends")));
         client.join().expect("it doesn't panic")

@@ -301,7 +301,7 @@ fn states_and_room_are_checked() {
         .modify(pair, &Modify::ReadyToReceive(nobody))
         .unwrap();
     assert!(matches!(
-        a.device.post_send(pair, send),
+        a.device.post_send(pair, send.clone()),
         Err(Error::Post(_))
     ));
     a.device.modify(pair, &rts).unwrap();

@@ -135,7 +135,7 @@ impl Soak {
         };
         b.device.post_send(
             its,
-            &SendRequest::new(1, Operation::Bind(binding), Vec::new()),
+            SendRequest::new(1, Operation::Bind(binding), Vec::new()),
         )?;
         b.wait()?;
         let empty = ReceiveRequest {
