@@ -97,6 +97,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
             base_rtt: Duration::from_ns(4160),
             bdp: Bytes::new(52_000),
         },
+        chosen: None,
         trace: Vec::new(),
         pauses: Vec::new(),
         link_changes: Vec::new(),

@@ -41,6 +41,14 @@ pub fn ports(results: &Results) -> Result<RecordBatch, Error> {
     ports::with_table(results, |table| batch(table))
 }
 
+/// The time series of the ports that `output.ports` names; the columns of `chosen.parquet`.
+///
+/// # Errors
+/// As [`messages`].
+pub fn chosen(results: &Results) -> Result<RecordBatch, Error> {
+    ports::with_chosen(results, |table| batch(table))
+}
+
 /// One row for each direction of each link.
 ///
 /// # Errors

@@ -15,7 +15,8 @@ pub use check::{check, is_lossless};
 pub use extremes::{HotPort, SlowMessage, hottest, slowest};
 pub use multipath::{CpuSummary, MultipathSummary, PathSummary};
 pub use series::{
-    TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, throughput, utilisation,
+    TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, sample_utilisation,
+    throughput, utilisation,
 };
 pub use slowdown::{SlowdownBin, size_classes, slowdown_bins, standalone_bins};
 pub use statistics::{CdfPoint, Spread, cdf, completion_cdf, fairness, jain, percentile};

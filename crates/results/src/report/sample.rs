@@ -52,6 +52,7 @@ impl Sample {
             totals: totals(&series),
             ports,
             series,
+            chosen: None,
             trace: Vec::new(),
             pauses,
             link_changes: Vec::new(),

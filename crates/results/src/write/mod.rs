@@ -29,6 +29,7 @@ pub const NAMES: &[&str] = &[
     "flows.parquet",
     "flows.csv",
     "ports.parquet",
+    "chosen.parquet",
     "signals.json",
     "summary.json",
     "packets.csv",
@@ -72,6 +73,9 @@ pub fn all(directory: &Path, content: &Content<'_>) -> Result<(), Error> {
     }
     flows::write(directory, &results.messages)?;
     ports::write(&file("ports.parquet"), results)?;
+    if results.chosen.is_some() {
+        ports::write_chosen(&file("chosen.parquet"), results)?;
+    }
     if !scenario.output.trace_nodes.is_empty() {
         trace::packets(&file("packets.csv"), &results.trace)?;
     }
