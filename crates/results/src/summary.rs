@@ -1,6 +1,6 @@
 //! `summary.json`, and the tables that say the same on standard output.
 
-use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
+use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary, TAIL_MIN};
 use fairlane_fabric::{Results, Signal, Signals};
 use fairlane_scenario::{Profile, Scenario};
 use serde::Serialize;
@@ -158,8 +158,8 @@ impl<'a> File<'a> {
     }
 }
 
-/// With fewer messages the 99.9th percentile is the largest.
-const TAIL_MIN: usize = 1000;
+/// Processor time from which on a speed is stated.
+const SPEED_MIN_S: f64 = 0.1;
 
 fn messages(summary: &Summary) -> String {
     let mut text = format!(

@@ -86,8 +86,8 @@ pub struct SlowdownBin {
     pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
+    /// 99.9th percentile, of enough messages.
+    pub p999: Option<f64>,
 }
 
 /// A distribution function: `share[i]` of the values are at most `value[i]`.

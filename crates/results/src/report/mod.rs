@@ -90,7 +90,7 @@ pub struct Figures {
     pub slowdown_p50: Option<f64>,
     /// 99th percentile.
     pub slowdown_p99: Option<f64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile, of enough messages.
     pub slowdown_p999: Option<f64>,
     /// Events handled per second of processor time; left out where a report must be the same for
     /// every run of its scenario.

@@ -236,7 +236,7 @@ fn bins(bins: &[metrics::SlowdownBin]) -> Vec<SlowdownBin> {
         p50: bin.p50,
         p95: bin.p95,
         p99: bin.p99,
-        p999: bin.p999,
+        p999: Some(bin.p999),
     })
     .collect()
 }
