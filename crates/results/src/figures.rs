@@ -129,7 +129,7 @@ fn with_input(
     figures: &Figures,
     ask: fn(&ReportInput<'_>) -> String,
 ) -> String {
-    let words = heading::Words::of(&loaded.scenario);
+    let words = heading::Words::of(loaded);
     ask(&ReportInput {
         heading: words.heading(&loaded.scenario),
         results,

@@ -68,6 +68,7 @@ mod topology_text;
 mod types;
 mod validate;
 mod workload;
+mod written;
 
 pub use capture_point::CapturePorts;
 pub use collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};

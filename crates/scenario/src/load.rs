@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fairlane_units::Bytes;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -12,6 +13,7 @@ use crate::inputs::Inputs;
 use crate::overrides::{Override, overlay};
 use crate::types::{Multipath, Plan, Profile, Scenario, Sizes, Topology, Workload};
 use crate::validate::validate;
+use crate::written::WrittenSizes;
 
 /// A scenario in which every value is stated, and what its files say.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,7 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The files that it names.
     pub inputs: Inputs,
+    written: WrittenSizes,
 }
 
 /// Reads the scenario at `path`. `overrides` are `key.path=value`; they and `seed` replace what the
@@ -124,7 +127,12 @@ pub fn parse_with(
         Ok(inputs)
     });
     let inputs = checked.map_err(|error| document.place(error, &resolved))?;
-    Ok(Loaded { scenario, inputs })
+    let written = WrittenSizes::of(&table);
+    Ok(Loaded {
+        scenario,
+        inputs,
+        written,
+    })
 }
 
 /// The defaults of the profile in force, as a table.
@@ -183,7 +191,13 @@ impl Loaded {
     /// # Errors
     /// As [`Scenario::to_toml`]; never for a value that [`load`] returned.
     pub fn to_toml(&self) -> Result<String, Error> {
-        self.scenario.to_toml()
+        Ok(self.written.restore(self.scenario.to_toml()?))
+    }
+
+    /// A size at a key, such as `workload[0].size`, in the unit that it was written in.
+    pub fn size_text(&self, key: &str, size: Bytes) -> String {
+        let written = self.written.text(key, size).map(str::to_owned);
+        written.unwrap_or_else(|| size.to_string())
     }
 
     /// The resolved scenario as TOML with its files beside it: their paths, which start with
@@ -199,7 +213,7 @@ impl Loaded {
             point_at(&mut scenario, &file.key, &copy);
             copies.push((copy, file.text.clone()));
         }
-        Ok((scenario.to_toml()?, copies))
+        Ok((self.written.restore(scenario.to_toml()?), copies))
     }
 }
 

@@ -117,8 +117,38 @@ fn every_default_is_visible() {
 }
 
 #[test]
+fn sizes_keep_the_unit_that_was_written() {
+    let text = "[switch]\nbuffer = \"32768 KiB\"\n[packet]\nmtu = 1024\n[[tenant]]\nname = \"1024B\"\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"256kB\"\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"250KiB\"\n";
+    let loaded = read(text).unwrap();
+    let resolved = loaded.to_toml().unwrap();
+    for line in [
+        "buffer = \"32768 KiB\"",
+        "name = \"1024B\"",
+        "size = \"256kB\"",
+        "size = \"250KiB\"",
+    ] {
+        assert!(resolved.contains(line), "{line} in\n{resolved}");
+    }
+    let size = Bytes::new(256_000);
+    assert_eq!(loaded.size_text("workload[0].size", size), "256kB");
+    assert_eq!(loaded.size_text("workload[1].size", size), "250KiB");
+    // A size that has changed since isn't the one that was written.
+    let other = Bytes::new(512_000);
+    assert_eq!(loaded.size_text("workload[1].size", other), "512kB");
+    let mut changed = loaded;
+    let Workload::Incast { size, .. } = &mut changed.scenario.workload[1] else {
+        panic!("an incast");
+    };
+    *size = other;
+    assert!(changed.to_toml().unwrap().contains("size = \"512kB\""));
+}
+
+#[test]
 fn resolved_text_reads_back_equal() {
-    for text in ["", "profile = \"hpcc-ns3\"", EVERYTHING] {
+    let own_units = "[switch]\nbuffer = \"32768KiB\"";
+    for text in ["", "profile = \"hpcc-ns3\"", EVERYTHING, own_units] {
         let loaded = read(text).unwrap();
         let again = read(&loaded.to_toml().unwrap()).unwrap();
         assert_eq!(again, loaded);

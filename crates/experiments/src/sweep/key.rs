@@ -13,7 +13,7 @@ const KEPT: usize = 16;
 
 /// Of a resolved scenario and the files that it names.
 pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
-    let mut parts = vec![loaded.to_toml()?];
+    let mut parts = vec![loaded.scenario.to_toml()?];
     for file in &loaded.inputs.files {
         parts.extend([file.key.clone(), file.text.clone()]);
     }
