@@ -6,6 +6,7 @@ use fairlane_units::Bytes;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::collective::TracePath;
 use crate::document::Document;
 use crate::error::Error;
 use crate::files::{Files, read_text};
@@ -201,24 +202,42 @@ impl Loaded {
     }
 
     /// The resolved scenario as TOML with its files beside it: their paths, which start with
-    /// `inputs/` and are relative to the scenario, and their texts.
+    /// `inputs/` and are relative to the scenario, and what they hold.
     ///
     /// # Errors
     /// As [`Loaded::to_toml`].
-    pub fn portable(&self) -> Result<(String, Vec<(PathBuf, String)>), Error> {
+    pub fn portable(&self) -> Result<(String, Copies<'_>), Error> {
         let mut scenario = self.scenario.clone();
-        let mut copies: Vec<(PathBuf, String)> = Vec::new();
+        let mut copies = Copies::new();
         for file in &self.inputs.files {
             let copy = free_name(&file.path, &copies);
             point_at(&mut scenario, &file.key, &copy);
-            copies.push((copy, file.text.clone()));
+            copies.push((copy, file.text.as_bytes()));
+        }
+        for (workload, trace) in scenario.workload.iter_mut().zip(&self.inputs.traces) {
+            let (Workload::Program { path, .. }, Some(files)) = (workload, trace) else {
+                continue;
+            };
+            let mut names = Vec::new();
+            for file in files {
+                let copy = free_name(Path::new(&file.name), &copies);
+                names.push(copy.clone());
+                copies.push((copy, &file.bytes));
+            }
+            *path = match (&path, names.first()) {
+                (TracePath::One(_), Some(name)) => TracePath::One(name.clone()),
+                _ => TracePath::Each(names),
+            };
         }
         Ok((self.written.restore(scenario.to_toml()?), copies))
     }
 }
 
+/// Copies of files: where to, and what they hold.
+pub type Copies<'a> = Vec<(PathBuf, &'a [u8])>;
+
 /// A path in `inputs/` that no earlier copy has.
-fn free_name(path: &Path, taken: &[(PathBuf, String)]) -> PathBuf {
+fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {
     let name = path
         .file_name()
         .map_or_else(|| "input".into(), |name| name.to_string_lossy());

@@ -231,6 +231,52 @@ fn the_seed_of_the_caller_counts() {
 }
 
 #[test]
+fn a_portable_scenario_brings_its_traces() {
+    let folder = Folder::new("traces")
+        .with("ping.goal", "num_ranks 1\nrank 0 {\n}\n")
+        .with(
+            "s.toml",
+            "[[workload]]\nkind = \"program\"\npath = \"ping.goal\"\n\
+         [[workload]]\nkind = \"program\"\npath = [\"a/t.0.et\", \"b/t.0.et\", \"groups.json\"]\n",
+        );
+    // Traces of Chakra are no text.
+    for (name, bytes) in [("a", &[1, 0xff][..]), ("b", &[2, 0xfe]), ("c", b"{}")] {
+        std::fs::create_dir(folder.0.join(name)).unwrap();
+        std::fs::write(folder.0.join(name).join("t.0.et"), bytes).unwrap();
+    }
+    std::fs::rename(folder.0.join("c/t.0.et"), folder.0.join("groups.json")).unwrap();
+    let loaded = load(&folder.0.join("s.toml"), &[], None).unwrap();
+    let (text, files) = loaded.portable().unwrap();
+    let names: Vec<_> = files
+        .iter()
+        .map(|(path, _)| path.to_str().unwrap())
+        .collect();
+    let [ping, first, second, groups] = names[..] else {
+        panic!("{names:?}");
+    };
+    assert_eq!(
+        (ping, first, groups),
+        ("inputs/ping.goal", "inputs/t.0.et", "inputs/groups.json")
+    );
+    assert!(
+        second.starts_with("inputs/") && second.ends_with("-t.0.et"),
+        "{second}"
+    );
+    let target = Folder::new("traces-copy").with("scenario.toml", &text);
+    std::fs::create_dir(target.0.join("inputs")).unwrap();
+    for (path, bytes) in &files {
+        std::fs::write(target.0.join(path), bytes).unwrap();
+    }
+    let again = load(&target.0.join("scenario.toml"), &[], None).unwrap();
+    let held = |of: &Loaded| -> Vec<Vec<u8>> {
+        let traces = of.inputs.traces.iter().flatten().flatten();
+        traces.map(|file| file.bytes.clone()).collect()
+    };
+    assert_eq!(held(&again), held(&loaded));
+    assert_eq!(held(&again).len(), 4);
+}
+
+#[test]
 fn a_portable_scenario_brings_its_files() {
     let folder = Folder::new("portable")
         .with("t.txt", "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")

@@ -51,7 +51,7 @@ pub struct Content<'a> {
     /// The resolved scenario.
     pub scenario: &'a str,
     /// Files that the scenario names, relative to it.
-    pub inputs: &'a [(PathBuf, String)],
+    pub inputs: &'a [(PathBuf, &'a [u8])],
     /// What was measured.
     pub results: &'a Results,
     /// Text of `summary.json`.
@@ -68,8 +68,8 @@ pub fn all(directory: &Path, content: &Content<'_>) -> Result<(), Error> {
     let file = |name: &str| directory.join(name);
     let (results, scenario) = (content.results, &content.loaded.scenario);
     text(&file("scenario.toml"), content.scenario)?;
-    for (path, words) in content.inputs {
-        side_file(directory, path, words)?;
+    for (path, bytes) in content.inputs {
+        side_file(directory, path, bytes)?;
     }
     flows::write(directory, &results.messages)?;
     ports::write(&file("ports.parquet"), results)?;
@@ -110,10 +110,10 @@ fn text(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Writes a file that the scenario names.
-fn side_file(directory: &Path, relative: &Path, words: &str) -> Result<(), Error> {
+fn side_file(directory: &Path, relative: &Path, bytes: &[u8]) -> Result<(), Error> {
     let path = directory.join(relative);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| Error::at(folder, error))?;
     }
-    fs::write(&path, words).map_err(|error| Error::at(&path, error))
+    fs::write(&path, bytes).map_err(|error| Error::at(&path, error))
 }
