@@ -211,7 +211,7 @@ class Run:
 
     @property
     def collectives(self) -> Table:
-        """Collectives of programs and steps of training; the columns of ``collectives.csv``."""
+        """Collectives of programs and steps of training; the columns of ``collectives.parquet``."""
         return self._native.table("collectives")
 
     @property

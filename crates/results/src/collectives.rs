@@ -1,65 +1,12 @@
-//! `collectives.csv`, and what the summary's text says of collectives.
-
-use std::fmt::Write as _;
+//! What the summary's text says of collectives.
 
 use fairlane_fabric::{CollectiveRecord, Results};
-use fairlane_units::Time;
 
 use crate::table;
+use crate::write::collectives::gbps;
 
 /// Lines of the summary's text at most.
 const MOST_LINES: usize = 12;
-
-const HEADER: &str = "workload,step,operation,algorithm,name,group,ranks,size_bytes,sent_bytes,start_ps,ready_ps,end_ps,\
-                      time_ps,algorithm_gbps,bus_gbps,slowest_rank,slowest_host,last_message,last_slowdown\n";
-
-/// The text of the file: a row for each collective, and for each step of training. What isn't known is empty.
-pub(crate) fn csv(records: &[CollectiveRecord]) -> String {
-    let mut text = String::from(HEADER);
-    for it in records {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            it.workload,
-            it.step,
-            it.operation(),
-            it.algorithm_name(),
-            quoted(&it.name),
-            it.group,
-            it.ranks,
-            it.size.get(),
-            it.sent.get(),
-            some(it.start.map(Time::as_ps)),
-            some(it.ready.map(Time::as_ps)),
-            some(it.end.map(Time::as_ps)),
-            some(it.time().map(|time| time.as_ps())),
-            some(it.algorithm_bandwidth().map(gbps)),
-            some(it.bus_bandwidth().map(gbps)),
-            some(it.slowest.map(|(rank, _)| rank)),
-            some(it.slowest.map(|(_, host)| host.get())),
-            some(it.last),
-            some(it.last_slowdown),
-        );
-    }
-    text
-}
-
-/// Bits per second in Gb/s.
-pub(crate) fn gbps(rate: f64) -> f64 {
-    rate / 1e9
-}
-
-fn some(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-/// A name that comes from a trace may hold anything.
-fn quoted(name: &str) -> String {
-    if !name.contains([',', '"', '\n', '\r']) {
-        return name.to_owned();
-    }
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// A line for each kind of collective of each workload: how many there were, and the slowest of them, with what its last rank waited for.
 pub(crate) fn block(results: &Results) -> Option<String> {

@@ -2,6 +2,7 @@
 
 pub mod capture;
 
+pub(crate) mod collectives;
 mod csv;
 pub mod flows;
 pub(crate) mod links;
@@ -19,7 +20,6 @@ use std::path::{Path, PathBuf};
 use fairlane_fabric::Results;
 use fairlane_scenario::Loaded;
 
-use crate::collectives;
 use crate::error::{Error, to_json};
 
 /// Every name that a result directory may hold.
@@ -38,6 +38,7 @@ pub const NAMES: &[&str] = &[
     "rates.csv",
     "paths.csv",
     "collectives.csv",
+    "collectives.parquet",
     "report.html",
 ];
 
@@ -90,8 +91,7 @@ pub fn all(directory: &Path, content: &Content<'_>) -> Result<(), Error> {
         text(&file("paths.csv"), &paths::text(multipath))?;
     }
     if !results.collectives.is_empty() {
-        let rows = collectives::csv(&results.collectives);
-        text(&file("collectives.csv"), &rows)?;
+        collectives::write(directory, &results.collectives)?;
     }
     text(&file("signals.json"), &to_json(&results.signals)?)?;
     text(&file("report.html"), content.report)?;
