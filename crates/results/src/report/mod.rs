@@ -98,10 +98,12 @@ pub struct Figures {
 }
 
 /// The scripts of a run's page, in their order.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../../../report/timecharts.js"),
     include_str!("../../../../report/mapview.js"),
     include_str!("../../../../report/map.js"),
+    include_str!("../../../../report/mapstates.js"),
+    include_str!("../../../../report/mapdraw.js"),
     include_str!("../../../../report/link.js"),
     include_str!("../../../../report/attack.js"),
     include_str!("../../../../report/tenants.js"),
