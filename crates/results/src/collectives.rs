@@ -42,11 +42,9 @@ fn line(all: &[&CollectiveRecord], results: &Results) -> Vec<String> {
     let mean = times().map(|time| time.as_secs_f64()).sum::<f64>() / ended.max(1) as f64;
     let slowest = all.iter().max_by_key(|it| it.time()).filter(|_| ended > 0);
     let first = all[0];
-    let words = [first.operation(), first.algorithm_name(), &first.name];
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     let dash = || "-".to_owned();
     vec![
-        words.join(" "),
+        words(first),
         format!("{ended} of {}", all.len()),
         match first.kind {
             None => dash(),
@@ -67,8 +65,15 @@ fn line(all: &[&CollectiveRecord], results: &Results) -> Vec<String> {
     ]
 }
 
+/// Operation, algorithm and name.
+pub(crate) fn words(it: &CollectiveRecord) -> String {
+    let words = [it.operation(), it.algorithm_name(), &it.name];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
 /// The rank that ended last, and what it waited for.
-fn why(it: &CollectiveRecord, results: &Results) -> String {
+pub(crate) fn why(it: &CollectiveRecord, results: &Results) -> String {
     let Some((rank, host)) = it.slowest else {
         return "-".into();
     };
@@ -83,6 +88,7 @@ fn why(it: &CollectiveRecord, results: &Results) -> String {
                 message.id
             )
         }
+        _ if it.kind.is_some() => ": it began too late itself".to_owned(),
         _ => String::new(),
     };
     format!("{rank} on host {host}{waited}")

@@ -119,8 +119,8 @@ fn every_default_is_visible() {
 #[test]
 fn sizes_keep_the_unit_that_was_written() {
     let text = "[switch]\nbuffer = \"32768 KiB\"\n[packet]\nmtu = 1024\n[[tenant]]\nname = \"1024B\"\n\
-        [[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"256kB\"\n\
-        [[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"250KiB\"\n";
+        [[workload]]\nkind = \"incast\"\ndegree = 1\nsize = \"256kB\"\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 1\nsize = \"250KiB\"\n";
     let loaded = read(text).unwrap();
     let resolved = loaded.to_toml().unwrap();
     for line in [

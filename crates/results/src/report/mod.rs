@@ -5,6 +5,7 @@
 //! here or there. The contract between the two is described in `report/README.md`.
 
 mod attack;
+mod collectives;
 mod data;
 mod extremes;
 mod frame;
@@ -101,9 +102,9 @@ pub struct Figures {
 const SCRIPTS: [&str; 9] = [
     include_str!("../../../../report/timecharts.js"),
     include_str!("../../../../report/mapview.js"),
-    include_str!("../../../../report/map.js"),
     include_str!("../../../../report/mapstates.js"),
     include_str!("../../../../report/mapdraw.js"),
+    include_str!("../../../../report/map.js"),
     include_str!("../../../../report/link.js"),
     include_str!("../../../../report/attack.js"),
     include_str!("../../../../report/tenants.js"),

@@ -7,9 +7,10 @@ use fairlane_fabric::metrics::{
     tenant_slowdown_bins,
 };
 use fairlane_fabric::{
-    ContendedPort, Ending, Flux, LinkChange, MessageRecord, Outcome, PauseRecord, PortInfo,
-    PortSeries, Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
+    CollectiveRecord, ContendedPort, Ending, Flux, LinkChange, MessageRecord, Outcome, PauseRecord,
+    PortInfo, PortSeries, Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
 };
+use fairlane_program::{Algorithm, Kind};
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 
 use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin, TenantInput};
@@ -175,6 +176,7 @@ impl Sample {
         let last = &mut results.messages[7];
         last.finish = None;
         last.outcome = Outcome::Unfinished;
+        results.collectives = vec![collective(0, Some(80)), collective(1, None)];
         Self::measured("A link that fails".into(), "seed = 1\n".into(), results)
     }
 
@@ -225,6 +227,28 @@ impl Sample {
             attack: None,
             scenario: &self.scenario,
         }
+    }
+}
+
+/// An all-reduce of 1 MB over eight ranks that took so many microseconds, or hasn't ended.
+fn collective(step: u32, micros: Option<u64>) -> CollectiveRecord {
+    let start = Time::from_ns(1000);
+    CollectiveRecord {
+        workload: 0,
+        step,
+        kind: Some(Kind::AllReduce),
+        algorithm: Some(Algorithm::Ring),
+        name: String::new(),
+        group: 0,
+        ranks: 8,
+        size: Bytes::new(1_000_000),
+        sent: Bytes::new(14_000_000),
+        start: Some(start),
+        ready: Some(start),
+        end: micros.map(|micros| start + Duration::from_us(micros)),
+        slowest: micros.map(|_| (3, NodeId::new(3))),
+        last: micros.map(|_| 7),
+        last_slowdown: micros.map(|_| 2.5),
     }
 }
 
