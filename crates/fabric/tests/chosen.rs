@@ -9,7 +9,7 @@ use fairlane_fabric::{PortSeries, Results, Simulation};
 
 /// Seven hosts send to one in rounds, so that its port's queue grows and drains.
 fn incast(sets: &[&str]) -> Results {
-    let workload = "[[workload]]\nkind = \"incast\"\ndegree = 7\nsize = \"100kB\"\nrounds = 3\ninterval = \"150us\"\n";
+    let workload = "[[workload]]\nkind = \"incast\"\ndegree = 7\nsize = \"100kB\"\nrounds = 3\nperiod = \"150us\"\n";
     complete(&loaded(&(star(8) + workload), sets))
 }
 

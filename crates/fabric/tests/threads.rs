@@ -176,7 +176,7 @@ fn rates_are_the_same_on_several_threads() {
 #[test]
 fn chosen_ports_are_the_same_on_several_threads() {
     // A part has none of them.
-    let ports = "output.ports=[\"switch:8\", \"host:0\"]";
+    let ports = "output.ports=[\"switch:16\", \"host:0\"]";
     let case = loaded(LEAF_SPINE, &["output.sample_interval=\"1us\"", ports]);
     let chosen = run_on(&case, 1).0.chosen.unwrap();
     assert!(chosen.series.sent.len() > 20 * chosen.ports.len());
