@@ -42,6 +42,7 @@ _Name = Literal[
     "throughput",
     "pauses",
     "collectives",
+    "chosen",
     "rates",
     "packets",
     "capture",

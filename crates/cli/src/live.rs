@@ -45,7 +45,7 @@ impl<'a> Live<'a> {
             loaded,
             scenario: loaded.to_toml()?,
             server,
-            pace: Pace::begin(),
+            pace: Pace::begin(PROGRESS_INTERVAL),
             next_report: Instant::now(),
         })
     }
@@ -55,7 +55,7 @@ impl<'a> Live<'a> {
         if !self.server.is_watched() {
             return;
         }
-        if let Some((share, words)) = self.pace.look(progress, PROGRESS_INTERVAL) {
+        if let Some((share, words)) = self.pace.look(progress) {
             let told = serde_json::json!({ "share": share, "words": words });
             self.server.tell_progress(told.to_string());
         }

@@ -3,6 +3,9 @@
 mod support;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use support::Case;
@@ -132,4 +135,38 @@ fn results_are_not_overwritten_unasked() {
             .success()
     );
     assert_eq!(case.text("out/s0-sharing/notes.txt"), "mine");
+}
+
+#[test]
+fn an_interrupted_experiment_names_no_run_that_never_ran() {
+    let experiment = "title = \"t\"\nsource = \"mine\"\nseeds = 500\n\
+        metric = [{ name = \"us\", of = \"completion\", percentile = 99 }]\n";
+    let scenario = "[topology]\nkind = \"star\"\nhosts = 9\n\
+        host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 8\nsize = \"1MB\"\nrounds = 3\n";
+    let case = Case::with("mine/experiment.toml", experiment).and("mine/scenario.toml", scenario);
+    let mut child = case
+        .command("reproduce ./mine --threads 1 --out out")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let first = lines.next().expect("a first run").expect("text");
+    assert!(first.starts_with("mine: 1 of 500"), "{first}");
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("there is `kill`").success());
+    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.signal(), Some(2), "{rest:?}");
+    // Runs may have begun between the first line and the signal.
+    let begun = rest.iter().filter(|line| line.contains(" of ")).count();
+    assert!(begun < 250, "{rest:?}");
+    assert!(
+        rest.last().is_some_and(|line| line.contains("interrupted")),
+        "{rest:?}"
+    );
+    assert!(!case.path("out/mine").exists());
 }

@@ -13,6 +13,7 @@ use fairlane_units::{Bytes, Duration, NodeId, Time};
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::chosen::Chosen;
 use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::endpoint::Endpoints;
@@ -88,15 +89,18 @@ pub(crate) fn world(
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
-    samples(scenario, net.ports.len(), first)?;
+    let start = first.unwrap_or(Time::ZERO);
+    let chosen = Chosen::new(scenario, &net.graph, start);
+    let sampled = chosen
+        .as_ref()
+        .map_or(net.ports.len(), |chosen| chosen.count());
+    samples(scenario, sampled, start)?;
+    let stated = scenario.output.sample_interval;
     let rates = scenario.output.rate_interval;
     let largest = baseline.largest.rtt;
     Ok(World {
-        sampler: Sampler::new(
-            net.ports.len(),
-            first.unwrap_or(Time::ZERO),
-            scenario.output.sample_interval,
-        ),
+        sampler: Sampler::new(net.ports.len(), start, stated.filter(|_| chosen.is_none())),
+        chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, largest),
         hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
@@ -121,11 +125,11 @@ pub(crate) fn world(
 }
 
 /// Refuses a time series that is known to be too large.
-fn samples(scenario: &Scenario, ports: usize, first: Option<Time>) -> Result<(), Error> {
+fn samples(scenario: &Scenario, ports: usize, start: Time) -> Result<(), Error> {
     let (Some(interval), Some(stop)) = (scenario.output.sample_interval, scenario.stop) else {
         return Ok(());
     };
-    let span = (Time::ZERO + stop).saturating_since(first.unwrap_or(Time::ZERO));
+    let span = (Time::ZERO + stop).saturating_since(start);
     let (rows, most) = (span.as_ps() / interval.as_ps(), Sampler::rows_max(ports));
     if usize::try_from(rows).is_ok_and(|rows| rows < most) {
         return Ok(());

@@ -26,6 +26,7 @@ impl World {
         if let Some(first) = goal.first {
             self.net
                 .schedule_control(self.sampler.next, control::SAMPLE);
+            self.schedule_chosen();
             if let Some(rates) = &self.rates {
                 self.net.schedule_control(rates.next(first), control::RATES);
             }

@@ -49,6 +49,17 @@ fn refused(program: &Program) -> Error {
 }
 
 #[test]
+fn a_receive_may_be_longer_than_what_is_sent() {
+    let it = program(vec![
+        vec![operation(send(1, 10, 0), &[])],
+        vec![operation(receive(0, 4096, 0), &[])],
+    ]);
+    let expansion = Expansion::new(&it).expect("it is right");
+    assert_eq!(expansion.messages.len(), 1);
+    assert_eq!(expansion.messages[0].size, Bytes::new(10));
+}
+
+#[test]
 fn a_message_through_two_ranks() {
     let it = program(vec![
         vec![
@@ -132,7 +143,7 @@ fn mistakes_name_rank_and_operation() {
     assert_eq!(at(refused(&disagree)), (1, 0));
     let sizes = program(vec![
         vec![operation(send(1, 10, 0), &[])],
-        vec![operation(receive(0, 11, 0), &[])],
+        vec![operation(receive(0, 9, 0), &[])],
     ]);
     assert_eq!(at(refused(&sizes)), (1, 0));
     let beyond = program(vec![vec![operation(Work::Compute(Duration::ZERO), &[4])]]);

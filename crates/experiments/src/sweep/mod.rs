@@ -49,6 +49,7 @@ pub struct Sweep {
     pub choice: Choice,
     text: String,
     scenario: Text,
+    /// Where the scenario stands, to which the files that it names are relative.
     folder: PathBuf,
     design: Design,
     metrics: Vec<Wanted>,
@@ -132,7 +133,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// Reads a sweep from `text`, which messages call `place`; its files are relative to `folder`.
+    /// Reads a sweep from `text`, which messages call `place`; the scenario that it names is relative to `folder`.
     ///
     /// # Errors
     /// As [`Sweep::read`].
@@ -151,12 +152,13 @@ impl Sweep {
             seeds: file.seeds,
         };
         refuse_many(&design, most, place)?;
+        let (scenario, folder) = scenario(&file.scenario, folder, place)?;
         let mut sweep = Self {
             title: file.title.clone().unwrap_or_default(),
             choice: file.plot.clone(),
             text: text.into(),
-            scenario: scenario(&file.scenario, folder, place)?,
-            folder: folder.into(),
+            scenario,
+            folder,
             design,
             metrics: Vec::new(),
             curves: Vec::new(),
@@ -439,8 +441,8 @@ fn refuse_many(design: &Design, most: u64, place: &str) -> Result<(), Error> {
     Err(Error::new(message, "is that meant? Then say --yes"))
 }
 
-/// The scenario that a file names or holds.
-fn scenario(value: &Value, folder: &Path, place: &str) -> Result<Text, Error> {
+/// The scenario that a file names or holds, and the folder that it stands in.
+fn scenario(value: &Value, folder: &Path, place: &str) -> Result<(Text, PathBuf), Error> {
     match value {
         Value::String(name) => {
             let path = folder.join(name);
@@ -449,18 +451,15 @@ fn scenario(value: &Value, folder: &Path, place: &str) -> Result<Text, Error> {
                 "`scenario` is relative to the folder of the sweep's file",
             )
             .map_err(|error| error.within(&format!("{place}: scenario")))?;
-            Ok(Text {
-                text,
-                place: path.display().to_string(),
-            })
+            let place = path.display().to_string();
+            let folder = path.parent().unwrap_or(folder).to_owned();
+            Ok((Text { text, place }, folder))
         }
         Value::Table(table) => {
             let text = toml::to_string(table)
                 .map_err(|error| Error::new(format!("{place}: scenario: {error}"), ""))?;
-            Ok(Text {
-                text,
-                place: format!("{place}: scenario"),
-            })
+            let place = format!("{place}: scenario");
+            Ok((Text { text, place }, folder.to_owned()))
         }
         other => {
             let message = format!("{place}: scenario is {other}, expected a path or a table");

@@ -43,10 +43,34 @@ pub struct Task {
     seed: u64,
     /// The resolved scenario, and the files that it names.
     scenario: String,
-    inputs: Vec<(String, String)>,
+    inputs: Vec<(String, Held)>,
     metrics: Vec<Wanted>,
     curves: Vec<Metric>,
     numbers: Vec<(String, f64)>,
+}
+
+/// What a file holds: mostly text, which is shorter as it is.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Held {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Held {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.into()),
+            Err(_) => Self::Bytes(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 impl Record {
@@ -91,7 +115,7 @@ impl Task {
     pub fn measure(&self, stopped: &dyn Fn() -> bool) -> Result<Record, Error> {
         let inputs = self.inputs.iter();
         let held: Vec<_> = inputs
-            .map(|(name, text)| (name.as_str(), text.as_bytes()))
+            .map(|(name, held)| (name.as_str(), held.bytes()))
             .collect();
         let files = Files::Held(&held);
         let mut loaded =
@@ -159,13 +183,15 @@ impl Sweep {
         // TOML has no seeds above 2^63 - 1, which a task may have.
         loaded.scenario.seed = 1;
         let (scenario, inputs) = loaded.portable()?;
-        let text = |(path, text): (std::path::PathBuf, String)| (path.display().to_string(), text);
+        let inputs = inputs.into_iter();
+        let held = inputs.map(|(path, bytes)| (path.display().to_string(), Held::of(bytes)));
+        let inputs = held.collect();
         Ok(Task {
             key: self.runs[run].key.clone(),
             run: self.name(run),
             seed,
             scenario,
-            inputs: inputs.into_iter().map(text).collect(),
+            inputs,
             metrics: self.metrics.clone(),
             curves: self.curve_metrics().cloned().collect(),
             numbers: self.numbers(&self.points[self.runs[run].point].at),

@@ -28,7 +28,10 @@ impl World {
         let series = match self.left {
             // Parts have taken theirs before they became one.
             Some(_) => self.sampler.take(),
-            None => self.take_series(),
+            None => {
+                self.close_chosen();
+                self.take_series()
+            }
         };
         let account = Account { world: &self };
         let (tenants, contended) = (account.tenants(), account.contended_ports());
@@ -50,6 +53,7 @@ impl World {
                 .map(|port| self.net.port_info(port))
                 .collect(),
             series,
+            chosen: self.chosen.map(|chosen| chosen.into_series()),
             collectives: collectives::records(
                 &self.schedule.local,
                 &messages,

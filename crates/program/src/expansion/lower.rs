@@ -89,12 +89,14 @@ impl Lowering<'_> {
                         "add the receive, or correct its tag",
                     ));
                 };
-                if expected != size {
+                // As MPI has it, a receive says how much may come (MPI 4.1, 3.2.4).
+                if expected < size {
                     let message = format!(
                         "receives {expected}, but operation {} of rank {from} sends {size}",
                         send.1
                     );
-                    return Err(Error::new(receive, message, "let both say the same"));
+                    let hint = "a receive may be longer than what is sent, not shorter";
+                    return Err(Error::new(receive, message, hint));
                 }
                 let message = self.message(send, Message { from, to, size })?;
                 of.insert(send, message);

@@ -174,7 +174,7 @@ fn bins(run: &Run) -> Vec<(f64, f64)> {
     (0..).map_while(bin).collect()
 }
 
-/// The mean of several curves, place by place; bins hold equal parts of the messages, so that their places agree.
+/// The mean of several curves, place by place; classes of size hold about equal parts of the messages, so that their places agree.
 fn mean(curves: &[Vec<(f64, f64)>]) -> Values {
     let length = curves.iter().map(Vec::len).max().unwrap_or(0);
     let (mut x, mut y): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
