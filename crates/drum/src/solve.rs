@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use crate::at_least::{self, AtLeast};
 use crate::error::Error;
 use crate::fixed::{self, Answer, staircases};
-use crate::host::{Dependency, Fairness, Host, Row, Supply};
+use crate::host::{Dependency, Fairness, Host, Load, Row, RowName, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
-use crate::solution::{Solution, relative};
+use crate::solution::{Solution, Status, relative};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
 use crate::{interior, max_min, remainder, simplex, timeshare, topk};
@@ -36,7 +36,10 @@ pub fn resolve(
 ) -> Result<Solution, Error> {
     host.check()?;
     options.check()?;
-    let solution = match *mode {
+    if host.rows.is_empty() {
+        return without_rows(host, mode, options);
+    }
+    let mut solution = match *mode {
         Mode::All => selected(host, everyone(host.applications.len()), options, start),
         Mode::Selected(chosen) => {
             check_selection(chosen, host.applications.len())?;
@@ -50,6 +53,30 @@ pub fn resolve(
     let endless = solution.x.iter().any(|rate| *rate >= MOST);
     if endless || vanishes(host, &solution) {
         return Err(Error::Range);
+    }
+    let selects = matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. });
+    solution.status = Status::new(solution.relative_gap(), options.tolerance, selects);
+    Ok(solution)
+}
+
+/// Solves for a host whose applications share nothing, as one that shares a row which nobody uses.
+fn without_rows(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<Solution, Error> {
+    let loads = alloc::vec![0.0; host.applications.len()];
+    let mut host = host.clone();
+    host.rows.push(Row {
+        name: RowName::Other("none"),
+        load: Load::Requests(&loads),
+        supply: Supply::Capacity(1.0),
+    });
+    let mut solution = resolve(&host, mode, options, &[])?;
+    let rows = [
+        &mut solution.prices,
+        &mut solution.dual_prices,
+        &mut solution.usage,
+    ];
+    // Time sharing adds its row at the end.
+    for list in rows {
+        list.remove(0);
     }
     Ok(solution)
 }
@@ -235,18 +262,18 @@ pub(crate) fn solution(
     let mut solution = Solution {
         objective: answer.objective,
         dual_bound: answer.bound,
+        proven_bound: answer.bound,
         scale: 0.0,
         usage: usage.collect(),
         dual_prices: prices.clone(),
         prices,
         selected: chosen,
         iterations: answer.passes,
-        proven: false,
+        status: Status::default(),
         x,
         z,
     };
     solution.scale = scale(host, &solution);
-    solution.proven = solution.relative_gap() <= topk::PROOF;
     solution
 }
 

@@ -96,6 +96,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
     }
     let mut solution = best.unwrap_or_default();
     solution.dual_bound = search.bound;
+    solution.proven_bound = search.bound;
     solution.prices = search.best;
     solution.iterations = passes + search.steps;
     Ok(solution)

@@ -27,8 +27,10 @@ const BLOCKS: usize = 32;
 pub struct CoupledSolution {
     /// Value of the rates; they keep every row.
     pub objective: f64,
-    /// Nothing that keeps the rows is worth more.
+    /// What `prices` prove: nothing that keeps the rows is worth more.
     pub dual_bound: f64,
+    /// The least bound that is proven: `dual_bound`, or less where a search among selections found that none is worth more.
+    pub proven_bound: f64,
     /// Rate of each flow (WQE/s), host by host.
     pub x: Vec<f64>,
     /// Price of each row, in utility for a unit of its capacity.
@@ -46,8 +48,8 @@ pub struct CoupledSolution {
 impl CoupledSolution {
     /// How far the value can be from the best at most, over the size of the value.
     pub fn relative_gap(&self) -> f64 {
-        let gap = (self.dual_bound - self.objective).max(0.0);
-        crate::solution::relative(gap, self.objective, self.dual_bound)
+        let gap = (self.proven_bound - self.objective).max(0.0);
+        crate::solution::relative(gap, self.objective, self.proven_bound)
     }
 }
 
@@ -161,6 +163,7 @@ fn improved<S: Source>(
     };
     CoupledSolution {
         dual_bound: bound.max(best.objective),
+        proven_bound: bound.max(best.objective),
         prices,
         iterations,
         trace,
@@ -347,6 +350,7 @@ impl<'a, S: Source> Fleet<'a, S> {
         CoupledSolution {
             objective: owner.value(),
             dual_bound: owner.bound(),
+            proven_bound: owner.bound(),
             x,
             prices: owner.prices().to_vec(),
             usage: owner.loads().to_vec(),
