@@ -82,7 +82,7 @@ impl<'a> Chooser<'a> {
     /// What selections are worth at most that were tried, or passed over since a bound on them was met.
     pub(crate) fn settled(&self) -> f64 {
         let best = self.best();
-        let tolerance = self.options.tolerance.max(MET).min(1.0);
+        let tolerance = self.options.tolerance.clamp(MET, 1.0);
         self.highest
             .max(best + best.abs() * tolerance / (1.0 - tolerance))
     }
