@@ -39,6 +39,9 @@ pub fn resolve(
     if host.rows.is_empty() {
         return without_rows(host, mode, options);
     }
+    if let Some(factor) = scaling(host) {
+        return scaled(host, mode, options, start, factor);
+    }
     let mut solution = match *mode {
         Mode::All => selected(host, everyone(host.applications.len()), options, start),
         Mode::Selected(chosen) => {
@@ -57,6 +60,75 @@ pub fn resolve(
     let selects = matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. });
     solution.status = Status::new(solution.relative_gap(), options.tolerance, selects);
     Ok(solution)
+}
+
+/// A power of 2 by which weights that are near the end of the range of numbers come to its middle, if need be and nothing
+/// but weights says what rates are worth.
+fn scaling(host: &Host<'_>) -> Option<f64> {
+    let apps = &host.applications;
+    let latency = apps.latency_weight.iter().map(|v| v * host.utility.latency);
+    let most = apps
+        .weight
+        .iter()
+        .copied()
+        .chain(latency)
+        .fold(0.0, f64::max);
+    let priced = |row: &Row<'_>| matches!(row.supply, Supply::Price(_));
+    let fair = host.utility.fairness == Fairness::MaxMin;
+    let inside = most == 0.0 || (1e-100..1e100).contains(&most) || !most.is_finite();
+    if fair || inside || host.rows.iter().any(priced) {
+        return None;
+    }
+    // The power itself is to be a number, whose inverse is one.
+    Some(libm::exp2(
+        -libm::floor(libm::log2(most)).clamp(-1000.0, 1000.0),
+    ))
+}
+
+/// Solves with all utilities times a factor, which changes no rates.
+fn scaled(
+    host: &Host<'_>,
+    mode: &Mode<'_>,
+    options: &Options,
+    start: &[f64],
+    factor: f64,
+) -> Result<Solution, Error> {
+    let times = |values: &[f64]| {
+        values
+            .iter()
+            .map(|value| value * factor)
+            .collect::<Vec<f64>>()
+    };
+    let weight = times(host.applications.weight);
+    let mut host = host.clone();
+    host.applications.weight = &weight;
+    host.utility.latency *= factor;
+    let outage = match mode {
+        Mode::ActiveSet { outage, .. } => outage.map(times),
+        _ => None,
+    };
+    let mode = match *mode {
+        Mode::ActiveSet { k, .. } => Mode::ActiveSet {
+            k,
+            outage: outage.as_deref(),
+        },
+        mode => mode,
+    };
+    let mut solution = resolve(&host, &mode, options, &times(start))?;
+    for value in [
+        &mut solution.objective,
+        &mut solution.dual_bound,
+        &mut solution.proven_bound,
+        &mut solution.scale,
+    ] {
+        *value /= factor;
+    }
+    let prices = solution.prices.iter_mut().chain(&mut solution.dual_prices);
+    prices.for_each(|price| *price /= factor);
+    match solution.objective.is_finite() && solution.dual_bound.is_finite() {
+        true => Ok(solution),
+        false => Err(Error::Range),
+    }
 }
 
 /// Solves for a host whose applications share nothing, as one that shares a row which nobody uses.

@@ -194,3 +194,41 @@ fn applications_that_share_nothing_have_their_maxima() {
     let refused = solve(&host, &Mode::All, &Options::default());
     assert_eq!(refused, Err(Error::Unbounded { application: 1 }));
 }
+
+#[test]
+fn weights_at_the_end_of_the_range_change_no_rates() {
+    let host = |table: &Table, latency: f64| {
+        let utility = Utility {
+            fairness: Fairness::Alpha(0.5),
+            latency,
+        };
+        let table = table.clone();
+        solve(
+            &Host::new(table.view(), utility, 3.0, 2.5),
+            &Mode::All,
+            &Options::default(),
+        )
+        .expect("a solution")
+    };
+    let mut table = Table::default();
+    for weight in [1.0, 2.0, 0.5] {
+        table.push(Application {
+            weight,
+            ..Application::default()
+        });
+    }
+    let plain = host(&table, 0.1);
+    for factor in [1e300, 1e-250] {
+        let mut scaled = table.clone();
+        scaled
+            .weight
+            .iter_mut()
+            .for_each(|weight| *weight *= factor);
+        let found = host(&scaled, 0.1 * factor);
+        assert!(found.relative_gap() < 1e-12, "{factor:e}: {found:?}");
+        assert!((found.objective / factor / plain.objective - 1.0).abs() < 1e-12);
+        for (rate, expected) in found.x.iter().zip(&plain.x) {
+            assert!((rate / expected - 1.0).abs() < 1e-9, "{factor:e}: {rate}");
+        }
+    }
+}
