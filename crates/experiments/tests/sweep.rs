@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_experiments::Error;
 use fairlane_experiments::sweep::{
@@ -235,6 +236,49 @@ fn a_journal_is_a_file() {
 }
 
 #[test]
+fn files_of_others_stay_as_they_are() {
+    let folder = folder();
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    let out = folder.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    let journal = out.join(JOURNAL);
+    for theirs in ["{\"a\":1}\n{\"half\":", "half a line", "{\"a\":1}\n"] {
+        fs::write(&journal, theirs).expect("written");
+        for extend in [Extend::No, Extend::Yes] {
+            let error = Store::open(&out, &sweep, extend).expect_err("somebody else's");
+            assert!(error.message.contains("not the journal"), "{error}");
+            assert!(error.hint.contains("--out"), "{}", error.hint);
+        }
+        let kept = fs::read_to_string(&journal).expect("a file");
+        assert_eq!(kept, theirs);
+    }
+    // What is left of a journal whose first line was cut off is none of theirs.
+    for begun in ["", "{\"swe", "{\"sweep\":\"12\",\"ti"] {
+        fs::write(&journal, begun).expect("written");
+        let store = Store::open(&out, &sweep, Extend::No).expect("a journal");
+        assert_eq!(store.missing(&sweep).len(), 18);
+    }
+}
+
+#[test]
+fn a_journal_of_another_sweep_is_not_cut() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    drop(Store::open(&out, &sweep, Extend::No).expect("a folder"));
+    let path = out.join(JOURNAL);
+    let mut journal = OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .expect("a journal");
+    journal.write_all(b"{\"key\":\"00").expect("written");
+    let before = fs::read(&path).expect("a file");
+    let more = parse(&SWEEP.replace("seeds = 3", "seeds = 4"), folder.path()).expect("a sweep");
+    Store::open(&out, &more, Extend::No).expect_err("another sweep");
+    assert_eq!(fs::read(&path).expect("a file"), before);
+}
+
+#[test]
 fn stopping_ends_without_an_error() {
     let folder = folder();
     let sweep = parse(SWEEP, folder.path()).expect("a sweep");
@@ -255,6 +299,37 @@ fn stopping_ends_without_an_error() {
         .execute(&sweep, &[0, 1, 2], &mut done)
         .expect("no error");
     assert_eq!(heard, 1);
+}
+
+/// A run that panics is in nobody's way, and is no record.
+#[test]
+fn a_panic_fails_its_run_alone() {
+    let folder = folder();
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    let mut store = Store::open(&folder.path().join("out"), &sweep, Extend::No).expect("a folder");
+    let asked = AtomicUsize::new(0);
+    // First whether to begin the first run, then within it.
+    let stopped = || {
+        let count = asked.fetch_add(1, Ordering::Relaxed);
+        assert!(count != 1, "the second question");
+        false
+    };
+    let local = Local {
+        threads: Threads::new(1),
+        stopped: &stopped,
+    };
+    let failed = complete(&sweep, &mut store, &local, &mut |_| {}).expect("a disk with room");
+    assert_eq!((failed.len(), store.missing(&sweep).len()), (1, 1));
+    assert_eq!(store.missing(&sweep), [failed[0].run]);
+    let words = &failed[0].error.message;
+    let expected = ": this is a bug in fairlane: the second question";
+    assert_eq!(*words, format!("{}{expected}", sweep.name(failed[0].run)));
+    let failed = complete(&sweep, &mut store, &on(1), &mut |_| {});
+    assert_eq!(failed.expect("a disk with room"), []);
+    assert!(store.missing(&sweep).is_empty());
+    let task = sweep.task(0).expect("a task");
+    let error = task.measure(&|| panic!("elsewhere")).expect_err("a panic");
+    assert_eq!(error.message, "this is a bug in fairlane: elsewhere");
 }
 
 #[test]
