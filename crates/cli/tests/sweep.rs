@@ -165,6 +165,32 @@ fn kills_and_interruptions_change_nothing() {
     assert!(tables(&case, "whole") == tables(&case, "d"));
 }
 
+/// Looking at many large scenarios takes long.
+#[test]
+fn a_sweep_that_is_still_checked_is_interrupted() {
+    let large = SCENARIO
+        .replace("hosts = 9", "hosts = 2000")
+        .replace("[[workload]]", "[[workload]]\nhosts = \"0-8\"");
+    let sweep = SWEEP.replace("seeds = 4", "seeds = 1").replace(
+        "values = [2, 4, 8]",
+        "values = [2, 4, 8]\n[[axis]]\nname = \"size\"\nkey = \"workload.0.size\"\nrange = { from = 1000, to = 1500000, step = 1000 }",
+    );
+    let case = Case::with("incast.toml", &large).and("s.toml", &sweep);
+    let mut child = case
+        .command("sweep s.toml --dry-run --threads 1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(child.try_wait().unwrap(), None, "too few combinations");
+    let signal = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+}
+
 #[test]
 fn a_full_disk_loses_nothing() {
     let case = case();

@@ -308,6 +308,33 @@ fn a_message_of_a_program_can_not_be_cut() {
     assert_eq!(error.err().unwrap().place, "attack.tenant");
 }
 
+/// A work request holds 4 GiB; what counts is what is sent, not the vector.
+#[test]
+fn large_vectors_are_refused_by_their_messages() {
+    let read = |algorithm: &str| {
+        let text = star(4)
+            + "[[workload]]\nkind = \"collective\"\noperation = \"all-reduce\"\nsize = \"8GB\"\n"
+            + &format!("algorithm = \"{algorithm}\"\n");
+        let folder = std::path::Path::new(".");
+        fairlane_scenario::parse(&text, "test.toml", folder, &[], None)
+    };
+    let messages = fairlane_fabric::messages(&read("ring").unwrap()).unwrap();
+    assert_eq!(messages.len(), 2 * 3 * 4);
+    assert!(messages.iter().all(|it| it.size.get() == 2_000_000_000));
+    let error = read("tree").unwrap_err();
+    assert_eq!(error.place, "test.toml:5:1");
+    assert!(error.message.contains("messages of 8GB"), "{error}");
+    let large = PING.replace("4096b", "8000000000b");
+    let error = trace("ping.goal", &large, "").err().unwrap();
+    assert!(
+        error
+            .message
+            .starts_with("rank 0, operation 1: sends a message of 8GB"),
+        "{error}"
+    );
+    assert!(!error.hint.is_empty());
+}
+
 /// Runs a trace that is held in memory on a star of four hosts.
 fn trace(name: &str, text: &str, more: &str) -> Result<Results, fairlane_scenario::Error> {
     run_held(

@@ -25,6 +25,17 @@ pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
     Ok(digest(&parts))
 }
 
+/// Of the keys that a resolved scenario has and the names of its tenants, whatever other values are: where these are the same,
+/// so are the names of figures.
+pub(super) fn outline(loaded: &Loaded) -> Result<String, Error> {
+    let text = loaded.to_toml()?;
+    let key = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+    let tenants = loaded.scenario.tenant.iter();
+    let names = tenants.map(|tenant| tenant.name.clone());
+    let parts: Vec<String> = text.lines().map(key).chain(names).collect();
+    Ok(digest(&parts))
+}
+
 /// Of a combination: what is simulated and what is measured, by this version as it was built: its sources and those of what
 /// it uses.
 pub(super) fn point(

@@ -81,10 +81,10 @@ fn slow_messages_hot_ports_and_failures_arrive_in_the_page() {
         ("all-reduce ring", Some(80_000.0))
     );
     // 1 MB in 80 us, and that times 2 x 7/8.
-    assert_eq!(
-        (ended.algorithm_gbps, ended.bus_gbps),
-        (Some(100.0), Some(175.0))
-    );
+    for (gbps, expected) in [(ended.algorithm_gbps, 100.0), (ended.bus_gbps, 175.0)] {
+        let error = gbps.map(|gbps| (gbps - expected).abs());
+        assert!(error.is_some_and(|error| error < 1e-9), "{gbps:?}");
+    }
     assert!(
         ended
             .slowest

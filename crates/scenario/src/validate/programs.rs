@@ -1,6 +1,7 @@
 //! Workloads whose hosts are ranks of a parallel program.
 
-use fairlane_program::pattern::{is_possible, most_messages};
+use fairlane_program::LONGEST;
+use fairlane_program::pattern::{Pattern, is_possible, most_messages};
 use fairlane_units::{Bytes, Duration};
 
 use super::Check;
@@ -8,6 +9,7 @@ use super::limits::{LARGEST, class, fail, positive, within};
 use super::traffic::Scope;
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TracePath};
 use crate::error::Error;
+use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{HostSet, Verb, Workload};
 
 /// Operations of all ranks of a training.
@@ -58,7 +60,7 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
     };
     let count = scope.ranks(workload, hosts, *start, *class)?;
     if *operation != CollectiveKind::Barrier {
-        scope.size("size", *size)?;
+        within(&scope.key("size"), *size, Bytes::new(1), LONGEST)?;
     }
     scope.span("gap", *gap)?;
     positive(&scope.key("rounds"), *rounds)?;
@@ -99,7 +101,19 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
     }
     let each = u32::try_from(each).unwrap_or(u32::MAX);
     let all = most_messages(kind, steps, each).saturating_mul(u64::from(*groups));
-    scope.messages(all.saturating_mul(u64::from(*rounds)))
+    scope.messages(all.saturating_mul(u64::from(*rounds)))?;
+    if *size <= LARGEST_MESSAGE || *operation == CollectiveKind::Barrier {
+        return Ok(());
+    }
+    let largest = Pattern::new(kind, steps, (each, *size), &[]).largest();
+    if largest <= LARGEST_MESSAGE {
+        return Ok(());
+    }
+    let message = format!(
+        "is {size}, which makes messages of {largest}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
+    );
+    let hint = "lower it, or take more hosts and an algorithm that divides the vector";
+    fail(scope.key("size"), message, hint)
 }
 
 pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
