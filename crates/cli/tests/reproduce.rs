@@ -139,8 +139,9 @@ fn results_are_not_overwritten_unasked() {
 
 #[test]
 fn an_interrupted_experiment_names_no_run_that_never_ran() {
-    let experiment = "title = \"t\"\nsource = \"mine\"\nseeds = 500\n\
-        metric = [{ name = \"us\", of = \"completion\", percentile = 99 }]\n";
+    let experiment = "title = \"t\"\nsource = \"mine\"\nseeds = 250\n\
+        metric = [{ name = \"us\", of = \"completion\", percentile = 99 }]\n\
+        axis = [{ name = \"degree\", key = \"workload.0.degree\", values = [7, 8] }]\n";
     let scenario = "[topology]\nkind = \"star\"\nhosts = 9\n\
         host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
         [[workload]]\nkind = \"incast\"\ndegree = 8\nsize = \"1MB\"\nrounds = 3\n";

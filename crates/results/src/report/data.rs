@@ -279,7 +279,7 @@ pub(super) struct TenantsData {
 #[derive(Debug, Serialize)]
 pub(super) struct TenantData {
     pub(super) name: String,
-    /// Weight, messages, throughput, slowdown p50, p99 and p99.9, that of small messages p99 and p99.9,
+    /// Weight, messages, throughput, slowdown p50, p99 and p99.9, small messages and their p99 and p99.9,
     /// marks, CNPs, retransmissions, drops.
     pub(super) cells: Vec<String>,
     /// Payload placed at receivers, in the intervals of [`SeriesData`].
