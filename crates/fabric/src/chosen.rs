@@ -3,9 +3,11 @@
 use fairlane_scenario::Scenario;
 use fairlane_units::{PortId, Time};
 
+use crate::network::Network;
 use crate::port::Port;
 use crate::routing::Graph;
 use crate::sampler::Sampler;
+use crate::waking::control;
 use crate::{ChosenPorts, PortSeries};
 
 /// Samples the ports that `output.ports` names.
@@ -56,6 +58,21 @@ impl Chosen {
         self.ports.len()
     }
 
+    /// Schedules the next row, if there are ports here.
+    pub(crate) fn schedule(&self, net: &mut Network) {
+        if self.count() > 0 {
+            net.schedule_control(self.sampler.next, control::CHOSEN);
+        }
+    }
+
+    /// Adds the row that is due.
+    pub(crate) fn on_due(&mut self, net: &mut Network) {
+        let now = net.now();
+        self.add_row(&mut net.ports, now);
+        self.sampler.next = now + self.sampler.series.interval;
+        self.schedule(net);
+    }
+
     /// Keeps these ports only.
     pub(crate) fn keep(&mut self, is_kept: impl Fn(u32) -> bool) {
         self.ports.retain(|&port| is_kept(port));
@@ -75,7 +92,7 @@ impl Chosen {
     }
 
     /// Adds a row that ends now.
-    pub(crate) fn add_row(&mut self, ports: &mut [Port], now: Time) {
+    fn add_row(&mut self, ports: &mut [Port], now: Time) {
         exchange(
             &self.ports,
             ports,
@@ -85,10 +102,11 @@ impl Chosen {
         self.sampler.add_row(ports, now);
     }
 
-    /// Adds the last row, perhaps a short one.
-    pub(crate) fn close(&mut self, ports: &mut [Port], now: Time) {
-        if now > self.sampler.next - self.sampler.series.interval {
-            self.add_row(ports, now);
+    /// Adds the last row, perhaps a short one, if there are ports here.
+    pub(crate) fn close(&mut self, net: &mut Network) {
+        let now = net.now();
+        if self.count() > 0 && now > self.sampler.next - self.sampler.series.interval {
+            self.add_row(&mut net.ports, now);
         }
     }
 

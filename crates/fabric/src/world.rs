@@ -169,7 +169,11 @@ impl World {
             control::DELAYED => self.on_delayed(),
             control::FAULT => self.on_fault(),
             control::SAMPLE => self.on_sample(),
-            control::CHOSEN => self.on_chosen(),
+            control::CHOSEN => {
+                if let Some(chosen) = &mut self.chosen {
+                    chosen.on_due(&mut self.net);
+                }
+            }
             control::WATCH => self.on_watch(),
             control::STORM => self.on_storm(),
             control::WATCHDOG => self.net.on_watchdog(),

@@ -29,7 +29,9 @@ impl World {
             // Parts have taken theirs before they became one.
             Some(_) => self.sampler.take(),
             None => {
-                self.close_chosen();
+                if let Some(chosen) = &mut self.chosen {
+                    chosen.close(&mut self.net);
+                }
                 self.take_series()
             }
         };

@@ -54,7 +54,9 @@ impl World {
     /// Counts what can't be counted any more once parts have been merged.
     fn settle(&mut self) {
         self.left = Some(Account { world: self }.in_flight());
-        self.close_chosen();
+        if let Some(chosen) = &mut self.chosen {
+            chosen.close(&mut self.net);
+        }
         let series = self.take_series();
         self.sampler.set(series);
     }

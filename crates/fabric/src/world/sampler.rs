@@ -16,32 +16,6 @@ impl World {
             .schedule_control(self.sampler.next, control::SAMPLE);
     }
 
-    /// Chosen ports get a row.
-    pub(crate) fn on_chosen(&mut self) {
-        let now = self.net.now();
-        if let Some(chosen) = &mut self.chosen {
-            chosen.add_row(&mut self.net.ports, now);
-            chosen.sampler.next = now + chosen.sampler.series.interval;
-        }
-        self.schedule_chosen();
-    }
-
-    /// Schedules the next row of chosen ports, if there are any here.
-    pub(crate) fn schedule_chosen(&mut self) {
-        if let Some(chosen) = self.chosen.as_deref().filter(|it| it.count() > 0) {
-            self.net
-                .schedule_control(chosen.sampler.next, control::CHOSEN);
-        }
-    }
-
-    /// Ends the series of chosen ports, if there are any here.
-    pub(crate) fn close_chosen(&mut self) {
-        let now = self.net.now();
-        if let Some(chosen) = self.chosen.as_deref_mut().filter(|it| it.count() > 0) {
-            chosen.close(&mut self.net.ports, now);
-        }
-    }
-
     /// Adds a row for the interval that began at `begin` and ends now.
     fn add_row(&mut self, begin: Time) {
         let now = self.net.now();
