@@ -89,17 +89,11 @@ pub(crate) fn world(
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
-    let start = first.unwrap_or(Time::ZERO);
-    let chosen = Chosen::new(scenario, &net.graph, start);
-    let sampled = chosen
-        .as_ref()
-        .map_or(net.ports.len(), |chosen| chosen.count());
-    samples(scenario, sampled, start)?;
-    let stated = scenario.output.sample_interval;
+    let (sampler, chosen) = samplers(scenario, &net, first.unwrap_or(Time::ZERO))?;
     let rates = scenario.output.rate_interval;
     let largest = baseline.largest.rtt;
     Ok(World {
-        sampler: Sampler::new(net.ports.len(), start, stated.filter(|_| chosen.is_none())),
+        sampler,
         chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, largest),
@@ -122,6 +116,24 @@ pub(crate) fn world(
         witness: NONE,
         net,
     })
+}
+
+/// What samples all ports, and what samples chosen ones, if any are: then the stated interval is theirs.
+fn samplers(
+    scenario: &Scenario,
+    net: &Network,
+    start: Time,
+) -> Result<(Sampler, Option<Box<Chosen>>), Error> {
+    let chosen = Chosen::new(scenario, &net.graph, start);
+    let all = net.ports.len();
+    samples(
+        scenario,
+        chosen.as_ref().map_or(all, |chosen| chosen.count()),
+        start,
+    )?;
+    let stated = scenario.output.sample_interval;
+    let sampler = Sampler::new(all, start, stated.filter(|_| chosen.is_none()));
+    Ok((sampler, chosen))
 }
 
 /// Refuses a time series that is known to be too large.

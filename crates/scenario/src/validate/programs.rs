@@ -75,20 +75,7 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
         );
     }
     within(&scope.key("root"), u64::from(*root), 0, each - 1)?;
-    match (algorithm, inner) {
-        (CollectiveAlgorithm::Hierarchical, Some(inner)) => {
-            within(&scope.key("inner"), u64::from(*inner), 1, each)?;
-        }
-        (CollectiveAlgorithm::Hierarchical, None) => {
-            let message = "isn't stated, expected the hosts of an inner group";
-            return fail(scope.key("inner"), message, "write `inner = 8`");
-        }
-        (_, Some(_)) => {
-            let message = "is stated, expected only with algorithm = \"hierarchical\"";
-            return fail(scope.key("inner"), message, "leave it out");
-        }
-        (_, None) => {}
-    }
+    inner_group(scope, *algorithm, *inner, each)?;
     let kind = operation.program(*root);
     let steps = algorithm.program(inner.unwrap_or(1));
     if !is_possible(kind, steps) {
@@ -114,6 +101,28 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
     );
     let hint = "lower it, or take more hosts and an algorithm that divides the vector";
     fail(scope.key("size"), message, hint)
+}
+
+/// Whether the size of inner groups is stated where there are such, of `each` hosts.
+fn inner_group(
+    scope: &Scope<'_>,
+    algorithm: CollectiveAlgorithm,
+    inner: Option<u32>,
+    each: u64,
+) -> Check {
+    let key = scope.key("inner");
+    match (algorithm, inner) {
+        (CollectiveAlgorithm::Hierarchical, Some(inner)) => within(&key, u64::from(inner), 1, each),
+        (CollectiveAlgorithm::Hierarchical, None) => {
+            let message = "isn't stated, expected the hosts of an inner group";
+            fail(key, message, "write `inner = 8`")
+        }
+        (_, Some(_)) => {
+            let message = "is stated, expected only with algorithm = \"hierarchical\"";
+            fail(key, message, "leave it out")
+        }
+        (_, None) => Ok(()),
+    }
 }
 
 pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
