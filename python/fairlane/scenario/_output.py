@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import List, Optional
 
 from fairlane._section import Section
-from fairlane.scenario._units import Duration
+from fairlane.scenario._units import CapturePoint, Duration
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Output(Section):
     """
 
     sample_interval: Optional[Duration] = None
-    ports: Optional[List[str]] = None
+    ports: Optional[List[CapturePoint]] = None
     rate_interval: Optional[Duration] = None
     deadlock_interval: Optional[Duration] = None
     trace_nodes: Optional[List[int]] = None
