@@ -166,20 +166,8 @@ fn create(
     };
     let public = IbvQpEx { base, ..functions };
     let nic = own.nic.clone();
-    let inbox = Handle::<Context>(pd.public.context)
-        .get()?
-        .own
-        .inbox
-        .clone();
-    let events = own.owed_events.clone();
+    let known = Known::within(pd, own.owed_events.clone())?;
     let object = Box::new(With { public, own });
-    let known = |address| Known {
-        address,
-        tag: 0,
-        inbox,
-        completions: Arc::default(),
-        events,
-    };
     Ok(nic.pairs.publish(number.get(), object, known))
 }
 
