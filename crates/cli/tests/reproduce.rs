@@ -3,9 +3,6 @@
 mod support;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use support::Case;
@@ -146,22 +143,8 @@ fn an_interrupted_experiment_names_no_run_that_never_ran() {
         host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
         [[workload]]\nkind = \"incast\"\ndegree = 8\nsize = \"1MB\"\nrounds = 3\n";
     let case = Case::with("mine/experiment.toml", experiment).and("mine/scenario.toml", scenario);
-    let mut child = case
-        .command("reproduce ./mine --threads 1 --out out")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let first = lines.next().expect("a first run").expect("text");
+    let (first, rest) = case.interrupted("reproduce ./mine --threads 1 --out out");
     assert!(first.starts_with("mine: 1 of 500"), "{first}");
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("there is `kill`").success());
-    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
-    let status = child.wait().expect("it ends");
-    assert_eq!(status.signal(), Some(2), "{rest:?}");
     // Runs may have begun between the first line and the signal.
     let begun = rest.iter().filter(|line| line.contains(" of ")).count();
     assert!(begun < 250, "{rest:?}");
