@@ -71,7 +71,9 @@ mod workload;
 mod written;
 
 pub use capture_point::CapturePorts;
-pub use collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
+pub use collective::{
+    CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath, data_ranks, hosts_of_group,
+};
 pub use error::{Error, nearest};
 pub use files::Files;
 pub use inputs::{Inputs, SideFile, TraceFile};
