@@ -29,11 +29,24 @@ async function checkDetails() {
   });
   await checkSpan();
   await checkLink();
+  if (fairlane.data.collectives.count > 0) await checkCollectives();
   await check("the slowest messages come first", () => {
     const { slowest } = fairlane.data, rows = [...byId("slowest").rows];
     demand(rows.length === slowest.length && rows.length === 10, `${rows.length} rows`);
     demand(slowest.every(({ slowdown }, place) => place === 0 || slowdown <= slowest[place - 1].slowdown), "another order");
     demand(rows[0].cells[1].textContent.includes(`host ${slowest[0].source} → `), rows[0].textContent);
+  });
+}
+
+function checkCollectives() {
+  return check("collectives have times, bandwidths and a last rank", () => {
+    const { rows } = fairlane.data.collectives, shown = [...byId("collectives").rows];
+    demand(shown.length === rows.length && byId("collectives-part").offsetParent, `${shown.length} rows`);
+    rows.forEach((one, place) => {
+      const cells = [...shown[place].cells].map((cell) => cell.textContent);
+      demand(cells[1] === one.what && cells[7] === one.slowest, cells.join("|"));
+      demand((one.time_ns === null) === (cells[4] === "not ended") && (one.bus_gbps === null) === (cells[6] === "–"), cells.join("|"));
+    });
   });
 }
 

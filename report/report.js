@@ -44,9 +44,7 @@ function put(name, draw) {
 
 function putSlowdown() {
   const bins = chosenBins(shown.data);
-  const even = bins.length > 0 && bins[0].size === bins[bins.length - 1].size;
-  const order = even ? "in order of completion, since all have one size" : "ordered by size and labelled with the largest";
-  setText("slowdown-caption", `Completion time over the time alone on the fabric. Each point is an equal share of the messages, ${order}.`);
+  setText("slowdown-caption", "Completion time over the time alone on the fabric. Each point is a class of sizes, labelled with the largest; classes hold about equally many messages.");
   put("slowdown", (host) => slowdownChart(host, bins, shown.slowdown));
   press("slowdown-", ["linear", "log"], shown.slowdown);
 }
@@ -190,6 +188,7 @@ function showPage(data) {
   if (first) setSpan(running ? null : actionSpan(data.series));
   else setSpan(shown.span);
   showSlowest(data, nodeName);
+  showCollectives(data);
   showHottest(data, (port) => map.portName(port), (port) => map.choose(port));
   showFaults(data, (port) => `link ${map.portName(port).replace("→", "–")}`);
   markTime(map.timeShown);

@@ -164,7 +164,7 @@ async function checkTenants() {
     demand(rows.length === tenants.length, `${rows.length} rows`);
     rows.forEach((row, place) => demand(row.cells[0].textContent === tenants[place].name, row.textContent));
     const widths = [...document.querySelector("#tenant-figures").rows].map((row) => row.cells.length);
-    demand(widths.every((width) => width === 13), `cells: ${widths.join("|")}`);
+    demand(widths.every((width) => width === 14), `cells: ${widths.join("|")}`);
     demand(byId("tenants-caption").textContent.includes("Jain"), "no fairness");
   });
   await check("hover reads the throughput of every tenant", async () => {

@@ -107,6 +107,13 @@ function shortNumber(axisOf, x) {
   return Math.abs(x) >= 1e4 ? inUnits(x, PREFIXES, "", 3) : plain(x, 4);
 }
 
+/** A span, or one around what is a single value. */
+function spread([low, high], log) {
+  if (low < high) return [low, high];
+  const room = Math.abs(low) / 2 || 1;
+  return log ? [low / 2, high * 2] : [low - room, high + room];
+}
+
 /** Curves that have places along x of their own. */
 function curvesChart(host, lines, { x, y, stepped }) {
   const drawn = lines.filter((one) => one.x.length > 0);
@@ -114,7 +121,7 @@ function curvesChart(host, lines, { x, y, stepped }) {
   const data = uPlot.join(drawn.map((one) => [one.x, one.y]));
   const horizontal = axis(x.name, { space: 76, values: labels(FORMATS[x.format]) });
   const vertical = sideAxis(y.name, FORMATS[y.format]);
-  const xs = extent(data[0]);
+  const xs = spread(extent(data[0]), x.log);
   const options = {
     scales: {
       x: { time: false, distr: x.log ? 3 : 1, range: (_, low, high) => (x.log ? xs : [low ?? xs[0], high ?? xs[1]]) },

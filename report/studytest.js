@@ -7,6 +7,16 @@ function colours(canvas) {
   return new Set(new Uint32Array(data.buffer)).size;
 }
 
+/** Whether a canvas has pixels of the first line's colour. */
+function hasLine(canvas) {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const [red, green, blue] = themeColour("series-1").match(/\w\w/g).map((part) => parseInt(part, 16));
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) return true;
+  }
+  return false;
+}
+
 const canvases = (id) => [...document.querySelectorAll(`#${id} canvas`)];
 const places = (without) => study.axes.filter((_, place) => !without.includes(place)).reduce((count, one) => count * one.values.length, 1);
 
@@ -17,6 +27,7 @@ async function checkStudy() {
   });
   await check("distributions are drawn over each other", () => {
     demand(canvases("curves").length > 0 && canvases("curves").every((canvas) => colours(canvas) > 10), "an empty chart");
+    demand(canvases("curves").some(hasLine) && canvases("curves").every(hasLine), "a chart without its first line");
     const names = document.querySelectorAll("#curves-key li").length;
     demand(names === study.axes[shown.lines < 0 ? shown.x : shown.lines].values.length, `${names} names`);
   });

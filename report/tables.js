@@ -35,6 +35,23 @@ function showSlowest({ slowest, tenants }, nodeName) {
   fillRows("slowest", rows);
 }
 
+/** Collectives and steps of training, with the rank that each waited for. */
+function showCollectives({ collectives: { rows, count } }) {
+  byId("collectives-part").hidden = count === 0;
+  const some = rows.length < count ? ` The ${rows.length} slowest of ${formatCount(count)} are shown; all are in collectives.parquet.` : "";
+  setText("collectives-caption", `Algorithm bandwidth is size over time; bus bandwidth is what a link would carry under the best algorithm.${some}`);
+  fillRows("collectives", rows.map((one) => rowOf([
+    formatCount(one.step),
+    one.what,
+    formatCount(one.ranks),
+    formatBytes(one.size),
+    one.time_ns === null ? "not ended" : formatTime(one.time_ns),
+    one.algorithm_gbps === null ? "–" : formatGbps(one.algorithm_gbps),
+    one.bus_gbps === null ? "–" : formatGbps(one.bus_gbps),
+    one.slowest,
+  ], new Set([0, 2, 3, 4, 5, 6]))));
+}
+
 /** `choose` gets the port of a row that is clicked. */
 function showHottest({ hottest }, portName, choose) {
   byId("hottest-part").hidden = hottest.length === 0;

@@ -95,7 +95,8 @@ def solve(
         start: Prices of a similar problem, a row each, to start from.
 
     Returns:
-        The rates with their value (``objective``) and bound (``dual_bound``).
+        The rates with their value (``objective``), the bounds on it (``dual_bound``, ``proven_bound``) and what
+        that amounts to (``status``).
 
     Raises:
         ProblemError: The problem has no solution or isn't one; says where and why.
@@ -138,6 +139,8 @@ def solve_batch(
     workers: int | None = None,
     address: str | None = None,
     memory: int | None = None,
+    keep_going: bool = False,
+    require_gap: float | None = None,
 ) -> list[dict[str, Any]]:
     """Solve many problems, as ``fairlane drum solve`` solves a file with one on each line.
 
@@ -155,30 +158,48 @@ def solve_batch(
         workers: How many at a time; by default one for each processor.
         address: Of a Ray cluster, as for :func:`fairlane.sweep`.
         memory: Bytes of memory that a problem needs on Ray.
+        keep_going: Answer a problem that is wrong or has no solution with ``{"error": "problems[3]: ..."}``, and go on.
+        require_gap: Largest ``relative_gap`` that an answer may have.
 
     Returns:
-        The answers in the order of the problems, as ``fairlane drum solve`` prints them: ``objective``,
+        The answers in the order of the problems, as ``fairlane drum solve`` prints them: ``status``, ``objective``,
         ``dual_bound``, ``x``, ``z``, ``prices`` and more. They are the same whatever the engine.
 
     Raises:
-        ProblemError: A problem is wrong or has no solution: ``problems[3]: inputs.weight[0]: ...``.
+        ProblemError: A problem is wrong or has no solution: ``problems[3]: inputs.weight[0]: ...``, or an answer has a
+            larger gap than asked for.
         MissingError: Ray isn't installed.
     """
     chosen = _engines.choose(engine, "solve", workers=workers, address=address, memory=memory)
     asked = (mode, k, tolerance)
     texts = [_text(problem) for problem in problems]
+    answers: list[dict[str, Any]] = [{} for _ in texts]
     if chosen is None:
-        return [json.loads(text) for text in _native.solve_documents(texts, asked, workers)]
+        found = _native.solve_documents(texts, asked, workers, keep_going)
+        for number, (result, error) in enumerate(found):
+            answers[number] = {"error": error} if result is None else json.loads(result)
+        return _required(answers, require_gap)
     places = [f"problems[{number}]" for number in range(len(texts))]
     tasks = [
         (number, place, json.dumps([text, place, asked]))
         for number, (text, place) in enumerate(zip(texts, places))
     ]
-    answers: list[dict[str, Any]] = [{} for _ in texts]
     for number, result, wrong in chosen(tasks):
-        if result is None:
-            raise ProblemError(wrong[0] if wrong else places[number])
-        answers[number] = json.loads(result)
+        if result is not None:
+            answers[number] = json.loads(result)
+            continue
+        message = wrong[0] if wrong else places[number]
+        if not keep_going:
+            raise ProblemError(message)
+        answers[number] = {"error": message}
+    return _required(answers, require_gap)
+
+
+def _required(answers: list[dict[str, Any]], gap: float | None) -> list[dict[str, Any]]:
+    for number, answer in enumerate(answers):
+        found = answer.get("relative_gap", 0.0)
+        if gap is not None and (found is None or found > gap):
+            raise ProblemError(f"problems[{number}]: relative gap {found}, {gap} at most is required")
     return answers
 
 
@@ -212,7 +233,8 @@ def schedule(
 
     Returns:
         ``epochs``, ``k``, ``active`` (for each epoch the applications that are active),
-        ``applications`` (for each ``tau``, ``active_epochs``, ``longest_wait``, ``share_error``),
+        ``applications`` (for each ``tau``, ``rate`` over all epochs and ``active_rate``, ``active_epochs``,
+        ``longest_wait``, ``share_error``), ``objective``, ``rows`` (``usage`` over all epochs and ``most`` in one),
         ``longest_wait`` and ``longest_wait_bound`` in epochs.
 
     Raises:

@@ -185,6 +185,11 @@ class Run:
         return self._native.table("ports")
 
     @property
+    def chosen(self) -> Table:
+        """Time series of the ports that ``output.ports`` names; the columns of ``chosen.parquet``."""
+        return self._native.table("chosen")
+
+    @property
     def links(self) -> Table:
         """A row for each direction of each link: its ends, its rate, its use over the run (0 to about 1)."""
         return self._native.table("links")
@@ -206,7 +211,7 @@ class Run:
 
     @property
     def collectives(self) -> Table:
-        """Collectives of programs and steps of training; the columns of ``collectives.csv``."""
+        """Collectives of programs and steps of training; the columns of ``collectives.parquet``."""
         return self._native.table("collectives")
 
     @property

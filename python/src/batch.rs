@@ -57,14 +57,15 @@ pub(crate) fn solve_document(
     }
 }
 
-/// The answers to documents, in their order, on threads.
+/// The answers to documents, in their order, on threads; in place of an answer what is wrong, if it is to go on.
 #[pyfunction]
 pub(crate) fn solve_documents(
     py: Python<'_>,
     texts: Vec<String>,
     asked: Asked,
     threads: Option<usize>,
-) -> PyResult<Vec<String>> {
+    keep_going: bool,
+) -> PyResult<Vec<(Option<String>, Option<String>)>> {
     let request = request(&asked)?;
     let work = |line: &wait::Line<'_, ()>| {
         let mut answers = Vec::with_capacity(texts.len());
@@ -72,7 +73,7 @@ pub(crate) fn solve_documents(
             &texts,
             |_, text| answer(text, &request),
             |answer| {
-                let ends = answer.is_err() || line.stopped();
+                let ends = (answer.is_err() && !keep_going) || line.stopped();
                 answers.push(answer);
                 match ends {
                     true => ControlFlow::Break(()),
@@ -86,8 +87,14 @@ pub(crate) fn solve_documents(
     let numbered = answers.into_iter().enumerate();
     numbered
         .map(|(number, answer)| match answer {
-            Ok(answer) => write(&answer),
-            Err(error) => Err(error::problem(&error, &format!("problems[{number}]"))),
+            Ok(answer) => Ok((Some(write(&answer)?), None)),
+            Err(error) => {
+                let error = error::problem(&error, &format!("problems[{number}]"));
+                match keep_going {
+                    true => Ok((None, Some(error.value(py).to_string()))),
+                    false => Err(error),
+                }
+            }
         })
         .collect()
 }

@@ -19,11 +19,15 @@ pyo3::create_exception!(
 pub(crate) struct Solution {
     /// Value of the rates.
     objective: f64,
-    /// Nothing feasible is worth more.
+    /// "optimal", "feasible" or "stalled".
+    status: &'static str,
+    /// What dual_prices prove: nothing feasible is worth more.
     dual_bound: f64,
-    /// dual_bound - objective.
+    /// The least bound that is proven.
+    proven_bound: f64,
+    /// proven_bound - objective.
     gap: f64,
-    /// gap over the larger size of objective and dual_bound.
+    /// gap over the larger size of objective and proven_bound.
     relative_gap: f64,
     /// Rates of fetching work requests (WQE/s), shape (m,).
     x: Py<PyArray1<f64>>,
@@ -39,19 +43,14 @@ pub(crate) struct Solution {
     selected: Py<PyArray1<usize>>,
     /// Passes over the applications.
     iterations: usize,
-    /// Whether no selection can be better.
-    proven: bool,
 }
 
 #[pymethods]
 impl Solution {
     fn __repr__(&self) -> String {
         format!(
-            "Solution(objective={}, dual_bound={}, iterations={}, proven={})",
-            self.objective,
-            self.dual_bound,
-            self.iterations,
-            if self.proven { "True" } else { "False" }
+            "Solution(status={:?}, objective={}, proven_bound={}, iterations={})",
+            self.status, self.objective, self.proven_bound, self.iterations,
         )
     }
 }
@@ -62,7 +61,9 @@ impl Solution {
         let array = |values: Vec<f64>| values.into_pyarray(py).unbind();
         Self {
             objective: solution.objective,
+            status: solution.status.name(),
             dual_bound: solution.dual_bound,
+            proven_bound: solution.proven_bound,
             gap,
             relative_gap,
             x: array(solution.x),
@@ -72,7 +73,6 @@ impl Solution {
             usage: array(solution.usage),
             selected: solution.selected.into_pyarray(py).unbind(),
             iterations: solution.iterations,
-            proven: solution.proven,
         }
     }
 }

@@ -39,6 +39,7 @@ impl Run {
         let make = match name {
             "messages" => return Ok(Table::new(self.messages.clone())),
             "ports" => tables::ports,
+            "chosen" => tables::chosen,
             "links" => tables::links,
             "signals" => tables::signals,
             "tenants" => tables::tenants,

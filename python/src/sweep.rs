@@ -34,6 +34,8 @@ pub(crate) struct Sweep {
 struct Tasks {
     sweep: Arc<sweep::Sweep>,
     runs: Mutex<VecDeque<usize>>,
+    /// Those that couldn't be put together; nobody is asked to measure them.
+    wrong: Arc<Mutex<Vec<(usize, Error)>>>,
 }
 
 #[pymethods]
@@ -46,13 +48,14 @@ impl Tasks {
         lock(&self.runs).len()
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<(usize, String, String)>> {
-        let Some(run) = lock(&self.runs).pop_front() else {
-            return Ok(None);
-        };
-        let text = py.detach(|| self.sweep.task(run)?.to_json());
-        let text = text.map_err(|error| error::experiment(&error))?;
-        Ok(Some((run, self.sweep.name(run), text)))
+    fn __next__(&self, py: Python<'_>) -> Option<(usize, String, String)> {
+        loop {
+            let run = lock(&self.runs).pop_front()?;
+            match py.detach(|| self.sweep.task(run)?.to_json()) {
+                Ok(text) => return Some((run, self.sweep.name(run), text)),
+                Err(error) => lock(&self.wrong).push((run, error)),
+            }
+        }
     }
 }
 
@@ -78,12 +81,18 @@ impl Sweep {
     ) -> PyResult<Self> {
         let most = if yes { u64::MAX } else { MANY_RUNS };
         let threads = self::threads(threads);
-        let read = || match &file {
-            Some(path) => sweep::Sweep::read(path, most, threads),
-            None => sweep::Sweep::parse(text, TEXT, &folder, (most, threads)),
+        let read = |line: &wait::Line<'_, ()>| {
+            let stopped = || line.stopped();
+            let local = Local {
+                threads,
+                stopped: &stopped,
+            };
+            match &file {
+                Some(path) => sweep::Sweep::read(path, most, local),
+                None => sweep::Sweep::parse(text, TEXT, &folder, (most, local)),
+            }
         };
-        let sweep = py
-            .detach(read)
+        let sweep = wait::during(py, read, |_, ()| Ok(()))?
             .map_err(|error| error::of_sweep(&error, TEXT, &places))?;
         let extend = if extend { Extend::Yes } else { Extend::No };
         let store = match &out {
@@ -256,20 +265,29 @@ impl Executor for Engine<'_> {
 
 impl Engine<'_> {
     fn drive(&self, py: Python<'_>, runs: &[usize], done: &mut Done<'_>) -> PyResult<()> {
+        let wrong = Arc::default();
         let tasks = Tasks {
             sweep: Arc::clone(self.sweep),
             runs: Mutex::new(runs.iter().copied().collect()),
+            wrong: Arc::clone(&wrong),
         };
         let answers = self.engine.bind(py).call1((tasks,))?;
         let mut iterator = answers.try_iter()?;
         loop {
-            let flow = match iterator.next() {
-                Some(answer) => {
-                    let (run, measured) = self.measured(answer?.extract()?)?;
-                    py.detach(|| done(run, measured))
-                }
-                None => return Ok(()),
-            };
+            let answer = iterator.next();
+            let is_last = answer.is_none();
+            let unasked = std::mem::take(&mut *lock(&wrong));
+            let mut heard: Vec<_> = unasked
+                .into_iter()
+                .map(|(run, error)| (run, Err(error)))
+                .collect();
+            if let Some(answer) = answer {
+                heard.push(self.measured(answer?.extract()?)?);
+            }
+            let flow = py.detach(|| heard.into_iter().try_for_each(|(run, it)| done(run, it)));
+            if is_last {
+                return Ok(());
+            }
             if flow.is_break() || lock(self.raised).is_some() {
                 // A generator ends its workers.
                 return answers.call_method0("close").map(|_| ());

@@ -95,6 +95,9 @@ def test_schedules_leave_nobody_out() -> None:
     assert max(len(active) for active in plan["active"]) <= 3
     assert {number for active in plan["active"] for number in active} == set(range(8))
     assert plan["longest_wait"] <= plan["longest_wait_bound"]
+    assert plan["objective"] <= plan["dual_bound"]
+    assert all(row["usage"] <= row["most"] <= row["capacity"] * (1 + 1e-12) for row in plan["rows"])
+    assert all(turn["rate"] <= turn["active_rate"] for turn in plan["applications"])
     taken = drum.schedule(problem, policy="reserve", reserved=1)
     assert taken["policy"] == "reserve" and taken["longest_wait"] <= taken["longest_wait_bound"]
     with pytest.raises(drum.ProblemError, match="frame: "):

@@ -260,6 +260,11 @@ def test_batches_of_problems_are_the_same_everywhere() -> None:
     for engine in ("threads", "processes"):
         with pytest.raises(drum.ProblemError, match=r"problems\[7\]: inputs.weight\[2\]"):
             drum.solve_batch(problems, engine=engine, workers=2)
+        kept = drum.solve_batch(problems, engine=engine, workers=2, keep_going=True)
+        assert kept[7]["error"].startswith("problems[7]: inputs.weight[2]")
+        assert kept[:7] + kept[8:] == answers[:7] + answers[8:]
+    with pytest.raises(drum.ProblemError, match=r"problems\[0\]: relative gap .* at most is required"):
+        drum.solve_batch(problems, keep_going=True, require_gap=-1.0)
 
 
 def test_processes_do_not_run_the_program_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import fairlane
 
 STAR = {"kind": "star", "hosts": 5, "host_link": {"rate": "100Gbps", "delay": "1us"}}
 INCAST = {"topology": STAR, "workload": [{"kind": "incast", "degree": 4, "size": "256kB"}]}
-TABLES = ["messages", "ports", "links", "signals", "tenants", "throughput", "pauses", "rates"]
+TABLES = ["messages", "ports", "links", "signals", "tenants", "throughput", "pauses", "rates", "chosen", "collectives"]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,18 @@ def test_values_are_the_same_everywhere(run: fairlane.Run) -> None:
     assert list(rows.to_pandas()["size_bytes"]) == list(run.messages["size_bytes"])
     total = duckdb.sql("select sum(size_bytes), max(outcome) from rows").fetchall()
     assert total == [(4 * 256_000, max(run.messages["outcome"]))]
+
+
+def test_chosen_ports_and_collectives_are_tables() -> None:
+    reduce = {"kind": "collective", "operation": "all-reduce", "algorithm": "ring", "size": "1MB", "rounds": 2}
+    output = {"sample_interval": "1us", "ports": ["switch:5/port:1", "host:0"]}
+    run = fairlane.run({"topology": STAR, "workload": [reduce], "output": output})
+    assert run.chosen.columns == run.ports.columns
+    assert set(zip(run.chosen["node"], run.chosen["port"], strict=True)) == {(0, 1), (5, 1)}
+    assert list(run.chosen["time_ps"])[2] - list(run.chosen["time_ps"])[0] == 1_000_000
+    table = run.collectives
+    assert list(table["operation"]) == ["all-reduce"] * 2 and list(table["step"]) == [0, 1]
+    assert all(bandwidth > 0 for bandwidth in table["bus_gbps"])
 
 
 def test_a_table_outlives_its_run() -> None:

@@ -1,6 +1,6 @@
 //! The key-value store of `examples/key-value`: its server, and several clients at a time.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -52,6 +52,25 @@ fn build() -> Option<PathBuf> {
 
 /// A process that ends with the test, however that ends.
 struct Running(Child);
+
+impl Running {
+    /// Waits until it ends; with what status, and what it has said of errors.
+    #[track_caller]
+    fn ended(mut self) -> (Option<i32>, String) {
+        let until = Instant::now() + Duration::from_secs(60);
+        let status = loop {
+            if let Some(status) = self.0.try_wait().expect("it is a child") {
+                break status;
+            }
+            assert!(Instant::now() < until, "it doesn't end");
+            sleep(Duration::from_millis(20));
+        };
+        let mut said = String::new();
+        let errors = self.0.stderr.as_mut().expect("it is a pipe");
+        errors.read_to_string(&mut said).expect("it can be read");
+        (status.code(), said)
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -107,7 +126,7 @@ impl Store {
     fn begin(&self, last: u8, arguments: &[&str]) -> Running {
         let mut command = at(&format!("127.77.0.{last}"), &self.client());
         command.args(arguments).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         Running(command.spawn().expect("it has been compiled"))
     }
 
@@ -131,6 +150,25 @@ impl Store {
         let said = text(&ended.stderr);
         assert_eq!(ended.status.code(), Some(status), "{arguments:?}: {said}");
         assert!(said.contains(why), "{arguments:?}: no \"{why}\" in {said}");
+    }
+
+    /// Starts a client, and waits until it is the only one that there may be.
+    #[track_caller]
+    fn occupy(&self, last: u8, arguments: &[&str]) -> Running {
+        let until = Instant::now() + Duration::from_secs(30);
+        let mut client = self.begin(last, arguments);
+        let is_full = || {
+            let said = text(&self.run(9, &[SERVER, "get", "a"]).stderr);
+            said.contains("as many clients as it takes")
+        };
+        while !is_full() {
+            assert!(Instant::now() < until, "the client doesn't connect");
+            // It may have come while the other one was there.
+            if client.0.try_wait().expect("it is a child").is_some() {
+                client = self.begin(last, arguments);
+            }
+        }
+        client
     }
 
     /// Ends the server as a user does, and says which lines it had left to say.
@@ -267,8 +305,7 @@ fn clients_hear_why_it_goes_no_further() {
     let Some(mut store) = Store::start(&["--clients", "1"]) else {
         return;
     };
-    let place = store.begin(3, &["--count", "100000000", SERVER, "incr", "n"]);
-    sleep(Duration::from_millis(500));
+    let place = store.occupy(3, &["--count", "100000000", SERVER, "incr", "n"]);
     store.refuse(&[SERVER, "get", "a"], 1, "as many clients as it takes");
     drop(place);
     let line = store.line();
@@ -279,22 +316,12 @@ fn clients_hear_why_it_goes_no_further() {
         "nobody serves port 99",
     );
     // The server ends while there is a client, and then there is none.
-    let ended = std::thread::scope(|scope| {
-        let endless = ["--count", "100000000", SERVER, "put", "k", "value"];
-        let (client, folder) = (store.client(), store.folder);
-        let client = scope.spawn(move || {
-            let mut command = at("127.77.0.2", "timeout");
-            command.args(["-s", "KILL", MOST, &client]).args(endless);
-            command.current_dir(folder).output()
-        });
-        sleep(Duration::from_millis(500));
-        let lines = store.interrupt();
-        assert!(lines.iter().any(|line| line.contains("the server ends")));
-        client.join().expect("it doesn't panic")
-    });
-    let ended = ended.expect("there is timeout");
-    let said = text(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{said}");
+    let endless = ["--count", "100000000", SERVER, "put", "k", "value"];
+    let client = store.occupy(2, &endless);
+    let lines = store.interrupt();
+    assert!(lines.iter().any(|line| line.contains("the server ends")));
+    let (status, said) = client.ended();
+    assert_eq!(status, Some(1), "{said}");
     let why = ["has closed the connection", "doesn't answer any more"];
     assert!(why.iter().any(|why| said.contains(why)), "{said}");
 }

@@ -12,6 +12,8 @@ pub(crate) const SERVER: &str = "127.77.0.1";
 pub(crate) const CLIENT: &str = "127.77.0.2";
 /// Where programs meet that exchange by TCP what they have to know of each other.
 const MEETING: &str = "127.0.0.1";
+/// The TCP port at which programs wait for the other end, unless they connect by addresses.
+pub(crate) const PORT: u16 = 18515;
 /// How long a pair may take on a machine that does other things, too.
 const MOST: Duration = Duration::from_secs(60);
 /// How long a server gets until it listens.
@@ -70,12 +72,37 @@ pub(crate) fn run_both(server: &[&str], client: &[&str], faults: Option<&str>) -
 /// Runs a server, and its client, each with a device at its address.
 pub(crate) fn run_at([server, client]: [(&str, &[&str]); 2], faults: Option<&str>) -> Ended {
     let until = Instant::now() + MOST;
+    let meets = meets_by_tcp(server.1);
     let server = start(server.0, server.1, faults);
     sleep(LISTENS);
+    if meets {
+        wait_for_listener(server.id(), until);
+    }
     let client = start(client.0, client.1, faults);
     Ended {
         client: finish(client, until),
         server: finish(server, until),
+    }
+}
+
+/// Whether programs agree by TCP before they connect, and not by addresses.
+fn meets_by_tcp(arguments: &[&str]) -> bool {
+    let mut names = arguments.iter().map(|name| name.rsplit('/').next());
+    let agrees = names.any(|name| name.is_some_and(|name| name.starts_with("ib")));
+    agrees && !arguments.contains(&"-R")
+}
+
+/// Waits until a program listens at [`PORT`] in the network namespace of a process.
+pub(crate) fn wait_for_listener(process: u32, until: Instant) {
+    let port = format!(":{PORT:04X} ");
+    let listens = |table: &str| {
+        let path = format!("/proc/{process}/net/{table}");
+        let table = std::fs::read_to_string(path).unwrap_or_default();
+        let mut lines = table.lines();
+        lines.any(|line| line.contains(&port) && line.contains(":0000 0A "))
+    };
+    while !(listens("tcp") || listens("tcp6")) && Instant::now() < until {
+        sleep(Duration::from_millis(20));
     }
 }
 

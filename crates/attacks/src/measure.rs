@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_fabric::metrics::Spread;
+use fairlane_fabric::metrics::{Spread, TAIL_MIN};
 use fairlane_fabric::{MessageRecord, Results, TenantRecord};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
@@ -50,9 +50,6 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Of fewer messages than this the 99.9th percentile is the greatest.
-    pub const LEAST_FOR_P999: usize = 1000;
-
     /// Of slowdowns in any order; nothing if there are none.
     pub fn of(slowdowns: Vec<f64>) -> Option<Self> {
         let messages = slowdowns.len();
@@ -71,7 +68,7 @@ impl Tail {
 
     /// The 99.9th percentile; nothing if there are too few messages for one.
     pub fn p999(&self) -> Option<f64> {
-        (self.messages >= Self::LEAST_FOR_P999).then_some(self.spread.p999)
+        (self.messages >= TAIL_MIN).then_some(self.spread.p999)
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a> Scene<'a> {
         attack: &'a Attack,
         honest: &'a [MessageSpec],
     ) -> Result<Self, Error> {
-        let Loaded { scenario, inputs } = loaded;
+        let (scenario, inputs) = (&loaded.scenario, &loaded.inputs);
         let all = hosts(scenario, inputs);
         let (tenant, name, set) = attacker(scenario, attack)?;
         let resolve = |set: &HostSet, key: &str| {

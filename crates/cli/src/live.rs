@@ -19,7 +19,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// Between two reports at least.
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// A report is made on the run's own thread, which loses at most a part of so many to it.
-const REPORT_COST: u32 = 60;
+const REPORT_COST: u32 = 150;
 
 /// Tells a page how a run goes on. Nobody is told anything, and nothing is copied, unless a page is open.
 pub(crate) struct Live<'a> {
@@ -45,7 +45,7 @@ impl<'a> Live<'a> {
             loaded,
             scenario: loaded.to_toml()?,
             server,
-            pace: Pace::begin(),
+            pace: Pace::begin(PROGRESS_INTERVAL),
             next_report: Instant::now(),
         })
     }
@@ -55,7 +55,7 @@ impl<'a> Live<'a> {
         if !self.server.is_watched() {
             return;
         }
-        if let Some((share, words)) = self.pace.look(progress, PROGRESS_INTERVAL) {
+        if let Some((share, words)) = self.pace.look(progress) {
             let told = serde_json::json!({ "share": share, "words": words });
             self.server.tell_progress(told.to_string());
         }

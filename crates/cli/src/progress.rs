@@ -18,10 +18,34 @@ const LINE_INTERVAL: Wall = Wall::from_secs(60);
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
+/// Tells when it is time for something, of times since the beginning.
+struct Every {
+    interval: Wall,
+    last: Wall,
+}
+
+impl Every {
+    const fn new(interval: Wall) -> Self {
+        Self {
+            interval,
+            last: Wall::ZERO,
+        }
+    }
+
+    /// The time since the last time, if an interval has gone by.
+    fn due(&mut self, elapsed: Wall) -> Option<Wall> {
+        let since = elapsed.saturating_sub(self.last);
+        (since >= self.interval).then(|| {
+            self.last = elapsed;
+            since
+        })
+    }
+}
+
 /// How fast a run goes.
 pub(crate) struct Pace {
     begun: Instant,
-    looked: Instant,
+    every: Every,
     /// Transmissions when it was last looked at.
     transmissions: u64,
     /// Simulated time when progress was first reported.
@@ -29,31 +53,22 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Begins to measure.
-    pub(crate) fn begin() -> Self {
-        let begun = Instant::now();
+    /// Begins to measure; there is something to say once an interval.
+    pub(crate) fn begin(interval: Wall) -> Self {
         Self {
-            begun,
-            looked: begun,
+            begun: Instant::now(),
+            every: Every::new(interval),
             transmissions: 0,
             origin: None,
         }
     }
 
     /// How much of the run lies behind, and progress in words, unless the last look was less than an interval ago.
-    pub(crate) fn look(
-        &mut self,
-        progress: &Progress<'_>,
-        interval: Wall,
-    ) -> Option<(f64, String)> {
+    pub(crate) fn look(&mut self, progress: &Progress<'_>) -> Option<(f64, String)> {
         let origin = *self.origin.get_or_insert(progress.now);
-        let since = self.looked.elapsed();
-        if since < interval {
-            return None;
-        }
+        let since = self.every.due(self.begun.elapsed())?;
         let fraction = fraction(origin, progress);
         let words = self.words(progress, fraction, since);
-        self.looked = Instant::now();
         self.transmissions = progress.transmissions;
         Some((fraction, words))
     }
@@ -91,28 +106,39 @@ enum Shape {
     Quiet,
 }
 
+impl Shape {
+    /// What standard error gets: nothing at all if `quiet`.
+    fn of(quiet: bool, is_terminal: bool) -> Self {
+        match (quiet, is_terminal) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bar(bar()),
+            (false, false) => Self::Lines,
+        }
+    }
+
+    /// Time between two looks.
+    const fn interval(&self) -> Wall {
+        match self {
+            Self::Bar(_) => BAR_INTERVAL,
+            Self::Lines => LINE_INTERVAL,
+            Self::Quiet => Wall::MAX,
+        }
+    }
+}
+
 impl Reporter {
     /// Begins to measure; shows nothing at all if `quiet`.
     pub(crate) fn begin(quiet: bool) -> Self {
-        let shape = match (quiet, stderr().is_terminal()) {
-            (true, _) => Shape::Quiet,
-            (false, true) => Shape::Bar(bar()),
-            (false, false) => Shape::Lines,
-        };
+        let shape = Shape::of(quiet, stderr().is_terminal());
         Self {
+            pace: Pace::begin(shape.interval()),
             shape,
-            pace: Pace::begin(),
         }
     }
 
     /// Takes note of progress and shows it if it is time to.
     pub(crate) fn update(&mut self, progress: &Progress<'_>) {
-        let interval = match self.shape {
-            Shape::Bar(_) => BAR_INTERVAL,
-            Shape::Lines => LINE_INTERVAL,
-            Shape::Quiet => return,
-        };
-        let Some((fraction, words)) = self.pace.look(progress, interval) else {
+        let Some((fraction, words)) = self.pace.look(progress) else {
             return;
         };
         match &self.shape {
@@ -138,24 +164,23 @@ impl Drop for Reporter {
 pub(crate) struct Runs {
     shape: Shape,
     begun: Instant,
-    shown: Option<Instant>,
+    lines: Every,
+    /// Whether there has been a line.
+    said: bool,
 }
 
 impl Runs {
     /// Begins to measure; shows nothing at all if `quiet`.
     pub(crate) fn begin(quiet: bool) -> Self {
-        let shape = match (quiet, stderr().is_terminal()) {
-            (true, _) => Shape::Quiet,
-            (false, true) => Shape::Bar(bar()),
-            (false, false) => Shape::Lines,
-        };
+        let shape = Shape::of(quiet, stderr().is_terminal());
         if let Shape::Bar(bar) = &shape {
             bar.enable_steady_tick(BAR_INTERVAL);
         }
         Self {
             shape,
             begun: Instant::now(),
-            shown: None,
+            lines: Every::new(LINE_INTERVAL),
+            said: false,
         }
     }
 
@@ -175,12 +200,10 @@ impl Runs {
                 bar.set_position(steps(fraction));
             }
             Shape::Lines => {
-                let is_due = self
-                    .shown
-                    .is_none_or(|shown| shown.elapsed() >= LINE_INTERVAL);
-                if is_due || ended == runs {
+                let is_due = self.lines.due(self.begun.elapsed()).is_some();
+                if is_due || !self.said || ended == runs {
                     print::say(words);
-                    self.shown = Some(Instant::now());
+                    self.said = true;
                 }
             }
             Shape::Quiet => {}
@@ -231,4 +254,35 @@ fn fraction(origin: Time, progress: &Progress<'_>) -> f64 {
 )]
 fn steps(fraction: f64) -> u64 {
     (fraction * STEPS as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When there is something to say in ten minutes, asked ten times a second.
+    fn said(shape: &Shape) -> Vec<u64> {
+        let mut every = Every::new(shape.interval());
+        let asked = (0..6000).map(|tenth| Wall::from_millis(100 * tenth));
+        let due = asked.filter(|&elapsed| every.due(elapsed).is_some());
+        due.map(|elapsed| elapsed.as_secs()).collect()
+    }
+
+    #[test]
+    fn what_is_no_terminal_gets_a_line_a_minute() {
+        let lines: Vec<u64> = (1..10).map(|minute| minute * 60).collect();
+        assert_eq!(said(&Shape::of(false, false)), lines);
+        assert_eq!(said(&Shape::of(true, false)), [0u64; 0]);
+        assert_eq!(said(&Shape::of(true, true)), [0u64; 0]);
+        assert_eq!(said(&Shape::of(false, true)).len(), 5999);
+    }
+
+    #[test]
+    fn a_late_look_says_how_long_it_was() {
+        let mut every = Every::new(Wall::from_secs(60));
+        assert_eq!(every.due(Wall::from_secs(59)), None);
+        assert_eq!(every.due(Wall::from_secs(150)), Some(Wall::from_secs(150)));
+        assert_eq!(every.due(Wall::from_secs(200)), None);
+        assert_eq!(every.due(Wall::from_secs(210)), Some(Wall::from_secs(60)));
+    }
 }

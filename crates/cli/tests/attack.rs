@@ -2,10 +2,6 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 use support::Case;
 
@@ -248,22 +244,10 @@ fn run_carries_out_the_attack_of_a_scenario() {
 #[test]
 fn an_interrupted_attack_names_no_run_that_never_ran() {
     let case = case();
-    let mut child = case
-        .command("attack duel.toml --attack staggered --scope qp --seeds 500 --threads 1 --out d")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let first = lines.next().expect("a first run").expect("text");
+    let (first, rest) = case.interrupted(
+        "attack duel.toml --attack staggered --scope qp --seeds 500 --threads 1 --out d",
+    );
     assert!(first.starts_with("1 of "), "{first}");
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("there is `kill`").success());
-    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
-    let status = child.wait().expect("it ends");
-    assert_eq!(status.signal(), Some(2), "{rest:?}");
     // Runs may have begun between the first line and the signal, and others beside the first.
     let runs = first["1 of ".len()..].split(':').next().map(str::parse);
     let begun = rest.iter().filter(|line| line.contains(" of ")).count();

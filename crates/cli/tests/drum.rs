@@ -300,6 +300,27 @@ fn every_mode_of_random_problems_is_solved() {
     }
 }
 
+#[test]
+fn what_is_generated_is_solved_and_so_are_hosts_without_limits() {
+    let case = Case::new();
+    for mode in ["fixed", "topk_utility --k 1", "active_set --k 1"] {
+        let random = format!("drum random --hosts 3 --apps 4 --seed 1 --coupled --mode {mode}");
+        fs::write(case.path("p.json"), case.run(&random).stdout).expect("as documented");
+        let found = answer(&case, "drum solve p.json");
+        assert!(found["objective"].is_f64(), "{mode}: {found}");
+    }
+    let free = with(|inputs| {
+        (inputs["Q"], inputs["C"]) = (json!(null), json!(null));
+        inputs["x_max"] = json!([4.0, 5.0]);
+    });
+    fs::write(case.path("p.json"), free).expect("as documented");
+    let found = answer(&case, "drum solve p.json");
+    assert_eq!(found["status"], "optimal");
+    for (rate, most) in numbers(&found["x"]).into_iter().zip([4.0, 5.0]) {
+        assert!(close(rate, most, 1e-12), "{rate}");
+    }
+}
+
 /// A stream isn't held: when nobody takes its answers, no more is read than pipes and buffers hold.
 #[test]
 fn a_stream_is_answered_as_it_comes() {
@@ -334,6 +355,148 @@ fn a_stream_is_answered_as_it_comes() {
     assert_eq!(BufReader::new(answers).lines().count(), PROBLEMS);
     writer.join().expect("as documented");
     assert!(child.wait().expect("as documented").success());
+}
+
+#[test]
+fn a_stream_goes_on_after_lines_that_are_wrong() {
+    let good = |name: &str| {
+        let mut file = host();
+        file["name"] = json!(name);
+        file.to_string()
+    };
+    let long = format!("{{\"kind\": \"{}\"}}", "x".repeat(100_000));
+    let wrong = with(|inputs| inputs["alpha"] = json!(-1));
+    let lines = [
+        "{\"kind\":",
+        &good("a"),
+        &long,
+        "",
+        &wrong,
+        "\u{7f}\u{fffd}",
+        &good("b"),
+    ];
+    let mut bytes = lines.join("\n").into_bytes();
+    // The first byte of the sixth line's last character is no UTF-8 by itself.
+    let at = bytes
+        .windows(3)
+        .position(|part| part == "\u{fffd}".as_bytes());
+    bytes.remove(at.expect("as written") + 1);
+    let case = Case::new();
+    fs::write(case.path("p.jsonl"), bytes).expect("as documented");
+    let arguments = "drum solve p.jsonl --keep-going --longest-line 5000 --threads 2";
+    let output = case.run(arguments);
+    assert_eq!(output.status.code(), Some(2));
+    let answers = String::from_utf8(output.stdout).expect("as documented");
+    let names: Vec<String> = answers
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("as documented")["name"].to_string())
+        .collect();
+    assert_eq!(names, ["\"a\"", "\"b\""]);
+    let words = String::from_utf8(output.stderr).expect("as documented");
+    let words: Vec<&str> = words
+        .lines()
+        .filter(|line| !line.starts_with("2 hosts"))
+        .collect();
+    snapshot("drum_keep_going", &words.join("\n"));
+    let stops = case.run("drum solve p.jsonl");
+    assert!(stops.stdout.is_empty() && stops.status.code() == Some(2));
+}
+
+/// An input without an end is refused once it is longer than a line may be.
+#[test]
+fn a_line_without_an_end_is_refused() {
+    for more in ["", " --keep-going"] {
+        let case = Case::new();
+        let mut child = case
+            .command(&format!("drum solve - --longest-line 100000{more}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("as documented");
+        let mut endless = child.stdin.take().expect("as documented");
+        let mut sent = 0;
+        while sent < 50_000_000 && endless.write_all(&[b'7'; 4096]).is_ok() {
+            sent += 4096;
+        }
+        drop(endless);
+        let output = child.wait_with_output().expect("as documented");
+        assert_eq!(output.status.code(), Some(2));
+        let words = String::from_utf8(output.stderr).expect("as documented");
+        assert!(
+            words.contains("standard input: line 1: longer than 100000 bytes"),
+            "{words}"
+        );
+        assert!(more.is_empty() == (sent < 50_000_000), "{sent}{more}");
+    }
+}
+
+#[test]
+fn a_gap_that_is_too_large_is_status_1() {
+    let case = Case::with("two.json", &host().to_string());
+    let status = |arguments: &str| {
+        case.run(&format!("drum solve two.json{arguments}"))
+            .status
+            .code()
+    };
+    assert_eq!(status(" --require-gap 1e-9"), Some(0));
+    let loose = " --mode dual_decomposition";
+    assert_eq!(status(loose), Some(0));
+    assert_eq!(status(&format!("{loose} --require-gap 1e-9")), Some(1));
+    assert_eq!(status(" --require-gap -1"), Some(2));
+    let two = format!("{}\n{}\n", host(), host());
+    fs::write(case.path("two.jsonl"), two).expect("as documented");
+    let output = case.run(&format!("drum solve two.jsonl{loose} --require-gap 1e-9"));
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).expect("as documented");
+    assert!(
+        words.ends_with("2 answers with a relative gap above 1e-9\n"),
+        "{words}"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);
+}
+
+/// Frames of every length, of hosts whose peaks are far more than their rows have.
+#[test]
+fn schedules_use_no_row_beyond_its_capacity() {
+    let case = Case::new();
+    let mut full: f64 = 0.0;
+    for seed in 0..6 {
+        let beta = if seed % 2 == 0 { "0" } else { "0.01" };
+        let random = format!(
+            "drum random --hosts 1 --apps 12 --seed {seed} --mode timeshare --k 3 --beta {beta}"
+        );
+        fs::write(case.path("p.json"), case.run(&random).stdout).expect("as documented");
+        let shortest = answer(&case, "drum schedule p.json --format json")["epochs"].as_u64();
+        let shortest = shortest.expect("as documented");
+        let frame = shortest + 5 * seed;
+        for arguments in [
+            format!("--frame {frame}"),
+            "--policy reserve --reserved 1".to_owned(),
+        ] {
+            let plan = answer(
+                &case,
+                &format!("drum schedule p.json {arguments} --format json"),
+            );
+            for row in plan["rows"].as_array().expect("as documented") {
+                let number = |key: &str| row[key].as_f64().expect("as documented");
+                let room = number("capacity") * (1.0 + 1e-12);
+                assert!(
+                    number("usage") <= room && number("most") <= room,
+                    "{seed}: {row}"
+                );
+                full = full.max(number("most") / number("capacity"));
+            }
+            let objective = plan["objective"].as_f64().expect("as documented");
+            if let Some(bound) = plan["dual_bound"].as_f64() {
+                assert!(
+                    objective <= bound + 1e-9 * bound.abs(),
+                    "{seed}: {objective} {bound}"
+                );
+            }
+        }
+    }
+    assert!(full > 0.999, "some epoch fills a row: {full}");
 }
 
 #[test]

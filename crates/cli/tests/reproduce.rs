@@ -133,3 +133,24 @@ fn results_are_not_overwritten_unasked() {
     );
     assert_eq!(case.text("out/s0-sharing/notes.txt"), "mine");
 }
+
+#[test]
+fn an_interrupted_experiment_names_no_run_that_never_ran() {
+    let experiment = "title = \"t\"\nsource = \"mine\"\nseeds = 250\n\
+        metric = [{ name = \"us\", of = \"completion\", percentile = 99 }]\n\
+        axis = [{ name = \"degree\", key = \"workload.0.degree\", values = [7, 8] }]\n";
+    let scenario = "[topology]\nkind = \"star\"\nhosts = 9\n\
+        host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 8\nsize = \"1MB\"\nrounds = 3\n";
+    let case = Case::with("mine/experiment.toml", experiment).and("mine/scenario.toml", scenario);
+    let (first, rest) = case.interrupted("reproduce ./mine --threads 1 --out out");
+    assert!(first.starts_with("mine: 1 of 500"), "{first}");
+    // Runs may have begun between the first line and the signal.
+    let begun = rest.iter().filter(|line| line.contains(" of ")).count();
+    assert!(begun < 250, "{rest:?}");
+    assert!(
+        rest.last().is_some_and(|line| line.contains("interrupted")),
+        "{rest:?}"
+    );
+    assert!(!case.path("out/mine").exists());
+}

@@ -10,7 +10,7 @@ mod support;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use support::{Case, ENDLESS, STAR, list};
@@ -223,8 +223,8 @@ load = 0.3
 duration = "100us"
 "#;
 
-/// Starts an endless run, sends a signal once it is under way, and returns the signal it died of.
-fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
+/// Starts an endless run and waits until it is under way.
+fn begin(case: &Case, arguments: &str) -> Child {
     let mut child = case
         .command(arguments)
         .stderr(Stdio::null())
@@ -240,6 +240,12 @@ fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
+    child
+}
+
+/// Starts an endless run, sends a signal once it is under way, and returns the signal it died of.
+fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
+    let mut child = begin(case, arguments);
     let kill = Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status()
@@ -272,14 +278,7 @@ fn an_interrupted_run_keeps_what_there_is() {
 #[test]
 fn a_directory_that_another_run_writes_is_refused() {
     let case = Case::with("s.toml", ENDLESS);
-    let mut first = case
-        .command("run s.toml --out d --quiet")
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    while !case.list().iter().any(|name| name.contains(".partial-")) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut first = begin(&case, "run s.toml --out d --quiet");
     let second = case.run("run s.toml --out d");
     first.kill().unwrap();
     first.wait().unwrap();

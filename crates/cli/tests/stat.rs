@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -45,7 +46,7 @@ fn device(own: u8) -> (Device, QpNumber) {
         key: memory.remote_key,
     };
     let request = SendRequest::write(1, vec![Sge::of(&memory, 0, 10_000)], target);
-    device.post_send(pair, &request).unwrap();
+    device.post_send(pair, request).unwrap();
     let ended = device.wait(queue, Duration::from_secs(60)).unwrap();
     assert!(ended.is_some());
     (device, pair)
@@ -278,11 +279,19 @@ fn intervals_end_with_the_last_device() {
     let mut command = Case::new().command(&format!("stat --address {at} --interval 0.05"));
     command.current_dir("/");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = child.spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let mut child = child.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut text = String::new();
+    while text.matches("process").count() < 3 {
+        let line = lines.next().expect("it ended before its device").unwrap();
+        text.push_str(&line);
+        text.push('\n');
+    }
     drop(device);
+    for line in lines {
+        text.push_str(&line.unwrap());
+    }
     let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     assert!(
         text.matches("process").count() > 2 && text.contains("per second"),

@@ -165,6 +165,32 @@ fn kills_and_interruptions_change_nothing() {
     assert!(tables(&case, "whole") == tables(&case, "d"));
 }
 
+/// Looking at many large scenarios takes long.
+#[test]
+fn a_sweep_that_is_still_checked_is_interrupted() {
+    let large = SCENARIO
+        .replace("hosts = 9", "hosts = 2000")
+        .replace("[[workload]]", "[[workload]]\nhosts = \"0-8\"");
+    let sweep = SWEEP.replace("seeds = 4", "seeds = 1").replace(
+        "values = [2, 4, 8]",
+        "values = [2, 4, 8]\n[[axis]]\nname = \"size\"\nkey = \"workload.0.size\"\nrange = { from = 1000, to = 1500000, step = 1000 }",
+    );
+    let case = Case::with("incast.toml", &large).and("s.toml", &sweep);
+    let mut child = case
+        .command("sweep s.toml --dry-run --threads 1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(child.try_wait().unwrap(), None, "too few combinations");
+    let signal = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+}
+
 #[test]
 fn a_full_disk_loses_nothing() {
     let case = case();
@@ -195,6 +221,41 @@ fn a_full_disk_loses_nothing() {
     assert!(tables(&case, "whole") == tables(&case, "d"));
 }
 
+/// The sweep with changes for all runs.
+fn with_set(set: &str) -> String {
+    SWEEP.replace("seeds = 4", &format!("seeds = 4\nset = {set}"))
+}
+
+#[test]
+fn a_change_stays_where_only_some_runs_replace_it() {
+    let axis = "[[axis]]\nname = \"nic\"\n\
+        values = [{ name = \"plain\" }, { name = \"small\", set = [\"packet.mtu=500\"] }]\n[[curve]]";
+    let sweep = with_set("[\"packet.mtu=2000\", \"switch={ buffer = \\\"2MB\\\" }\"]")
+        .replace("[[curve]]", axis)
+        .replace("workload.0.degree", "switch.buffer")
+        .replace("[2, 4, 8]", "[\"1MB\", \"4MB\"]");
+    let case = Case::with("incast.toml", SCENARIO).and("s.toml", &sweep);
+    let text = case.transcript("sweep s.toml --dry-run");
+    assert!(
+        text.starts_with("$ fairlane sweep s.toml --dry-run\nruns     32"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_scenario_of_another_folder_has_its_files_beside_it() {
+    let scenario =
+        SCENARIO.to_owned() + "[[workload]]\nkind = \"flows\"\npath = \"more/flows.txt\"\n";
+    let sweep = SWEEP.replace("\"incast.toml\"", "\"../cases/incast.toml\"");
+    let case = Case::with("cases/incast.toml", &scenario)
+        .and("cases/more/flows.txt", "1\n0 1 3 100 1000 0.0\n")
+        .and("sweeps/s.toml", &sweep);
+    let output = case.run("sweep sweeps/s.toml --out d -q");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}");
+    assert_eq!(kept(&case, "d"), 24);
+}
+
 #[test]
 fn mistakes_are_refused_with_place_and_hint() {
     let case = case()
@@ -209,6 +270,10 @@ fn mistakes_are_refused_with_place_and_hint() {
             "metric.toml",
             &SWEEP.replace("slowdown.p99", "slowdown.p98"),
         )
+        .and(
+            "set.toml",
+            &with_set("[\"seed=7\", \"workload.0.degree=3\"]"),
+        )
         .and("nothing.toml", "scenario = \"incast.toml\"")
         .and("foreign/notes.txt", "mine")
         .and("file", "");
@@ -219,6 +284,7 @@ fn mistakes_are_refused_with_place_and_hint() {
         "sweep many.toml",
         "sweep metric.toml",
         "sweep nothing.toml",
+        "sweep set.toml",
         "sweep missing.toml",
         "sweep other.toml --out d",
         "sweep s.toml --out foreign",

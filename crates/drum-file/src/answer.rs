@@ -6,6 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::inputs::Mode;
 
+/// What an answer is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing is better.
+    Optimal,
+    /// Within the gap of the best.
+    Feasible,
+    /// Within the gap of the best, which ought to be less.
+    Stalled,
+}
+
+impl From<fairlane_drum::Status> for Status {
+    fn from(status: fairlane_drum::Status) -> Self {
+        match status {
+            fairlane_drum::Status::Optimal => Self::Optimal,
+            fairlane_drum::Status::Feasible => Self::Feasible,
+            fairlane_drum::Status::Stalled => Self::Stalled,
+        }
+    }
+}
+
+impl Status {
+    /// As in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Optimal => fairlane_drum::Status::Optimal.name(),
+            Self::Feasible => fairlane_drum::Status::Feasible.name(),
+            Self::Stalled => fairlane_drum::Status::Stalled.name(),
+        }
+    }
+}
+
 /// The answer to a problem: rates, what they are worth, and what could be reached at most.
 ///
 /// A number that is infinite is `null` in JSON.
@@ -18,17 +51,20 @@ pub struct Answer {
     pub kind: String,
     /// How applications were selected, or the method.
     pub mode: Mode,
+    /// `optimal`: at most 1e-9 is between value and proven bound, relatively. `feasible`: a gap that a selection leaves,
+    /// a method for comparison, or the tolerance. `stalled`: a gap that nothing but the solver leaves.
+    pub status: Status,
     /// Value of the rates, which keep every row and every bound.
     pub objective: Option<f64>,
-    /// Nothing that keeps the rows and bounds is worth more.
+    /// What `dual_prices` prove: nothing that keeps the rows and bounds is worth more.
     pub dual_bound: Option<f64>,
-    /// `dual_bound - objective`, not negative.
+    /// The least bound that is proven: `dual_bound`, or less where a search found that no selection is worth more.
+    pub proven_bound: Option<f64>,
+    /// `proven_bound - objective`, not negative.
     pub gap: Option<f64>,
     /// The gap over the largest of the sizes of the two, and the sum of the sizes of all terms of the value: utilities,
     /// latency, and costs of rows. So it says something of a value near 0, too.
     pub relative_gap: Option<f64>,
-    /// Whether no selection can be better: the bound is met, or a complete search found none.
-    pub proven: bool,
     /// Rate at which work requests are fetched, by application (WQE/s).
     pub x: Vec<f64>,
     /// Rate at which completions are polled, by application (CQE/s).
@@ -64,11 +100,12 @@ impl Answer {
             name: None,
             kind: String::new(),
             mode,
+            status: solution.status.into(),
             objective: finite(solution.objective),
             dual_bound: finite(solution.dual_bound),
+            proven_bound: finite(solution.proven_bound),
             gap: finite(gap),
             relative_gap: finite(relative),
-            proven: solution.proven,
             x: solution.x,
             z: solution.z,
             tau: None,

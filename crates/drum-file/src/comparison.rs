@@ -4,7 +4,7 @@ use fairlane_drum::admm::{AdmmOptions, Iterates, admm};
 use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
 use fairlane_drum::paper::{Diagnostics, Finding, PaperHost, Updates, run, solve_logarithmic};
 use fairlane_drum::{
-    Dependency, Fairness, Host, Load, Mode as Selection, Options, Solution, Supply,
+    Dependency, Fairness, Host, Load, Mode as Selection, Options, Solution, Status, Supply,
 };
 
 use crate::answer::Answer;
@@ -55,6 +55,7 @@ fn iterated(problem: &HostProblem, host: &Host<'_>, found: Iterates) -> Result<A
             .copied()
             .unwrap_or(f64::NEG_INFINITY),
         dual_bound: best.dual_bound,
+        proven_bound: best.proven_bound,
         z: found
             .x
             .iter()
@@ -67,6 +68,10 @@ fn iterated(problem: &HostProblem, host: &Host<'_>, found: Iterates) -> Result<A
         x: found.x,
         iterations: found.trace.objective.len(),
         ..Solution::default()
+    };
+    let solution = Solution {
+        status: Status::new(solution.relative_gap(), 0.0, true),
+        ..solution
     };
     let rows = host
         .rows
@@ -150,30 +155,34 @@ fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
 /// Rates under the paper's constraints, and what can be said of them.
 fn by_the_paper(host: &PaperHost<'_>) -> Result<(Solution, &'static str), Error> {
     let is_convex = host.alpha >= 1.0;
-    let (x, value, iterations, finding) = if is_convex {
+    let (x, value, iterations, finding, status) = if is_convex {
         let (x, value) = solve_logarithmic(host)?;
         let finding = "optimal for logarithmic constraints, by their convex form in log x";
-        (x, value, 1, finding)
+        (x, value, 1, finding, Status::Optimal)
     } else {
         let done = run(host, Updates::Corrected, PENALTY, ITERATIONS)?;
         let value = done.trace.objective.last().copied();
-        let finding = match done.finding {
-            Finding::Stationary => "stationary point, no optimality claim",
-            Finding::NotConverged => "not converged",
-            Finding::Diverged => "diverged",
+        let (finding, status) = match done.finding {
+            Finding::Stationary => ("stationary point, no optimality claim", Status::Feasible),
+            Finding::NotConverged => ("not converged", Status::Stalled),
+            Finding::Diverged => ("diverged", Status::Stalled),
         };
         (
             done.x,
             value.unwrap_or(f64::NEG_INFINITY),
             ITERATIONS,
             finding,
+            status,
         )
     };
+    let bound = if is_convex { value } else { f64::INFINITY };
     let polled = x.iter().zip(host.completions);
     let solution = Solution {
         scale: 0.0,
         objective: value,
-        dual_bound: if is_convex { value } else { f64::INFINITY },
+        dual_bound: bound,
+        proven_bound: bound,
+        status,
         z: polled.map(|(x, a)| a * x).collect(),
         x,
         iterations,

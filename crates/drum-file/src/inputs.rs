@@ -278,7 +278,7 @@ pub struct CoupledInputs {
     pub n: usize,
     /// Number of applications on each host.
     pub m: usize,
-    /// Fairness exponent. 0, what is above 32, and `"max-min"` for up to 500 rows and 20000 flows.
+    /// Fairness exponent. 0, what is above 32, and `"max-min"` for up to 6000 rows and 400000 flows.
     #[schemars(with = "AlphaSchema")]
     pub alpha: Alpha,
     /// How much latency counts against throughput, not negative. Default 0.

@@ -31,11 +31,12 @@ mod inputs;
 mod network;
 mod problem;
 mod random;
+mod rates;
 mod read;
 mod schedule;
 mod solve;
 
-pub use answer::Answer;
+pub use answer::{Answer, Status};
 pub use error::Error;
 pub use inputs::{
     Alpha, CoupledInputs, Dependency, Document, HostInputs, HostRow, Inputs, Mode, NetworkRow, Per,
@@ -43,6 +44,7 @@ pub use inputs::{
 };
 pub use problem::{HostProblem, Request};
 pub use random::Random;
+pub use rates::RowUse;
 pub use schedule::{Plan, Policy, Turn, schedule};
 pub use solve::Problem;
 

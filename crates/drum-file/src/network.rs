@@ -18,7 +18,7 @@ pub(crate) struct NetworkProblem {
     pub(crate) network: Network,
     pub(crate) mode: Mode,
     selection: Option<Selection>,
-    tolerance: f64,
+    pub(crate) tolerance: f64,
 }
 
 impl NetworkProblem {

@@ -114,6 +114,18 @@ fn one_host(arguments: &Random, host: u32) -> Document {
 /// What applications are worth that don't send, where that isn't naturally 0: as much as at a thousandth of
 /// a fair share, which is about 1.
 fn outages(arguments: &Random, table: &Table) -> Option<Vec<f64>> {
+    let worth = |index| {
+        let application = table.application(index);
+        let completions = application.completions * application.completions;
+        let latency = application.latency_weight / completions;
+        small_worth(arguments, application.weight, latency)
+    };
+    (0..table.len()).map(worth).collect()
+}
+
+/// What an application with these weights is worth at a thousandth of a fair share, where whoever doesn't send isn't
+/// naturally worth 0.
+fn small_worth(arguments: &Random, weight: f64, latency_weight: f64) -> Option<f64> {
     const RATE: f64 = 1e-3;
     let Random { alpha, beta, .. } = *arguments;
     if arguments.mode != Mode::ActiveSet || (beta == 0.0 && alpha < 1.0) {
@@ -124,12 +136,7 @@ fn outages(arguments: &Random, table: &Table) -> Option<Vec<f64>> {
     } else {
         RATE.powf(1.0 - alpha) / (1.0 - alpha)
     };
-    let worth = |index| {
-        let application = table.application(index);
-        let polls = application.completions * RATE;
-        application.weight * utility - beta * application.latency_weight / (polls * polls)
-    };
-    Some((0..table.len()).map(worth).collect())
+    Some(weight * utility - beta * latency_weight / (RATE * RATE))
 }
 
 /// The rate of an application that shares the host equally with those in the other slots.
@@ -197,10 +204,24 @@ fn network(arguments: &Random) -> Document {
         }
     }
     inputs.rows = rows;
+    inputs.outage = least_worth(arguments, &inputs);
     Document {
         name: Some(format!("random-{}", arguments.seed)),
         problem: Inputs::Coupled(inputs),
     }
+}
+
+/// One value for all flows that don't send: that of the flow which is worth least.
+fn least_worth(arguments: &Random, inputs: &CoupledInputs) -> Option<f64> {
+    let latency = |flow: usize| {
+        inputs
+            .latency_weight
+            .as_ref()
+            .map_or(0.0, |column| column[flow])
+    };
+    let weights = inputs.weight.iter().flatten().enumerate();
+    let worth = weights.filter_map(|(flow, weight)| small_worth(arguments, *weight, latency(flow)));
+    worth.reduce(f64::min)
 }
 
 /// An empty row of a network whose rows are egress, ingress and polling of each host, then core links.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::inputs::{Document, Mode};
 use crate::problem::{HostProblem, Request};
+use crate::rates::{RowUse, rates};
 use crate::solve::Problem;
 
 /// Longest frame that is listed epoch by epoch.
@@ -44,6 +45,15 @@ pub struct Plan {
     pub longest_wait_bound: u64,
     /// Largest difference between active epochs and the share wanted, in epochs of a frame.
     pub largest_share_error: Option<f64>,
+    /// Value of the rates over all epochs.
+    pub objective: Option<f64>,
+    /// What applications that take turns are worth at most, whatever the epochs; of policy `frame`.
+    pub dual_bound: Option<f64>,
+    /// Each row of the host: how much of it is used, over all epochs and in the epoch that uses most.
+    pub rows: Vec<RowUse>,
+    /// What a reader should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Each application.
     pub applications: Vec<Turn>,
     /// Applications that are active, by epoch.
@@ -57,6 +67,10 @@ pub struct Turn {
     pub application: usize,
     /// Share of time that is optimal.
     pub tau: Option<f64>,
+    /// Rate of work requests over all epochs (WQE/s).
+    pub rate: f64,
+    /// Rate of work requests in the epochs in which it is active.
+    pub active_rate: f64,
     /// How many epochs it is active in.
     pub active_epochs: u64,
     /// The first of them.
@@ -101,19 +115,18 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
         let hint = format!("give at most {MOST_EPOCHS}");
         return Err(Error::new(FLAG, message, hint));
     }
-    let shares = |host: HostProblem| {
-        let answer =
-            Problem::of_host(name.clone(), host, &request)?.solve(&fairlane_drum::Sequential)?;
-        Ok::<_, Error>(answer.tau.unwrap_or_default())
+    let shares = |host: &HostProblem| {
+        Problem::of_host(name.clone(), host.clone(), &request)?.solve(&fairlane_drum::Sequential)
     };
-    let tau = match (shares(host), epochs) {
+    let answer = match (shares(&host), epochs) {
         // What goes wrong without the frame too isn't the frame's.
         (Err(error), Some(epochs)) => {
-            let shortest = Frame::shortest(&shares(own)?);
+            let shortest = Frame::shortest(&shares(&own)?.tau.unwrap_or_default());
             return Err(too_short(epochs, shortest, &error));
         }
-        (tau, _) => tau?,
+        (answer, _) => answer?,
     };
+    let tau = answer.tau.unwrap_or_default();
     let epochs = epochs.unwrap_or_else(|| Frame::shortest(&tau));
     if epochs > MOST_EPOCHS {
         let message =
@@ -126,10 +139,29 @@ fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<P
     }
     let frame = Frame::new(&tau, k, epochs)
         .map_err(|error| Error::new(FLAG, error.to_string(), error.hint().unwrap_or_default()))?;
-    Ok(Plan {
+    let plan = Plan {
         name,
+        dual_bound: answer.dual_bound,
         ..listed(&frame, &tau, (k, epochs))
-    })
+    };
+    with_rates(plan, &own, Some(&answer.x))
+}
+
+/// A plan with the best rates for it.
+fn with_rates(mut plan: Plan, problem: &HostProblem, most: Option<&[f64]>) -> Result<Plan, Error> {
+    let found = rates(problem, &plan.active, most)?;
+    for turn in &mut plan.applications {
+        turn.rate = found.mean[turn.application];
+        turn.active_rate = found.active[turn.application];
+    }
+    plan.objective = found.objective;
+    plan.rows = found.rows;
+    if found.without_least {
+        let note =
+            "least rates are left out: applications that are active together can't keep theirs";
+        plan.notes.push(note.into());
+    }
+    Ok(plan)
 }
 
 /// Everyone with a weight gets at least an epoch of a frame of so many.
@@ -176,6 +208,10 @@ fn listed(frame: &Frame, tau: &[f64], (k, epochs): (usize, u64)) -> Plan {
             .unwrap_or(0),
         longest_wait_bound: frame.longest_wait_of_all(),
         largest_share_error: errors.map(f64::abs).reduce(f64::max),
+        objective: None,
+        dual_bound: None,
+        rows: Vec::new(),
+        notes: Vec::new(),
         applications: turns,
         active,
     }
@@ -206,6 +242,7 @@ fn reserve(
         },
     )?;
     let (k, count) = (host.whole_k()?, host.table.len());
+    let own = host.clone();
     if reserved > k {
         let message = format!("{reserved} slots are reserved of {k}");
         return Err(Error::new("reserved", message, "reserve at most k slots"));
@@ -223,7 +260,7 @@ fn reserve(
     let epochs = epochs.unwrap_or(bound).min(MOST_EPOCHS);
     let active: Vec<Vec<usize>> = (0..epochs).map(|_| reserve.choose(&gains)).collect();
     let turns = turns(&active, count, false);
-    Ok(Plan {
+    let plan = Plan {
         name,
         policy: "reserve",
         k,
@@ -236,9 +273,14 @@ fn reserve(
             .unwrap_or(0),
         longest_wait_bound: bound,
         largest_share_error: None,
+        objective: None,
+        dual_bound: None,
+        rows: Vec::new(),
+        notes: Vec::new(),
         applications: turns,
         active,
-    })
+    };
+    with_rates(plan, &own, None)
 }
 
 /// The mode by which slots are filled.
@@ -277,6 +319,8 @@ fn turns(active: &[Vec<usize>], count: usize, repeats: bool) -> Vec<Turn> {
         Turn {
             application,
             tau: None,
+            rate: 0.0,
+            active_rate: 0.0,
             active_epochs: epochs.len() as u64,
             first_epoch: epochs.first().copied(),
             longest_wait: around.max(between),

@@ -1,6 +1,6 @@
 //! From a document to its answer.
 
-use fairlane_drum::{Options, Place, RowName, Solution, Workers};
+use fairlane_drum::{Options, Place, RowName, Solution, Status, Workers};
 
 use crate::answer::Answer;
 use crate::comparison;
@@ -133,10 +133,10 @@ fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Ans
     let found = problem.solve(workers)?;
     let everyone = found.counts.is_empty();
     let mut solution = Solution {
-        proven: false,
         scale: problem.scale(&found),
         objective: found.objective,
         dual_bound: found.dual_bound,
+        proven_bound: found.proven_bound,
         z: problem
             .network
             .completions
@@ -152,8 +152,10 @@ fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Ans
         x: found.x,
         usage: found.usage,
         iterations: found.iterations,
+        status: Status::default(),
     };
-    solution.proven = solution.relative_gap() <= 1e-9;
+    let (gap, selects) = (solution.relative_gap(), problem.mode != Mode::Fixed);
+    solution.status = Status::new(gap, problem.tolerance, selects);
     Ok(Answer::of(solution, problem.mode, problem.rows()))
 }
 

@@ -178,7 +178,10 @@ impl Row<'_> {
     }
 
     /// Use of the row by an application for one of its work requests and what follows from it.
-    pub(crate) fn coefficient(&self, applications: &Applications<'_>, index: usize) -> f64 {
+    ///
+    /// # Panics
+    /// If there is no such application.
+    pub fn coefficient(&self, applications: &Applications<'_>, index: usize) -> f64 {
         let load = self.load_of(applications, index);
         if self.is_per_completion() {
             load * applications.completions[index]
@@ -285,11 +288,11 @@ impl<'a> Host<'a> {
     pub fn check(&self) -> Result<(), Error> {
         self.applications.check()?;
         self.check_utility()?;
-        if self.rows.is_empty() || self.rows.len() > Self::MOST_ROWS {
+        if self.rows.len() > Self::MOST_ROWS {
             return Err(Error::Unsupported {
                 place: Place::Field("rows"),
-                reason: "a host has 1 to 8 rows",
-                hint: "state a capacity, or add rows up that applications use in the same proportion",
+                reason: "a host has at most 8 rows",
+                hint: "add rows up that applications use in the same proportion",
             });
         }
         for row in &self.rows {

@@ -79,7 +79,7 @@ pub use dual::DualFunction;
 pub use error::{Error, Place};
 pub use host::{Applications, Dependency, Fairness, Host, Load, Row, RowName, Supply, Utility};
 pub use mode::{Mode, Options};
-pub use solution::Solution;
+pub use solution::{Solution, Status};
 pub use solve::{resolve, solve};
 pub use table::{Application, Table};
 pub use topk::gains;

@@ -51,13 +51,13 @@ impl Ord for Node {
 }
 
 /// Searches from the prices `at` of the root until no node is left or as many as allowed were
-/// visited; says whether none is left.
+/// visited; gives what selections that were neither tried nor passed over are worth at most.
 pub(crate) fn run(
     chooser: &mut Chooser<'_>,
     root: &mut Dual<'_>,
     at: &[f64],
     supplies: &[Staircase],
-) -> Result<bool, Error> {
+) -> Result<f64, Error> {
     let host = chooser.host;
     let rules = chooser.rules;
     let caps: Vec<f64> = (0..host.applications.len())
@@ -96,13 +96,13 @@ struct Search<'a, 'b, 'c> {
 }
 
 impl Search<'_, '_, '_> {
-    fn run(&mut self) -> bool {
+    fn run(&mut self) -> f64 {
         while let Some(node) = self.open.pop() {
             if self.chooser.is_met(node.bound) {
-                return true;
+                break;
             }
             if self.visited >= self.chooser.options.nodes {
-                return false;
+                return node.bound;
             }
             for decision in [State::In, State::Out] {
                 let mut states = node.states.clone();
@@ -110,7 +110,7 @@ impl Search<'_, '_, '_> {
                 self.visit(states, &node.prices);
             }
         }
-        true
+        f64::NEG_INFINITY
     }
 
     /// Bounds a node, and keeps it if something better can be in it.

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use crate::at_least::{self, AtLeast};
 use crate::error::Error;
 use crate::fixed::{self, Answer, staircases};
-use crate::host::{Dependency, Fairness, Host, Row, Supply};
+use crate::host::{Dependency, Fairness, Host, Load, Row, RowName, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
-use crate::solution::{Solution, relative};
+use crate::solution::{Solution, Status, relative};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
 use crate::{interior, max_min, remainder, simplex, timeshare, topk};
@@ -36,7 +36,13 @@ pub fn resolve(
 ) -> Result<Solution, Error> {
     host.check()?;
     options.check()?;
-    let solution = match *mode {
+    if host.rows.is_empty() {
+        return without_rows(host, mode, options);
+    }
+    if let Some(factor) = scaling(host) {
+        return scaled(host, mode, options, start, factor);
+    }
+    let mut solution = match *mode {
         Mode::All => selected(host, everyone(host.applications.len()), options, start),
         Mode::Selected(chosen) => {
             check_selection(chosen, host.applications.len())?;
@@ -50,6 +56,99 @@ pub fn resolve(
     let endless = solution.x.iter().any(|rate| *rate >= MOST);
     if endless || vanishes(host, &solution) {
         return Err(Error::Range);
+    }
+    let selects = matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. });
+    solution.status = Status::new(solution.relative_gap(), options.tolerance, selects);
+    Ok(solution)
+}
+
+/// A power of 2 by which weights that are near the end of the range of numbers come to its middle, if need be and nothing
+/// but weights says what rates are worth.
+fn scaling(host: &Host<'_>) -> Option<f64> {
+    let apps = &host.applications;
+    let latency = apps.latency_weight.iter().map(|v| v * host.utility.latency);
+    let most = apps
+        .weight
+        .iter()
+        .copied()
+        .chain(latency)
+        .fold(0.0, f64::max);
+    let priced = |row: &Row<'_>| matches!(row.supply, Supply::Price(_));
+    let fair = host.utility.fairness == Fairness::MaxMin;
+    let inside = most == 0.0 || (1e-100..1e100).contains(&most) || !most.is_finite();
+    if fair || inside || host.rows.iter().any(priced) {
+        return None;
+    }
+    // The power itself is to be a number, whose inverse is one.
+    Some(libm::exp2(
+        -libm::floor(libm::log2(most)).clamp(-1000.0, 1000.0),
+    ))
+}
+
+/// Solves with all utilities times a factor, which changes no rates.
+fn scaled(
+    host: &Host<'_>,
+    mode: &Mode<'_>,
+    options: &Options,
+    start: &[f64],
+    factor: f64,
+) -> Result<Solution, Error> {
+    let times = |values: &[f64]| {
+        values
+            .iter()
+            .map(|value| value * factor)
+            .collect::<Vec<f64>>()
+    };
+    let weight = times(host.applications.weight);
+    let mut host = host.clone();
+    host.applications.weight = &weight;
+    host.utility.latency *= factor;
+    let outage = match mode {
+        Mode::ActiveSet { outage, .. } => outage.map(times),
+        _ => None,
+    };
+    let mode = match *mode {
+        Mode::ActiveSet { k, .. } => Mode::ActiveSet {
+            k,
+            outage: outage.as_deref(),
+        },
+        mode => mode,
+    };
+    let mut solution = resolve(&host, &mode, options, &times(start))?;
+    for value in [
+        &mut solution.objective,
+        &mut solution.dual_bound,
+        &mut solution.proven_bound,
+        &mut solution.scale,
+    ] {
+        *value /= factor;
+    }
+    let prices = solution.prices.iter_mut().chain(&mut solution.dual_prices);
+    prices.for_each(|price| *price /= factor);
+    match solution.objective.is_finite() && solution.dual_bound.is_finite() {
+        true => Ok(solution),
+        false => Err(Error::Range),
+    }
+}
+
+/// Solves for a host whose applications share nothing, as one that shares a row which nobody uses.
+fn without_rows(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<Solution, Error> {
+    let loads = alloc::vec![0.0; host.applications.len()];
+    let mut host = host.clone();
+    host.rows.push(Row {
+        name: RowName::Other("none"),
+        load: Load::Requests(&loads),
+        supply: Supply::Capacity(1.0),
+    });
+    let mut solution = resolve(&host, mode, options, &[])?;
+    let rows = [
+        &mut solution.prices,
+        &mut solution.dual_prices,
+        &mut solution.usage,
+    ];
+    // Time sharing adds its row at the end.
+    for list in rows {
+        list.remove(0);
     }
     Ok(solution)
 }
@@ -235,18 +334,18 @@ pub(crate) fn solution(
     let mut solution = Solution {
         objective: answer.objective,
         dual_bound: answer.bound,
+        proven_bound: answer.bound,
         scale: 0.0,
         usage: usage.collect(),
         dual_prices: prices.clone(),
         prices,
         selected: chosen,
         iterations: answer.passes,
-        proven: false,
+        status: Status::default(),
         x,
         z,
     };
     solution.scale = scale(host, &solution);
-    solution.proven = solution.relative_gap() <= topk::PROOF;
     solution
 }
 

@@ -58,16 +58,12 @@ pub(crate) fn solve(
         }
     }
     chooser.exchange(&mut dual, &rules.states, &found, &lowest);
-    let mut proven = chooser.is_met(lowest.value);
-    if !proven && options.nodes > 0 {
-        proven = search::run(&mut chooser, &mut dual, &found, &supplies)?;
+    let mut left = lowest.value;
+    if !chooser.is_met(left) && options.nodes > 0 {
+        left = search::run(&mut chooser, &mut dual, &found, &supplies)?;
     }
-    // A coarser search may have passed over something better.
-    chooser.finish(&lowest, &found, proven && options.tolerance <= PROOF)
+    chooser.finish(&lowest, &found, left)
 }
-
-/// Largest relative gap that counts as none.
-pub(crate) const PROOF: f64 = 1e-9;
 
 /// What selecting each application would gain at `prices` (a row each, in utility for a unit of the row's
 /// capacity), under [`Mode::TopUtilities`] or [`Mode::ActiveSet`]: what schedules choose by.

@@ -3,7 +3,7 @@
 mod instances;
 
 use fairlane_drum::{
-    Allocator, Application, Claim, Error, Fairness, Key, Options, Sharing, Utility,
+    Allocator, Application, Claim, Error, Fairness, Key, Options, Sharing, Status, Utility,
 };
 use instances::Random;
 
@@ -56,7 +56,7 @@ fn life(sharing: Sharing, alpha: f64, beta: f64, seed: u64) -> (usize, usize) {
             (here.objective - there.objective).abs() <= 1e-9 * scale,
             "{sharing:?} alpha {alpha}: {here:?} instead of {there:?}"
         );
-        if here.proven && here.selected == there.selected {
+        if here.status == Status::Optimal && here.selected == there.selected {
             for (own, other) in here.x.iter().zip(&there.x) {
                 assert!(
                     (own - other).abs() <= 1e-5 * other.max(1e-3),

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Owned, Random};
-use fairlane_drum::{Dependency, Fairness, Host, Mode, Options, solve};
+use fairlane_drum::{
+    Application, Dependency, Fairness, Host, Mode, Options, Table, Utility, solve,
+};
 
 fn worth(host: &Host<'_>, x: &[f64], z: &[f64]) -> f64 {
     let Fairness::Alpha(alpha) = host.utility.fairness else {
@@ -75,5 +77,29 @@ fn check_random_point(random: &mut Random, owned: &Owned, host: &Host<'_>, bound
     let poll: f64 = z.iter().zip(apps.poll_cost).map(|(z, d)| z * d).sum();
     if egress <= owned.egress && poll <= owned.poll {
         assert!(worth(host, &x, &z) <= bound + 1e-9 * bound.abs());
+    }
+}
+
+#[test]
+fn latency_that_counts_next_to_nothing_leaves_no_gap() {
+    for beta in [1e-3, 1e-6, 1e-9, 1e-12] {
+        let mut table = Table::default();
+        for (weight, bytes, poll_cost) in [(1.3, 1.5, 1.0), (1.2, 1.3, 0.9)] {
+            table.push(Application {
+                weight,
+                bytes,
+                poll_cost,
+                ..Application::default()
+            });
+        }
+        let utility = Utility {
+            fairness: Fairness::Alpha(0.2),
+            latency: beta,
+        };
+        let mut host = Host::new(table.view(), utility, 4.0, 5.8);
+        host.dependency = Dependency::AtLeast;
+        let own = solve(&host, &Mode::All, &Options::default()).expect("a solution");
+        assert!(own.relative_gap() < 1e-9, "beta {beta:e}: {own:?}");
+        assert!(own.z.iter().zip(&own.x).all(|(z, x)| z > x), "{own:?}");
     }
 }

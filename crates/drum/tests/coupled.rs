@@ -280,6 +280,54 @@ fn bound(network: &Network, prices: &[f64]) -> f64 {
     paid + kept.sum::<f64>()
 }
 
+#[test]
+fn the_dual_bound_of_a_selection_is_that_of_its_prices() {
+    let mut less = 0;
+    for seed in 0..20 {
+        let (hosts, m, k) = (3, 5, 2);
+        let network = held(&RandomNetwork::new(hosts, m, (0.5, 0.0), seed));
+        let selection = Selection {
+            choice: Choice::ActiveSet(k),
+            outage: 0.0,
+        };
+        let source = network.indexed().expect("a network");
+        let found = solve_chosen(&source, selection, &exact(), &Sequential).expect("a solution");
+        let rows = || network.rows.iter().zip(&found.prices);
+        let mut bound: f64 = rows().map(|(row, price)| row.capacity * price).sum();
+        let mut price = vec![0.0; hosts * m];
+        for (row, paid) in rows() {
+            for &(flow, coefficient) in &row.entries {
+                price[flow] += coefficient * paid;
+            }
+        }
+        for host in 0..hosts {
+            // No rate is more than what a row has.
+            let most = |flow: usize| {
+                let rows = network.rows.iter();
+                let uses = rows.flat_map(|row| row.entries.iter().map(move |entry| (row, entry)));
+                let own = uses.filter(|(_, (user, load))| *user == flow && *load > 0.0);
+                let room = own.map(|(row, (_, load))| row.capacity / load);
+                room.fold(f64::INFINITY, f64::min)
+            };
+            let keeps = |flow: usize| {
+                let weight = network.weight[flow];
+                let rate = (weight / price[flow]).powi(2).min(most(flow));
+                2.0 * weight * rate.sqrt() - price[flow] * rate
+            };
+            let mut kept: Vec<f64> = (host * m..(host + 1) * m).map(keeps).collect();
+            kept.sort_by(|a, b| b.total_cmp(a));
+            bound += kept[..k].iter().sum::<f64>();
+        }
+        assert!(
+            (found.dual_bound / bound - 1.0).abs() < 1e-9,
+            "{seed}: {bound} {found:?}"
+        );
+        assert!((found.objective..=found.dual_bound).contains(&found.proven_bound));
+        less += usize::from(found.proven_bound < found.dual_bound);
+    }
+    assert!(less > 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

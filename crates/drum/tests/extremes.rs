@@ -5,8 +5,8 @@ use fairlane_drum::coupled::{
     solve_chosen,
 };
 use fairlane_drum::{
-    Application, Dependency, Fairness, Host, Mode, Options, Sequential, Supply, Table, Utility,
-    solve,
+    Application, Dependency, Error, Fairness, Host, Mode, Options, Sequential, Status, Supply,
+    Table, Utility, solve,
 };
 
 fn table(count: usize, application: Application) -> Table {
@@ -152,4 +152,83 @@ fn exactly_as_many_count_as_are_to_even_if_they_are_worth_nothing() {
     assert_eq!(solution.counts, [true, true, false], "{solution:?}");
     assert_eq!(solution.objective, 0.0);
     assert!(solution.dual_bound < 1e-12, "{solution:?}");
+}
+
+#[test]
+fn applications_that_share_nothing_have_their_maxima() {
+    let mut table = Table::default();
+    for maximum in [1.0, 3.0, 0.5] {
+        table.push(Application {
+            maximum,
+            ..Application::default()
+        });
+    }
+    for (alpha, latency) in [(0.0, 0.0), (0.5, 0.1), (1.0, 0.0), (3.0, 1.0)] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency,
+        };
+        let mut host = Host::new(table.view(), utility, 1.0, 1.0);
+        host.rows.clear();
+        let solution = solve(&host, &Mode::All, &Options::default()).expect("a solution");
+        for (rate, most) in solution.x.iter().zip([1.0, 3.0, 0.5]) {
+            assert!((rate / most - 1.0).abs() < 1e-12, "alpha {alpha}: {rate}");
+        }
+        assert!(solution.prices.is_empty() && solution.usage.is_empty());
+        assert_eq!(solution.status, Status::Optimal);
+        let shared = Mode::TimeShare {
+            k: 1.0,
+            peak: &[2.0, 6.0, 1.0],
+        };
+        let shared = solve(&host, &shared, &Options::default()).expect("a solution");
+        assert_eq!(shared.prices.len(), 1);
+        assert!((shared.usage[0] - 1.0).abs() < 1e-9, "{shared:?}");
+    }
+    table.maximum[1] = f64::INFINITY;
+    let utility = Utility {
+        fairness: Fairness::Alpha(1.0),
+        latency: 0.0,
+    };
+    let mut host = Host::new(table.view(), utility, 1.0, 1.0);
+    host.rows.clear();
+    let refused = solve(&host, &Mode::All, &Options::default());
+    assert_eq!(refused, Err(Error::Unbounded { application: 1 }));
+}
+
+#[test]
+fn weights_at_the_end_of_the_range_change_no_rates() {
+    let host = |table: &Table, latency: f64| {
+        let utility = Utility {
+            fairness: Fairness::Alpha(0.5),
+            latency,
+        };
+        let table = table.clone();
+        solve(
+            &Host::new(table.view(), utility, 3.0, 2.5),
+            &Mode::All,
+            &Options::default(),
+        )
+        .expect("a solution")
+    };
+    let mut table = Table::default();
+    for weight in [1.0, 2.0, 0.5] {
+        table.push(Application {
+            weight,
+            ..Application::default()
+        });
+    }
+    let plain = host(&table, 0.1);
+    for factor in [1e300, 1e-250] {
+        let mut scaled = table.clone();
+        scaled
+            .weight
+            .iter_mut()
+            .for_each(|weight| *weight *= factor);
+        let found = host(&scaled, 0.1 * factor);
+        assert!(found.relative_gap() < 1e-12, "{factor:e}: {found:?}");
+        assert!((found.objective / factor / plain.objective - 1.0).abs() < 1e-12);
+        for (rate, expected) in found.x.iter().zip(&plain.x) {
+            assert!((rate / expected - 1.0).abs() < 1e-9, "{factor:e}: {rate}");
+        }
+    }
 }

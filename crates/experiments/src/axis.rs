@@ -1,5 +1,7 @@
 //! What is varied: lists and ranges of values, alone or in step.
 
+use std::collections::BTreeSet;
+
 use fairlane_units::{Bytes, Duration, Rate};
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -93,10 +95,9 @@ impl TryFrom<Written> for Axis {
         }
         let values = values.into_iter().map(|value| read(value, &keys));
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        for (place, value) in values.iter().enumerate() {
-            if values[..place].iter().any(|other| other.name == value.name) {
-                return Err(format!("two of its values are called \"{}\"", value.name));
-            }
+        let mut names = BTreeSet::new();
+        if let Some(twice) = values.iter().find(|value| !names.insert(&value.name)) {
+            return Err(format!("two of its values are called \"{}\"", twice.name));
         }
         Ok(Self {
             name: written.name,
@@ -328,6 +329,14 @@ mod tests {
         assert!(axes(&short).is_err_and(|error| error.contains("has 1 values")));
         let lost = text.replace("with = \"a\"", "with = \"c\"");
         assert!(axes(&lost).is_err_and(|error| error.contains("no axis \"c\"")));
+    }
+
+    /// A comparison of every two of them would take minutes.
+    #[test]
+    fn many_values_are_read_at_once() {
+        let range = "range = { from = 1, to = 900000, step = 1 }";
+        let axes = axes(&format!("[[axis]]\nname = \"a\"\nkey = \"k\"\n{range}"));
+        assert_eq!(axes.expect("an axis")[0].values.len(), 900_000);
     }
 
     #[test]

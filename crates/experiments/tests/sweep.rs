@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairlane_experiments::Error;
 use fairlane_experiments::sweep::{
@@ -85,7 +86,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn parse(text: &str, folder: &Path) -> Result<Sweep, Error> {
-    Sweep::parse(text, "s.toml", folder, (MANY_RUNS, Threads::new(2)))
+    Sweep::parse(text, "s.toml", folder, (MANY_RUNS, on(2)))
 }
 
 /// Measures what is missing and returns both tables.
@@ -202,6 +203,66 @@ fn metrics_are_expanded_and_defined() {
     );
 }
 
+/// An axis may rename a tenant, or add one.
+#[test]
+fn metrics_are_of_what_any_combination_has() {
+    let folder = folder();
+    let text = r#"
+        scenario = "star.toml"
+        metrics = ["slowdown.p50", "tenants.green.slowdown.p50", "workloads.1.slowdown.p50"]
+        [[axis]]
+        name = "who"
+        values = [
+            { name = "red", set = [] },
+            { name = "green", set = ["tenant.0.name=green", "workload.1.tenant=green"] },
+        ]
+        [[metric]]
+        name = "median"
+        of = "slowdown"
+        percentile = 50
+        by = "tenant"
+        [[curve]]
+        name = "completion"
+        of = "completion"
+        by = "tenant"
+    "#;
+    let sweep = parse(text, folder.path()).expect("a sweep");
+    let names: Vec<&str> = sweep.metrics().collect();
+    assert_eq!(names[3..], ["median.red", "median.blue", "median.green"]);
+    let defined = |run: usize| {
+        let record = sweep.measure(run, &go_on).expect("a run");
+        let figures = record.figures.iter().map(Option::is_some);
+        let curves = record.curves.iter().map(|curve| !curve.is_empty());
+        (figures.collect::<Vec<_>>(), curves.collect::<Vec<_>>())
+    };
+    let red = vec![true, false, true, true, true, false];
+    assert_eq!(defined(0), (red, vec![true, true, false]));
+    let green = vec![true, true, true, false, true, true];
+    assert_eq!(defined(1), (green, vec![false, true, true]));
+    for (from, to, words) in [
+        (
+            "tenants.green.",
+            "tenants.gray.",
+            "no number \"tenants.gray.slowdown.p50\" | known are",
+        ),
+        (
+            "by = \"tenant\"\n        [[curve]]",
+            "tenant = \"gray\"\n        [[curve]]",
+            "there is no tenant \"gray\" | tenants are red, blue, green",
+        ),
+        (
+            "by = \"tenant\"\n        [[curve]]",
+            "workload = 2\n        [[curve]]",
+            "there is no workload 2 | there are 2, counted from 0",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = parse(&text.replace(from, to), folder.path()).expect_err(to);
+        let error = format!("{} | {}", error.message, error.hint);
+        assert!(error.contains(words), "{error}");
+    }
+}
+
 #[test]
 fn a_folder_belongs_to_one_sweep_unless_it_is_extended() {
     let folder = folder();
@@ -235,6 +296,66 @@ fn a_journal_is_a_file() {
 }
 
 #[test]
+fn files_of_others_stay_as_they_are() {
+    let folder = folder();
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    let out = folder.path().join("out");
+    fs::create_dir(&out).expect("a folder");
+    let journal = out.join(JOURNAL);
+    for theirs in ["{\"a\":1}\n{\"half\":", "half a line", "{\"a\":1}\n"] {
+        fs::write(&journal, theirs).expect("written");
+        for extend in [Extend::No, Extend::Yes] {
+            let error = Store::open(&out, &sweep, extend).expect_err("somebody else's");
+            assert!(error.message.contains("not the journal"), "{error}");
+            assert!(error.hint.contains("--out"), "{}", error.hint);
+        }
+        let kept = fs::read_to_string(&journal).expect("a file");
+        assert_eq!(kept, theirs);
+    }
+    // What is left of a journal whose first line was cut off is none of theirs.
+    for begun in ["", "{\"swe", "{\"sweep\":\"12\",\"ti"] {
+        fs::write(&journal, begun).expect("written");
+        let store = Store::open(&out, &sweep, Extend::No).expect("a journal");
+        assert_eq!(store.missing(&sweep).len(), 18);
+    }
+}
+
+#[test]
+fn a_journal_of_another_sweep_is_not_cut() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    drop(Store::open(&out, &sweep, Extend::No).expect("a folder"));
+    let path = out.join(JOURNAL);
+    let mut journal = OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .expect("a journal");
+    journal.write_all(b"{\"key\":\"00").expect("written");
+    let before = fs::read(&path).expect("a file");
+    let more = parse(&SWEEP.replace("seeds = 3", "seeds = 4"), folder.path()).expect("a sweep");
+    Store::open(&out, &more, Extend::No).expect_err("another sweep");
+    assert_eq!(fs::read(&path).expect("a file"), before);
+}
+
+#[test]
+fn what_is_still_being_looked_at_can_be_stopped() {
+    let folder = folder();
+    for most in [0, 2] {
+        let asked = AtomicUsize::new(0);
+        let stopped = || asked.fetch_add(1, Ordering::Relaxed) >= most;
+        let local = Local {
+            threads: Threads::new(1),
+            stopped: &stopped,
+        };
+        let read = Sweep::parse(SWEEP, "s.toml", folder.path(), (MANY_RUNS, local));
+        let error = read.expect_err("stopped");
+        assert!(error.stopped, "{error}");
+        assert_eq!(error.message, "stopped");
+    }
+}
+
+#[test]
 fn stopping_ends_without_an_error() {
     let folder = folder();
     let sweep = parse(SWEEP, folder.path()).expect("a sweep");
@@ -255,6 +376,37 @@ fn stopping_ends_without_an_error() {
         .execute(&sweep, &[0, 1, 2], &mut done)
         .expect("no error");
     assert_eq!(heard, 1);
+}
+
+/// A run that panics is in nobody's way, and is no record.
+#[test]
+fn a_panic_fails_its_run_alone() {
+    let folder = folder();
+    let sweep = parse(SWEEP, folder.path()).expect("a sweep");
+    let mut store = Store::open(&folder.path().join("out"), &sweep, Extend::No).expect("a folder");
+    let asked = AtomicUsize::new(0);
+    // First whether to begin the first run, then within it.
+    let stopped = || {
+        let count = asked.fetch_add(1, Ordering::Relaxed);
+        assert!(count != 1, "the second question");
+        false
+    };
+    let local = Local {
+        threads: Threads::new(1),
+        stopped: &stopped,
+    };
+    let failed = complete(&sweep, &mut store, &local, &mut |_| {}).expect("a disk with room");
+    assert_eq!((failed.len(), store.missing(&sweep).len()), (1, 1));
+    assert_eq!(store.missing(&sweep), [failed[0].run]);
+    let words = &failed[0].error.message;
+    let expected = ": this is a bug in fairlane: the second question";
+    assert_eq!(*words, format!("{}{expected}", sweep.name(failed[0].run)));
+    let failed = complete(&sweep, &mut store, &on(1), &mut |_| {});
+    assert_eq!(failed.expect("a disk with room"), []);
+    assert!(store.missing(&sweep).is_empty());
+    let task = sweep.task(0).expect("a task");
+    let error = task.measure(&|| panic!("elsewhere")).expect_err("a panic");
+    assert_eq!(error.message, "this is a bug in fairlane: elsewhere");
 }
 
 #[test]
@@ -362,6 +514,6 @@ fn a_scenario_may_stand_in_the_file() {
 #[test]
 fn the_sweeps_of_the_repository_have_no_mistakes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps");
-    let sweep = Sweep::read(&folder.join("incast.toml"), MANY_RUNS, Threads::new(2));
+    let sweep = Sweep::read(&folder.join("incast.toml"), MANY_RUNS, on(2));
     assert_eq!(sweep.expect("a sweep without mistakes").runs().len(), 240);
 }

@@ -40,6 +40,8 @@ pub enum Kind {
     PathsShareAWay,
     /// How several paths carried the data.
     PathShares,
+    /// What the ranks that ended last waited for.
+    SlowestRanks,
     /// There was nothing to send.
     Idle,
     /// The time series is too coarse.
@@ -138,7 +140,7 @@ pub(crate) fn of_causes(run: &Run, fabric: &Fabric<'_>, blame: &Blame) -> Vec<Fi
     findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
-const fn kind(cause: Cause) -> Kind {
+pub(crate) const fn kind(cause: Cause) -> Kind {
     match cause {
         Cause::Receiver(_) => Kind::Receiver,
         Cause::Collision(_) => Kind::Collision,

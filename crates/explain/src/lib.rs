@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod blame;
+mod collectives;
 mod fabric;
 mod findings;
 mod multipath;
@@ -45,5 +46,5 @@ mod subject;
 mod words;
 
 pub use findings::{Finding, Kind, Place, Remedy};
-pub use records::{Costs, Message, Multipath, Path, Port, Run, Settings};
+pub use records::{Collective, Costs, Message, Multipath, Path, Port, Run, Settings};
 pub use report::{Report, explain};

@@ -21,6 +21,8 @@ pub struct Run {
     pub cnps: u64,
     /// Connections with several paths, if there are any.
     pub multipath: Option<Multipath>,
+    /// Collectives that have ended, without whole steps of training.
+    pub collectives: Vec<Collective>,
     /// The largest bandwidth-delay product of all pairs of hosts, in bytes.
     pub bdp_bytes: u64,
 }
@@ -67,6 +69,23 @@ pub struct Message {
     pub failed: bool,
     /// Nodes that its data passed, both hosts included; empty if they aren't known or several ways were taken.
     pub way: Vec<u32>,
+}
+
+/// A collective that has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collective {
+    /// What it is called: `all-reduce ring`.
+    pub what: String,
+    /// The step of training or round.
+    pub step: u32,
+    /// From the first beginning to the last end.
+    pub time_ps: u64,
+    /// The rank that ended last.
+    pub slowest_rank: u32,
+    /// Its host.
+    pub slowest_host: u32,
+    /// The message that it waited for last; nothing if it began too late itself.
+    pub last_message: Option<u32>,
 }
 
 /// What the scenario says, as it stands there.

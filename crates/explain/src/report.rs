@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::blame::blame;
+use crate::collectives;
 use crate::fabric::Fabric;
 use crate::findings::{Finding, Kind, Place, Remedy, of_causes};
 use crate::multipath;
@@ -41,6 +42,7 @@ pub fn explain(run: &Run) -> Report {
     if let Some(several) = &run.multipath {
         findings.extend(multipath::facts(run, several, &fabric));
     }
+    findings.extend(collectives::fact(run, &blame));
     findings.extend(samples(run, &fabric));
     if run.settings.link_faults {
         let what = "links failed: messages are looked for on the ways that they have at the start";

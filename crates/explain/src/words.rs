@@ -20,6 +20,7 @@ pub(crate) const fn what(kind: Kind) -> &'static str {
         }
         Kind::PathsShareAWay
         | Kind::PathShares
+        | Kind::SlowestRanks
         | Kind::Idle
         | Kind::CoarseSamples
         | Kind::LinkFaults => "",

@@ -1,7 +1,8 @@
 //! Each cause is found where a run made by hand has it, and causes add up.
 
 use fairlane_explain::{
-    Costs, Finding, Kind, Message, Multipath, Path, Port, Report, Run, Settings, explain,
+    Collective, Costs, Finding, Kind, Message, Multipath, Path, Port, Report, Run, Settings,
+    explain,
 };
 use proptest::prelude::*;
 
@@ -103,6 +104,53 @@ fn a_full_receiver_goes_before_all_else() {
     assert!(
         finding.figures[0].contains("up to 2 senders"),
         "{finding:?}"
+    );
+}
+
+#[test]
+fn the_last_rank_of_a_collective_waited_for_what_held_its_message_up() {
+    let mut run = leaf_spine();
+    send(&mut run, &[0, 4, 6, 5, 2]);
+    send(&mut run, &[1, 4, 7, 5, 2]);
+    load(&mut run, (5, 2), 95);
+    let collective = |step, time_ps, rank, last_message| Collective {
+        what: "all-reduce ring".into(),
+        step,
+        time_ps,
+        slowest_rank: rank,
+        slowest_host: rank,
+        last_message,
+    };
+    run.collectives = vec![
+        collective(0, 5_000_000, 2, Some(1)),
+        collective(1, 7_000_000, 2, Some(0)),
+        collective(2, 6_000_000, 1, None),
+    ];
+    let report = explain(&run);
+    let found = report
+        .findings
+        .iter()
+        .find(|it| it.kind == Kind::SlowestRanks);
+    let found = found.expect("a fact");
+    assert_eq!((found.time_ns, found.share), (None, None));
+    assert_eq!(found.what, "3 collectives waited for their slowest ranks");
+    let receiver = "the receiver's link was full: more paths bring nothing";
+    assert_eq!(
+        found.figures,
+        [
+            format!("what the last rank waited for: {receiver} (2); no message: it came too late itself (1)"),
+            "rank 2 on host 2 was the last one most often: 2 of 3".into(),
+            format!("all-reduce ring of step 1: 7 us, rank 2 on host 2 was the last: message 0, {receiver}"),
+            "all-reduce ring of step 2: 6 us, rank 1 on host 1 was the last: no message: it came too late itself".into(),
+            format!("all-reduce ring of step 0: 5 us, rank 2 on host 2 was the last: message 1, {receiver}"),
+        ]
+    );
+    run.collectives.clear();
+    assert!(
+        explain(&run)
+            .findings
+            .iter()
+            .all(|it| it.kind != Kind::SlowestRanks)
     );
 }
 

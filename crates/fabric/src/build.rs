@@ -13,6 +13,7 @@ use fairlane_units::{Bytes, Duration, NodeId, Time};
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::chosen::Chosen;
 use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::endpoint::Endpoints;
@@ -88,15 +89,12 @@ pub(crate) fn world(
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
-    samples(scenario, net.ports.len(), first)?;
+    let (sampler, chosen) = samplers(scenario, &net, first.unwrap_or(Time::ZERO))?;
     let rates = scenario.output.rate_interval;
     let largest = baseline.largest.rtt;
     Ok(World {
-        sampler: Sampler::new(
-            net.ports.len(),
-            first.unwrap_or(Time::ZERO),
-            scenario.output.sample_interval,
-        ),
+        sampler,
+        chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, largest),
         hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
@@ -120,12 +118,30 @@ pub(crate) fn world(
     })
 }
 
+/// What samples all ports, and what samples chosen ones, if any are: then the stated interval is theirs.
+fn samplers(
+    scenario: &Scenario,
+    net: &Network,
+    start: Time,
+) -> Result<(Sampler, Option<Box<Chosen>>), Error> {
+    let chosen = Chosen::new(scenario, &net.graph, start);
+    let all = net.ports.len();
+    samples(
+        scenario,
+        chosen.as_ref().map_or(all, |chosen| chosen.count()),
+        start,
+    )?;
+    let stated = scenario.output.sample_interval;
+    let sampler = Sampler::new(all, start, stated.filter(|_| chosen.is_none()));
+    Ok((sampler, chosen))
+}
+
 /// Refuses a time series that is known to be too large.
-fn samples(scenario: &Scenario, ports: usize, first: Option<Time>) -> Result<(), Error> {
+fn samples(scenario: &Scenario, ports: usize, start: Time) -> Result<(), Error> {
     let (Some(interval), Some(stop)) = (scenario.output.sample_interval, scenario.stop) else {
         return Ok(());
     };
-    let span = (Time::ZERO + stop).saturating_since(first.unwrap_or(Time::ZERO));
+    let span = (Time::ZERO + stop).saturating_since(start);
     let (rows, most) = (span.as_ps() / interval.as_ps(), Sampler::rows_max(ports));
     if usize::try_from(rows).is_ok_and(|rows| rows < most) {
         return Ok(());

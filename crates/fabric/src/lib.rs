@@ -17,6 +17,7 @@ mod baseline;
 mod buffer;
 mod build;
 mod capture;
+mod chosen;
 mod collectives;
 mod connections;
 mod counters;
@@ -76,10 +77,10 @@ pub use goal::{Control, Progress};
 pub use parts::Threading;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
-    ApplicationRecord, CollectiveRecord, ContendedPort, Deflections, Ending, Flux, LinkChange,
-    MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PauseRecord, PortInfo,
-    PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant, Stall, TenantRecord,
-    TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
+    ApplicationRecord, ChosenPorts, CollectiveRecord, ContendedPort, Deflections, Ending, Flux,
+    LinkChange, MessageRecord, MultipathRecord, NicRecord, Outcome, PathRecord, PauseRecord,
+    PortInfo, PortSeries, RateRecord, Results, Signal, Signals, SignalsByTenant, Stall,
+    TenantRecord, TenantSignals, Totals, TraceEvent, TraceRecord, TracedPacket,
 };
 pub use round_trip::{BaseRoundTrip, base_round_trip};
 pub use simulation::{Simulation, messages};

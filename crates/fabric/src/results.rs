@@ -20,6 +20,8 @@ pub struct Results {
     pub ports: Vec<PortInfo>,
     /// Time series of the ports.
     pub series: PortSeries,
+    /// That of chosen ports, if `output.ports` names any.
+    pub chosen: Option<ChosenPorts>,
     /// What the network said.
     pub signals: Signals,
     /// How the run ended and what it cost in simulated terms.
@@ -257,6 +259,15 @@ pub struct PortSeries {
     pub marked: Vec<u32>,
     /// Nanoseconds in which any class of the port was paused, in the interval.
     pub paused_ns: Vec<u32>,
+}
+
+/// Samples of chosen ports, at an interval of their own.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenPorts {
+    /// The ports, ascending.
+    pub ports: Vec<PortId>,
+    /// Their samples, in this order.
+    pub series: PortSeries,
 }
 
 /// What the network said, and where it was silent, why.

@@ -26,6 +26,9 @@ impl World {
         if let Some(first) = goal.first {
             self.net
                 .schedule_control(self.sampler.next, control::SAMPLE);
+            if let Some(chosen) = &self.chosen {
+                chosen.schedule(&mut self.net);
+            }
             if let Some(rates) = &self.rates {
                 self.net.schedule_control(rates.next(first), control::RATES);
             }

@@ -88,6 +88,8 @@ impl Sampler {
             *values = interleave((own, values.as_slice()), (others, more));
         };
         let series = &mut self.series;
+        // A part without any of these ports has no rows that could become half as many.
+        series.interval = series.interval.max(other.series.interval);
         merged(&mut series.sent, &other.series.sent);
         merged(&mut series.queue, &other.series.queue);
         merged(&mut series.queue_max, &other.series.queue_max);

@@ -33,12 +33,15 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Of the messages `specs`.
-    pub(crate) fn new(specs: &[MessageSpec], steps: Steps) -> Self {
+    pub(crate) fn new(specs: &[MessageSpec], mut steps: Steps) -> Self {
+        let precedence = Precedence::new(specs, &steps);
+        // It has them in a form of its own.
+        steps.edges = Vec::new();
         let mut schedule = Self {
             due: Vec::new(),
             next: 0,
             posting: 0,
-            precedence: Precedence::new(specs, &steps),
+            precedence,
             delayed: BTreeSet::new(),
             local: Local::new(Arc::new(steps)),
             messages: specs.len() as u32,
@@ -199,4 +202,20 @@ pub(crate) const fn arrives_at_source(verb: Verb) -> bool {
 /// Payload of all messages.
 pub(crate) fn total_bytes(specs: &[MessageSpec]) -> Bytes {
     specs.iter().map(|spec| spec.size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There may be hundreds of millions of them.
+    #[test]
+    fn edges_are_not_kept_twice() {
+        let steps = Steps {
+            edges: Vec::with_capacity(1000),
+            ..Steps::default()
+        };
+        let schedule = Schedule::new(&[], steps);
+        assert_eq!(schedule.local.plan.edges.capacity(), 0);
+    }
 }

@@ -95,7 +95,7 @@ pub fn messages(loaded: &Loaded) -> Result<Vec<MessageSpec>, Error> {
 }
 
 fn generate(loaded: &Loaded, topology: &Topology) -> Result<Traffic, Error> {
-    let Loaded { scenario, inputs } = loaded;
+    let (scenario, inputs) = (&loaded.scenario, &loaded.inputs);
     let (workloads, tenants) = (&scenario.workload, &scenario.tenant);
     workload::traffic(workloads, tenants, inputs, topology, scenario.seed)
 }

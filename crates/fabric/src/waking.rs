@@ -91,4 +91,6 @@ pub(crate) mod control {
     pub(crate) const RATES: u32 = 10;
     /// A switch that moves flows in order gives up what it holds, or sends a tail again.
     pub(crate) const DEFLECTION: u32 = 11;
+    /// The time series of chosen ports gets a row.
+    pub(crate) const CHOSEN: u32 = 12;
 }

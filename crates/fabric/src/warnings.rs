@@ -74,7 +74,11 @@ fn timeout(loaded: &Loaded) -> Result<Option<String>, Error> {
 
 /// The time series has a longer interval than was asked for.
 fn widened(stated: Option<Duration>, results: &Results) -> Option<String> {
-    let (stated, came) = (stated?, results.series.interval);
+    let series = match &results.chosen {
+        Some(chosen) => &chosen.series,
+        None => &results.series,
+    };
+    let (stated, came) = (stated?, series.interval);
     (came > stated).then(|| {
         format!(
             "the time series has intervals of {came} instead of {stated} (output.sample_interval): the run has more samples \

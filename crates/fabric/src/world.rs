@@ -27,6 +27,7 @@ use fairlane_scenario::Tenant;
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, Time};
 
+use crate::chosen::Chosen;
 use crate::connections::Side;
 use crate::endpoint::Endpoints;
 use crate::faults::Faults;
@@ -65,6 +66,8 @@ pub(crate) struct World {
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) sampler: Sampler,
+    /// Only if ports are chosen.
+    pub(crate) chosen: Option<Box<Chosen>>,
     /// Only if rates are recorded.
     pub(crate) rates: Option<Box<Rates>>,
     pub(crate) watch: Watch,
@@ -166,6 +169,11 @@ impl World {
             control::DELAYED => self.on_delayed(),
             control::FAULT => self.on_fault(),
             control::SAMPLE => self.on_sample(),
+            control::CHOSEN => {
+                if let Some(chosen) = &mut self.chosen {
+                    chosen.on_due(&mut self.net);
+                }
+            }
             control::WATCH => self.on_watch(),
             control::STORM => self.on_storm(),
             control::WATCHDOG => self.net.on_watchdog(),

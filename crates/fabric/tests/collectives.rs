@@ -308,15 +308,62 @@ fn a_message_of_a_program_can_not_be_cut() {
     assert_eq!(error.err().unwrap().place, "attack.tenant");
 }
 
+/// A work request holds 4 GiB; what counts is what is sent, not the vector.
+#[test]
+fn large_vectors_are_refused_by_their_messages() {
+    let read = |algorithm: &str| {
+        let text = star(4)
+            + "[[workload]]\nkind = \"collective\"\noperation = \"all-reduce\"\nsize = \"8GB\"\n"
+            + &format!("algorithm = \"{algorithm}\"\n");
+        let folder = std::path::Path::new(".");
+        fairlane_scenario::parse(&text, "test.toml", folder, &[], None)
+    };
+    let messages = fairlane_fabric::messages(&read("ring").unwrap()).unwrap();
+    assert_eq!(messages.len(), 2 * 3 * 4);
+    assert!(messages.iter().all(|it| it.size.get() == 2_000_000_000));
+    let error = read("tree").unwrap_err();
+    assert_eq!(error.place, "test.toml:5:1");
+    assert!(error.message.contains("messages of 8GB"), "{error}");
+    let large = PING.replace("4096b", "8000000000b");
+    let error = trace("ping.goal", &large, "").err().unwrap();
+    assert!(
+        error
+            .message
+            .starts_with("rank 0, operation 1: sends a message of 8GB"),
+        "{error}"
+    );
+    assert!(!error.hint.is_empty());
+}
+
 /// Runs a trace that is held in memory on a star of four hosts.
 fn trace(name: &str, text: &str, more: &str) -> Result<Results, fairlane_scenario::Error> {
-    let scenario =
-        star(4) + &format!("[[workload]]\nkind = \"program\"\npath = \"{name}\"\n{more}\n");
-    let held = [(name, text.as_bytes())];
+    run_held(
+        4,
+        &format!("path = \"{name}\"\n{more}"),
+        &[(name, text.as_bytes())],
+    )
+}
+
+/// Runs a trace of several files on a star of so many hosts.
+fn trace_on(hosts: u32, files: &[(&str, Vec<u8>)]) -> Result<Results, fairlane_scenario::Error> {
+    let names: Vec<_> = files.iter().map(|(name, _)| name).collect();
+    let held: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, bytes)| (*name, &**bytes))
+        .collect();
+    run_held(hosts, &format!("path = {names:?}"), &held)
+}
+
+fn run_held(
+    hosts: u32,
+    workload: &str,
+    held: &[(&str, &[u8])],
+) -> Result<Results, fairlane_scenario::Error> {
+    let scenario = star(hosts) + &format!("[[workload]]\nkind = \"program\"\n{workload}\n");
     let case = fairlane_scenario::parse_with(
         &scenario,
         "test.toml",
-        fairlane_scenario::Files::Held(&held),
+        fairlane_scenario::Files::Held(held),
         &[],
         None,
     )?;
@@ -337,6 +384,122 @@ fn a_trace_runs_as_a_program() {
     assert!((3000 + 2000..3000 + 3000).contains(&turn), "{turn} ns");
     let placed = trace("ping.goal", PING, "placement = [3, 1]").unwrap();
     assert_eq!(placed.messages[0].source.get(), 3);
+}
+
+/// A ring of ranks that pass something on twice: each sends to the next, and receives into a buffer of 64 KiB.
+fn goal_ring(ranks: u32) -> String {
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        let (next, before) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        text += &format!(
+            "rank {rank} {{\na: calc {} cpu 0\nb: send 40000b to {next} tag 1 cpu 0 nic 0\n\
+             c: recv 65536b from {before} tag 1 cpu 0\nd: send 40000b to {next} tag 2\n\
+             e: recv 65536b from {before} tag 2\nb requires a\nd requires c\n}}\n",
+            100 * rank
+        );
+    }
+    text
+}
+
+#[test]
+fn a_goal_trace_of_64_ranks_runs_to_the_end() {
+    let results = trace_on(64, &[("ring.goal", goal_ring(64).into_bytes())]).unwrap();
+    assert_eq!(results.totals.ending, Ending::Complete);
+    assert_eq!(results.messages.len(), 128);
+    assert!(results.messages.iter().all(|it| it.size.get() == 40_000));
+}
+
+/// The bytes of a field of Protocol Buffers: a number, or what has a length.
+fn field(number: u8, value: Result<u64, &[u8]>) -> Vec<u8> {
+    let varint = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value > 127 {
+            bytes.push(value as u8 | 128);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    match value {
+        Ok(value) => [varint(u64::from(number) << 3), varint(value)].concat(),
+        Err(bytes) => {
+            let head = [
+                varint(u64::from(number) << 3 | 2),
+                varint(bytes.len() as u64),
+            ];
+            [head.concat(), bytes.to_vec()].concat()
+        }
+    }
+}
+
+/// The execution trace of a rank: it computes, reduces 1 MB with all others, and passes 30 kB on.
+fn chakra(rank: u32, ranks: u32) -> Vec<u8> {
+    let framed = |body: &[u8]| field(1, Err(body))[1..].to_vec();
+    let attribute = |name: &str, value: u32| {
+        let fields = [field(1, Err(name.as_bytes())), field(9, Ok(value.into()))];
+        field(10, Err(&fields.concat()))
+    };
+    let node = |id: u64, kind: u64, rest: &[Vec<u8>]| {
+        framed(&[field(1, Ok(id)), field(3, Ok(kind)), rest.concat()].concat())
+    };
+    let after = |id: u8| field(5, Err(&[id]));
+    let (next, before) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+    let nodes = [
+        node(1, 4, &[field(7, Ok(5 + u64::from(rank) % 3))]),
+        node(
+            2,
+            7,
+            &[
+                after(1),
+                attribute("comm_type", 0),
+                attribute("comm_size", 1_000_000),
+            ],
+        ),
+        node(
+            3,
+            5,
+            &[
+                after(2),
+                attribute("comm_dst", next),
+                attribute("comm_size", 30_000),
+            ],
+        ),
+        node(
+            4,
+            6,
+            &[
+                attribute("comm_src", before),
+                attribute("comm_size", 30_000),
+            ],
+        ),
+    ];
+    [framed(&field(1, Err(b"0.0.4"))), nodes.concat()].concat()
+}
+
+#[test]
+fn a_chakra_trace_of_64_ranks_runs_to_the_end() {
+    let files: Vec<_> = (0..64)
+        .map(|rank| (format!("t.{rank}.et"), chakra(rank, 64)))
+        .collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.clone()))
+        .collect();
+    let results = trace_on(64, &files).unwrap();
+    assert_eq!(results.totals.ending, Ending::Complete);
+    let [reduce] = results
+        .collectives
+        .iter()
+        .filter(|it| it.kind.is_some())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{:?}", results.collectives);
+    };
+    assert_eq!((reduce.kind, reduce.ranks), (Some(Kind::AllReduce), 64));
+    // As `docs/collectives.md` has it for a ring of n ranks, 2(n-1)S in all.
+    assert_eq!(reduce.sent.get(), 2 * 63 * 1_000_000);
+    let passed = results.messages.iter().filter(|it| it.size.get() == 30_000);
+    assert_eq!(passed.count(), 64);
 }
 
 #[test]

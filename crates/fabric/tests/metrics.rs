@@ -3,8 +3,8 @@
 use fairlane_fabric::metrics::{
     CdfPoint, HotPort, SlowdownBin, Spread, Summary, Tenancy, cdf, check, completion_cdf, fairness,
     goodput_gbps, hottest, interval_utilisation, jain, marks, paused, pauses, percentile,
-    queue_cdf, size_classes, slowdown_bins, slowest, standalone_bins, tenant_slowdown_bins,
-    tenant_throughput, throughput, utilisation,
+    queue_cdf, slowdown_bins, slowest, standalone_bins, tenant_slowdown_bins, tenant_throughput,
+    throughput, utilisation,
 };
 use fairlane_fabric::{
     ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
@@ -97,6 +97,7 @@ fn results(messages: Vec<MessageRecord>) -> Results {
             base_rtt: Duration::from_ns(4160),
             bdp: Bytes::new(52_000),
         },
+        chosen: None,
         trace: Vec::new(),
         pauses: Vec::new(),
         link_changes: Vec::new(),
@@ -197,6 +198,7 @@ fn tenants_are_summed_up_one_by_one() {
     assert!((blue.throughput_gbps - 72.0).abs() < 1e-9);
     assert_eq!(red.slowdown.map(|spread| spread.max), Some(2.5));
     // The larger message of red has more than the 52 kB of a bandwidth-delay product.
+    assert_eq!(red.small_completed, 1);
     assert_eq!(red.small_slowdown.map(|spread| spread.mean), Some(2.5));
     assert_eq!(green.slowdown, None);
 }
@@ -250,7 +252,7 @@ fn bins_of_a_tenant_hold_its_messages_only() {
     let results = with_tenants();
     let bins = |tenant| tenant_slowdown_bins(&results, TenantId::new(tenant), 20);
     let sizes = |bins: Vec<SlowdownBin>| bins.iter().map(|bin| bin.upto_bytes).collect::<Vec<_>>();
-    assert_eq!(sizes(bins(0)), [300, 60_000]);
+    assert_eq!(sizes(bins(0)), [60_000]);
     assert_eq!(sizes(bins(1)), [900]);
     assert!(bins(2).is_empty());
 }
@@ -299,19 +301,19 @@ fn percentile_is_the_value_at_the_floor_of_length_times_p() {
 }
 
 #[test]
-fn bins_split_by_rank_and_keep_the_largest_message() {
-    let taken = |id: u32| 100 + u64::from(id);
-    let messages: Vec<_> = (0..103)
+fn classes_of_size_hold_equal_parts_and_the_largest_message() {
+    let messages: Vec<_> = (0..1030)
         .rev()
-        .map(|id| message(id, u64::from(id) + 1, taken(id)))
+        .map(|id| message(id, u64::from(id) + 1, 1000 + u64::from(id)))
         .collect();
     let bins = slowdown_bins(&messages, 20);
     let counts: Vec<_> = bins.iter().map(|bin| bin.count).collect();
-    let expected: Vec<_> = (0..20).map(|i| (i + 1) * 103 / 20 - i * 103 / 20).collect();
-    assert_eq!(counts, expected);
-    assert_eq!(bins[0].upto_bytes, 5);
-    assert_eq!((bins[0].p50, bins[0].max), (1.02, 1.04));
-    assert_eq!((bins[19].upto_bytes, bins[19].max), (103, 2.02));
+    assert_eq!(counts[..11], [[52; 10].as_slice(), &[51]].concat());
+    assert_eq!((bins.len(), counts.iter().sum::<usize>()), (20, 1030));
+    assert!(counts.iter().all(|count| (51..=52).contains(count)));
+    assert_eq!(bins[0].upto_bytes, 52);
+    assert_eq!((bins[0].p50, bins[0].max), (10.26, 10.51));
+    assert_eq!((bins[19].upto_bytes, bins[19].max), (1030, 20.29));
 }
 
 #[test]
@@ -322,18 +324,39 @@ fn classes_of_size_are_no_more_than_sizes_and_hold_enough_messages() {
             .collect()
     };
     for (count, sizes, classes) in [
-        (0, 1, 1),
+        (0, 1, 0),
         (10, 10, 1),
         (1000, 1, 1),
         (1000, 3, 3),
         (45, 45, 2),
         (1000, 1000, 20),
     ] {
-        let messages = messages(count, sizes);
-        assert_eq!(size_classes(&messages, 20), classes, "{count} of {sizes}");
+        let bins = slowdown_bins(&messages(count, sizes), 20);
+        assert_eq!(bins.len(), classes, "{count} of {sizes}");
     }
-    let open: Vec<_> = (0..1000).map(unfinished).collect();
-    assert_eq!(size_classes(&open, 20), 1);
+}
+
+/// Sizes with their counts, and the counts of the classes that they make.
+#[test]
+fn one_size_is_in_one_class() {
+    for (sizes, classes) in [
+        // 5 % of the messages are 50: the small ones are enough for a class, the large ones aren't.
+        (
+            &[(1, 40), (2, 500), (3, 450), (4, 10)][..],
+            &[40, 500, 460][..],
+        ),
+        (&[(1, 10), (2, 990)], &[1000]),
+        (&[(1, 30), (2, 30), (3, 940)], &[60, 940]),
+    ] {
+        let each = sizes.iter().flat_map(|&(size, count)| vec![size; count]);
+        let messages: Vec<_> = (0..)
+            .zip(each)
+            .map(|(id, size)| message(id, size, 100))
+            .collect();
+        let bins = slowdown_bins(&messages, 20);
+        let counts: Vec<_> = bins.iter().map(|bin| bin.count).collect();
+        assert_eq!(counts, classes, "{sizes:?}");
+    }
 }
 
 #[test]
@@ -344,12 +367,12 @@ fn bins_clamp_nothing_and_skip_unfinished_messages() {
         .iter()
         .map(|bin| (bin.upto_bytes, bin.count, bin.p50))
         .collect();
-    assert_eq!(found, [(10, 1, 0.5), (30, 1, 3.0)]);
+    assert_eq!(found, [(30, 2, 3.0)]);
     let standalone: Vec<_> = standalone_bins(&messages, 20)
         .iter()
         .map(|bin| bin.max)
         .collect();
-    assert_eq!(standalone, [0.25, 1.5]);
+    assert_eq!(standalone, [1.5]);
     assert_eq!(slowdown_bins(&[], 20), []);
     assert_eq!(slowdown_bins(&messages, 0), []);
 }
@@ -620,7 +643,7 @@ proptest! {
 
     #[test]
     fn bins_cover_every_message_once(
-        sizes in prop::collection::vec((1..1000u64, 100..5000u64), 0..200),
+        sizes in prop::collection::vec((1..100u64, 100..5000u64), 0..400),
         bins in 1..40usize,
     ) {
         let numbered = (0u32..).zip(&sizes);
@@ -630,9 +653,15 @@ proptest! {
         prop_assert!(found.is_sorted_by_key(|bin| bin.upto_bytes));
         let largest = sizes.iter().map(|(size, _)| *size).max();
         prop_assert_eq!(found.last().map(|bin| bin.upto_bytes), largest);
-        let counts: Vec<_> = found.iter().map(|bin| bin.count).collect();
-        let (least, most) = (counts.iter().min(), counts.iter().max());
-        prop_assert!(least.zip(most).is_none_or(|(least, most)| most - least <= 1));
+        prop_assert!(found.len() <= bins);
+        prop_assert!(found.len() < 2 || found.iter().all(|bin| bin.count >= 20));
+        let mut before = 0;
+        for bin in &found {
+            let its = |size: u64| before < size && size <= bin.upto_bytes;
+            let count = sizes.iter().filter(|(size, _)| its(*size)).count();
+            prop_assert_eq!(bin.count, count);
+            before = bin.upto_bytes;
+        }
         let slowest = sizes.iter().map(|(_, taken)| *taken as f64 / 100.0).fold(0.0, f64::max);
         let max = found.iter().map(|bin| bin.max).fold(0.0, f64::max);
         prop_assert!((max - slowest).abs() < 1e-9);

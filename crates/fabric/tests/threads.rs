@@ -174,6 +174,16 @@ fn rates_are_the_same_on_several_threads() {
 }
 
 #[test]
+fn chosen_ports_are_the_same_on_several_threads() {
+    // A part has none of them.
+    let ports = "output.ports=[\"switch:16\", \"host:0\"]";
+    let case = loaded(LEAF_SPINE, &["output.sample_interval=\"1us\"", ports]);
+    let chosen = run_on(&case, 1).0.chosen.unwrap();
+    assert!(chosen.series.sent.len() > 20 * chosen.ports.len());
+    assert_eq!(judge("chosen ports", &case, &[2, 3]), 3);
+}
+
+#[test]
 fn windows_carry_most_of_the_work() {
     let (results, threading) = run_on(&loaded(LEAF_SPINE, &[]), 2);
     assert_eq!(threading.threads, 2);

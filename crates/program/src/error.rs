@@ -17,7 +17,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(
+    /// A mistake of an operation of a rank.
+    pub fn new(
         (rank, operation): (u32, u32),
         message: impl Into<String>,
         hint: impl Into<String>,

@@ -14,6 +14,9 @@ mod lower;
 /// The most messages and steps that a program may become.
 pub const MOST_NODES: u64 = 1 << 24;
 
+/// A message or a collective of a program has at most so many bytes, 1 TiB: no sum of sizes overflows.
+pub const LONGEST: Bytes = Bytes::new(1 << 40);
+
 /// A message or a local step of an [`Expansion`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
@@ -79,6 +82,8 @@ pub struct Instance {
 pub struct Expansion {
     /// Messages.
     pub messages: Vec<Message>,
+    /// For each message the rank and the operation that it is sent for, by index.
+    pub origins: Vec<(u32, u32)>,
     /// Local steps.
     pub steps: Vec<Step>,
     /// Who waits for whom: the first, then the one that waits.
@@ -98,8 +103,9 @@ impl Expansion {
     /// than [`MOST_NODES`] messages or steps.
     pub fn new(program: &Program) -> Result<Self, Error> {
         check::references(program)?;
-        let (expansion, origins) = lower::lower(program)?;
+        let (mut expansion, origins) = lower::lower(program)?;
         cycle::check(&expansion, &origins)?;
+        expansion.origins = origins.messages;
         Ok(expansion)
     }
 }

@@ -13,5 +13,5 @@ mod operation;
 pub mod pattern;
 
 pub use error::Error;
-pub use expansion::{Expansion, Instance, MOST_NODES, Message, Node, Step};
+pub use expansion::{Expansion, Instance, LONGEST, MOST_NODES, Message, Node, Step};
 pub use operation::{Algorithm, Collective, Kind, Operation, Program, Work};

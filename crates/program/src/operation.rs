@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use fairlane_units::{Bytes, Duration};
 
@@ -101,6 +102,32 @@ pub enum Kind {
     Barrier,
 }
 
+impl Kind {
+    /// What it is called, whatever its root.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::Broadcast { .. } => "broadcast",
+            Self::Reduce { .. } => "reduce",
+            Self::Barrier => "barrier",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broadcast { root } | Self::Reduce { root } => {
+                write!(f, "{} (root {root})", self.name())
+            }
+            _ => f.write_str(self.name()),
+        }
+    }
+}
+
 /// In which steps a collective is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Algorithm {
@@ -121,4 +148,27 @@ pub enum Algorithm {
     },
     /// A message to every other member at once.
     Direct,
+}
+
+impl Algorithm {
+    /// What it is called, whatever its groups.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "usual",
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::HalvingDoubling => "halving-doubling",
+            Self::Hierarchical { .. } => "hierarchical",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hierarchical { inner } => write!(f, "{} (inner {inner})", self.name()),
+            _ => f.write_str(self.name()),
+        }
+    }
 }

@@ -166,6 +166,15 @@ impl Pattern {
         });
         sizes.sum()
     }
+
+    /// The largest message; nothing if there is none.
+    pub fn largest(&self) -> Bytes {
+        let sizes = self.parts.iter().map(|part| match part {
+            Part::Transfer(transfer) => transfer.size,
+            Part::Join { .. } => Bytes::ZERO,
+        });
+        sizes.max().unwrap_or(Bytes::ZERO)
+    }
 }
 
 /// A reduce-scatter, an all-gather, or both.

@@ -49,6 +49,17 @@ fn refused(program: &Program) -> Error {
 }
 
 #[test]
+fn a_receive_may_be_longer_than_what_is_sent() {
+    let it = program(vec![
+        vec![operation(send(1, 10, 0), &[])],
+        vec![operation(receive(0, 4096, 0), &[])],
+    ]);
+    let expansion = Expansion::new(&it).expect("it is right");
+    assert_eq!(expansion.messages.len(), 1);
+    assert_eq!(expansion.messages[0].size, Bytes::new(10));
+}
+
+#[test]
 fn a_message_through_two_ranks() {
     let it = program(vec![
         vec![
@@ -132,7 +143,7 @@ fn mistakes_name_rank_and_operation() {
     assert_eq!(at(refused(&disagree)), (1, 0));
     let sizes = program(vec![
         vec![operation(send(1, 10, 0), &[])],
-        vec![operation(receive(0, 11, 0), &[])],
+        vec![operation(receive(0, 9, 0), &[])],
     ]);
     assert_eq!(at(refused(&sizes)), (1, 0));
     let beyond = program(vec![vec![operation(Work::Compute(Duration::ZERO), &[4])]]);
@@ -142,11 +153,37 @@ fn mistakes_name_rank_and_operation() {
     assert!(refused(&twice).message.contains("rank 0 twice"));
     let mut impossible = reduce(0, 1);
     (impossible.kind, impossible.algorithm) = (Kind::AllToAll, Algorithm::Tree);
-    assert!(
-        refused(&one(Work::Collective(impossible)))
-            .message
-            .contains("isn't an algorithm")
-    );
+    let error = refused(&one(Work::Collective(impossible)));
+    assert_eq!(error.message, "tree isn't an algorithm for all-to-all");
+    let spread = |inner, root| {
+        let mut it = reduce(0, 8);
+        (it.kind, it.algorithm) = match root {
+            Some(root) => (Kind::Broadcast { root }, Algorithm::Usual),
+            None => (Kind::AllReduce, Algorithm::Hierarchical { inner }),
+        };
+        vec![operation(Work::Collective(it), &[])]
+    };
+    for (one, other, words) in [
+        (
+            (1, None),
+            (2, None),
+            "is all-reduce of 8B by hierarchical (inner 2)",
+        ),
+        (
+            (1, None),
+            (1, Some(0)),
+            "operation 0 says all-reduce of 8B by hierarchical (inner 1)",
+        ),
+        (
+            (1, Some(0)),
+            (1, Some(1)),
+            "is broadcast (root 1) of 8B by usual",
+        ),
+    ] {
+        let ranks = [one, other].map(|(inner, root)| spread(inner, root));
+        let error = refused(&program(ranks.into()));
+        assert!(error.message.contains(words), "{error}");
+    }
 }
 
 #[test]
@@ -170,6 +207,32 @@ fn more_than_fits_is_refused_before_it_is_made() {
     let ranks = 6000;
     let all = (0..ranks).map(|_| vec![operation(Work::Collective(reduce(0, 1 << 20)), &[])]);
     let error = refused(&program(all.collect()));
+    assert!(error.message.contains("more than"), "{error}");
+}
+
+/// Most parts of a short vector are empty, and aren't sent.
+#[test]
+fn what_is_not_sent_takes_no_room() {
+    let ranks = 2048;
+    let all = |collective: &dyn Fn(usize) -> Collective| {
+        let rank = |rank| {
+            let operation = operation(Work::Collective(collective(rank)), &[]);
+            vec![operation; 5]
+        };
+        program((0..ranks).map(rank).collect())
+    };
+    let short = |size| {
+        move |_| Collective {
+            kind: Kind::AllToAll,
+            size: Bytes::new(size),
+            ..reduce(0, 0)
+        }
+    };
+    // Five times four million messages if each had one for every other.
+    let it = Expansion::new(&all(&short(1))).expect("few messages");
+    assert_eq!(it.collectives.len(), 5);
+    assert!(it.messages.len() < 5 * ranks, "{}", it.messages.len());
+    let error = refused(&all(&short(1 << 20)));
     assert!(error.message.contains("more than"), "{error}");
 }
 

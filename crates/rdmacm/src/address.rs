@@ -97,8 +97,8 @@ pub(crate) fn bind(world: &mut World, id: *mut CmId, mut to: SocketAddr) -> Resu
         return Err(Errno::INVALID);
     }
     if to.port() == 0 {
-        to.set_port(world.free_port(space)?);
-    } else if world.is_taken(space, to.port()) {
+        to.set_port(world.free_port(space, to.ip())?);
+    } else if world.is_taken(space, to) {
         return Err(Errno(libc::EADDRINUSE));
     }
     if !to.ip().is_unspecified() {

@@ -7,7 +7,7 @@ use crate::id::Id;
 use crate::inbox::{Inbox, wait};
 use crate::layout::{Channel, CmEvent, CmId, ConnParam, Param, UdParam};
 use crate::object::{Event, Ptr, tell};
-use crate::world::{self, acknowledged};
+use crate::world::{self, World, acknowledged};
 
 /// A new channel.
 pub(crate) fn create() -> Result<Ptr<Channel>, Errno> {
@@ -129,11 +129,15 @@ fn migrate(
     let before = (moved.channel, moved.waits);
     (moved.channel, moved.waits) = (channel, waits);
     moved.pointer.seen().channel = channel.0;
-    let key = id.addr();
-    let inbox = world.channels.get_mut(&before.0.key());
-    let events = inbox.map(|inbox| inbox.take_of(key)).unwrap_or_default();
-    events.into_iter().for_each(|event| world.queue(key, event));
+    move_events(&mut world, id.addr(), before.0);
     Ok(before)
+}
+
+/// Moves what an id hasn't been told of from the channel that it had to the one that it has.
+pub(crate) fn move_events(world: &mut World, id: usize, before: Ptr<Channel>) {
+    let inbox = world.channels.get_mut(&before.key());
+    let events = inbox.map(|inbox| inbox.take_of(id)).unwrap_or_default();
+    events.into_iter().for_each(|event| world.queue(id, event));
 }
 
 entry! {

@@ -298,8 +298,14 @@ entry! {
         {
             let mut world = world::lock();
             let own = world.id(id)?;
-            let (at, connection) = own.port.zip(own.connection).ok_or(Errno::INVALID)?;
+            if own.req.is_none() {
+                return Err(Errno::INVALID);
+            }
             pair::fail(own);
+            // Its end may have been heard of, and its time of waiting be over.
+            let Some((at, connection)) = own.port.zip(own.connection) else {
+                return Ok(0);
+            };
             let ended = world.manage(at, |manager, now| {
                 manager.disconnect(connection, [0; Dreq::PRIVATE_DATA], now)
             });

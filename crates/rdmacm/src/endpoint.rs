@@ -8,7 +8,7 @@ use fairlane_verbs_abi::{IbvPd, QpInitAttr};
 
 use crate::address::release;
 use crate::guard::{Errno, entry};
-use crate::layout::{AddrInfo, CmId, SockAddr, event};
+use crate::layout::{AddrInfo, Channel, CmId, SockAddr, event};
 use crate::object::{Event, Ptr, tell};
 use crate::pair::{self, Recipe};
 use crate::{address, channel, id, world};
@@ -42,7 +42,7 @@ pub(crate) fn next_request(listener: *mut CmId) -> Result<*mut CmId, Errno> {
     }
     let id = seen.id;
     // Who is refused here hears of it.
-    let taken = take_over(listener, next, recipe);
+    let taken = take_over((listener, on), next, recipe);
     taken.inspect_err(|_| {
         let _ = id::destroy(id);
     })?;
@@ -51,7 +51,7 @@ pub(crate) fn next_request(listener: *mut CmId) -> Result<*mut CmId, Errno> {
 
 /// A request's id becomes one that waits itself, with a queue pair if the listener has a recipe.
 fn take_over(
-    listener: *mut CmId,
+    (listener, on): (*mut CmId, Ptr<Channel>),
     request: Ptr<Event>,
     recipe: Option<Ptr<Recipe>>,
 ) -> Result<(), Errno> {
@@ -66,6 +66,7 @@ fn take_over(
     request.event().of = id.addr();
     let seen = made.pointer.seen();
     (seen.channel, seen.event) = (own.0, &raw mut request.event().seen);
+    channel::move_events(&mut world, id.addr(), on);
     if let Some(recipe) = recipe {
         let (domain, mut attributes) = recipe.parts();
         pair::create_pair(&mut world, id, domain, &mut attributes)?;

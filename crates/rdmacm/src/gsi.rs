@@ -20,6 +20,11 @@ use crate::pair::{DATAGRAM, bit, state};
 
 /// Receives that are posted, and sends that may be under way: as many as come while other work holds the lock.
 const DEPTH: usize = 512;
+/// MADs that may wait for a send to end.
+const MOST_WAITING: usize = 8 * DEPTH;
+/// Completions that are taken at a time, and how often, before others have their turn.
+const ROUND: usize = 16;
+const ROUNDS: usize = 8;
 /// Room for a GRH and a MAD.
 const RECEIVE: usize = 40 + MAD_LENGTH;
 /// The key of every queue pair 1 (IBTA 13.5.1).
@@ -148,9 +153,11 @@ impl Gsi {
         })
     }
 
-    /// Sends a MAD, when there is room.
+    /// Sends a MAD, when there is room. Where too many wait it is lost; the manager repeats it.
     pub(crate) fn send(&mut self, transmit: Transmit) {
-        self.waiting.push_back(transmit);
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.push_back(transmit);
+        }
         self.send_waiting();
     }
 
@@ -204,24 +211,25 @@ impl Gsi {
         posted
     }
 
-    /// What has come since the last time. `woken` if its descriptor has said so.
-    pub(crate) fn take(&mut self, woken: bool, mut hear: impl FnMut(Peer, &Mad)) {
+    /// Some of what has come since the last time; returns whether there may be more. `woken` if its descriptor has said so.
+    pub(crate) fn take(&mut self, woken: bool, mut hear: impl FnMut(Peer, &Mad)) -> bool {
         if woken {
             self.channel.take_event();
             // Before polling: what comes after that makes another event.
             let _ = self.completions.arm();
         }
-        let mut completions = [Wc::default(); 16];
-        loop {
+        let mut completions = [Wc::default(); ROUND];
+        for _ in 0..ROUNDS {
             let count = self.completions.poll(&mut completions);
             for completion in &completions[..count] {
                 self.complete(completion, &mut hear);
             }
             self.send_waiting();
             if count < completions.len() {
-                return;
+                return false;
             }
         }
+        true
     }
 
     fn complete(&mut self, completion: &Wc, hear: &mut impl FnMut(Peer, &Mad)) {

@@ -95,7 +95,9 @@ fn turn(waker: i32) {
     };
     let mut world = world::lock();
     for port in 0..world.ports.len() {
-        work(&mut world, port, woken);
+        if work(&mut world, port, woken) {
+            Waker(waker).wake();
+        }
     }
 }
 
@@ -123,7 +125,8 @@ fn timeout(world: &mut World) -> Duration {
     wait.unwrap_or(Duration::from_secs(60))
 }
 
-fn work(world: &mut World, port: usize, woken: impl Fn(i32) -> bool) {
+/// Does what is to be done at a port; returns whether there may be more.
+fn work(world: &mut World, port: usize, woken: impl Fn(i32) -> bool) -> bool {
     let now = world.now();
     let World {
         ports,
@@ -132,10 +135,10 @@ fn work(world: &mut World, port: usize, woken: impl Fn(i32) -> bool) {
         ..
     } = world;
     let Some((manager, gsi)) = ports[port].running() else {
-        return;
+        return false;
     };
     let woken = woken(gsi.fd());
-    gsi.take(woken, |peer, mad| {
+    let more = gsi.take(woken, |peer, mad| {
         let listens = |service| listeners.contains_key(&(port, service));
         if !waiting.hold(port, (peer, mad), listens, now) {
             // What can't be understood is for nobody.
@@ -145,4 +148,5 @@ fn work(world: &mut World, port: usize, woken: impl Fn(i32) -> bool) {
     manager.on_timeout(now);
     let refused = waiting.expire(port, now);
     world.hear(port, refused);
+    more
 }

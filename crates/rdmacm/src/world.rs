@@ -206,19 +206,23 @@ impl World {
         }
     }
 
-    /// A port of IP that nobody has in a space.
-    pub(crate) fn free_port(&self, space: u16) -> Result<u16, Errno> {
+    /// A port of IP that nobody has in a space at an address.
+    pub(crate) fn free_port(&self, space: u16, at: IpAddr) -> Result<u16, Errno> {
         // IANA's range of dynamic ports (RFC 6335, section 6).
         let first = crate::port::random() as u16;
         let ports = (0..=u16::MAX).map(|step| first.wrapping_add(step) | 0xc000);
-        let mut free = ports.filter(|port| !self.is_taken(space, *port));
+        let mut free = ports.filter(|port| !self.is_taken(space, SocketAddr::new(at, *port)));
         free.next().ok_or(Errno(libc::EADDRNOTAVAIL))
     }
 
-    /// Whether an id has a port.
-    pub(crate) fn is_taken(&self, space: u16, port: u16) -> bool {
-        let has =
-            |id: &Id| id.space == space && id.bound.map(|at: SocketAddr| at.port()) == Some(port);
-        self.ids.values().any(|id| !id.is_accepted && has(id))
+    /// Whether an id has a port at an address; an unspecified one stands for all.
+    pub(crate) fn is_taken(&self, space: u16, at: SocketAddr) -> bool {
+        let meets = |own: SocketAddr| {
+            let [own_ip, ip] = [own.ip(), at.ip()].map(|ip| ip.to_canonical());
+            let same = own_ip == ip || own_ip.is_unspecified() || ip.is_unspecified();
+            own.port() == at.port() && same
+        };
+        let mut all = self.ids.values();
+        all.any(|id| !id.is_accepted && id.space == space && id.bound.is_some_and(meets))
     }
 }

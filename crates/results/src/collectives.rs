@@ -1,65 +1,12 @@
-//! `collectives.csv`, and what the summary's text says of collectives.
-
-use std::fmt::Write as _;
+//! What the summary's text says of collectives.
 
 use fairlane_fabric::{CollectiveRecord, Results};
-use fairlane_units::Time;
 
 use crate::table;
+use crate::write::collectives::gbps;
 
 /// Lines of the summary's text at most.
 const MOST_LINES: usize = 12;
-
-const HEADER: &str = "workload,step,operation,algorithm,name,group,ranks,size_bytes,sent_bytes,start_ps,ready_ps,end_ps,\
-                      time_ps,algorithm_gbps,bus_gbps,slowest_rank,slowest_host,last_message,last_slowdown\n";
-
-/// The text of the file: a row for each collective, and for each step of training. What isn't known is empty.
-pub(crate) fn csv(records: &[CollectiveRecord]) -> String {
-    let mut text = String::from(HEADER);
-    for it in records {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            it.workload,
-            it.step,
-            it.operation(),
-            it.algorithm_name(),
-            quoted(&it.name),
-            it.group,
-            it.ranks,
-            it.size.get(),
-            it.sent.get(),
-            some(it.start.map(Time::as_ps)),
-            some(it.ready.map(Time::as_ps)),
-            some(it.end.map(Time::as_ps)),
-            some(it.time().map(|time| time.as_ps())),
-            some(it.algorithm_bandwidth().map(gbps)),
-            some(it.bus_bandwidth().map(gbps)),
-            some(it.slowest.map(|(rank, _)| rank)),
-            some(it.slowest.map(|(_, host)| host.get())),
-            some(it.last),
-            some(it.last_slowdown),
-        );
-    }
-    text
-}
-
-/// Bits per second in Gb/s.
-pub(crate) fn gbps(rate: f64) -> f64 {
-    rate / 1e9
-}
-
-fn some(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-/// A name that comes from a trace may hold anything.
-fn quoted(name: &str) -> String {
-    if !name.contains([',', '"', '\n', '\r']) {
-        return name.to_owned();
-    }
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// A line for each kind of collective of each workload: how many there were, and the slowest of them, with what its last rank waited for.
 pub(crate) fn block(results: &Results) -> Option<String> {
@@ -95,11 +42,9 @@ fn line(all: &[&CollectiveRecord], results: &Results) -> Vec<String> {
     let mean = times().map(|time| time.as_secs_f64()).sum::<f64>() / ended.max(1) as f64;
     let slowest = all.iter().max_by_key(|it| it.time()).filter(|_| ended > 0);
     let first = all[0];
-    let words = [first.operation(), first.algorithm_name(), &first.name];
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     let dash = || "-".to_owned();
     vec![
-        words.join(" "),
+        words(first),
         format!("{ended} of {}", all.len()),
         match first.kind {
             None => dash(),
@@ -120,8 +65,15 @@ fn line(all: &[&CollectiveRecord], results: &Results) -> Vec<String> {
     ]
 }
 
+/// Operation, algorithm and name.
+pub(crate) fn words(it: &CollectiveRecord) -> String {
+    let words = [it.operation(), it.algorithm_name(), &it.name];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
 /// The rank that ended last, and what it waited for.
-fn why(it: &CollectiveRecord, results: &Results) -> String {
+pub(crate) fn why(it: &CollectiveRecord, results: &Results) -> String {
     let Some((rank, host)) = it.slowest else {
         return "-".into();
     };
@@ -136,6 +88,7 @@ fn why(it: &CollectiveRecord, results: &Results) -> String {
                 message.id
             )
         }
+        _ if it.kind.is_some() => ": it began too late itself".to_owned(),
         _ => String::new(),
     };
     format!("{rank} on host {host}{waited}")

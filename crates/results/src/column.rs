@@ -7,12 +7,12 @@ pub struct Column<R> {
     /// What it holds.
     pub kind: Kind,
     /// Its value in a row.
-    pub value: fn(&R) -> Value,
+    pub value: fn(&R) -> Value<'_>,
 }
 
 impl<R> Column<R> {
     /// A column of this name and kind, with these values.
-    pub const fn new(name: &'static str, kind: Kind, value: fn(&R) -> Value) -> Self {
+    pub const fn new(name: &'static str, kind: Kind, value: fn(&R) -> Value<'_>) -> Self {
         Self { name, kind, value }
     }
 }
@@ -28,7 +28,7 @@ pub enum Kind {
     Real,
     /// As [`Kind::Real`], or nothing.
     OptionalReal,
-    /// Words from a small set.
+    /// Words, mostly from a small set.
     Word,
     /// Yes or no.
     Flag,
@@ -36,62 +36,62 @@ pub enum Kind {
 
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum Value<'r> {
     /// Of a [`Kind::Integer`].
     Integer(u64),
     /// Of a [`Kind::Real`].
     Real(f64),
     /// Of a [`Kind::Word`].
-    Word(&'static str),
+    Word(&'r str),
     /// Of a [`Kind::Flag`].
     Flag(bool),
     /// Nothing.
     Null,
 }
 
-impl From<u64> for Value {
+impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
         Self::Integer(number)
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for Value<'_> {
     fn from(number: u32) -> Self {
         Self::Integer(number.into())
     }
 }
 
-impl From<u16> for Value {
+impl From<u16> for Value<'_> {
     fn from(number: u16) -> Self {
         Self::Integer(number.into())
     }
 }
 
-impl From<u8> for Value {
+impl From<u8> for Value<'_> {
     fn from(number: u8) -> Self {
         Self::Integer(number.into())
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for Value<'_> {
     fn from(number: f64) -> Self {
         Self::Real(number)
     }
 }
 
-impl From<&'static str> for Value {
-    fn from(word: &'static str) -> Self {
+impl<'r> From<&'r str> for Value<'r> {
+    fn from(word: &'r str) -> Self {
         Self::Word(word)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for Value<'_> {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Value {
+impl<T: Into<Self>> From<Option<T>> for Value<'_> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }

@@ -1,14 +1,14 @@
 //! What a run amounts to, and its report page.
 
 use fairlane_fabric::Results;
-use fairlane_fabric::metrics::{self, SlowdownBin, Spread, Summary};
+use fairlane_fabric::metrics::{self, SlowdownBin, Spread, Summary, TAIL_MIN};
 use fairlane_scenario::Loaded;
 use fairlane_units::TenantId;
 
 use crate::heading;
 use crate::report::{self, ReportInput, TenantInput, Timeline};
 
-/// Most bins of the slowdown: 5 % of the messages in each, as HPCC's `fct_analysis.py` has it.
+/// Most classes of size: 5 % of the messages in each, as HPCC's `fct_analysis.py` has it.
 const BINS: usize = 20;
 /// Points of a distribution function in the report.
 const POINTS: usize = 200;
@@ -39,7 +39,7 @@ pub fn figures(results: &Results) -> Figures {
         goodput_bps: Some(summary.goodput_gbps * 1e9),
         slowdown_p50: percentile(|spread| spread.p50),
         slowdown_p99: percentile(|spread| spread.p99),
-        slowdown_p999: percentile(|spread| spread.p999),
+        slowdown_p999: percentile(|spread| spread.p999).filter(|_| summary.completed >= TAIL_MIN),
         events_per_second: None,
     };
     let switch_ports = results.ports.iter().filter(|port| port.on_switch).count();
@@ -49,10 +49,9 @@ pub fn figures(results: &Results) -> Figures {
         .len()
         .checked_div(results.series.ports)
         .unwrap_or(0);
-    let classes = metrics::size_classes(&results.messages, BINS);
     Figures {
-        bins: metrics::slowdown_bins(&results.messages, classes),
-        standalone_bins: metrics::standalone_bins(&results.messages, classes),
+        bins: metrics::slowdown_bins(&results.messages, BINS),
+        standalone_bins: metrics::standalone_bins(&results.messages, BINS),
         tenant_bins: tenant_bins(results),
         completion: distribution(
             &metrics::completion_cdf(&results.messages, POINTS),
@@ -97,7 +96,7 @@ pub fn report_bins(bins: &[SlowdownBin]) -> Vec<report::SlowdownBin> {
         p50: bin.p50,
         p95: bin.p95,
         p99: bin.p99,
-        p999: bin.p999,
+        p999: (bin.count >= TAIL_MIN).then_some(bin.p999),
     };
     bins.iter().map(bin).collect()
 }
@@ -130,7 +129,7 @@ fn with_input(
     figures: &Figures,
     ask: fn(&ReportInput<'_>) -> String,
 ) -> String {
-    let words = heading::Words::of(&loaded.scenario);
+    let words = heading::Words::of(loaded);
     ask(&ReportInput {
         heading: words.heading(&loaded.scenario),
         results,

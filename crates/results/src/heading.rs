@@ -1,6 +1,7 @@
 //! A scenario in words, for the head of the report.
 
-use fairlane_scenario::{LinkSpec, Profile, Scenario, Sizes, Topology, Workload};
+use fairlane_scenario::{LinkSpec, Loaded, Profile, Scenario, Sizes, Topology, Workload};
+use fairlane_units::Bytes;
 
 use crate::report::Heading;
 
@@ -13,8 +14,10 @@ pub struct Words {
 
 impl Words {
     /// The phrases for a scenario.
-    pub fn of(scenario: &Scenario) -> Self {
-        let parts: Vec<_> = scenario.workload.iter().map(workload).collect();
+    pub fn of(loaded: &Loaded) -> Self {
+        let scenario = &loaded.scenario;
+        let parts = (0..scenario.workload.len()).map(|number| workload(loaded, number));
+        let parts: Vec<_> = parts.collect();
         Self {
             congestion: scenario.congestion.algorithm.title(),
             topology: topology(&scenario.topology),
@@ -108,8 +111,9 @@ fn rates(host: &LinkSpec, fabric: &LinkSpec) -> String {
     format!("hosts at {}, fabric at {}", host.rate, fabric.rate)
 }
 
-fn workload(workload: &Workload) -> String {
-    match workload {
+fn workload(loaded: &Loaded, number: usize) -> String {
+    let size = |size: &Bytes| loaded.size_text(&format!("workload[{number}].size"), *size);
+    match &loaded.scenario.workload[number] {
         Workload::Poisson {
             sizes,
             load,
@@ -124,24 +128,29 @@ fn workload(workload: &Workload) -> String {
         }
         Workload::Incast {
             degree,
-            size,
+            size: each,
             rounds,
             ..
         } => {
-            format!("incast of {degree} x {size}, {rounds} rounds")
+            format!("incast of {degree} x {}, {rounds} rounds", size(each))
         }
-        Workload::Permutation { size, .. } => format!("permutation of {size}"),
-        Workload::AllToAll { size, .. } => format!("all-to-all of {size}"),
-        Workload::RingAllReduce { size, rounds, .. } => {
-            format!("ring all-reduce of {size}, {rounds} rounds")
+        Workload::Permutation { size: each, .. } => format!("permutation of {}", size(each)),
+        Workload::AllToAll { size: each, .. } => format!("all-to-all of {}", size(each)),
+        Workload::RingAllReduce {
+            size: each, rounds, ..
+        } => {
+            format!("ring all-reduce of {}, {rounds} rounds", size(each))
         }
         Workload::Collective {
             operation,
-            size,
+            size: each,
             rounds,
             groups,
             ..
-        } => format!("{operation:?} of {size}, {rounds} rounds in {groups} groups"),
+        } => format!(
+            "{operation:?} of {}, {rounds} rounds in {groups} groups",
+            size(each)
+        ),
         Workload::Training {
             tensor,
             pipeline,

@@ -1,6 +1,6 @@
 //! `summary.json`, and the tables that say the same on standard output.
 
-use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
+use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary, TAIL_MIN};
 use fairlane_fabric::{Results, Signal, Signals};
 use fairlane_scenario::{Profile, Scenario};
 use serde::Serialize;
@@ -58,7 +58,7 @@ impl<'a> File<'a> {
         }
         parts.extend(collectives::block(results));
         parts.push(signals(&results.signals, all_signals));
-        parts.extend(self.speed());
+        parts.extend(speed(self.host));
         parts.join("\n\n")
     }
 
@@ -140,26 +140,25 @@ impl<'a> File<'a> {
         let rows: Vec<_> = bins.iter().map(bin).collect();
         (!rows.is_empty()).then(|| table::grid(&header, &rows))
     }
-
-    /// How fast it was; processor time comes in steps, so that short runs say nothing.
-    fn speed(&self) -> Option<String> {
-        let host = self.host;
-        if host.user_cpu_s < 0.1 {
-            return None;
-        }
-        let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), table::magnitude);
-        Some(format!(
-            "speed: {} packet transmissions and {} events per second of processor time, {} s, {} MiB",
-            rate(host.transmissions_per_user_second),
-            rate(host.events_per_user_second),
-            table::digits(host.user_cpu_s),
-            host.max_rss_bytes >> 20,
-        ))
-    }
 }
 
-/// With fewer messages the 99.9th percentile is the largest.
-const TAIL_MIN: usize = 1000;
+/// How fast a run was; processor time comes in steps, so that short runs say nothing.
+fn speed(host: &Host) -> Option<String> {
+    if host.user_cpu_s < SPEED_MIN_S {
+        return None;
+    }
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), table::magnitude);
+    Some(format!(
+        "speed: {} packet transmissions and {} events per second of processor time, {} s, {} MiB",
+        rate(host.transmissions_per_user_second),
+        rate(host.events_per_user_second),
+        table::digits(host.user_cpu_s),
+        host.max_rss_bytes >> 20,
+    ))
+}
+
+/// Processor time from which on a speed is stated.
+const SPEED_MIN_S: f64 = 0.1;
 
 fn messages(summary: &Summary) -> String {
     let mut text = format!(
@@ -242,4 +241,29 @@ fn signals(signals: &Signals, all: bool) -> String {
 
 fn why(signal: &Signal) -> &str {
     signal.why_zero.as_deref().unwrap_or("nothing caused any")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speed_is_stated_of_runs_of_a_tenth_of_a_second() {
+        let host = |user_cpu_s| Host {
+            version: "1",
+            user_cpu_s,
+            system_cpu_s: 0.0,
+            wall_s: 9.0,
+            max_rss_bytes: 7 << 20,
+            transmissions_per_user_second: Some(3e6),
+            events_per_user_second: Some(2e6),
+        };
+        assert_eq!(speed(&host(0.0)), None);
+        assert_eq!(speed(&host(0.099)), None);
+        let words = speed(&host(0.1)).expect("long enough");
+        assert!(
+            words.contains("3 M packet") && words.contains("0.1 s, 7 MiB"),
+            "{words}"
+        );
+    }
 }

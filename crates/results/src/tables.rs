@@ -15,15 +15,13 @@ use arrow_array::builder::{
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, RecordBatch, StringViewArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
+use fairlane_fabric::Results;
 use fairlane_fabric::metrics::{self, Spread, Tenancy};
-use fairlane_fabric::{CollectiveRecord, Results};
-use fairlane_units::{Duration, Time};
 use serde_json::Value as Json;
 
-use crate::collectives::gbps;
 use crate::column::{Column, Kind, Table, Value};
 use crate::error::Error;
-use crate::write::{capture, flows, links, ports, trace};
+use crate::write::{capture, collectives, flows, links, ports, trace};
 
 /// One row for each message, in order of completion; the columns of `flows.parquet`.
 ///
@@ -39,6 +37,14 @@ pub fn messages(results: &Results) -> Result<RecordBatch, Error> {
 /// As [`messages`].
 pub fn ports(results: &Results) -> Result<RecordBatch, Error> {
     ports::with_table(results, |table| batch(table))
+}
+
+/// The time series of the ports that `output.ports` names; the columns of `chosen.parquet`.
+///
+/// # Errors
+/// As [`messages`].
+pub fn chosen(results: &Results) -> Result<RecordBatch, Error> {
+    ports::with_chosen(results, |table| batch(table))
 }
 
 /// One row for each direction of each link.
@@ -192,7 +198,7 @@ impl Sink {
         }
     }
 
-    fn push(&mut self, value: Value) {
+    fn push(&mut self, value: Value<'_>) {
         match self {
             Self::Byte(builder) => push(builder, value),
             Self::Short(builder) => push(builder, value),
@@ -228,7 +234,7 @@ impl Sink {
 
 fn push<T: ArrowPrimitiveType<Native: TryFrom<u64>>>(
     builder: &mut PrimitiveBuilder<T>,
-    value: Value,
+    value: Value<'_>,
 ) {
     builder.append_option(match value {
         Value::Integer(number) => T::Native::try_from(number).ok(),
@@ -318,67 +324,8 @@ impl SignalRows {
 /// # Errors
 /// As [`messages`].
 pub fn collectives(results: &Results) -> Result<RecordBatch, Error> {
-    let rows = &results.collectives;
-    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
-    let mut add = |name: &str, array: ArrayRef| {
-        let optional = OPTIONAL.contains(&name);
-        fields.push(Field::new(name, array.data_type().clone(), optional));
-        arrays.push(array);
-    };
-    let some = |pick: fn(&CollectiveRecord) -> Option<u64>| -> ArrayRef {
-        Arc::new(rows.iter().map(pick).collect::<UInt64Array>())
-    };
-    let text = |pick: fn(&CollectiveRecord) -> &str| -> ArrayRef {
-        Arc::new(
-            rows.iter()
-                .map(|it| Some(pick(it)))
-                .collect::<StringViewArray>(),
-        )
-    };
-    add("workload", some(|it| Some(it.workload.into())));
-    add("step", some(|it| Some(it.step.into())));
-    add("operation", text(|it| it.operation()));
-    add("algorithm", text(|it| it.algorithm_name()));
-    add("name", text(|it| &it.name));
-    add("group", some(|it| Some(it.group.into())));
-    add("ranks", some(|it| Some(it.ranks.into())));
-    add("size_bytes", some(|it| Some(it.size.get())));
-    add("sent_bytes", some(|it| Some(it.sent.get())));
-    add("start_ps", some(|it| it.start.map(Time::as_ps)));
-    add("ready_ps", some(|it| it.ready.map(Time::as_ps)));
-    add("end_ps", some(|it| it.end.map(Time::as_ps)));
-    add("time_ps", some(|it| it.time().map(Duration::as_ps)));
-    let rate = |pick: fn(&CollectiveRecord) -> Option<f64>| {
-        reals(rows.iter().map(|it| pick(it).map(gbps)))
-    };
-    add(
-        "algorithm_gbps",
-        rate(CollectiveRecord::algorithm_bandwidth),
-    );
-    add("bus_gbps", rate(CollectiveRecord::bus_bandwidth));
-    add("slowest_rank", some(|it| Some(it.slowest?.0.into())));
-    add("slowest_host", some(|it| Some(it.slowest?.1.get().into())));
-    add("last_message", some(|it| it.last.map(u64::from)));
-    add(
-        "last_slowdown",
-        reals(rows.iter().map(|it| it.last_slowdown)),
-    );
-    join(fields, arrays)
+    collectives::with_table(&results.collectives, |table| batch(table))
 }
-
-/// Columns of collectives that may be empty: where one hasn't ended, and where there is no bandwidth.
-const OPTIONAL: [&str; 10] = [
-    "start_ps",
-    "ready_ps",
-    "end_ps",
-    "time_ps",
-    "algorithm_gbps",
-    "bus_gbps",
-    "slowest_rank",
-    "slowest_host",
-    "last_message",
-    "last_slowdown",
-];
 
 /// A row for each tenant, by number; none if there is only one, which the summary describes.
 ///

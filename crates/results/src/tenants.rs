@@ -3,7 +3,7 @@
 use fairlane_fabric::SignalsByTenant;
 
 use crate::table;
-use fairlane_fabric::metrics::{LinkShare, Spread, Tenancy, TenantSummary};
+use fairlane_fabric::metrics::{LinkShare, Spread, TAIL_MIN, Tenancy, TenantSummary};
 
 /// More contended links than this are left to `summary.json`.
 const MOST_LINKS: usize = 8;
@@ -26,7 +26,8 @@ fn tenants(tenancy: &Tenancy) -> String {
         "p95",
         "p99",
         "p99.9",
-        "below BDP p50",
+        "below BDP",
+        "p50",
         "p99",
         "p99.9",
     ];
@@ -56,10 +57,17 @@ fn tenant(tenant: &TenantSummary) -> Vec<String> {
         let value = spread.as_ref().map(pick);
         value.map_or_else(|| "-".into(), table::digits)
     };
-    let all: [fn(&Spread) -> f64; 4] = [|s| s.p50, |s| s.p95, |s| s.p99, |s| s.p999];
+    let tail = |all: &Option<Spread>, count: usize| match count < TAIL_MIN {
+        true => "-".into(),
+        false => spread(all, |s| s.p999),
+    };
+    let all: [fn(&Spread) -> f64; 3] = [|s| s.p50, |s| s.p95, |s| s.p99];
     cells.extend(all.map(|pick| spread(&tenant.slowdown, pick)));
-    let small: [fn(&Spread) -> f64; 3] = [|s| s.p50, |s| s.p99, |s| s.p999];
+    cells.push(tail(&tenant.slowdown, tenant.completed));
+    let small: [fn(&Spread) -> f64; 2] = [|s| s.p50, |s| s.p99];
+    cells.push(table::count(tenant.small_completed as u64));
     cells.extend(small.map(|pick| spread(&tenant.small_slowdown, pick)));
+    cells.push(tail(&tenant.small_slowdown, tenant.small_completed));
     cells
 }
 

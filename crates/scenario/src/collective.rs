@@ -7,6 +7,8 @@ use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -73,6 +75,53 @@ impl CollectiveAlgorithm {
             Self::Direct => Algorithm::Direct,
         }
     }
+}
+
+/// How many of `count` hosts each of so many equal groups has: two or more.
+///
+/// # Errors
+/// If they can't be divided so; `place` says where the key `groups` is.
+pub fn hosts_of_group(
+    count: u32,
+    groups: u32,
+    place: impl FnOnce() -> String,
+) -> Result<u32, Error> {
+    let each = count.checked_div(groups).unwrap_or(0);
+    if each >= 2 && each * groups == count {
+        return Ok(each);
+    }
+    let message = format!("is {groups} of {count} hosts, expected equal groups of 2 or more");
+    let hint = "name other hosts, or other groups";
+    Err(Error::new(place(), message, hint))
+}
+
+/// How many data ranks a model has that `count` hosts train, by its tensor, pipeline and expert ranks.
+///
+/// # Errors
+/// If the hosts can't be divided so; `place` says where a key of the workload is.
+pub fn data_ranks(
+    count: u32,
+    [tensor, pipeline, expert]: [u32; 3],
+    place: impl FnOnce(&str) -> String,
+) -> Result<u32, Error> {
+    let share = tensor.saturating_mul(pipeline);
+    if count < 2 || !count.is_multiple_of(share) {
+        let message = format!(
+            "has {count}, expected 2 or more, a multiple of {share}: tensor times pipeline"
+        );
+        return Err(Error::new(
+            place("hosts"),
+            message,
+            "name more or fewer hosts",
+        ));
+    }
+    let data = count / share;
+    if data.is_multiple_of(expert) {
+        return Ok(data);
+    }
+    let message = format!("is {expert}, expected a divisor of {data}, the number of data ranks");
+    let hint = "name other hosts, or another number";
+    Err(Error::new(place("expert"), message, hint))
 }
 
 /// A layer of a model, or several alike.

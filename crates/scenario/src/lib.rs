@@ -68,17 +68,20 @@ mod topology_text;
 mod types;
 mod validate;
 mod workload;
+mod written;
 
 pub use capture_point::CapturePorts;
-pub use collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
+pub use collective::{
+    CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath, data_ranks, hosts_of_group,
+};
 pub use error::{Error, nearest};
 pub use files::Files;
 pub use inputs::{Inputs, SideFile, TraceFile};
 pub use layout::{Counts, counts, generate, hosts, layout};
-pub use load::{Loaded, load, parse, parse_table, parse_with};
+pub use load::{Copies, Loaded, load, parse, parse_table, parse_with};
 pub use planes::{MOST_PLANES, PlaneError, Planes};
 pub use schema::schema;
-pub use sizes::{BuiltIn, SizeDistribution};
+pub use sizes::{BuiltIn, LARGEST_MESSAGE, SizeDistribution};
 pub use tenant::tenant_of;
 pub use topology_text::{LinkText, TopologyText};
 pub use types::*;

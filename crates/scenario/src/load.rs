@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fairlane_units::Bytes;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::collective::TracePath;
 use crate::document::Document;
 use crate::error::Error;
 use crate::files::{Files, read_text};
@@ -12,6 +14,7 @@ use crate::inputs::Inputs;
 use crate::overrides::{Override, overlay};
 use crate::types::{Multipath, Plan, Profile, Scenario, Sizes, Topology, Workload};
 use crate::validate::validate;
+use crate::written::WrittenSizes;
 
 /// A scenario in which every value is stated, and what its files say.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,7 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// The files that it names.
     pub inputs: Inputs,
+    written: WrittenSizes,
 }
 
 /// Reads the scenario at `path`. `overrides` are `key.path=value`; they and `seed` replace what the
@@ -124,7 +128,12 @@ pub fn parse_with(
         Ok(inputs)
     });
     let inputs = checked.map_err(|error| document.place(error, &resolved))?;
-    Ok(Loaded { scenario, inputs })
+    let written = WrittenSizes::of(&table);
+    Ok(Loaded {
+        scenario,
+        inputs,
+        written,
+    })
 }
 
 /// The defaults of the profile in force, as a table.
@@ -183,28 +192,52 @@ impl Loaded {
     /// # Errors
     /// As [`Scenario::to_toml`]; never for a value that [`load`] returned.
     pub fn to_toml(&self) -> Result<String, Error> {
-        self.scenario.to_toml()
+        Ok(self.written.restore(self.scenario.to_toml()?))
+    }
+
+    /// A size at a key, such as `workload[0].size`, in the unit that it was written in.
+    pub fn size_text(&self, key: &str, size: Bytes) -> String {
+        let written = self.written.text(key, size).map(str::to_owned);
+        written.unwrap_or_else(|| size.to_string())
     }
 
     /// The resolved scenario as TOML with its files beside it: their paths, which start with
-    /// `inputs/` and are relative to the scenario, and their texts.
+    /// `inputs/` and are relative to the scenario, and what they hold.
     ///
     /// # Errors
     /// As [`Loaded::to_toml`].
-    pub fn portable(&self) -> Result<(String, Vec<(PathBuf, String)>), Error> {
+    pub fn portable(&self) -> Result<(String, Copies<'_>), Error> {
         let mut scenario = self.scenario.clone();
-        let mut copies: Vec<(PathBuf, String)> = Vec::new();
+        let mut copies = Copies::new();
         for file in &self.inputs.files {
             let copy = free_name(&file.path, &copies);
             point_at(&mut scenario, &file.key, &copy);
-            copies.push((copy, file.text.clone()));
+            copies.push((copy, file.text.as_bytes()));
         }
-        Ok((scenario.to_toml()?, copies))
+        for (workload, trace) in scenario.workload.iter_mut().zip(&self.inputs.traces) {
+            let (Workload::Program { path, .. }, Some(files)) = (workload, trace) else {
+                continue;
+            };
+            let mut names = Vec::new();
+            for file in files {
+                let copy = free_name(Path::new(&file.name), &copies);
+                names.push(copy.clone());
+                copies.push((copy, &file.bytes));
+            }
+            *path = match (&path, names.first()) {
+                (TracePath::One(_), Some(name)) => TracePath::One(name.clone()),
+                _ => TracePath::Each(names),
+            };
+        }
+        Ok((self.written.restore(scenario.to_toml()?), copies))
     }
 }
 
+/// Copies of files: where to, and what they hold.
+pub type Copies<'a> = Vec<(PathBuf, &'a [u8])>;
+
 /// A path in `inputs/` that no earlier copy has.
-fn free_name(path: &Path, taken: &[(PathBuf, String)]) -> PathBuf {
+fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {
     let name = path
         .file_name()
         .map_or_else(|| "input".into(), |name| name.to_string_lossy());

@@ -18,7 +18,7 @@ const BUILT_IN: [(&str, &str); 4] = [
 
 /// The largest message: the length of a work request has 32 bits on the wire (RETH, IBTA volume 1, section 9.3.3; ports of
 /// hardware state 2^31 as `max_msg_sz`). Whoever transfers more posts several.
-pub(crate) const LARGEST: Bytes = Bytes::new(u32::MAX as u64);
+pub const LARGEST_MESSAGE: Bytes = Bytes::new(u32::MAX as u64);
 
 /// A distribution function of message sizes, linear between its points.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,9 +184,11 @@ fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Faul
             "percents are cumulative",
         );
     }
-    if size > LARGEST {
+    if size > LARGEST_MESSAGE {
         return fail(
-            format!("size is {size}, expected at most {LARGEST}, what a work request can hold"),
+            format!(
+                "size is {size}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
+            ),
             "sizes are in bytes; larger transfers are several messages",
         );
     }

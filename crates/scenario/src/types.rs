@@ -80,6 +80,9 @@ pub struct Output {
     /// Interval of the per-port time series, which is kept; left out, 50 us, doubled whenever there are 1024.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_interval: Option<Duration>,
+    /// The ports that `sample_interval` is about, recorded apart from all others in `chosen.parquet`; left out, all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<CapturePoint>,
     /// How often the rates that messages may be sent at are looked at, for `rates.csv`; left out, never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_interval: Option<Duration>,

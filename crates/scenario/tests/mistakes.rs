@@ -180,6 +180,27 @@ fn rates_that_cannot_be_recorded() {
 }
 
 #[test]
+fn chosen_ports_that_cannot_be_sampled() {
+    refused(
+        "[output]\nports = [\"host:0\"]",
+        &["x.toml:2:1", "`output.ports`", "sample_interval"],
+    );
+    let stated = |ports: &str| format!("[output]\nsample_interval = \"1us\"\nports = {ports}");
+    refused(
+        &stated("[\"host:1\", \"port 3\"]"),
+        &["x.toml:3:20", "`output.ports[1]`", "names no port"],
+    );
+    refused(
+        &stated("[\"host:9\"]"),
+        &["`output.ports[0]`", "node 9 doesn't exist"],
+    );
+    refused(
+        &stated("[\"host:1\", \"host:1/port:1\"]"),
+        &["`output.ports[1]`", "port 1 of node 1 is named twice"],
+    );
+}
+
+#[test]
 fn values_out_of_range() {
     refused("stop = \"0s\"", &["x.toml:1:1", "`stop`", "is 0"]);
     refused("stop = \"10000000s\"", &["`stop`", "at most"]);

@@ -117,8 +117,38 @@ fn every_default_is_visible() {
 }
 
 #[test]
+fn sizes_keep_the_unit_that_was_written() {
+    let text = "[switch]\nbuffer = \"32768 KiB\"\n[packet]\nmtu = 1024\n[[tenant]]\nname = \"1024B\"\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 1\nsize = \"256kB\"\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 1\nsize = \"250KiB\"\n";
+    let loaded = read(text).unwrap();
+    let resolved = loaded.to_toml().unwrap();
+    for line in [
+        "buffer = \"32768 KiB\"",
+        "name = \"1024B\"",
+        "size = \"256kB\"",
+        "size = \"250KiB\"",
+    ] {
+        assert!(resolved.contains(line), "{line} in\n{resolved}");
+    }
+    let size = Bytes::new(256_000);
+    assert_eq!(loaded.size_text("workload[0].size", size), "256kB");
+    assert_eq!(loaded.size_text("workload[1].size", size), "250KiB");
+    // A size that has changed since isn't the one that was written.
+    let other = Bytes::new(512_000);
+    assert_eq!(loaded.size_text("workload[1].size", other), "512kB");
+    let mut changed = loaded;
+    let Workload::Incast { size, .. } = &mut changed.scenario.workload[1] else {
+        panic!("an incast");
+    };
+    *size = other;
+    assert!(changed.to_toml().unwrap().contains("size = \"512kB\""));
+}
+
+#[test]
 fn resolved_text_reads_back_equal() {
-    for text in ["", "profile = \"hpcc-ns3\"", EVERYTHING] {
+    let own_units = "[switch]\nbuffer = \"32768KiB\"";
+    for text in ["", "profile = \"hpcc-ns3\"", EVERYTHING, own_units] {
         let loaded = read(text).unwrap();
         let again = read(&loaded.to_toml().unwrap()).unwrap();
         assert_eq!(again, loaded);
@@ -198,6 +228,52 @@ fn the_seed_of_the_caller_counts() {
     );
     let error = parse("", "x", folder, &[], Some(u64::MAX)).expect_err("TOML can't hold it");
     assert!(error.to_string().contains("`seed`"), "{error}");
+}
+
+#[test]
+fn a_portable_scenario_brings_its_traces() {
+    let folder = Folder::new("traces")
+        .with("ping.goal", "num_ranks 1\nrank 0 {\n}\n")
+        .with(
+            "s.toml",
+            "[[workload]]\nkind = \"program\"\npath = \"ping.goal\"\n\
+         [[workload]]\nkind = \"program\"\npath = [\"a/t.0.et\", \"b/t.0.et\", \"groups.json\"]\n",
+        );
+    // Traces of Chakra are no text.
+    for (name, bytes) in [("a", &[1, 0xff][..]), ("b", &[2, 0xfe]), ("c", b"{}")] {
+        std::fs::create_dir(folder.0.join(name)).unwrap();
+        std::fs::write(folder.0.join(name).join("t.0.et"), bytes).unwrap();
+    }
+    std::fs::rename(folder.0.join("c/t.0.et"), folder.0.join("groups.json")).unwrap();
+    let loaded = load(&folder.0.join("s.toml"), &[], None).unwrap();
+    let (text, files) = loaded.portable().unwrap();
+    let names: Vec<_> = files
+        .iter()
+        .map(|(path, _)| path.to_str().unwrap())
+        .collect();
+    let [ping, first, second, groups] = names[..] else {
+        panic!("{names:?}");
+    };
+    assert_eq!(
+        (ping, first, groups),
+        ("inputs/ping.goal", "inputs/t.0.et", "inputs/groups.json")
+    );
+    assert!(
+        second.starts_with("inputs/") && second.ends_with("-t.0.et"),
+        "{second}"
+    );
+    let target = Folder::new("traces-copy").with("scenario.toml", &text);
+    std::fs::create_dir(target.0.join("inputs")).unwrap();
+    for (path, bytes) in &files {
+        std::fs::write(target.0.join(path), bytes).unwrap();
+    }
+    let again = load(&target.0.join("scenario.toml"), &[], None).unwrap();
+    let held = |of: &Loaded| -> Vec<Vec<u8>> {
+        let traces = of.inputs.traces.iter().flatten().flatten();
+        traces.map(|file| file.bytes.clone()).collect()
+    };
+    assert_eq!(held(&again), held(&loaded));
+    assert_eq!(held(&again).len(), 4);
 }
 
 #[test]

@@ -13,16 +13,16 @@ use crate::icrc::{Outer, SEGMENTS};
 /// Bytes of one call: those of the longest IP packet, with room for headers.
 const MOST_BYTES: usize = 65_000;
 /// Batches that are open before all of them leave.
-const MOST_BATCHES: usize = 4;
+pub(crate) const MOST_BATCHES: usize = 4;
 
 /// Packets of one call.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Batch {
     /// The number of the socket.
     pub(crate) socket: usize,
-    pub(crate) peer: Option<IpAddr>,
+    pub(crate) peer: IpAddr,
     /// The headers in front of its packets.
-    outer: Option<Outer>,
+    outer: Outer,
     /// Length of all packets but the last.
     pub(crate) segment: usize,
     pub(crate) count: usize,
@@ -99,10 +99,7 @@ impl Batches {
         }
         let identification = if segmentation { batch.count as u16 } else { 0 };
         let (body, icrc) = packet.split_at_mut(whole - Icrc::LENGTH);
-        let Some(outer) = &mut batch.outer else {
-            return Ok(false);
-        };
-        icrc.copy_from_slice(&outer.icrc(body, identification)?.bytes());
+        icrc.copy_from_slice(&batch.outer.icrc(body, identification)?.bytes());
         batch.count += 1;
         batch.used += whole;
         batch.ended = whole < batch.segment;
@@ -112,7 +109,7 @@ impl Batches {
     /// The batch that a packet of `whole` bytes goes to. Packets from one port to one peer stay in order.
     /// `None` if its address is of another version of IP.
     fn batch(&mut self, (socket, port): (usize, u16), peer: IpAddr, whole: usize) -> Option<usize> {
-        let mine = |batch: &Batch| batch.socket == socket && batch.peer == Some(peer);
+        let mine = |batch: &Batch| batch.socket == socket && batch.peer == peer;
         let latest = self.open.iter().rposition(mine);
         if let Some(at) = latest.filter(|&at| self.open[at].takes(whole, SEGMENTS)) {
             return Some(at);
@@ -120,11 +117,13 @@ impl Batches {
         let outer = Outer::new((self.address, port), (peer, Udp::ROCE_PORT))?;
         self.open.push(Batch {
             socket,
-            peer: Some(peer),
-            outer: Some(outer),
+            peer,
+            outer,
             segment: whole,
+            count: 0,
+            ended: false,
             room: (self.spare.pop()).unwrap_or_else(|| vec![0; MOST_BYTES]),
-            ..Batch::default()
+            used: 0,
         });
         Some(self.open.len() - 1)
     }

@@ -307,15 +307,19 @@ impl Device {
     ///
     /// # Errors
     /// If the queue pair isn't known, or state, room or service don't allow it.
-    pub fn post_send(&self, pair: QpNumber, request: &SendRequest) -> Result<(), Error> {
-        self.post_all(pair, std::slice::from_ref(request))
+    pub fn post_send(&self, pair: QpNumber, request: SendRequest) -> Result<(), Error> {
+        self.post_all(pair, [request])
     }
 
     /// Posts all requests or, if one of them can't be posted, none; and sends what may be sent of them.
     ///
     /// # Errors
     /// As [`post_send`](Self::post_send).
-    pub fn post_all(&self, pair: QpNumber, requests: &[SendRequest]) -> Result<(), Error> {
+    pub fn post_all(
+        &self,
+        pair: QpNumber,
+        requests: impl AsRef<[SendRequest]> + IntoIterator<Item = SendRequest>,
+    ) -> Result<(), Error> {
         self.with(|inner| {
             let now = inner.engine.at(self.shared.clock.now());
             inner.engine.post_all(pair, requests, now)?;
@@ -331,15 +335,12 @@ impl Device {
     pub fn post_sends(
         &self,
         pair: QpNumber,
-        requests: &[SendRequest],
+        requests: impl IntoIterator<Item = SendRequest>,
     ) -> Result<(), (usize, Error)> {
         let posted = self.with(|inner| {
             let now = inner.engine.at(self.shared.clock.now());
-            let mut all = requests.iter().enumerate();
-            let posted = all.try_for_each(|(at, request)| {
-                let one = std::slice::from_ref(request);
-                let posted = inner.engine.post_all(pair, one, now);
-                posted.map_err(|error| (at, error))
+            let posted = one_by_one(requests, |request| {
+                inner.engine.post_all(pair, [request], now)
             });
             inner.work(&self.shared.clock);
             Ok(posted)
@@ -353,6 +354,40 @@ impl Device {
     /// If the queue pair isn't known or shares a queue, or state or room don't allow it.
     pub fn post_receive(&self, pair: QpNumber, request: ReceiveRequest) -> Result<(), Error> {
         self.with(|inner| inner.engine.post_receive(pair, request))
+    }
+
+    /// Posts receives to a queue pair's own queue, one after the other.
+    ///
+    /// # Errors
+    /// As [`post_receive`](Self::post_receive), with the number of receives that have been posted before.
+    pub fn post_receives(
+        &self,
+        pair: QpNumber,
+        requests: impl IntoIterator<Item = ReceiveRequest>,
+    ) -> Result<(), (usize, Error)> {
+        let posted = self.with(|inner| {
+            Ok(one_by_one(requests, |request| {
+                inner.engine.post_receive(pair, request)
+            }))
+        });
+        posted.map_err(|error| (0, error))?
+    }
+
+    /// Posts receives to a shared queue, one after the other.
+    ///
+    /// # Errors
+    /// As [`post_shared`](Self::post_shared), with the number of receives that have been posted before.
+    pub fn post_all_shared(
+        &self,
+        queue: SharedQueue,
+        requests: impl IntoIterator<Item = ReceiveRequest>,
+    ) -> Result<(), (usize, Error)> {
+        let posted = self.with(|inner| {
+            Ok(one_by_one(requests, |request| {
+                inner.engine.post_shared(queue, request)
+            }))
+        });
+        posted.map_err(|error| (0, error))?
     }
 
     /// Posts a receive to a shared queue.
@@ -375,13 +410,12 @@ impl Device {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         self.with(|inner| {
-            // Who has armed it is going to sleep.
-            let own = inner.engine.completions.get(queue.0);
-            if own.is_some_and(|own| own.armed.is_none()) {
-                self.shared.on_poll();
-            }
-            inner.poll(queue, most, into, |inner| {
-                inner.progress(&self.shared.clock)
+            inner.poll(queue, most, into, |inner, armed| {
+                // Who has armed it is going to sleep.
+                if !armed {
+                    self.shared.on_poll();
+                }
+                inner.progress(&self.shared.clock);
             })
         })
     }
@@ -397,7 +431,7 @@ impl Device {
         most: usize,
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
-        self.with(|inner| inner.poll(queue, most, into, |_| false))
+        self.with(|inner| inner.poll(queue, most, into, |_, _| {}))
     }
 
     /// Waits for a completion, at most so long.
@@ -412,7 +446,7 @@ impl Device {
         self.check_process()?;
         let mut polled = Vec::new();
         self.shared.wait(most, |inner| {
-            inner.poll(queue, 1, &mut polled, |_| false)?;
+            inner.poll(queue, 1, &mut polled, |_, _| {})?;
             Ok(polled.first().copied())
         })
     }
@@ -436,19 +470,29 @@ impl Device {
     }
 }
 
+/// Posts until one isn't taken, whose place is told.
+fn one_by_one<T>(
+    all: impl IntoIterator<Item = T>,
+    mut post: impl FnMut(T) -> Result<(), Error>,
+) -> Result<(), (usize, Error)> {
+    let mut all = all.into_iter().enumerate();
+    all.try_for_each(|(at, request)| post(request).map_err(|error| (at, error)))
+}
+
 impl Inner {
-    /// Takes completions; if there are none, after `progress`.
+    /// Takes completions; if there are none, after `progress`, which hears whether the queue is armed.
     fn poll(
         &mut self,
         queue: CompletionQueue,
         most: usize,
         into: &mut Vec<Completion>,
-        progress: impl FnOnce(&mut Self) -> bool,
+        progress: impl FnOnce(&mut Self, bool),
     ) -> Result<usize, Error> {
         let unknown = || Error::Unknown("completion queue");
         let own = self.engine.completions.get(queue.0).ok_or_else(unknown)?;
         if own.is_empty() {
-            progress(self);
+            let armed = own.armed.is_some();
+            progress(self, armed);
         }
         let own = self.engine.completions.get_mut(queue.0);
         own.ok_or_else(unknown)?.poll(most, into)

@@ -330,9 +330,10 @@ impl Engine {
         if self.host.deadline().is_none_or(|at| at > now) {
             return;
         }
+        let timeouts = self.host.ledger().all.timeouts;
         self.host.on_deadline(now);
         // Those that went back have less in flight; the host doesn't say which.
-        if self.in_flight > 0 {
+        if self.in_flight > 0 && self.host.ledger().all.timeouts != timeouts {
             let all = self.pairs.iter();
             let open: Vec<_> = all
                 .filter(|(_, pair)| pair.in_flight > 0)

@@ -68,7 +68,7 @@
 //!
 //! device.write(&from, 0, b"hello")?;
 //! let target = Target { address: to.address, key: to.remote_key };
-//! device.post_send(pair, &SendRequest::write(7, vec![Sge::of(&from, 0, 5)], target))?;
+//! device.post_send(pair, SendRequest::write(7, vec![Sge::of(&from, 0, 5)], target))?;
 //! let completion = device.wait(queue, std::time::Duration::from_secs(5))?.expect("it completes");
 //! assert_eq!(completion.id, 7);
 //! let mut bytes = [0; 5];

@@ -97,7 +97,17 @@ impl Shared {
 
     /// Wakes up whoever waits for what has happened.
     pub(crate) fn announce(&self, inner: &mut Inner) {
-        if std::mem::take(&mut inner.engine.completed) {
+        let completed = std::mem::take(&mut inner.engine.completed);
+        if completed && self.driver.load(Ordering::SeqCst) > 0 {
+            // It may be what the driver waits for.
+            self.rouse.raise();
+        }
+        self.announce_rest(inner, completed);
+    }
+
+    /// The same by the driver, who has looked for itself.
+    fn announce_rest(&self, inner: &mut Inner, completed: bool) {
+        if completed {
             self.wake(inner);
         }
         if inner.next_time().is_some_and(|at| at < inner.sleeps_until) {
@@ -152,7 +162,8 @@ impl Shared {
                 inner.drivers += 1;
                 self.driver.store(inner.drivers, Ordering::SeqCst);
             }
-            self.announce(&mut inner);
+            let completed = std::mem::take(&mut inner.engine.completed);
+            self.announce_rest(&mut inner, completed);
             let (socket, most) = (
                 inner.receiver.descriptor(),
                 inner.sleep(self.clock.now()).min(left),
@@ -263,10 +274,14 @@ impl Inner {
         heard
     }
 
-    /// Does what is due, and sends.
+    /// Does what is due, and sends some; what is left is for the thread.
     pub(crate) fn work(&mut self, clock: &Clock) {
         self.on_time(clock);
-        while self.send(clock) {}
+        for _ in 0..ROUNDS {
+            if !self.send(clock) {
+                break;
+            }
+        }
     }
 
     /// Does what is due.
@@ -339,22 +354,21 @@ impl Inner {
         let segmentation = self.batches.segmentation;
         let (mut sent, mut cannot_cut) = (0, false);
         self.retry_at = None;
-        for batch in self.batches.all() {
-            match self.sender.send(batch, segmentation) {
-                Ok(()) => {}
+        while let Some(batch) = self.batches.all().get(sent) {
+            match self.sender.send(&self.batches.all()[sent..], segmentation) {
+                Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.retry_at = Some(clock.now().saturating_add(BLOCKED));
                     break;
                 }
                 Err(error) => {
-                    // These say that the interface can't cut; the packets come again as lost ones.
-                    let codes = [libc::EIO, libc::EINVAL].map(Some);
-                    cannot_cut |= batch.count > 1 && codes.contains(&error.raw_os_error());
+                    // The packets come again as lost ones.
+                    cannot_cut |= batch.count > 1 && self.sender.cannot_cut(&error, batch);
                     self.engine.counters.send_err += batch.count as u64;
                     self.port.doubted = true;
+                    sent += 1;
                 }
             }
-            sent += 1;
         }
         self.batches.forget(sent);
         if cannot_cut {
@@ -425,7 +439,7 @@ mod tests {
             engine.modify(pair, &modify, clock.now()).unwrap();
         }
         let request = SendRequest::send(1, Vec::new());
-        engine.post_all(pair, &[request], clock.now()).unwrap();
+        engine.post_all(pair, [request], clock.now()).unwrap();
         let receiver = Receiver::open((address, 1), 1 << 16, false).unwrap();
         let sender = Sender::open((address, 1), 1).unwrap();
         let batches = Batches::new(address, true);

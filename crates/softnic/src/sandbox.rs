@@ -100,7 +100,7 @@ impl Sandbox {
             SendRequest::write(1, vec![piece], target),
             SendRequest::read(2, vec![piece], target),
         ] {
-            let posted = sandbox.engine.post_all(reliable, &[request], sandbox.now);
+            let posted = sandbox.engine.post_all(reliable, [request], sandbox.now);
             posted.expect("it may be posted");
         }
         sandbox.transmit();

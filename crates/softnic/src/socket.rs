@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use fairlane_wire::{Ipv4, Ipv6, Udp};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, MOST_BATCHES};
 use crate::error::Error;
 
 /// Datagrams that one call takes.
@@ -265,6 +265,7 @@ fn tell(header: &libc::msghdr, name: &libc::sockaddr_in6, length: usize) -> Told
 /// The sockets that packets leave by, one a source port.
 #[derive(Debug)]
 pub(crate) struct Sender {
+    address: IpAddr,
     sockets: Vec<UdpSocket>,
     interface: u32,
     /// The port of each.
@@ -289,23 +290,47 @@ impl Sender {
             taken.push(port);
         }
         Ok(Self {
+            address,
             sockets,
             interface,
             ports: taken,
         })
     }
 
-    /// Sends the packets of a batch, in one call if they are to be cut by the kernel.
-    pub(crate) fn send(&self, batch: &Batch, segmentation: bool) -> io::Result<()> {
-        let Some(peer) = batch.peer else {
-            return Ok(());
+    /// Sends the first of these batches, and those behind it that leave by the same socket if the kernel cuts; returns how many.
+    /// An error is about the first one.
+    pub(crate) fn send(&self, batches: &[Batch], segmentation: bool) -> io::Result<usize> {
+        let Some(first) = batches.first() else {
+            return Ok(0);
         };
-        let socket = self.sockets[batch.socket].as_raw_fd();
-        let name = name_of(end(peer, Udp::ROCE_PORT, self.interface));
-        if segmentation || batch.count <= 1 {
-            return send_cut(socket, name, batch);
+        let socket = self.sockets[first.socket].as_raw_fd();
+        if first.count > 1 && !segmentation {
+            return send_each(socket, self.name_of(first.peer), first);
         }
-        send_each(socket, name, batch)
+        let mine =
+            |batch: &&Batch| batch.socket == first.socket && (segmentation || batch.count <= 1);
+        let batches = batches.iter().take_while(mine);
+        send_cut(
+            socket,
+            batches.map(|batch| (batch, self.name_of(batch.peer))),
+        )
+    }
+
+    /// Whether an error of a batch of several packets says that the interface can't cut: that a packet is longer than the path
+    /// carries is told by the same number as that.
+    pub(crate) fn cannot_cut(&self, error: &io::Error, batch: &Batch) -> bool {
+        match error.raw_os_error() {
+            Some(libc::EIO) => true,
+            Some(libc::EINVAL) => {
+                let carries = path_mtu(self.address, batch.peer, self.interface);
+                carries.is_ok_and(|carries| (Udp::LENGTH + batch.segment) as u32 <= carries)
+            }
+            _ => false,
+        }
+    }
+
+    fn name_of(&self, peer: IpAddr) -> Name {
+        name_of(end(peer, Udp::ROCE_PORT, self.interface))
     }
 }
 
@@ -332,42 +357,53 @@ fn name_of(end: SocketAddr) -> Name {
     }
 }
 
-/// One call, whose bytes the kernel cuts into packets.
-fn send_cut(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Result<()> {
-    let mut vector = libc::iovec {
-        iov_base: batch.bytes().as_ptr().cast_mut().cast(),
-        iov_len: batch.bytes().len(),
-    };
-    let mut control = Control([0; CONTROL]);
-    // SAFETY: it is plain numbers and pointers, of which zero is a value.
-    let mut header: libc::msghdr = unsafe { mem::zeroed() };
-    header.msg_name = (&raw mut name).cast();
-    header.msg_namelen = length;
-    header.msg_iov = &raw mut vector;
-    header.msg_iovlen = 1;
-    if batch.count > 1 {
-        header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = CONTROL;
-        // SAFETY: the room for control messages is aligned and larger than one with a u16.
-        unsafe {
-            let first = libc::CMSG_FIRSTHDR(&raw const header);
-            (*first).cmsg_level = libc::SOL_UDP;
-            (*first).cmsg_type = libc::UDP_SEGMENT;
-            (*first).cmsg_len = libc::CMSG_LEN(2) as usize;
-            let segment = batch.segment as u16;
-            libc::CMSG_DATA(first)
-                .cast::<u16>()
-                .write_unaligned(segment);
-            header.msg_controllen = libc::CMSG_SPACE(2) as usize;
+/// One call, in which the kernel cuts the bytes of each batch into packets.
+fn send_cut<'a>(
+    socket: RawFd,
+    batches: impl Iterator<Item = (&'a Batch, Name)>,
+) -> io::Result<usize> {
+    let mut controls = [Control([0; CONTROL]); MOST_BATCHES];
+    // SAFETY: all of these are plain numbers and pointers, of which zero is a value.
+    let mut names: [libc::sockaddr_in6; MOST_BATCHES] = unsafe { mem::zeroed() };
+    // SAFETY: as before.
+    let mut vectors: [libc::iovec; MOST_BATCHES] = unsafe { mem::zeroed() };
+    // SAFETY: as before.
+    let mut headers: [libc::mmsghdr; MOST_BATCHES] = unsafe { mem::zeroed() };
+    let mut count = 0;
+    for (at, (batch, (name, length))) in batches.take(MOST_BATCHES).enumerate() {
+        names[at] = name;
+        vectors[at].iov_base = batch.bytes().as_ptr().cast_mut().cast();
+        vectors[at].iov_len = batch.bytes().len();
+        let header = &mut headers[at].msg_hdr;
+        header.msg_name = (&raw mut names[at]).cast();
+        header.msg_namelen = length;
+        header.msg_iov = &raw mut vectors[at];
+        header.msg_iovlen = 1;
+        if batch.count > 1 {
+            header.msg_control = controls[at].0.as_mut_ptr().cast();
+            header.msg_controllen = CONTROL;
+            // SAFETY: the room for control messages is aligned and larger than one with a u16.
+            unsafe {
+                let first = libc::CMSG_FIRSTHDR(&raw const *header);
+                (*first).cmsg_level = libc::SOL_UDP;
+                (*first).cmsg_type = libc::UDP_SEGMENT;
+                (*first).cmsg_len = libc::CMSG_LEN(2) as usize;
+                let segment = batch.segment as u16;
+                libc::CMSG_DATA(first)
+                    .cast::<u16>()
+                    .write_unaligned(segment);
+                header.msg_controllen = libc::CMSG_SPACE(2) as usize;
+            }
         }
+        count += 1;
     }
-    // SAFETY: header, name, vector, bytes and control live until the end of this function; sending changes none.
-    let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_DONTWAIT) };
-    checked(sent).map(|_| ())
+    // SAFETY: headers, names, vectors, bytes and controls live until the end of this function; sending changes lengths only.
+    let sent = unsafe { libc::sendmmsg(socket, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    checked(sent as isize)
 }
 
 /// A packet for each datagram, where the kernel can't cut.
-fn send_each(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Result<()> {
+fn send_each(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Result<usize> {
     let mut vectors: Vec<libc::iovec> = batch
         .bytes()
         .chunks(batch.segment)
@@ -392,5 +428,5 @@ fn send_each(socket: RawFd, (mut name, length): Name, batch: &Batch) -> io::Resu
     // SAFETY: headers, name, vectors and bytes live until the end of this function.
     let sent = unsafe { libc::sendmmsg(socket, headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     // Packets that didn't fit are lost as in the network.
-    checked(sent as isize).map(|_| ())
+    checked(sent as isize).map(|_| 1)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{End, LONG, Way, connected, end, end_with, target, whole};
 use fairlane_softnic::{
-    Arm, AsyncEvent, Channel, Error, Modify, QpNumber, ReceiveRequest, Rights, SendRequest,
+    Arm, AsyncEvent, Channel, Error, Faults, Modify, QpNumber, ReceiveRequest, Rights, SendRequest,
     Sending, State, Status,
 };
 
@@ -259,7 +259,7 @@ fn a_queue_without_room_is_told_of_and_its_pairs_fail() {
         // The third may find the queue pair failed already.
         drop(
             a.device
-                .post_send(pair, &SendRequest::write(id, Vec::new(), target(&to))),
+                .post_send(pair, SendRequest::write(id, Vec::new(), target(&to))),
         );
     }
     assert_eq!(next(&a), AsyncEvent::QueueError(small));
@@ -276,10 +276,16 @@ fn a_read_that_has_begun_ends_before_it_is_drained_and_nothing_else_begins() {
     let (pair, _) = connected(&a, &b, Way::default());
     let (to, from) = (a.memory(LENGTH), b.memory(LENGTH));
     let read = |id| SendRequest::read(id, vec![whole(&to)], target(&from));
+    // Until it is drained, nothing comes to the responder.
+    b.device.set_faults(Some(Faults {
+        loss: 1.0,
+        ..Faults::default()
+    }));
     a.post(pair, &read(1));
     let drain = Modify::SendQueueDrain { tell: true };
     a.device.modify(pair, &drain).unwrap();
     assert!(a.device.query(pair).unwrap().draining);
+    b.device.set_faults(None);
     a.post(pair, &read(2));
     a.post(
         pair,

@@ -4,7 +4,7 @@
 mod common;
 
 use std::net::{IpAddr, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{End, address, end_with};
 use fairlane_softnic::{
@@ -208,7 +208,8 @@ fn send(scene: &Scene, bytes: &[u8]) {
 
 /// Waits until the device has looked at so many packets.
 fn settle(scene: &Scene, packets: u64) {
-    for _ in 0..20_000 {
+    let until = Instant::now() + common::LONG;
+    while Instant::now() < until {
         let counters = scene.end.device.counters();
         let seen = counters.rcvd_pkts + counters.rx_dropped + counters.rx_icrc_encapsulated;
         if seen >= packets {

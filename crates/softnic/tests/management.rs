@@ -218,7 +218,7 @@ fn versions_of_ip_do_not_mix() {
         *address = Ipv6Addr::LOCALHOST.into();
     }
     let send = SendRequest::new(1, operation, Vec::new());
-    assert!(a.device.post_send(manager, &send).is_err());
+    assert!(a.device.post_send(manager, send).is_err());
 }
 
 #[test]

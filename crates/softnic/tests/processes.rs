@@ -250,10 +250,11 @@ fn a_forked_process_leaves_the_device_alone_and_opens_its_own() {
     let connection = Connection::new(parent.device.address(), pair);
     parent.connect(pair, &connection, &Sending::default());
     // The device is held while the process forks, now and then.
-    let busy = std::sync::atomic::AtomicBool::new(true);
+    let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _done = common::Set(&done);
         scope.spawn(|| {
-            while busy.load(std::sync::atomic::Ordering::Relaxed) {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 parent
                     .device
                     .poll(parent.queue, 1, &mut Vec::new())
@@ -268,7 +269,6 @@ fn a_forked_process_leaves_the_device_alone_and_opens_its_own() {
             let code = fork(|| in_child(std::mem::ManuallyDrop::into_inner(copy), address));
             assert_eq!(code, 0);
         }
-        busy.store(false, std::sync::atomic::Ordering::Relaxed);
     });
     let (from, to) = (parent.memory(100), parent.memory(100));
     parent.post(

@@ -301,19 +301,19 @@ fn states_and_room_are_checked() {
         .modify(pair, &Modify::ReadyToReceive(nobody))
         .unwrap();
     assert!(matches!(
-        a.device.post_send(pair, &send),
+        a.device.post_send(pair, send.clone()),
         Err(Error::Post(_))
     ));
     a.device.modify(pair, &rts).unwrap();
     let pieces = SendRequest::send(1, vec![whole(&own); 2]);
     assert!(matches!(
-        a.device.post_send(pair, &pieces),
+        a.device.post_send(pair, pieces),
         Err(Error::Invalid(..))
     ));
     a.post(pair, &send);
     a.post(pair, &send);
     assert!(matches!(
-        a.device.post_send(pair, &send),
+        a.device.post_send(pair, send),
         Err(Error::Post(_))
     ));
     a.device.modify(pair, &Modify::Error).unwrap();
@@ -331,11 +331,11 @@ fn all_are_posted_or_none() {
     let (own, to) = (a.memory(8), b.memory(8));
     let write = |id| SendRequest::write(id, vec![whole(&own)], target(&to));
     let wrong = SendRequest::write(9, vec![whole(&own); 2], target(&to));
-    let full = a.device.post_all(pair, &[0, 1, 2, 3].map(write));
+    let full = a.device.post_all(pair, [0, 1, 2, 3].map(write));
     assert!(matches!(full, Err(Error::Post(_))), "{full:?}");
-    let invalid = a.device.post_all(pair, &[write(4), write(5), wrong]);
+    let invalid = a.device.post_all(pair, [write(4), write(5), wrong]);
     assert!(matches!(invalid, Err(Error::Invalid(..))), "{invalid:?}");
-    a.device.post_all(pair, &[6, 7, 8].map(write)).unwrap();
+    a.device.post_all(pair, [6, 7, 8].map(write)).unwrap();
     let ended = [a.wait(), a.wait(), a.wait()];
     assert_eq!(
         ended.map(|ended| (ended.id, ended.status)),

@@ -96,7 +96,7 @@ fn unreliable_connections_write_and_send() {
     );
     assert!(b.bytes(&to) == bytes);
     let read = SendRequest::read(2, vec![whole(&from)], target(&to));
-    assert!(a.device.post_send(pair, &read).is_err());
+    assert!(a.device.post_send(pair, read).is_err());
 }
 
 fn datagram(to: &Device, destination: QpNumber, queue_key: u32) -> Operation {
@@ -181,7 +181,7 @@ fn datagrams_behind_flushed_ones_go_to_their_own_device() {
     let to = |at: usize| datagram(&others[at].device, peers[at], 1);
     let mut requests = [0, 1, 2].map(|at| SendRequest::new(at as u64, to(at), vec![whole(&from)]));
     requests[0].pieces[0].key ^= 1;
-    a.device.post_sends(pair, &requests).unwrap();
+    a.device.post_sends(pair, requests).unwrap();
     let ended = [a.wait(), a.wait(), a.wait()].map(|ended| ended.status);
     let expected = [Status::LocalProtection, Status::Flushed, Status::Flushed];
     assert_eq!(ended, expected);

@@ -189,6 +189,7 @@ fn read_by_wireshark(frames: &[Vec<u8>]) -> Option<Vec<String>> {
         .args(["-n", "-T", "fields", "-E", "separator=|"]);
     // It would guess what our payload is.
     command.args(["--disable-protocol", "rpcordma"]);
+    command.args(["--disable-heuristic", "eth_over_ib"]);
     for name in [
         "infiniband.bth.opcode",
         "infiniband.bth.destqp",

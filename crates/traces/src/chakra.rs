@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_program::{Algorithm, Collective, Kind, Operation, Program, Work};
+use fairlane_program::{Algorithm, Collective, Kind, LONGEST, Operation, Program, Work};
 use fairlane_units::{Bytes, Duration};
 
-use crate::{Error, LONGEST, order};
+use crate::{Error, order};
 
 mod files;
 mod groups;

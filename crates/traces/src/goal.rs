@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_program::{Operation, Program, Work};
+use fairlane_program::{LONGEST, Operation, Program, Work};
 use fairlane_units::{Bytes, Duration};
 
-use crate::{Error, LONGEST, order};
+use crate::{Error, order};
 
 mod scan;
 mod write;

@@ -25,7 +25,7 @@
 use std::str::FromStr;
 
 use fairlane_program::Program;
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::Duration;
 
 pub mod chakra;
 mod error;
@@ -33,9 +33,6 @@ pub mod goal;
 mod order;
 
 pub use error::Error;
-
-/// A message or collective has at most so many bytes, 1 TiB, as `fairlane-program` wants it.
-const LONGEST: Bytes = Bytes::new(1 << 40);
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

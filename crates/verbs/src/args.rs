@@ -209,3 +209,11 @@ pub(crate) fn each<T: Linked + 'static>(
     }
     Ok(())
 }
+
+/// The request at a place of a list that is at least so long.
+pub(crate) fn nth<T: Linked + 'static>(first: Out<T>, at: usize) -> *mut T {
+    (0..at).fold(first.0, |own, _| {
+        // SAFETY: as above.
+        unsafe { own.as_ref() }.map_or(own, Linked::next)
+    })
+}

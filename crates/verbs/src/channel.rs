@@ -35,9 +35,9 @@ entry! {
     }
 
     fn ibv_destroy_comp_channel(channel: Handle<Channel>) -> c_int {
-        let channel = channel.get()?;
-        channel.own.nic.device.destroy_channel(channel.own.channel)?;
-        drop(take(channel));
+        let own = &channel.get()?.own;
+        own.nic.device.destroy_channel(own.channel)?;
+        drop(take(channel)?);
         Ok(0)
     }
 

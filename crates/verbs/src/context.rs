@@ -100,7 +100,7 @@ fn ops() -> ContextOps {
 
 entry! {
     fn ibv_close_device(context: Handle<Context>) -> c_int {
-        drop(take(context.get()?));
+        drop(take(context)?);
         Ok(0)
     }
 }

@@ -33,9 +33,9 @@ entry! {
     }
 
     fn ibv_dealloc_pd(pd: Handle<Pd>) -> c_int {
-        let pd = pd.get()?;
-        pd.own.nic.device.free_domain(pd.own.domain)?;
-        drop(take(pd));
+        let own = &pd.get()?.own;
+        own.nic.device.free_domain(own.domain)?;
+        drop(take(pd)?);
         Ok(0)
     }
 }

@@ -108,7 +108,7 @@ entry! {
     }
 
     fn ibv_destroy_ah(ah: Handle<Ah>) -> c_int {
-        drop(take(ah.get()?));
+        drop(take(ah)?);
         Ok(0)
     }
 }

@@ -4,7 +4,11 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::args::Handle;
+use crate::context::Context;
+use crate::domain::Pd;
 use crate::events::Inbox;
+use crate::guard::Errno;
 use crate::object::{Object, give};
 use crate::owed::Owed;
 
@@ -21,6 +25,24 @@ pub(crate) struct Known {
     pub(crate) completions: Arc<Owed>,
     /// Acknowledgements of asynchronous events.
     pub(crate) events: Arc<Owed>,
+}
+
+impl Known {
+    /// Of an object in a protection domain, whose asynchronous events go to the context that this is of.
+    pub(crate) fn within(
+        pd: &Pd,
+        events: Arc<Owed>,
+    ) -> Result<impl FnOnce(usize) -> Self + use<>, Errno> {
+        let context = Handle::<Context>(pd.public.context).get()?;
+        let inbox = context.own.inbox.clone();
+        Ok(move |address| Self {
+            address,
+            tag: 0,
+            inbox,
+            completions: Arc::default(),
+            events,
+        })
+    }
 }
 
 /// Objects of a kind by number.

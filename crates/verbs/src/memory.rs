@@ -221,10 +221,10 @@ entry! {
     }
 
     fn ibv_dereg_mr(mr: Handle<Mr>) -> c_int {
-        let mr = mr.get()?;
-        let region = *mr.region();
-        mr.own.nic.device.deregister(&region)?;
-        drop(take(mr));
+        let own = mr.get()?;
+        let region = *own.region();
+        own.own.nic.device.deregister(&region)?;
+        drop(take(mr)?);
         Ok(0)
     }
 }

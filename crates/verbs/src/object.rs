@@ -7,6 +7,8 @@ use crate::abi::{
     IbvAh, IbvCompChannel, IbvContext, IbvCqEx, IbvDevice, IbvMr, IbvMw, IbvPd, IbvQpEx, IbvSrq,
     VerbsContext,
 };
+use crate::args::Handle;
+use crate::guard::Errno;
 
 /// An object of this library.
 pub(crate) trait Object: Sized {
@@ -16,8 +18,13 @@ pub(crate) trait Object: Sized {
     /// The object behind a pointer that C has.
     fn behind(public: *const Self::Public) -> *const Self;
 
-    /// The pointer that C gets.
-    fn public(&self) -> *const Self::Public;
+    /// What C sees of an object.
+    fn seen(own: *const Self) -> *const Self::Public;
+
+    /// The pointer that C has got.
+    fn public(&self) -> *const Self::Public {
+        Self::seen(self)
+    }
 }
 
 /// An object that begins with what C knows.
@@ -38,10 +45,8 @@ where
         public.wrapping_byte_sub(P::AT).cast()
     }
 
-    fn public(&self) -> *const P::With {
-        std::ptr::from_ref(self)
-            .cast::<P::With>()
-            .wrapping_byte_add(P::AT)
+    fn seen(own: *const Self) -> *const P::With {
+        own.cast::<P::With>().wrapping_byte_add(P::AT)
     }
 }
 
@@ -78,11 +83,12 @@ begins! {
 
 /// Gives an object to C.
 pub(crate) fn give<T: Object>(object: Box<T>) -> *const T::Public {
-    Box::leak(object).public()
+    T::seen(Box::into_raw(object))
 }
 
 /// Takes an object back that C has been given and won't use again.
-pub(crate) fn take<T: Object>(object: &T) -> Box<T> {
-    // SAFETY: `give` leaked a box of it, and verbs that destroy call this once, as the last thing they do with it.
-    unsafe { Box::from_raw(std::ptr::from_ref(object).cast_mut()) }
+pub(crate) fn take<T: Object>(handle: Handle<T>) -> Result<Box<T>, Errno> {
+    handle.get()?;
+    // SAFETY: `give` made the pointer of a box, and verbs that destroy call this once, as the last thing they do with it.
+    Ok(unsafe { Box::from_raw(T::behind(handle.0).cast_mut()) })
 }

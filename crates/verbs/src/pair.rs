@@ -166,20 +166,8 @@ fn create(
     };
     let public = IbvQpEx { base, ..functions };
     let nic = own.nic.clone();
-    let inbox = Handle::<Context>(pd.public.context)
-        .get()?
-        .own
-        .inbox
-        .clone();
-    let events = own.owed_events.clone();
+    let known = Known::within(pd, own.owed_events.clone())?;
     let object = Box::new(With { public, own });
-    let known = |address| Known {
-        address,
-        tag: 0,
-        inbox,
-        completions: Arc::default(),
-        events,
-    };
     Ok(nic.pairs.publish(number.get(), object, known))
 }
 
@@ -226,12 +214,12 @@ entry! {
     }
 
     fn ibv_destroy_qp(pair: Handle<Qp>) -> c_int {
-        let pair = pair.get()?;
-        let own = &pair.own;
+        let known = pair.get()?;
+        let own = &known.own;
         own.nic.device.destroy_queue_pair(own.number)?;
-        pair.forget_completions()?;
+        known.forget_completions()?;
         own.nic.pairs.remove(&own.number.get());
-        drop(take(pair));
+        drop(take(pair)?);
         Ok(0)
     }
 

@@ -222,7 +222,7 @@ callback! {
         let open = batch.end();
         open.failed.map_or(Ok(()), Err)?;
         open.check_last()?;
-        pair.own.nic.device.post_all(pair.own.number, &open.requests)?;
+        pair.own.nic.device.post_all(pair.own.number, open.requests)?;
         Ok(0)
     }
 

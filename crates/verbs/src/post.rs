@@ -6,10 +6,10 @@
 
 use std::ffi::c_int;
 
-use fairlane_softnic::{Operation, QpNumber, ReceiveRequest, SendRequest, Target};
+use fairlane_softnic::{Error, Operation, QpNumber, ReceiveRequest, SendRequest, Target};
 
 use crate::abi::{RecvWr, SendWr, Sge, UdWr};
-use crate::args::{Handle, In, Linked, Out, each};
+use crate::args::{Handle, In, Linked, Out, each, nth};
 use crate::guard::{Errno, callback};
 use crate::handle::Ah;
 use crate::pair::{Own, Qp};
@@ -148,46 +148,46 @@ fn receive(request: &RecvWr, most: u32) -> Result<ReceiveRequest, Errno> {
     })
 }
 
-/// Posts a list; those in front of one that isn't taken are posted (as `ibv_post_send` promises).
-fn post_list(pair: &Qp, first: Out<SendWr>, bad: Out<*mut SendWr>) -> Result<(), Errno> {
-    let own = &pair.own;
+/// Posts a list; those in front of one that isn't taken are posted (as `ibv_post_send` promises). That one is told.
+fn post_list<T: Linked + 'static, R>(
+    first: Out<T>,
+    bad: Out<*mut T>,
+    translate: impl Fn(&T) -> Result<R, Errno>,
+    post: impl FnOnce(Vec<R>) -> Result<(), (usize, Error)>,
+) -> Result<(), Errno> {
     let mut requests = Vec::new();
-    let mut wrong = Ok(());
-    let mut places = Vec::new();
     let translated = each(first, bad, |request| {
-        requests.push(translate(own, request)?);
-        places.push(std::ptr::from_ref(request).cast_mut());
+        requests.push(translate(request)?);
         Ok(())
     });
-    if let Err((at, error)) = own.nic.device.post_sends(own.number, &requests) {
-        // An empty list isn't posted, either, where the device is a parent's.
-        bad.set(places.get(at).copied().unwrap_or(first.0))?;
-        wrong = Err(error.into());
+    if let Err((at, error)) = post(requests) {
+        bad.set(nth(first, at))?;
+        return Err(error.into());
     }
-    wrong.and(translated)
+    translated
 }
 
 callback! {
     fn post_send(pair: Handle<Qp>, first: Out<SendWr>, bad: Out<*mut SendWr>) -> c_int {
-        post_list(pair.get()?, first, bad)?;
+        let own = &pair.get()?.own;
+        post_list(first, bad, |request| translate(own, request), |all| {
+            own.nic.device.post_sends(own.number, all)
+        })?;
         Ok(0)
     }
 
     fn post_recv(pair: Handle<Qp>, first: Out<RecvWr>, bad: Out<*mut RecvWr>) -> c_int {
         let own = &pair.get()?.own;
-        each(first, bad, |request| {
-            let request = receive(request, own.cap.max_recv_sge)?;
-            Ok(own.nic.device.post_receive(own.number, request)?)
+        post_list(first, bad, |request| receive(request, own.cap.max_recv_sge), |all| {
+            own.nic.device.post_receives(own.number, all)
         })?;
         Ok(0)
     }
 
     fn post_srq_recv(srq: Handle<Srq>, first: Out<RecvWr>, bad: Out<*mut RecvWr>) -> c_int {
         let own = &srq.get()?.own;
-        let most = own.pieces;
-        each(first, bad, |request| {
-            let request = receive(request, most)?;
-            Ok(own.nic.device.post_shared(own.queue, request)?)
+        post_list(first, bad, |request| receive(request, own.pieces), |all| {
+            own.nic.device.post_all_shared(own.queue, all)
         })?;
         Ok(0)
     }

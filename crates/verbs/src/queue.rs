@@ -123,11 +123,10 @@ entry! {
     }
 
     fn ibv_destroy_cq(queue: Handle<Cq>) -> c_int {
-        let queue = queue.get()?;
-        let own = &queue.own;
+        let own = &queue.get()?.own;
         own.nic.device.destroy_completion_queue(own.queue)?;
         own.nic.queues.remove(&own.queue.index());
-        drop(take(queue));
+        drop(take(queue)?);
         Ok(0)
     }
 

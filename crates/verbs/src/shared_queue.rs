@@ -55,20 +55,8 @@ fn create(
         owed_events: Arc::default(),
     };
     let nic = own.nic.clone();
-    let inbox = Handle::<Context>(pd.public.context)
-        .get()?
-        .own
-        .inbox
-        .clone();
-    let events = own.owed_events.clone();
+    let known = Known::within(pd, own.owed_events.clone())?;
     let object = Box::new(With { public, own });
-    let known = |address| Known {
-        address,
-        tag: 0,
-        inbox,
-        completions: Arc::default(),
-        events,
-    };
     Ok(nic.shared.publish(queue.index(), object, known))
 }
 
@@ -103,11 +91,10 @@ entry! {
     }
 
     fn ibv_destroy_srq(srq: Handle<Srq>) -> c_int {
-        let srq = srq.get()?;
-        let own = &srq.own;
+        let own = &srq.get()?.own;
         own.nic.device.destroy_shared_queue(own.queue)?;
         own.nic.shared.remove(&own.queue.index());
-        drop(take(srq));
+        drop(take(srq)?);
         Ok(0)
     }
 }

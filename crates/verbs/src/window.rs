@@ -71,15 +71,15 @@ callback! {
         let key = Window::next_key(rkey.load(Ordering::Relaxed));
         let operation = binding(window, key, &asked.bind_info)?;
         let request = pair.request(asked.wr_id, operation, asked.send_flags)?;
-        pair.nic.device.post_send(pair.number, &request)?;
+        pair.nic.device.post_send(pair.number, request)?;
         rkey.store(key, Ordering::Relaxed);
         Ok(0)
     }
 
     fn dealloc_mw(window: Handle<Mw>) -> c_int {
-        let window = window.get()?;
-        window.own.nic.device.free_window(window.public.rkey.load(Ordering::Relaxed))?;
-        drop(take(window));
+        let own = window.get()?;
+        own.own.nic.device.free_window(own.public.rkey.load(Ordering::Relaxed))?;
+        drop(take(window)?);
         Ok(0)
     }
 }

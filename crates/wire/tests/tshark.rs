@@ -235,6 +235,7 @@ fn tshark(path: &Path) -> Option<String> {
     ]);
     // It would guess what our payload is.
     command.args(["--disable-protocol", "rpcordma"]);
+    command.args(["--disable-heuristic", "eth_over_ib"]);
     let names = NUMBERS.iter().map(|(name, _)| *name);
     let names = names.chain(BYTES.iter().map(|(name, _)| *name));
     let first = ["frame.protocols"].into_iter().chain(NOTHING);

@@ -14,9 +14,10 @@ const SUSPICIOUS: &str = "udp.port == 4791 && (_ws.malformed || _ws.expert.sever
 
 fn tshark(capture: &Path, arguments: &[&str]) -> Vec<u8> {
     let mut command = Command::new("tshark");
-    // It takes short SENDs for RPC over RDMA, and calls them malformed.
-    command.args(["-n", "--disable-protocol", "rpcordma", "-r"]);
-    command.arg(capture).args(arguments);
+    // It takes short payloads for RPC over RDMA, or by their first bytes for Ethernet, and calls them malformed.
+    command.args(["--disable-protocol", "rpcordma"]);
+    command.args(["--disable-heuristic", "eth_over_ib"]);
+    command.args(["-n", "-r"]).arg(capture).args(arguments);
     let output = command.output().expect("tshark has been found");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");

@@ -16,8 +16,11 @@ ip address add "$oracle_address" dev eth0
 ip link set eth0 mtu "$oracle_mtu" up
 
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose host /host
+# Room to write in, where it hides nothing of the host's.
+mkdir -p /dev/shm
 for folder in dev proc sys; do mount -o bind "/$folder" "/host/$folder"; done
-mount -t tmpfs tmp /host/tmp
+mount -t tmpfs tmp /host/dev/shm
+export TMPDIR=/dev/shm
 chroot /host rdma link add rxe0 type rxe netdev eth0 || echo "oracle: there is no rxe0"
 echo "oracle: ready"
 

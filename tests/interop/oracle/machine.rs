@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::pair::finish;
+use crate::pair::{PORT, finish, wait_for_listener};
 use crate::setup::{at, has, root};
 
 /// Where our device is: the host's end of the tap.
@@ -17,8 +17,6 @@ pub(super) const OURS: &str = "10.77.0.1";
 pub(super) const THEIRS: &str = "10.77.0.2";
 /// The port of the guest's shell.
 const SHELL: &str = "2000";
-/// The TCP port at which programs wait for the other end, unless they connect by addresses.
-pub(super) const MEETING: u16 = 18515;
 /// The guest's processor is emulated: a start takes some 7 s, on a busy machine more.
 const BOOT: Duration = Duration::from_secs(90);
 /// How often the guest is asked.
@@ -166,7 +164,7 @@ impl Machine {
         use std::io::Write as _;
         let seconds = limit.as_secs();
         let script = format!(
-            "exec 2>&1; cd /tmp; timeout {seconds} {command_line} </dev/null; echo \"{ENDED}$?\"; exit\n"
+            "exec 2>&1; cd /dev/shm; timeout {seconds} {command_line} </dev/null; echo \"{ENDED}$?\"; exit\n"
         );
         let mut shell = Command::new("nsenter");
         shell
@@ -183,24 +181,15 @@ impl Machine {
         shell
     }
 
-    /// Waits until a program of the guest listens at [`MEETING`].
+    /// Waits until a program of the guest listens at [`PORT`].
     pub(super) fn wait_for_listener_there(&self) {
-        let listens = format!("grep -q ':{MEETING:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*");
+        let listens = format!("grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*");
         self.there(&format!("sh -c \"until {listens}; do sleep 0.05; done\""));
     }
 
     /// Waits until one in the namespace of the tap does.
     pub(super) fn wait_for_listener_here(&self, until: Instant) {
-        let port = format!(":{MEETING:04X} ");
-        let listens = |table: &str| {
-            let path = format!("/proc/{}/net/{table}", self.qemu.id());
-            let table = std::fs::read_to_string(path).unwrap_or_default();
-            let mut lines = table.lines();
-            lines.any(|line| line.contains(&port) && line.contains(":0000 0A "))
-        };
-        while !(listens("tcp") || listens("tcp6")) && Instant::now() < until {
-            sleep(Duration::from_millis(20));
-        }
+        wait_for_listener(self.qemu.id(), until);
     }
 
     /// What a command has said that must succeed in the guest, and that changes nothing there: an emulated machine on a busy one

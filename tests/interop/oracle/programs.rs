@@ -56,7 +56,7 @@ impl Program {
         self.server.split(' ').any(|one| one == word)
     }
 
-    /// Whether it listens at [`super::machine::MEETING`] until both know of each other.
+    /// Whether it listens at [`crate::pair::PORT`] until both know of each other.
     fn meets_by_tcp(&self) -> bool {
         self.server.starts_with("ib") && !self.connects_twice()
     }

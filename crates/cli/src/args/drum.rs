@@ -32,13 +32,17 @@ pub(crate) struct Instance {
     /// Relative gap between value and bound at which the solver stops
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
+    /// Longest line, and longest file of one problem, in bytes; a longer one is refused before it is held
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 28)]
+    pub(crate) longest_line: usize,
 }
 
 /// Arguments of `drum solve`.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Several problems, one per line, are solved as they come, in bounded memory; \
-    the answers keep their order."
+    the answers keep their order.\n\n\
+    Exit status: 0 success, 1 an answer with a larger gap than required, 2 error."
 )]
 pub(crate) struct Solve {
     #[command(flatten)]
@@ -49,6 +53,12 @@ pub(crate) struct Solve {
     /// Threads, by default one for each processor; answers don't depend on them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+    /// Exit with status 1 if a relative gap is larger than G
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    pub(crate) require_gap: Option<f64>,
+    /// Take each line for a problem; report one that is wrong or has no solution, and go on with the next
+    #[arg(long)]
+    pub(crate) keep_going: bool,
 }
 
 /// Arguments of `drum random`.

@@ -266,8 +266,8 @@ fn say_basis(rows: &[Row]) {
 }
 
 /// Whether a scope keeps an attack off. Scope `none` protects nobody: an attack that brings nothing there is harmless.
-fn secure(row: &Row) -> &'static str {
-    match (row.scope, row.secure) {
+fn secure(scope: &str, is_secure: bool) -> &'static str {
+    match (scope, is_secure) {
         ("none", true) => "harmless",
         (_, true) => "yes",
         (_, false) => "no",
@@ -306,9 +306,24 @@ fn text(rows: &[Row]) -> String {
             figure(row.goodput_gbps, None),
             figure(row.paced_gbps, None),
             figure(row.short_flow_penalty, row.short_flow_penalty_ci),
-            secure(row).to_owned(),
+            secure(row.scope, row.secure).to_owned(),
         ]
     };
     let cells: Vec<_> = rows.iter().map(cells).collect();
     table::grid(&header, &cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scope_none_is_never_secure() {
+        for scope in Scope::ALL {
+            let scope = scope.to_string();
+            let word = if scope == "none" { "harmless" } else { "yes" };
+            assert_eq!(secure(&scope, true), word, "{scope}");
+            assert_eq!(secure(&scope, false), "no", "{scope}");
+        }
+    }
 }

@@ -24,7 +24,14 @@ use crate::{print, table};
 pub(crate) fn sweep(arguments: &Sweep) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let most = if arguments.yes { u64::MAX } else { MANY_RUNS };
-    let sweep = sweep::Sweep::read(&arguments.file, most, threads(arguments.threads))?;
+    let stopped = || interrupt.arrived();
+    let local = Local {
+        threads: threads(arguments.threads),
+        stopped: &stopped,
+    };
+    let read = sweep::Sweep::read(&arguments.file, most, local);
+    interrupt.check()?;
+    let sweep = read?;
     let folder = folder(arguments);
     if arguments.dry_run {
         return dry_run(&sweep);
@@ -35,7 +42,7 @@ pub(crate) fn sweep(arguments: &Sweep) -> Result<ExitCode, Failure> {
         Extend::No
     };
     let mut store = Store::open(&folder, &sweep, extend)?;
-    let failed = measure(&sweep, &mut store, (arguments, &interrupt))?;
+    let failed = measure(&sweep, &mut store, (local, arguments.quiet))?;
     let records = store.records(&sweep);
     let kept = records.iter().flatten().count();
     if let Err(failure) = interrupt.check() {
@@ -59,16 +66,11 @@ pub(crate) fn sweep(arguments: &Sweep) -> Result<ExitCode, Failure> {
 fn measure(
     sweep: &sweep::Sweep,
     store: &mut Store,
-    (arguments, interrupt): (&Sweep, &Interrupt),
+    (local, quiet): (Local<'_>, bool),
 ) -> Result<Vec<Failed>, Failure> {
-    let stopped = || interrupt.arrived();
-    let executor = Local {
-        threads: threads(arguments.threads),
-        stopped: &stopped,
-    };
-    let mut bar = Runs::begin(arguments.quiet);
+    let mut bar = Runs::begin(quiet);
     let mut watch = |told: Told| bar.update(&told, told.run.map(|run| sweep.name(run)));
-    Ok(sweep::complete(sweep, store, &executor, &mut watch)?)
+    Ok(sweep::complete(sweep, store, &local, &mut watch)?)
 }
 
 /// The directory of the results.

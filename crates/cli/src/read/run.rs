@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fairlane_explain::{Costs, Message, Multipath, Port, Run, Settings};
+use fairlane_explain::{Collective, Costs, Message, Multipath, Port, Run, Settings};
 use fairlane_scenario::{Scenario, Workload};
 use fairlane_units::NodeId;
 use parquet::record::Field;
@@ -65,6 +65,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
         stated: scenario.workload.iter().any(states_plane),
     };
     messages(directory, &known, &mut run)?;
+    collectives(directory, &mut run)?;
     Ok(run)
 }
 
@@ -165,6 +166,49 @@ fn ports(directory: &Path, scenario: &Scenario, run: &mut Run) -> Result<(), Fai
         let sent = number(7)?;
         port.sent.push(sent + sent * gap / size.max(1));
         port.paused_ns.push(number(8)?);
+        Some(Ok(ControlFlow::Continue(())))
+    })
+}
+
+const COLLECTIVE_COLUMNS: [&str; 8] = [
+    "operation",
+    "algorithm",
+    "name",
+    "step",
+    "time_ps",
+    "slowest_rank",
+    "slowest_host",
+    "last_message",
+];
+
+/// Reads the collectives that have ended, if the run had any.
+fn collectives(directory: &Path, run: &mut Run) -> Result<(), Failure> {
+    let path = directory.join("collectives.parquet");
+    if !path.is_file() {
+        return Ok(());
+    }
+    let columns = Columns {
+        path: &path,
+        names: &COLLECTIVE_COLUMNS,
+        remedy: DAMAGED,
+    };
+    columns.rows(&mut |cells| {
+        let number = |column: usize| integer(cells[column]);
+        let small = |column: usize| number(column).map(|it| it.map(u32::try_from));
+        let words = [word(cells[0])?, word(cells[1])?, word(cells[2])?];
+        let ended = (number(4)?, small(5)?, small(6)?);
+        if let ("step", ..) | (_, (None, ..)) = (words[0], ended) {
+            return Some(Ok(ControlFlow::Continue(())));
+        }
+        let words = words.into_iter().filter(|word| !word.is_empty());
+        run.collectives.push(Collective {
+            what: words.collect::<Vec<_>>().join(" "),
+            step: small(3)??.ok()?,
+            time_ps: ended.0?,
+            slowest_rank: ended.1?.ok()?,
+            slowest_host: ended.2?.ok()?,
+            last_message: small(7)?.transpose().ok()?,
+        });
         Some(Ok(ControlFlow::Continue(())))
     })
 }

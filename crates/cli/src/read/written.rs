@@ -269,6 +269,7 @@ fn results() -> Results {
         },
         signals: Signals::default(),
         totals: totals(),
+        chosen: None,
         trace: Vec::new(),
         pauses: Vec::new(),
         link_changes: Vec::new(),

@@ -9,8 +9,10 @@ pub(crate) mod flows;
 pub(crate) mod pcapng;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A directory that goes away with the test.
 pub(crate) struct Case {
@@ -156,6 +158,24 @@ impl Case {
     }
 
     /// What the command says, and its exit status, as a text for a snapshot.
+    /// Runs a command until it says something on standard error, and interrupts it, as it says by its status; that line, and those
+    /// behind it.
+    pub(crate) fn interrupted(&self, arguments: &str) -> (String, Vec<String>) {
+        let mut command = self.command(arguments);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let first = lines.next().expect("a first line").expect("text");
+        let kill = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(kill.expect("there is `kill`").success());
+        let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.signal(), Some(2), "{rest:?}");
+        (first, rest)
+    }
+
     pub(crate) fn transcript(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         let words = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

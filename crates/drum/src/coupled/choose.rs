@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::coupled::exact;
-use crate::coupled::held::Held;
+use crate::coupled::held::{Held, Most};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::owner::{CoupledOptions, Owner};
 use crate::coupled::problem::Source;
@@ -41,7 +41,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let alpha = check(source.utility(), selection)?;
-    let held = Held::new(source, alpha);
+    let held = Held::new(source, alpha, Most::CHOSEN);
     if let Some(held) = held.as_ref().filter(|_| needs_holding(alpha)) {
         let prices = alloc::vec![1.0; held.capacities.len()];
         return exact::solve_chosen(held, selection, options, &prices).ok_or(Error::Range);
@@ -96,6 +96,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
     }
     let mut solution = best.unwrap_or_default();
     solution.dual_bound = search.bound;
+    solution.proven_bound = search.bound;
     solution.prices = search.best;
     solution.iterations = passes + search.steps;
     Ok(solution)

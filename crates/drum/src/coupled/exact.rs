@@ -40,7 +40,8 @@ pub(crate) fn solve(
     Some(solution(
         held,
         (point, Vec::new()),
-        (bound, &prices),
+        (bound, bound),
+        &prices,
         passes,
     ))
 }
@@ -49,7 +50,7 @@ pub(crate) fn solve(
 pub(crate) fn shares(held: &Held) -> CoupledSolution {
     let point = held.shares();
     let (bound, prices, passes) = (point.bound, point.prices.clone(), point.passes);
-    solution(held, (point, Vec::new()), (bound, &prices), passes)
+    solution(held, (point, Vec::new()), (bound, bound), &prices, passes)
 }
 
 /// Solves a network in which some flows of each host count, from prices for whole rows.
@@ -96,11 +97,13 @@ pub(crate) fn solve_chosen(
     let known = tree.enough();
     let (point, counts) = tree.incumbent?;
     // Nodes that were dropped hold nothing better than what is known.
-    let bound = tree.left.max(known).min(lowest.bound.max(point.objective));
+    let bound = lowest.bound.max(point.objective);
+    let proven = tree.left.max(known).min(bound);
     Some(solution(
         held,
         (point, counts),
-        (bound, &lowest.prices),
+        (bound, proven),
+        &lowest.prices,
         tree.passes,
     ))
 }
@@ -108,14 +111,16 @@ pub(crate) fn solve_chosen(
 fn solution(
     held: &Held,
     (point, counts): (Point, Vec<bool>),
-    (bound, prices): (f64, &[f64]),
+    (dual_bound, proven_bound): (f64, f64),
+    prices: &[f64],
     passes: usize,
 ) -> CoupledSolution {
     let usage = held.program.usage(&point.rates);
     let rows = held.capacities.iter();
     CoupledSolution {
         objective: point.objective,
-        dual_bound: bound,
+        dual_bound,
+        proven_bound,
         usage: usage
             .iter()
             .zip(rows.clone())

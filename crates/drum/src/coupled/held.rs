@@ -1,4 +1,4 @@
-//! A small network, held in memory with all its rows.
+//! A network, held in memory with all its rows.
 
 use alloc::vec::Vec;
 
@@ -14,14 +14,32 @@ use crate::max_min;
 use crate::problem::{AnyKernel, with_kernel};
 use crate::supply::Staircase;
 
-/// Most rows, since a step takes time in proportion to their cube.
-const MOST_ROWS: usize = 500;
+/// Which networks are held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    rows: usize,
+    flows: usize,
+}
+
+impl Most {
+    /// In which all flows count.
+    pub(crate) const ALL: Self = Self {
+        rows: 6_000,
+        flows: 400_000,
+    };
+    /// In which some are selected: a search takes many steps, each in proportion to the cube of rows.
+    pub(crate) const CHOSEN: Self = Self {
+        rows: 500,
+        flows: 20_000,
+    };
+}
+
+/// Most pairs of rows that flows join.
+const PAIRS: usize = 100_000_000;
 /// Uses of rows by rates that settling prices one by one may take.
 const WORK: usize = 50_000_000;
 /// Gap of a selection above which its prices are settled one by one.
 const ROUGH: f64 = 1e-7;
-/// Most flows.
-const MOST_FLOWS: usize = 20_000;
 
 /// A network in which rows count in their capacities.
 pub(crate) struct Held {
@@ -46,14 +64,15 @@ pub(crate) struct Way {
 
 impl Held {
     /// Holds a network, unless it is too large.
-    pub(crate) fn new<S: Source>(source: &S, alpha: f64) -> Option<Self> {
+    pub(crate) fn new<S: Source>(source: &S, alpha: f64, most: Most) -> Option<Self> {
         let capacities = source.capacities();
         let flows: usize = (0..source.hosts()).map(|host| source.flows(host)).sum();
-        if capacities.len() > MOST_ROWS || flows > MOST_FLOWS {
+        if capacities.len() > most.rows || flows > most.flows {
             return None;
         }
-        let (mut columns, mut uses, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut maxima = Vec::new();
+        let (mut columns, mut hosts) = (Vec::new(), Vec::new());
+        let mut uses: Vec<(u32, f64)> = Vec::new();
+        let (mut maxima, mut pairs) = (Vec::new(), 0);
         let mut desk = Flows::default();
         for host in 0..source.hosts() {
             source.fill(host, &mut desk);
@@ -62,9 +81,19 @@ impl Held {
                 for column in &desk.columns {
                     let row = row_of(&column.rows, f);
                     let load = column.coefficient[f] / capacities[row];
-                    if load > 0.0 {
-                        uses.push((row as u32, load));
+                    // A flow may use a row more than once.
+                    let known = uses[start..]
+                        .iter_mut()
+                        .find(|(used, _)| *used == row as u32);
+                    match known {
+                        Some((_, sum)) => *sum += load,
+                        None if load > 0.0 => uses.push((row as u32, load)),
+                        None => {}
                     }
+                }
+                pairs += (uses.len() - start).pow(2);
+                if pairs > PAIRS {
+                    return None;
                 }
                 // No rate can be more than what its rows have.
                 let room = uses[start..].iter().map(|(_, load)| 1.0 / load);

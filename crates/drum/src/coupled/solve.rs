@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::coupled::agent::{self, Curve, Desk, carry_out};
 use crate::coupled::exact;
-use crate::coupled::held::Held;
+use crate::coupled::held::{Held, Most};
 use crate::coupled::order::{Curvature, Order, Sums};
 use crate::coupled::owner::{CoupledOptions, Method, Owner};
 use crate::coupled::problem::{Flows, Source};
@@ -27,8 +27,10 @@ const BLOCKS: usize = 32;
 pub struct CoupledSolution {
     /// Value of the rates; they keep every row.
     pub objective: f64,
-    /// Nothing that keeps the rows is worth more.
+    /// What `prices` prove: nothing that keeps the rows is worth more.
     pub dual_bound: f64,
+    /// The least bound that is proven: `dual_bound`, or less where a search among selections found that none is worth more.
+    pub proven_bound: f64,
     /// Rate of each flow (WQE/s), host by host.
     pub x: Vec<f64>,
     /// Price of each row, in utility for a unit of its capacity.
@@ -46,8 +48,8 @@ pub struct CoupledSolution {
 impl CoupledSolution {
     /// How far the value can be from the best at most, over the size of the value.
     pub fn relative_gap(&self) -> f64 {
-        let gap = (self.dual_bound - self.objective).max(0.0);
-        crate::solution::relative(gap, self.objective, self.dual_bound)
+        let gap = (self.proven_bound - self.objective).max(0.0);
+        crate::solution::relative(gap, self.objective, self.proven_bound)
     }
 }
 
@@ -57,8 +59,8 @@ impl CoupledSolution {
 /// What is wrong with the problem, as [`Error`] says.
 ///
 /// # Determinism
-/// The result doesn't depend on the number of threads, bit for bit, and is that of
-/// [`Coordinator`](super::Coordinator) and its agents.
+/// The result doesn't depend on the number of threads, bit for bit. Unless the network is held, since no more than 1e-9 is to be left
+/// between value and bound, or since its alpha wants that, it is that of [`Coordinator`](super::Coordinator) and its agents.
 pub fn solve<S: Source, W: Workers>(
     source: &S,
     options: &CoupledOptions,
@@ -95,16 +97,20 @@ fn find<S: Source, W: Workers>(
 ) -> Result<CoupledSolution, Error> {
     let alpha = held_alpha(source.utility())?;
     let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
-    if needs_holding(alpha)
+    // Few passes get within a rough tolerance; a narrow one is a matter for Newton's method.
+    let narrow = options.tolerance <= OPEN && options.method != Method::Admm && !options.trace;
+    if (needs_holding(alpha) || narrow)
         && !proximal
-        && let Some(held) = Held::new(source, alpha)
+        && let Some(held) = Held::new(source, alpha, Most::ALL)
     {
         check_floors(source, &held)?;
         if alpha == f64::INFINITY {
             return Ok(exact::shares(&held));
         }
         let prices = alloc::vec![1.0; held.capacities.len()];
-        if let Some(found) = exact::solve(&held, options, &prices) {
+        if let Some(found) = exact::solve(&held, options, &prices)
+            && (needs_holding(alpha) || found.relative_gap() <= OPEN)
+        {
             return Ok(found);
         }
         if check_alpha(source.utility()).is_err() {
@@ -125,7 +131,7 @@ fn find<S: Source, W: Workers>(
             )
         }
         Err(Error::Range) => {
-            let held = Held::new(source, alpha);
+            let held = Held::new(source, alpha, Most::ALL);
             let prices = alloc::vec![1.0; source.capacities().len()];
             let found = held.and_then(|held| exact::solve(&held, options, &prices));
             found.ok_or(Error::Range)
@@ -141,7 +147,7 @@ fn improved<S: Source>(
     options: &CoupledOptions,
     found: CoupledSolution,
 ) -> CoupledSolution {
-    let held = Held::new(source, alpha);
+    let held = Held::new(source, alpha, Most::ALL);
     let rows = found.prices.iter().zip(source.capacities());
     let whole: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();
     let Some(other) = held.and_then(|held| exact::solve(&held, options, &whole)) else {
@@ -161,6 +167,7 @@ fn improved<S: Source>(
     };
     CoupledSolution {
         dual_bound: bound.max(best.objective),
+        proven_bound: bound.max(best.objective),
         prices,
         iterations,
         trace,
@@ -222,12 +229,12 @@ pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
     };
     match held_alpha(utility)? {
         0.0 => refuse(
-            "alpha 0 is solved for networks of up to 500 rows and 20000 flows, in one process",
+            "alpha 0 is solved for networks of up to 6000 rows and 400000 flows, in one process",
             "take a small alpha, such as 0.001",
         ),
         alpha if alpha <= 32.0 => Ok(alpha),
         _ => refuse(
-            "an alpha above 32 and max-min are solved for networks of up to 500 rows and 20000 flows, in one process",
+            "an alpha above 32 and max-min are solved for networks of up to 6000 rows and 400000 flows, in one process",
             "take an alpha of at most 32, which is within 2 percent of max-min",
         ),
     }
@@ -347,6 +354,7 @@ impl<'a, S: Source> Fleet<'a, S> {
         CoupledSolution {
             objective: owner.value(),
             dual_bound: owner.bound(),
+            proven_bound: owner.bound(),
             x,
             prices: owner.prices().to_vec(),
             usage: owner.loads().to_vec(),

@@ -6,6 +6,7 @@
 //! `mu` rather than 0, while `mu` falls (Mehrotra, "On the implementation of a primal-dual interior point method",
 //! 1992). A step eliminates all but the prices, so it takes time in proportion to applications, and the cube of rows.
 
+mod factor;
 pub(crate) mod host;
 mod settle;
 mod step;
@@ -21,6 +22,8 @@ use crate::supply::Staircase;
 
 /// Most steps.
 const STEPS: usize = 150;
+/// Most multiplications of a step's normal equations: about ten seconds.
+const WORK: f64 = 2e10;
 /// Steps without a smaller gap after which rounding has taken over.
 const PATIENCE: usize = 20;
 
@@ -159,8 +162,28 @@ impl Program {
         worth - rows.map(|(supply, usage)| supply.cost(usage)).sum::<f64>()
     }
 
-    /// Reduces rates towards their floors until they keep all rows.
+    /// Reduces rates towards their floors until they keep all rows, after raising them as far as rows have room: a value may
+    /// be met although a row isn't filled, where one term of it outweighs the others.
     pub(crate) fn fit(&self, rates: &mut [f64]) {
+        let usage = self.usage(rates);
+        for (index, column) in self.columns.iter().enumerate() {
+            let room = |(row, _): &(u32, f64)| match self.supplies[*row as usize].is_hard() {
+                true => 1.0 / usage[*row as usize],
+                false => 1.0,
+            };
+            let part = self
+                .uses(index)
+                .iter()
+                .map(room)
+                .fold(f64::INFINITY, f64::min);
+            if part > 1.0 && part.is_finite() {
+                rates[index] = (rates[index] * part).min(column.high);
+            }
+        }
+        self.reduce(rates);
+    }
+
+    fn reduce(&self, rates: &mut [f64]) {
         let floors: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let base = self.usage(&floors);
         for (index, (rate, column)) in rates.iter_mut().zip(&self.columns).enumerate() {
@@ -205,7 +228,7 @@ impl Program {
         if self.columns.iter().all(idle) && self.supplies.iter().all(Staircase::is_hard) {
             return Some(self.at_rest());
         }
-        let mut iterate = Iterate::new(self);
+        let mut iterate = Iterate::new(self, WORK)?;
         let mut best: Option<Point> = None;
         let mut since = 0;
         for passes in 1..=STEPS {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Program;
-use crate::linear::definite;
+use super::factor::{Factor, Pattern, Term};
 
 /// Part of the way to the nearest bound that a step goes.
 const REACH: f64 = 0.995;
@@ -73,9 +73,25 @@ struct Change {
     prices: Vec<f64>,
 }
 
+impl Change {
+    fn is_finite(&self) -> bool {
+        self.prices.iter().all(|price| price.is_finite())
+    }
+}
+
+/// What all steps from one point have in common.
+struct Slopes {
+    /// How each variable's utility bends, barriers included.
+    bend: Vec<f64>,
+    /// Of the normal equations.
+    diagonal: Vec<f64>,
+    factor: Factor,
+}
+
 /// Where the method is.
 pub(super) struct Iterate<'a> {
     program: &'a Program,
+    pattern: Pattern,
     /// Rates, and then segments.
     variables: Vec<Variable>,
     rates: Vec<f64>,
@@ -86,8 +102,13 @@ pub(super) struct Iterate<'a> {
 }
 
 impl<'a> Iterate<'a> {
-    pub(super) fn new(program: &'a Program) -> Self {
+    /// Where to begin; nothing if a step takes more than `work` multiplications.
+    pub(super) fn new(program: &'a Program, work: f64) -> Option<Self> {
         let rows = program.supplies.len();
+        let pattern = Pattern::new(rows, (0..program.columns.len()).map(|j| program.uses(j)));
+        if pattern.work() > work {
+            return None;
+        }
         let ones = alloc::vec![1.0; program.columns.len()];
         let loads = program.usage(&ones);
         let start = |index: usize| {
@@ -127,6 +148,7 @@ impl<'a> Iterate<'a> {
         }
         let mut iterate = Self {
             program,
+            pattern,
             rates: Vec::new(),
             variables,
             segments,
@@ -135,7 +157,7 @@ impl<'a> Iterate<'a> {
         };
         iterate.slack = iterate.left().iter().map(|left| left.max(0.1)).collect();
         iterate.prices = iterate.slack.iter().map(|slack| mu / slack).collect();
-        iterate
+        Some(iterate)
     }
 
     pub(super) fn rates(&self) -> &[f64] {
@@ -212,9 +234,11 @@ impl<'a> Iterate<'a> {
     pub(super) fn advance(&mut self) -> bool {
         let (sum, count) = self.products();
         let mu = sum / count as f64;
-        let Some(affine) = self.change(0.0, None) else {
+        let slopes = self.slopes();
+        let affine = self.change(&slopes, 0.0, None);
+        if !affine.is_finite() {
             return false;
-        };
+        }
         let length = self.longest(&affine);
         let after = self.after(&affine, length) / count as f64;
         let ratio = after / mu;
@@ -223,9 +247,10 @@ impl<'a> Iterate<'a> {
         let plain = (CENTRED * mu, None);
         let mut taken = false;
         for (mu, affine) in [(centring * mu, Some(&affine)), plain] {
-            let Some(change) = self.change(mu, affine) else {
+            let change = self.change(&slopes, mu, affine);
+            if !change.is_finite() {
                 return false;
-            };
+            }
             taken = self.search(&change, mu);
             if taken {
                 break;
@@ -354,22 +379,21 @@ impl<'a> Iterate<'a> {
     }
 
     /// Newton's step towards products of `mu`, corrected for what products of an `affine` step's changes make.
-    fn change(&self, mu: f64, affine: Option<&Change>) -> Option<Change> {
+    fn change(&self, slopes: &Slopes, mu: f64, affine: Option<&Change>) -> Change {
         let rates = self.program.columns.len();
         let rows = self.slack.len();
         let count = self.variables.len();
         // Each variable changes by (pull - price of the changes of prices) / bend.
-        let (mut pull, mut bend) = (alloc::vec![0.0; count], alloc::vec![1.0; count]);
+        let mut pull = alloc::vec![0.0; count];
+        let bend = &slopes.bend;
         for (j, variable) in self.variables.iter().enumerate() {
             if variable.is_fixed() {
                 continue;
             }
-            let (slope, bends, price) = self.terms(j);
+            let (slope, _, price) = self.terms(j);
             let (low, high) = self.wanted(mu, affine, j);
-            bend[j] = bends + variable.below / variable.to_low();
             pull[j] = slope - price + variable.below - variable.above + low / variable.to_low();
             if variable.high.is_finite() {
-                bend[j] += variable.above / variable.to_high();
                 pull[j] -= high / variable.to_high();
             }
         }
@@ -381,7 +405,7 @@ impl<'a> Iterate<'a> {
         let right = (0..rows)
             .map(|r| self.slack[r] - left[r] + complement(r) / self.prices[r])
             .collect();
-        let prices = self.prices_for(right, (&pull, &bend))?;
+        let prices = self.prices_for(right, slopes, &pull);
         let mut change = Change {
             values: alloc::vec![0.0; count],
             below: alloc::vec![0.0; count],
@@ -407,34 +431,64 @@ impl<'a> Iterate<'a> {
                 change.above[j] = (high + variable.above * moved) / variable.to_high();
             }
         }
-        Some(change)
+        change
+    }
+
+    /// What all steps from here have in common.
+    fn slopes(&self) -> Slopes {
+        let rates = self.program.columns.len();
+        let bend = |(j, variable): (usize, &Variable)| {
+            if variable.is_fixed() {
+                return 1.0;
+            }
+            let mut bend = self.terms(j).1 + variable.below / variable.to_low();
+            if variable.high.is_finite() {
+                bend += variable.above / variable.to_high();
+            }
+            bend
+        };
+        let bend: Vec<f64> = self.variables.iter().enumerate().map(bend).collect();
+        let rows = self.slack.iter().zip(&self.prices);
+        let mut diagonal: Vec<f64> = rows.map(|(slack, price)| slack / price).collect();
+        for (bend, (row, _)) in bend[rates..].iter().zip(&self.segments) {
+            diagonal[*row] += 1.0 / bend;
+        }
+        let factor = self.pattern.factor(&diagonal, self.system(&bend));
+        Slopes {
+            bend,
+            diagonal,
+            factor,
+        }
+    }
+
+    /// The columns of the normal equations; rates that are fixed have no part in them.
+    fn system<'s>(&'s self, bend: &'s [f64]) -> impl Iterator<Item = Term<'s>> {
+        let variables = self.variables[..self.program.columns.len()].iter();
+        variables
+            .zip(bend)
+            .enumerate()
+            .map(|(j, (variable, bend))| Term {
+                uses: self.program.uses(j),
+                factor: if variable.is_fixed() { 0.0 } else { 1.0 / bend },
+            })
     }
 
     /// Changes of prices for which rows meet `right`, where each variable changes by
     /// (pull - price of the changes) / bend.
-    fn prices_for(&self, mut right: Vec<f64>, (pull, bend): (&[f64], &[f64])) -> Option<Vec<f64>> {
+    fn prices_for(&self, mut right: Vec<f64>, slopes: &Slopes, pull: &[f64]) -> Vec<f64> {
         let rates = self.program.columns.len();
-        let rows = self.slack.len();
-        let mut matrix = alloc::vec![0.0; rows * rows];
-        for r in 0..rows {
-            matrix[r * rows + r] = self.slack[r] / self.prices[r];
-        }
-        for j in (0..self.variables.len()).filter(|j| !self.variables[*j].is_fixed()) {
-            let segment = j
-                .checked_sub(rates)
-                .map(|at| [(self.segments[at].0 as u32, -1.0)]);
-            let uses: &[(u32, f64)] = match &segment {
-                Some(uses) => uses,
-                None => self.program.uses(j),
-            };
+        for (Term { uses, factor }, pull) in self.system(&slopes.bend).zip(pull) {
             for &(row, load) in uses {
-                right[row as usize] += load * pull[j] / bend[j];
-                for &(other, factor) in uses {
-                    matrix[row as usize * rows + other as usize] += load * factor / bend[j];
-                }
+                right[row as usize] += load * factor * pull;
             }
         }
-        definite(matrix, right)
+        let bought = pull[rates..].iter().zip(&slopes.bend[rates..]);
+        for ((row, _), (pull, bend)) in self.segments.iter().zip(bought) {
+            right[*row] -= pull / bend;
+        }
+        let columns = || self.system(&slopes.bend);
+        self.pattern
+            .solve(&slopes.factor, &slopes.diagonal, columns, &right)
     }
 
     /// Slope and bend of a variable's utility, and its price.

@@ -45,6 +45,8 @@ pub(crate) struct Chooser<'a> {
     /// Values of the selections that were tried, minus infinity if floors don't fit.
     tried: BTreeMap<Vec<usize>, f64>,
     incumbent: Option<Incumbent>,
+    /// The highest bound of a selection that was tried.
+    highest: f64,
     /// A selection that keeps all rows has a value beyond all numbers.
     beyond: bool,
     passes: usize,
@@ -59,6 +61,7 @@ impl<'a> Chooser<'a> {
             units: host.rows.iter().map(|row| unit(&row.supply)).collect(),
             tried: BTreeMap::new(),
             incumbent: None,
+            highest: f64::NEG_INFINITY,
             beyond: false,
             passes: 0,
         }
@@ -74,6 +77,14 @@ impl<'a> Chooser<'a> {
     pub(crate) fn is_met(&self, bound: f64) -> bool {
         let best = self.best();
         best >= bound || relative(bound - best, best, bound) <= self.options.tolerance.max(MET)
+    }
+
+    /// What selections are worth at most that were tried, or passed over since a bound on them was met.
+    pub(crate) fn settled(&self) -> f64 {
+        let best = self.best();
+        let tolerance = self.options.tolerance.clamp(MET, 1.0);
+        self.highest
+            .max(best + best.abs() * tolerance / (1.0 - tolerance))
     }
 
     /// Whether a bound is so far away that prices can't be about the best.
@@ -108,6 +119,7 @@ impl<'a> Chooser<'a> {
         let value = answer.as_ref().map_or(f64::NEG_INFINITY, |a| a.0.objective);
         self.tried.insert(chosen.to_vec(), value);
         let (answer, polls) = answer?;
+        self.highest = self.highest.max(answer.bound);
         self.passes += answer.passes;
         let prices = answer.prices.clone();
         if answer.objective > self.best() {
@@ -283,8 +295,9 @@ impl<'a> Chooser<'a> {
         self,
         lowest: &Evaluation,
         at: &[f64],
-        proven: bool,
+        left: f64,
     ) -> Result<Solution, Error> {
+        let settled = self.settled();
         let Some(incumbent) = self.incumbent else {
             if self.beyond {
                 return Err(Error::Range);
@@ -304,7 +317,8 @@ impl<'a> Chooser<'a> {
         };
         solution.dual_bound = lowest.value.max(solution.objective);
         solution.dual_prices = at.iter().zip(&self.units).map(|(p, u)| p / u).collect();
-        solution.proven = proven || solution.relative_gap() <= super::PROOF;
+        let proven = left.max(settled).max(solution.objective);
+        solution.proven_bound = proven.min(solution.dual_bound);
         Ok(solution)
     }
 }

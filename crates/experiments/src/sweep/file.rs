@@ -75,7 +75,7 @@ struct Written {
     title: Option<String>,
     scenario: Value,
     #[serde(default)]
-    set: Vec<String>,
+    set: Vec<Spanned<String>>,
     seeds: Option<Spanned<u32>>,
     #[serde(default)]
     axis: Vec<Spanned<Axis>>,
@@ -141,19 +141,46 @@ impl File {
             let hint = "write metrics = [\"slowdown.p99\", \"goodput_gbps\"]";
             return Err(at.error(None, "nothing is measured", hint));
         }
+        let places = written.axis.iter().map(place).collect();
+        let axes: Vec<Axis> = written.axis.into_iter().map(Spanned::into_inner).collect();
+        for set in &written.set {
+            if let Some(other) = overridden(set.get_ref(), &axes, &written.derived) {
+                let message = format!("`{}` has no effect: {other} sets it, too", set.get_ref());
+                let hint = "remove one of the two; axes and [[derived]] come after `set`";
+                return Err(at.error(Some(set.span()), message, hint));
+            }
+        }
         Ok(Self {
             title: written.title,
             scenario: written.scenario,
-            set: written.set,
+            set: written.set.into_iter().map(Spanned::into_inner).collect(),
             seeds: seeds.into_inner(),
-            places: written.axis.iter().map(place).collect(),
-            axes: axis::joined(written.axis.into_iter().map(Spanned::into_inner).collect())
-                .map_err(|error| error.within(name))?,
+            places,
+            axes: axis::joined(axes).map_err(|error| error.within(name))?,
             derived: written.derived,
             metrics,
             curves,
             plot: written.plot,
         })
+    }
+}
+
+/// What sets the key of a change again in every run.
+fn overridden(set: &str, axes: &[Axis], derived: &[Derived]) -> Option<String> {
+    let key = |set: &str| -> Vec<String> {
+        let key = set.split('=').next().unwrap_or_default();
+        key.split('.').map(|part| part.trim().to_owned()).collect()
+    };
+    let ours = key(set);
+    let is_again = |other: &str| ours.starts_with(&key(other));
+    let of_axis = axes.iter().find(|axis| {
+        let mut values = axis.values.iter();
+        values.all(|value| value.set.iter().any(|set| is_again(set)))
+    });
+    let of_derived = || derived.iter().find(|derived| is_again(&derived.key));
+    match of_axis {
+        Some(axis) => Some(format!("axis \"{}\"", axis.name)),
+        None => of_derived().map(|derived| format!("[[derived]] {}", derived.key)),
     }
 }
 

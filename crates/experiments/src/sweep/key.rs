@@ -13,10 +13,26 @@ const KEPT: usize = 16;
 
 /// Of a resolved scenario and the files that it names.
 pub(super) fn scenario(loaded: &Loaded) -> Result<String, Error> {
-    let mut parts = vec![loaded.to_toml()?];
+    let mut parts = vec![loaded.scenario.to_toml()?];
     for file in &loaded.inputs.files {
         parts.extend([file.key.clone(), file.text.clone()]);
     }
+    for (number, trace) in (0..).zip(&loaded.inputs.traces) {
+        for file in trace.iter().flatten() {
+            parts.extend([format!("{number}"), of_bytes(&[&file.bytes])]);
+        }
+    }
+    Ok(digest(&parts))
+}
+
+/// Of the keys that a resolved scenario has and the names of its tenants, whatever other values are: where these are the same,
+/// so are the names of figures.
+pub(super) fn outline(loaded: &Loaded) -> Result<String, Error> {
+    let text = loaded.to_toml()?;
+    let key = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+    let tenants = loaded.scenario.tenant.iter();
+    let names = tenants.map(|tenant| tenant.name.clone());
+    let parts: Vec<String> = text.lines().map(key).chain(names).collect();
     Ok(digest(&parts))
 }
 
@@ -44,10 +60,14 @@ pub(super) fn run(point: &str, seed: u64) -> String {
 
 /// Of texts, in order.
 pub(super) fn digest(parts: &[String]) -> String {
+    of_bytes(&parts.iter().map(String::as_bytes).collect::<Vec<_>>())
+}
+
+fn of_bytes(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
+        hash.update(part);
     }
     let mut text = String::new();
     for byte in hash.finalize().iter().take(KEPT) {

@@ -15,13 +15,13 @@ mod store;
 mod tables;
 mod wanted;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
 use fairlane_scenario::{Files, Loaded};
-use fairlane_threads::Threads;
 use toml::Value;
 
 pub use complete::{Failed, Told, complete};
@@ -35,7 +35,7 @@ use crate::design::{Base, Design, join, work};
 use crate::error::Error;
 use crate::metric::Quantity;
 use file::{Entry, File};
-use wanted::{Of, Wanted};
+use wanted::{Documents, Known, Of, Wanted};
 
 /// More runs than this are asked back.
 pub const MANY_RUNS: u64 = 10_000;
@@ -49,6 +49,7 @@ pub struct Sweep {
     pub choice: Choice,
     text: String,
     scenario: Text,
+    /// Where the scenario stands, to which the files that it names are relative.
     folder: PathBuf,
     design: Design,
     metrics: Vec<Wanted>,
@@ -107,6 +108,8 @@ struct Draft {
 
 struct Ready {
     digest: String,
+    /// What tells it from combinations that may have other figures.
+    outline: String,
     work: u64,
     seed: u64,
     workloads: u32,
@@ -114,17 +117,17 @@ struct Ready {
 }
 
 impl Sweep {
-    /// Reads the sweep at `path`, on so many threads. More than `most` runs are refused before any is looked at.
+    /// Reads the sweep at `path`, on these threads. More than `most` runs are refused before any is looked at.
     ///
     /// # Errors
-    /// Whatever can be known to be wrong before the first run, with its place.
-    pub fn read(path: &Path, most: u64, threads: Threads) -> Result<Self, Error> {
+    /// Whatever can be known to be wrong before the first run, with its place; or that it was to give up.
+    pub fn read(path: &Path, most: u64, local: Local<'_>) -> Result<Self, Error> {
         let text = read(
             path,
             "name the file of a sweep; docs/sweeps.md has an example",
         )?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        let mut sweep = Self::parse(&text, &path.display().to_string(), folder, (most, threads))?;
+        let mut sweep = Self::parse(&text, &path.display().to_string(), folder, (most, local))?;
         if sweep.title.is_empty() {
             let stem = path.file_stem().unwrap_or_default();
             sweep.title = stem.to_string_lossy().into_owned();
@@ -132,7 +135,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// Reads a sweep from `text`, which messages call `place`; its files are relative to `folder`.
+    /// Reads a sweep from `text`, which messages call `place`; the scenario that it names is relative to `folder`.
     ///
     /// # Errors
     /// As [`Sweep::read`].
@@ -140,7 +143,7 @@ impl Sweep {
         text: &str,
         place: &str,
         folder: &Path,
-        (most, threads): (u64, Threads),
+        (most, local): (u64, Local<'_>),
     ) -> Result<Self, Error> {
         let file = File::parse(text, place)?;
         let design = Design {
@@ -151,12 +154,13 @@ impl Sweep {
             seeds: file.seeds,
         };
         refuse_many(&design, most, place)?;
+        let (scenario, folder) = scenario(&file.scenario, folder, place)?;
         let mut sweep = Self {
             title: file.title.clone().unwrap_or_default(),
             choice: file.plot.clone(),
             text: text.into(),
-            scenario: scenario(&file.scenario, folder, place)?,
-            folder: folder.into(),
+            scenario,
+            folder,
             design,
             metrics: Vec::new(),
             curves: Vec::new(),
@@ -164,7 +168,7 @@ impl Sweep {
             runs: Vec::new(),
         };
         sweep.check_choice(place)?;
-        let drafts = sweep.drafts(&file, place, threads)?;
+        let drafts = sweep.drafts(&file, place, local)?;
         sweep.expand(&file, &drafts)?;
         sweep.enlist(drafts);
         Ok(sweep)
@@ -293,15 +297,22 @@ impl Sweep {
     }
 
     /// Looks at the scenario of every combination.
-    fn drafts(&self, file: &File, place: &str, threads: Threads) -> Result<Vec<Draft>, Error> {
+    fn drafts(&self, file: &File, place: &str, local: Local<'_>) -> Result<Vec<Draft>, Error> {
         let unseen = |at| Draft {
             at,
             ready: Err(Error::stopped()),
         };
         let mut drafts: Vec<Draft> = self.design.points().into_iter().map(unseen).collect();
-        threads.for_each(&mut drafts, |_, draft| draft.ready = self.look(&draft.at));
-        for draft in &mut drafts {
+        local.threads.for_each(&mut drafts, |_, draft| {
+            if !(local.stopped)() {
+                draft.ready = self.look(&draft.at);
+            }
+        });
+        for draft in &drafts {
             if let Err(error) = &draft.ready {
+                if error.stopped {
+                    return Err(error.clone());
+                }
                 return Err(self.blame(error.clone(), (file, place), &draft.at));
             }
         }
@@ -311,9 +322,11 @@ impl Sweep {
     fn look(&self, at: &[usize]) -> Result<Ready, Error> {
         let loaded = self.design.load(self.base(), at)?;
         let digest = key::scenario(&loaded)?;
+        let outline = key::outline(&loaded)?;
         let scenario = &loaded.scenario;
         let ready = Ready {
             digest,
+            outline,
             work: 0,
             seed: scenario.seed,
             workloads: u32::try_from(scenario.workload.len()).unwrap_or(u32::MAX),
@@ -376,19 +389,35 @@ impl Sweep {
         let Some(first) = drafts.first() else {
             return Ok(());
         };
-        let plan = Plan::new(&self.design.load(self.base(), &first.at)?)?;
-        let numbers = self.numbers(&first.at);
-        for (entries, into) in [(&file.metrics, true), (&file.curves, false)] {
+        let mut known = Known {
+            numbers: &self.numbers(&first.at),
+            tenants: &tenants,
+            workloads,
+            documents: Documents::new(self.outlined(drafts)),
+        };
+        let mut checked = |entries: &[Entry]| {
             let (wanted, places): (Vec<_>, Vec<_>) = entries.iter().flat_map(expand).unzip();
-            wanted::check(&wanted, &numbers, &plan)
+            wanted::check(&wanted, &mut known)
                 .map_err(|(at, error)| error.within(places.get(at).map_or("", String::as_str)))?;
-            *(if into {
-                &mut self.metrics
-            } else {
-                &mut self.curves
-            }) = wanted;
-        }
+            Ok::<_, Error>(wanted)
+        };
+        let (metrics, curves) = (checked(&file.metrics)?, checked(&file.curves)?);
+        drop(known);
+        (self.metrics, self.curves) = (metrics, curves);
         Ok(())
+    }
+
+    /// Of the combinations whose scenarios say the same things, whatever the values, the first.
+    fn outlined<'a>(
+        &'a self,
+        drafts: &'a [Draft],
+    ) -> impl Iterator<Item = Result<Plan, Error>> + 'a {
+        let mut seen = BTreeSet::new();
+        let firsts = drafts.iter().filter(move |draft| {
+            let ready = draft.ready.as_ref();
+            ready.is_ok_and(|ready| seen.insert(&ready.outline))
+        });
+        firsts.map(|draft| Ok(Plan::new(&self.design.load(self.base(), &draft.at)?)?))
     }
 
     /// Makes the list of runs.
@@ -439,8 +468,8 @@ fn refuse_many(design: &Design, most: u64, place: &str) -> Result<(), Error> {
     Err(Error::new(message, "is that meant? Then say --yes"))
 }
 
-/// The scenario that a file names or holds.
-fn scenario(value: &Value, folder: &Path, place: &str) -> Result<Text, Error> {
+/// The scenario that a file names or holds, and the folder that it stands in.
+fn scenario(value: &Value, folder: &Path, place: &str) -> Result<(Text, PathBuf), Error> {
     match value {
         Value::String(name) => {
             let path = folder.join(name);
@@ -449,18 +478,15 @@ fn scenario(value: &Value, folder: &Path, place: &str) -> Result<Text, Error> {
                 "`scenario` is relative to the folder of the sweep's file",
             )
             .map_err(|error| error.within(&format!("{place}: scenario")))?;
-            Ok(Text {
-                text,
-                place: path.display().to_string(),
-            })
+            let place = path.display().to_string();
+            let folder = path.parent().unwrap_or(folder).to_owned();
+            Ok((Text { text, place }, folder))
         }
         Value::Table(table) => {
             let text = toml::to_string(table)
                 .map_err(|error| Error::new(format!("{place}: scenario: {error}"), ""))?;
-            Ok(Text {
-                text,
-                place: format!("{place}: scenario"),
-            })
+            let place = format!("{place}: scenario");
+            Ok((Text { text, place }, folder.to_owned()))
         }
         other => {
             let message = format!("{place}: scenario is {other}, expected a path or a table");

@@ -1,5 +1,7 @@
 //! What is kept of a run, and a run as something that can be sent elsewhere.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use fairlane_attacks::Plan;
 use fairlane_fabric::metrics::Summary;
 use fairlane_scenario::{Files, Loaded};
@@ -43,10 +45,34 @@ pub struct Task {
     seed: u64,
     /// The resolved scenario, and the files that it names.
     scenario: String,
-    inputs: Vec<(String, String)>,
+    inputs: Vec<(String, Held)>,
     metrics: Vec<Wanted>,
     curves: Vec<Metric>,
     numbers: Vec<(String, f64)>,
+}
+
+/// What a file holds: mostly text, which is shorter as it is.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Held {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Held {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.into()),
+            Err(_) => Self::Bytes(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 impl Record {
@@ -87,24 +113,26 @@ impl Task {
     /// Simulates the run and measures it, unless `stopped` says to give up.
     ///
     /// # Errors
-    /// If it can't be simulated, or was stopped.
+    /// If it can't be simulated, which a panic says too, or was stopped.
     pub fn measure(&self, stopped: &dyn Fn() -> bool) -> Result<Record, Error> {
-        let inputs = self.inputs.iter();
-        let held: Vec<_> = inputs
-            .map(|(name, text)| (name.as_str(), text.as_bytes()))
-            .collect();
-        let files = Files::Held(&held);
-        let mut loaded =
-            fairlane_scenario::parse_with(&self.scenario, &self.run, files, &[], None)?;
-        loaded.scenario.seed = self.seed;
-        let asked = Asked {
-            key: &self.key,
-            run: self.run.clone(),
-            metrics: &self.metrics,
-            curves: self.curves.iter().collect(),
-            numbers: self.numbers.clone(),
-        };
-        asked.measure(&loaded, stopped)
+        guarded(|| {
+            let inputs = self.inputs.iter();
+            let held: Vec<_> = inputs
+                .map(|(name, held)| (name.as_str(), held.bytes()))
+                .collect();
+            let files = Files::Held(&held);
+            let mut loaded =
+                fairlane_scenario::parse_with(&self.scenario, &self.run, files, &[], None)?;
+            loaded.scenario.seed = self.seed;
+            let asked = Asked {
+                key: &self.key,
+                run: self.run.clone(),
+                metrics: &self.metrics,
+                curves: self.curves.iter().collect(),
+                numbers: self.numbers.clone(),
+            };
+            asked.measure(&loaded, stopped)
+        })
     }
 }
 
@@ -159,13 +187,15 @@ impl Sweep {
         // TOML has no seeds above 2^63 - 1, which a task may have.
         loaded.scenario.seed = 1;
         let (scenario, inputs) = loaded.portable()?;
-        let text = |(path, text): (std::path::PathBuf, String)| (path.display().to_string(), text);
+        let inputs = inputs.into_iter();
+        let held = inputs.map(|(path, bytes)| (path.display().to_string(), Held::of(bytes)));
+        let inputs = held.collect();
         Ok(Task {
             key: self.runs[run].key.clone(),
             run: self.name(run),
             seed,
             scenario,
-            inputs: inputs.into_iter().map(text).collect(),
+            inputs,
             metrics: self.metrics.clone(),
             curves: self.curve_metrics().cloned().collect(),
             numbers: self.numbers(&self.points[self.runs[run].point].at),
@@ -175,7 +205,7 @@ impl Sweep {
     /// Simulates a run and measures it, unless `stopped` says to give up.
     ///
     /// # Errors
-    /// If it can't be simulated, or was stopped.
+    /// If it can't be simulated, which a panic says too, or was stopped.
     pub fn measure(&self, run: usize, stopped: &dyn Fn() -> bool) -> Result<Record, Error> {
         let asked = Asked {
             key: &self.runs[run].key,
@@ -184,7 +214,24 @@ impl Sweep {
             curves: self.curve_metrics().collect(),
             numbers: self.numbers(&self.points[self.runs[run].point].at),
         };
-        let measured = asked.measure(&self.load(run)?, stopped);
+        let measured = guarded(|| asked.measure(&self.load(run)?, stopped));
         measured.map_err(|error| error.within(&self.name(run)))
     }
+}
+
+/// Measures a run, of which a panic is an error as any other: those of other runs are worth keeping.
+fn guarded(measure: impl FnOnce() -> Result<Record, Error>) -> Result<Record, Error> {
+    // Nothing that a panic leaves half done is used afterwards.
+    catch_unwind(AssertUnwindSafe(measure)).unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = format!(
+            "this is a bug in fairlane: {}",
+            words.unwrap_or("a panic without words")
+        );
+        Err(Error::new(
+            message,
+            "please report it with the sweep's file, the scenario and its side files",
+        ))
+    })
 }

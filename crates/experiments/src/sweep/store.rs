@@ -115,17 +115,24 @@ impl Store {
             file,
             length: whole as u64,
         };
-        journal.cut()?;
-        let mut store = Self {
-            journal: Some(journal),
-            records: BTreeMap::new(),
-        };
+        let mut store = Self::in_memory();
         let known = store.take_in(&text);
+        let is_ours = known.is_some() || (whole == 0 && begins_header(&bytes));
+        if !is_ours {
+            return Err(foreign(&journal.path));
+        }
         let header = Header::of(sweep);
-        match known {
-            Some(known) if known.sweep == header.sweep => {}
-            Some(known) if extend == Extend::No => return Err(another(folder, &known, &header)),
-            _ => store.append(&serde_json::to_string(&header).unwrap_or_default())?,
+        let is_same = known
+            .as_ref()
+            .is_some_and(|known| known.sweep == header.sweep);
+        if let Some(known) = known.filter(|_| !is_same && extend == Extend::No) {
+            return Err(another(folder, &known, &header));
+        }
+        // Not before it is known to be ours.
+        journal.cut()?;
+        store.journal = Some(journal);
+        if !is_same {
+            store.append(&serde_json::to_string(&header).unwrap_or_default())?;
         }
         sync_folder(folder)?;
         Ok(store)
@@ -225,6 +232,19 @@ fn refuse_foreign(folder: &Path, journal: &Path) -> Result<(), Error> {
         return Err(Error::new(message, "name a new directory with --out"));
     }
     Ok(())
+}
+
+/// Whether a file without a whole line may be a journal whose first line was cut off.
+fn begins_header(bytes: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"sweep\":\"";
+    let length = bytes.len().min(BEGINNING.len());
+    bytes[..length] == BEGINNING[..length]
+}
+
+/// A file with a journal's name that isn't one.
+fn foreign(path: &Path) -> Error {
+    let message = format!("{}: not the journal of a sweep", path.display());
+    Error::new(message, "name a new directory with --out")
 }
 
 fn another(folder: &Path, known: &Header, asked: &Header) -> Error {

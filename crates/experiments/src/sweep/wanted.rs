@@ -1,5 +1,7 @@
 //! What a sweep measures of a run: figures by name, by statistic or by formula.
 
+use std::collections::BTreeSet;
+
 use fairlane_attacks::Plan;
 use fairlane_fabric::metrics::{Spread, Summary};
 use fairlane_fabric::{Control, Results};
@@ -76,44 +78,102 @@ fn formula(
     evaluate(text, &number).map(|value| Some(value).filter(|value| value.is_finite()))
 }
 
-/// Checks that names and formulas mean something, by a run of the first combination that ends at once.
-pub(super) fn check(
-    wanted: &[Wanted],
-    numbers: &[(String, f64)],
-    plan: &Plan,
-) -> Result<(), (usize, Error)> {
-    let empty = plan.simulation().map_err(|error| (0, error.into()))?;
-    let document = document(&empty.run(&mut |_| Control::Interrupt));
-    let mut known: Vec<(&str, Option<f64>)> = Vec::new();
+/// What the combinations of a sweep have that metrics may name.
+pub(super) struct Known<'a> {
+    /// Of the first combination.
+    pub(super) numbers: &'a [(String, f64)],
+    /// Those that any has.
+    pub(super) tenants: &'a [String],
+    /// The most that any has.
+    pub(super) workloads: u32,
+    pub(super) documents: Documents<'a>,
+}
+
+/// What `summary.json` and `signals.json` say of combinations that differ in what they have; no more are run than it takes
+/// to find what is asked for.
+pub(super) struct Documents<'a> {
+    read: Vec<Value>,
+    plans: Box<dyn Iterator<Item = Result<Plan, Error>> + 'a>,
+}
+
+impl<'a> Documents<'a> {
+    pub(super) fn new(plans: impl Iterator<Item = Result<Plan, Error>> + 'a) -> Self {
+        Self {
+            read: Vec::new(),
+            plans: Box::new(plans),
+        }
+    }
+
+    /// Whether a combination has something at a path, by a run of it that ends early.
+    fn have(&mut self, path: &str) -> Result<bool, Error> {
+        let has = |document: &Value| !matches!(look(document, path), Found::Nothing);
+        if self.read.iter().any(has) {
+            return Ok(true);
+        }
+        for plan in self.plans.by_ref() {
+            let simulation = plan?.simulation()?;
+            let document = document(&simulation.run(&mut |_| Control::Interrupt));
+            let found = has(&document);
+            self.read.push(document);
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Checks that names and formulas mean something in one combination at least.
+pub(super) fn check(wanted: &[Wanted], known: &mut Known<'_>) -> Result<(), (usize, Error)> {
+    let mut before: Vec<(&str, Option<f64>)> = Vec::new();
     for (place, one) in wanted.iter().enumerate() {
-        let wrong = |message: String, hint: String| Err((place, Error::new(message, hint)));
-        if known.iter().any(|(name, _)| *name == one.name) {
-            let message = format!("two metrics are called \"{}\"", one.name);
-            return wrong(message, "give each a name of its own".into());
-        }
-        match &one.of {
-            Of::Summary(path) if matches!(look(&document, path), Found::Nothing) => {
-                let message = format!("summary.json has no number \"{path}\"");
-                return wrong(message, hint(path, &document));
-            }
-            Of::Formula(text) => {
-                if let Err(error) = formula(text, &known, numbers) {
-                    return wrong(error, "metrics stand in order of use".into());
-                }
-            }
-            Of::Metric(metric) => {
-                let tenants = &plan.loaded.scenario.tenant;
-                if let Some(name) = &metric.tenant
-                    && !tenants.iter().any(|tenant| tenant.name == *name)
-                {
-                    return wrong(format!("there is no tenant \"{name}\""), String::new());
-                }
-            }
-            Of::Summary(_) => {}
-        }
-        known.push((&one.name, Some(1.0)));
+        check_one(one, &before, known).map_err(|error| (place, error))?;
+        before.push((&one.name, Some(1.0)));
     }
     Ok(())
+}
+
+fn check_one(
+    one: &Wanted,
+    before: &[(&str, Option<f64>)],
+    known: &mut Known<'_>,
+) -> Result<(), Error> {
+    if before.iter().any(|(name, _)| *name == one.name) {
+        let message = format!("two metrics are called \"{}\"", one.name);
+        return Err(Error::new(message, "give each a name of its own"));
+    }
+    match &one.of {
+        Of::Summary(path) if !known.documents.have(path)? => {
+            let message = format!("summary.json has no number \"{path}\"");
+            Err(Error::new(message, hint(path, &known.documents.read)))
+        }
+        Of::Summary(_) => Ok(()),
+        Of::Formula(text) => formula(text, before, known.numbers)
+            .map(|_| ())
+            .map_err(|error| Error::new(error, "metrics stand in order of use")),
+        Of::Metric(metric) => groups(metric, known),
+    }
+}
+
+/// Checks that the tenant and the workload of a metric are there.
+fn groups(metric: &Metric, known: &Known<'_>) -> Result<(), Error> {
+    if let Some(name) = &metric.tenant
+        && !known.tenants.contains(name)
+    {
+        let hint = match known.tenants {
+            [] => "the scenario has no [[tenant]]".into(),
+            all => format!("tenants are {}", all.join(", ")),
+        };
+        return Err(Error::new(format!("there is no tenant \"{name}\""), hint));
+    }
+    match metric.workload {
+        Some(number) if number >= known.workloads => {
+            let message = format!("there is no workload {number}");
+            let hint = format!("there are {}, counted from 0", known.workloads);
+            Err(Error::new(message, hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What `summary.json` and `signals.json` say.
@@ -193,11 +253,9 @@ fn spread() -> Vec<String> {
 }
 
 /// Which names there are, the nearest first if one is near.
-fn hint(wanted: &str, document: &Value) -> String {
-    let Value::Object(fields) = document else {
-        return String::new();
-    };
+fn hint(wanted: &str, documents: &[Value]) -> String {
     let mut names = Vec::new();
+    let fields = documents.iter().filter_map(Value::as_object).flatten();
     for (name, value) in fields {
         match value {
             Value::Number(_) => names.push(name.clone()),
@@ -212,6 +270,8 @@ fn hint(wanted: &str, document: &Value) -> String {
             _ => {}
         }
     }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     match fairlane_scenario::nearest(wanted, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!(

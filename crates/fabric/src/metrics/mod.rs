@@ -15,9 +15,10 @@ pub use check::{check, is_lossless};
 pub use extremes::{HotPort, SlowMessage, hottest, slowest};
 pub use multipath::{CpuSummary, MultipathSummary, PathSummary};
 pub use series::{
-    TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, throughput, utilisation,
+    TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, sample_utilisation,
+    throughput, utilisation,
 };
-pub use slowdown::{SlowdownBin, size_classes, slowdown_bins, standalone_bins};
-pub use statistics::{CdfPoint, Spread, cdf, completion_cdf, fairness, jain, percentile};
+pub use slowdown::{SlowdownBin, slowdown_bins, standalone_bins};
+pub use statistics::{CdfPoint, Spread, TAIL_MIN, cdf, completion_cdf, fairness, jain, percentile};
 pub use summary::{ApplicationSummary, Summary, WorkloadSummary, goodput_gbps};
 pub use tenants::{LinkShare, Tenancy, TenantSummary, tenant_slowdown_bins, tenant_throughput};

@@ -102,6 +102,18 @@ pub fn interval_utilisation(results: &Results, interval: usize) -> Vec<f64> {
         .collect()
 }
 
+/// Use of a port's rate in sample `sample` of a series of the run, as [`interval_utilisation`] has it.
+pub fn sample_utilisation(
+    results: &Results,
+    series: &PortSeries,
+    sample: usize,
+    port: &PortInfo,
+) -> f64 {
+    let bytes = series.sent.get(sample).copied().unwrap_or(0);
+    let interval = sample / series.ports.max(1);
+    share_of_rate(port, bytes.into(), span_of(results, series, interval))
+}
+
 /// The distribution function of queue lengths in bytes, over all samples of switch ports.
 pub fn queue_cdf(results: &Results, points: usize) -> Vec<CdfPoint> {
     let ports: Vec<usize> = ports_where(results, |port| port.on_switch).collect();
@@ -151,7 +163,10 @@ pub(super) fn row<'a>(series: &PortSeries, figures: &'a [u32], interval: usize) 
 
 /// The part of an interval that the run went through.
 fn span(results: &Results, interval: usize) -> Duration {
-    let series = &results.series;
+    span_of(results, &results.series, interval)
+}
+
+fn span_of(results: &Results, series: &PortSeries, interval: usize) -> Duration {
     let offset = series.interval.saturating_mul(interval as u64);
     let rest = results
         .totals

@@ -25,25 +25,13 @@ pub struct SlowdownBin {
     pub max: f64,
 }
 
-/// Slowdowns of finished messages over their ideal time, in `bins` bins of equal count.
+/// Slowdowns of finished messages over their ideal time, in at most `most` classes of size of about equal count.
 ///
-/// As HPCC's `fct_analysis.py` bins: sorted by size (of equal size, in the order given), bin i holds
-/// messages i x n / bins .. (i + 1) x n / bins, and percentile p is the value at index
-/// floor(count x p). Unlike it, nothing is clamped at 1 and the largest message stays. Bins that
-/// would be empty are left out.
-pub fn slowdown_bins(messages: &[MessageRecord], bins: usize) -> Vec<SlowdownBin> {
-    binned(messages, bins, |message| message.ideal)
-}
-
-/// How many bins, `most` at most, say something of finished messages: one if all have the same size, and at least 20 messages
-/// in each.
-pub fn size_classes(messages: &[MessageRecord], most: usize) -> usize {
-    let finished = messages.iter().filter(|message| message.finish.is_some());
-    let mut sizes: Vec<Bytes> = finished.map(|message| message.size).collect();
-    let enough = sizes.len() / CLASS_MIN;
-    sizes.sort_unstable();
-    sizes.dedup();
-    most.min(sizes.len()).min(enough).max(1)
+/// All messages of one size are in one class, and each class has at least 20, unless there are fewer in all; so
+/// equal sizes make one class. Percentile p is the value at index floor(count x p), as HPCC's
+/// `fct_analysis.py` has it. Unlike there, nothing is clamped at 1 and the largest message stays.
+pub fn slowdown_bins(messages: &[MessageRecord], most: usize) -> Vec<SlowdownBin> {
+    binned(messages, most, |message| message.ideal)
 }
 
 /// Fewest messages in a class of size, so that its 95th percentile isn't its largest.
@@ -61,17 +49,42 @@ pub(super) fn slowdown(message: &MessageRecord, baseline: Duration) -> Option<f6
 
 fn binned(
     messages: &[MessageRecord],
-    bins: usize,
+    most: usize,
     baseline: impl Fn(&MessageRecord) -> Duration,
 ) -> Vec<SlowdownBin> {
     let point =
         |message: &MessageRecord| Some((message.size, slowdown(message, baseline(message))?));
     let mut points: Vec<(Bytes, f64)> = messages.iter().filter_map(point).collect();
     points.sort_by_key(|(size, _)| *size);
-    let edge = |i: usize| i * points.len() / bins;
-    (0..bins)
-        .filter_map(|i| bin(&points[edge(i)..edge(i + 1)]))
+    let mut rest = points.as_slice();
+    let classes = class_counts(&points, most).into_iter();
+    classes
+        .filter_map(|count| bin(rest.split_off(..count)?))
         .collect()
+}
+
+/// How many messages each class has of some that are sorted by size.
+fn class_counts(points: &[(Bytes, f64)], most: usize) -> Vec<usize> {
+    let (mut classes, mut class, mut left) = (Vec::new(), 0, points.len());
+    for same in points.chunk_by(|one, next| one.0 == next.0) {
+        // What is left is divided among the classes that are left, of which the last takes all.
+        let wanted = match most.saturating_sub(classes.len()) {
+            0 | 1 => usize::MAX,
+            more => left.div_ceil(more).max(CLASS_MIN),
+        };
+        let with = class + same.len();
+        let is_nearer = wanted.abs_diff(class) < wanted.abs_diff(with);
+        if class >= CLASS_MIN && left - class >= CLASS_MIN && is_nearer {
+            classes.push(class);
+            left -= class;
+            class = 0;
+        }
+        class += same.len();
+    }
+    if most > 0 && class > 0 {
+        classes.push(class);
+    }
+    classes
 }
 
 /// The bin of messages sorted by size, `None` if there are none.

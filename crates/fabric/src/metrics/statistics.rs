@@ -20,6 +20,9 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(index.min(last)).copied()
 }
 
+/// Of fewer values than this the 99.9th percentile is the largest, so that tables leave it out.
+pub const TAIL_MIN: usize = 1000;
+
 /// How values are spread, by [`percentile`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {

@@ -42,7 +42,9 @@ pub struct TenantSummary {
     pub throughput_gbps: f64,
     /// Completion time over ideal time, of completed messages.
     pub slowdown: Option<Spread>,
-    /// The same of messages smaller than the bandwidth-delay product.
+    /// Completed messages that are smaller than the bandwidth-delay product.
+    pub small_completed: usize,
+    /// Slowdown of these.
     pub small_slowdown: Option<Spread>,
     /// Completion times of completed messages.
     pub completion_ns: Option<Spread>,
@@ -125,6 +127,7 @@ fn tenant(results: &Results, number: TenantId) -> TenantSummary {
             0.0
         },
         slowdown: spread(&messages, slowdown),
+        small_completed: count(&small, Outcome::Completed),
         small_slowdown: spread(&small, slowdown),
         completion_ns: spread(&messages, |message| completion(message).map(nanoseconds)),
     }

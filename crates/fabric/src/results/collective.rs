@@ -48,13 +48,7 @@ impl CollectiveRecord {
     pub const fn operation(&self) -> &'static str {
         match self.kind {
             None => "step",
-            Some(Kind::AllReduce) => "all-reduce",
-            Some(Kind::AllGather) => "all-gather",
-            Some(Kind::ReduceScatter) => "reduce-scatter",
-            Some(Kind::AllToAll) => "all-to-all",
-            Some(Kind::Broadcast { .. }) => "broadcast",
-            Some(Kind::Reduce { .. }) => "reduce",
-            Some(Kind::Barrier) => "barrier",
+            Some(kind) => kind.name(),
         }
     }
 
@@ -62,11 +56,7 @@ impl CollectiveRecord {
     pub const fn algorithm_name(&self) -> &'static str {
         match self.algorithm {
             None | Some(Algorithm::Usual) => "",
-            Some(Algorithm::Ring) => "ring",
-            Some(Algorithm::Tree) => "tree",
-            Some(Algorithm::HalvingDoubling) => "halving-doubling",
-            Some(Algorithm::Hierarchical { .. }) => "hierarchical",
-            Some(Algorithm::Direct) => "direct",
+            Some(algorithm) => algorithm.name(),
         }
     }
 

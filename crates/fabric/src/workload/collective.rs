@@ -1,7 +1,7 @@
 //! Collectives, one after the other, in groups of neighbouring hosts.
 
 use fairlane_program::{Collective, Operation, Program, Work};
-use fairlane_scenario::{Error, Workload};
+use fairlane_scenario::{Error, Workload, hosts_of_group};
 use fairlane_units::Bytes;
 
 use super::context::{Context, Messages};
@@ -32,11 +32,7 @@ pub(super) fn generate(
     let hosts = context.members(hosts, "hosts")?;
     context.at_least_two(&hosts)?;
     let count = hosts.len() as u32;
-    let each = count / (*groups).max(1);
-    if each < 2 || each * groups != count {
-        let message = format!("is {groups} of {count} hosts, expected equal groups of 2 or more");
-        return Err(context.error("groups", message, "name other hosts, or other groups"));
-    }
+    let each = hosts_of_group(count, *groups, || context.place("groups"))?;
     let rank = |rank: u32| {
         let collective = Work::Collective(Collective {
             kind: operation.program(*root),

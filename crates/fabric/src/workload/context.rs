@@ -51,7 +51,12 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn error(&self, key: &str, message: impl Into<String>, hint: &str) -> Error {
-        Error::new(format!("workload[{}].{key}", self.index), message, hint)
+        Error::new(self.place(key), message, hint)
+    }
+
+    /// Where a key of the workload is.
+    pub(super) fn place(&self, key: &str) -> String {
+        format!("workload[{}].{key}", self.index)
     }
 
     pub(super) fn sizes(&self) -> Result<&'a SizeDistribution, Error> {

@@ -1,8 +1,8 @@
 //! Programs of ranks: their messages, and what they do beside sending.
 
 use fairlane_program::{Expansion, Node, Program};
-use fairlane_scenario::Error;
-use fairlane_units::NodeId;
+use fairlane_scenario::{Error, LARGEST_MESSAGE};
+use fairlane_units::{Bytes, NodeId};
 
 use super::context::{Context, Messages};
 use crate::MessageSpec;
@@ -20,7 +20,11 @@ pub(super) fn add(
         expansion.map_err(|error| context.error(key, error.to_string(), &error.hint))?;
     let host = |rank: u32| hosts[rank as usize];
     let first = messages.next_index();
-    for it in &expansion.messages {
+    for (it, origin) in expansion.messages.iter().zip(&expansion.origins) {
+        if it.size > LARGEST_MESSAGE {
+            let error = too_large(*origin, it.size);
+            return Err(context.error(key, error.to_string(), &error.hint));
+        }
         let message = MessageSpec {
             source: host(it.from),
             destination: host(it.to),
@@ -60,4 +64,12 @@ pub(super) fn add(
         });
     }
     Ok(())
+}
+
+fn too_large(origin: (u32, u32), size: Bytes) -> fairlane_program::Error {
+    let message = format!(
+        "sends a message of {size}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
+    );
+    let hint = "make several messages of it, or take an algorithm that divides the vector";
+    fairlane_program::Error::new(origin, message, hint)
 }

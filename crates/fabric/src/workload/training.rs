@@ -5,7 +5,7 @@
 //! micro-batches forwards.
 
 use fairlane_program::{Algorithm, Collective, Kind, Operation, Program, Work};
-use fairlane_scenario::{Error, Layer, Workload};
+use fairlane_scenario::{Error, Layer, Workload, data_ranks};
 use fairlane_units::{Bytes, Duration};
 
 use super::context::{Context, Messages};
@@ -36,13 +36,10 @@ pub(super) fn generate(
         return Ok(());
     };
     let hosts = context.members(hosts, "hosts")?;
-    let share = tensor.saturating_mul(*pipeline);
     let count = hosts.len() as u32;
-    let data = count.checked_div(share).unwrap_or(0);
-    if count < 2 || data * share != count || data.checked_rem(*expert) != Some(0) {
-        let message = format!("has {count}, which tensor, pipeline and expert ranks can't divide");
-        return Err(context.error("hosts", message, "name more or fewer hosts"));
-    }
+    let data = data_ranks(count, [*tensor, *pipeline, *expert], |key| {
+        context.place(key)
+    })?;
     let all: Vec<&Layer> = layers
         .iter()
         .flat_map(|it| std::iter::repeat_n(it, it.count as usize))

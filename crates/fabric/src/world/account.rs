@@ -28,7 +28,12 @@ impl World {
         let series = match self.left {
             // Parts have taken theirs before they became one.
             Some(_) => self.sampler.take(),
-            None => self.take_series(),
+            None => {
+                if let Some(chosen) = &mut self.chosen {
+                    chosen.close(&mut self.net);
+                }
+                self.take_series()
+            }
         };
         let account = Account { world: &self };
         let (tenants, contended) = (account.tenants(), account.contended_ports());
@@ -50,6 +55,7 @@ impl World {
                 .map(|port| self.net.port_info(port))
                 .collect(),
             series,
+            chosen: self.chosen.map(|chosen| chosen.into_series()),
             collectives: collectives::records(
                 &self.schedule.local,
                 &messages,

@@ -54,6 +54,9 @@ impl World {
     /// Counts what can't be counted any more once parts have been merged.
     fn settle(&mut self) {
         self.left = Some(Account { world: self }.in_flight());
+        if let Some(chosen) = &mut self.chosen {
+            chosen.close(&mut self.net);
+        }
         let series = self.take_series();
         self.sampler.set(series);
     }
@@ -127,6 +130,9 @@ impl World {
             .records
             .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
+        if let (Some(all), Some(part)) = (&mut self.chosen, &other.chosen) {
+            all.absorb(part);
+        }
         if let (Some(all), Some(part)) = (&mut self.rates, other.rates.take()) {
             all.records.absorb(part.records);
         }

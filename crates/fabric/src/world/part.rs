@@ -28,6 +28,10 @@ impl World {
         let own = (0u32..).zip(&world.net.ports);
         let own = own.filter(|(_, port)| part_of[port.node as usize] == part);
         world.sampler.keep(own.map(|(number, _)| number).collect());
+        if let Some(chosen) = &mut world.chosen {
+            let ports = &world.net.ports;
+            chosen.keep(|port| part_of[ports[port as usize].node as usize] == part);
+        }
         if let Some(endpoints) = &mut world.endpoints {
             endpoints.keep(|node| place.owns(node));
             world.owed += endpoints.tokens() - usize::from(endpoints.endless && part > 0);

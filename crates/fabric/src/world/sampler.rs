@@ -25,6 +25,9 @@ impl World {
             rules,
             ..
         } = &mut self.net;
+        if let Some(chosen) = &mut self.chosen {
+            chosen.before_all(ports);
+        }
         let mut ledger = counters.ledger.as_deref_mut();
         if let Some(ledger) = &mut ledger {
             let (gap, largest) = (rules.gap.into(), rules.largest().into());

@@ -39,7 +39,10 @@ impl World {
         for at in self.schedule.posting..self.schedule.next {
             let node = self.schedule.due[at];
             self.net.set_order(node);
-            steps::go_on(self, VecDeque::from([node]));
+            match self.schedule.step_of(node) {
+                None => steps::post_in_time(self, node),
+                Some(_) => steps::go_on(self, VecDeque::from([node])),
+            }
         }
         self.net.set_order(0);
     }

@@ -58,7 +58,8 @@ pub(super) fn free(world: &mut World, (node, before): (u32, u32), ready: &mut Ve
     }
 }
 
-fn post_in_time(world: &mut World, message: u32) {
+/// A message is posted, or will be in time.
+pub(super) fn post_in_time(world: &mut World, message: u32) {
     let now = world.net.now();
     let MessageSpec { start, delay, .. } = world.net.specs[message as usize];
     let due = start.max(now).saturating_add(delay);

@@ -8,10 +8,7 @@ use alloc::vec::Vec;
 use fairlane_units::Bytes;
 
 use crate::pattern::is_possible;
-use crate::{Collective, Error, Kind, Operation, Program, Work};
-
-/// A message of a program is at most so long, 1 TiB: no sum of sizes overflows.
-const LONGEST: Bytes = Bytes::new(1 << 40);
+use crate::{Collective, Error, Kind, LONGEST, Operation, Program, Work};
 
 /// Checks what each operation names.
 pub(super) fn references(program: &Program) -> Result<(), Error> {
@@ -143,7 +140,7 @@ fn check_collective(at: (u32, u32), it: &Collective, groups: &[Vec<u32>]) -> Res
     }
     bounded(at, it.size, 0)?;
     if !is_possible(it.kind, it.algorithm) {
-        let message = format!("{:?} isn't an algorithm for {:?}", it.algorithm, it.kind);
+        let message = format!("{} isn't an algorithm for {}", it.algorithm, it.kind);
         return Err(Error::new(at, message, "take the usual one"));
     }
     let members = group.len();

@@ -158,7 +158,7 @@ fn a_report_marks_failures_and_shows_the_action() {
     let Some(browser) = browser() else { return };
     let page = render(&Sample::faulty().input());
     for width in [1400, 500] {
-        assert_eq!(checks_passed(browser, &page, width), 38);
+        assert_eq!(checks_passed(browser, &page, width), 39);
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct ReportData {
     pub(super) faults: Vec<FaultData>,
     /// The slowest messages, the slowest first.
     pub(super) slowest: Vec<SlowRow>,
+    /// Collectives and steps of training, perhaps only the slowest.
+    pub(super) collectives: CollectivesData,
     /// The switch ports that used most of their rate, the hottest first.
     pub(super) hottest: Vec<HotRow>,
     /// Only if there are several.
@@ -86,8 +88,8 @@ pub struct SlowdownBin {
     pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
+    /// 99.9th percentile, of enough messages.
+    pub p999: Option<f64>,
 }
 
 /// A distribution function: `share[i]` of the values are at most `value[i]`.
@@ -149,6 +151,32 @@ pub(super) struct SlowRow {
     pub(super) outcome: Outcome,
     /// Number of its tenant.
     pub(super) tenant: u32,
+}
+
+/// Collectives and steps of training.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CollectivesData {
+    /// In order of step; the slowest, if there are many.
+    pub(super) rows: Vec<CollectiveRow>,
+    /// How many there are.
+    pub(super) count: usize,
+}
+
+/// A collective, or a step of training.
+#[derive(Debug, Serialize)]
+pub(super) struct CollectiveRow {
+    pub(super) step: u32,
+    /// Operation, algorithm and name.
+    pub(super) what: String,
+    pub(super) ranks: u32,
+    /// In bytes; of a step that of all its messages.
+    pub(super) size: u64,
+    /// Nothing if it hasn't ended.
+    pub(super) time_ns: Option<f64>,
+    pub(super) algorithm_gbps: Option<f64>,
+    pub(super) bus_gbps: Option<f64>,
+    /// The rank that ended last, and what it waited for.
+    pub(super) slowest: String,
 }
 
 /// One of the hottest switch ports.
@@ -251,7 +279,7 @@ pub(super) struct TenantsData {
 #[derive(Debug, Serialize)]
 pub(super) struct TenantData {
     pub(super) name: String,
-    /// Weight, messages, throughput, slowdown p50, p99 and p99.9, that of small messages p99 and p99.9,
+    /// Weight, messages, throughput, slowdown p50, p99 and p99.9, small messages and their p99 and p99.9,
     /// marks, CNPs, retransmissions, drops.
     pub(super) cells: Vec<String>,
     /// Payload placed at receivers, in the intervals of [`SeriesData`].

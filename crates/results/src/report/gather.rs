@@ -8,7 +8,7 @@ use super::attack::attack_data;
 use super::data::{EndingData, EndingKind, FaultData, HeadingData, ReportData, SeriesData};
 use super::grouping::Grouping;
 use super::tenants::tenants_data;
-use super::{Heading, ReportInput, extremes, map, text, tiles};
+use super::{Heading, ReportInput, collectives, extremes, map, text, tiles};
 
 /// More points than this can't be told apart in a chart over time.
 const POINTS: usize = 1000;
@@ -42,6 +42,7 @@ fn gathered(input: &ReportInput<'_>, goes_on: bool) -> ReportData {
         map: map::map_data(results),
         faults: results.link_changes.iter().map(fault).collect(),
         slowest: extremes::slowest(results),
+        collectives: collectives::data(results),
         hottest: extremes::hottest(results),
         tenants: tenants.map(|input| tenants_data(input, results, grouping)),
         attack: input

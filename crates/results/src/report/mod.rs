@@ -5,6 +5,7 @@
 //! here or there. The contract between the two is described in `report/README.md`.
 
 mod attack;
+mod collectives;
 mod data;
 mod extremes;
 mod frame;
@@ -90,7 +91,7 @@ pub struct Figures {
     pub slowdown_p50: Option<f64>,
     /// 99th percentile.
     pub slowdown_p99: Option<f64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile, of enough messages.
     pub slowdown_p999: Option<f64>,
     /// Events handled per second of processor time; left out where a report must be the same for
     /// every run of its scenario.
@@ -98,9 +99,11 @@ pub struct Figures {
 }
 
 /// The scripts of a run's page, in their order.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../../../report/timecharts.js"),
     include_str!("../../../../report/mapview.js"),
+    include_str!("../../../../report/mapstates.js"),
+    include_str!("../../../../report/mapdraw.js"),
     include_str!("../../../../report/map.js"),
     include_str!("../../../../report/link.js"),
     include_str!("../../../../report/attack.js"),

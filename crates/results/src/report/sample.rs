@@ -7,9 +7,10 @@ use fairlane_fabric::metrics::{
     tenant_slowdown_bins,
 };
 use fairlane_fabric::{
-    ContendedPort, Ending, Flux, LinkChange, MessageRecord, Outcome, PauseRecord, PortInfo,
-    PortSeries, Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
+    CollectiveRecord, ContendedPort, Ending, Flux, LinkChange, MessageRecord, Outcome, PauseRecord,
+    PortInfo, PortSeries, Results, Signal, Signals, Stall, TenantRecord, TenantSignals, Totals,
 };
+use fairlane_program::{Algorithm, Kind};
 use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 
 use super::{Distribution, Figures, Heading, ReportInput, SlowdownBin, TenantInput};
@@ -52,6 +53,7 @@ impl Sample {
             totals: totals(&series),
             ports,
             series,
+            chosen: None,
             trace: Vec::new(),
             pauses,
             link_changes: Vec::new(),
@@ -174,6 +176,7 @@ impl Sample {
         let last = &mut results.messages[7];
         last.finish = None;
         last.outcome = Outcome::Unfinished;
+        results.collectives = vec![collective(0, Some(80)), collective(1, None)];
         Self::measured("A link that fails".into(), "seed = 1\n".into(), results)
     }
 
@@ -227,6 +230,28 @@ impl Sample {
     }
 }
 
+/// An all-reduce of 1 MB over eight ranks that took so many microseconds, or hasn't ended.
+fn collective(step: u32, micros: Option<u64>) -> CollectiveRecord {
+    let start = Time::from_ns(1000);
+    CollectiveRecord {
+        workload: 0,
+        step,
+        kind: Some(Kind::AllReduce),
+        algorithm: Some(Algorithm::Ring),
+        name: String::new(),
+        group: 0,
+        ranks: 8,
+        size: Bytes::new(1_000_000),
+        sent: Bytes::new(14_000_000),
+        start: Some(start),
+        ready: Some(start),
+        end: micros.map(|micros| start + Duration::from_us(micros)),
+        slowest: micros.map(|_| (3, NodeId::new(3))),
+        last: micros.map(|_| 7),
+        last_slowdown: micros.map(|_| 2.5),
+    }
+}
+
 fn bins(bins: &[metrics::SlowdownBin]) -> Vec<SlowdownBin> {
     let bins = bins.iter();
     bins.map(|bin| SlowdownBin {
@@ -235,7 +260,7 @@ fn bins(bins: &[metrics::SlowdownBin]) -> Vec<SlowdownBin> {
         p50: bin.p50,
         p95: bin.p95,
         p99: bin.p99,
-        p999: bin.p999,
+        p999: Some(bin.p999),
     })
     .collect()
 }

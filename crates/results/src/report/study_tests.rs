@@ -122,3 +122,28 @@ fn a_page_of_many_runs_works_in_a_browser() {
         }
     }
 }
+
+#[test]
+fn a_curve_of_one_point_is_seen() {
+    let Some(browser) = browser() else { return };
+    for log in [true, false] {
+        let mut study = study(vec![axis("control", &["dcqcn", "hpcc"], false)]);
+        study.curves[1].stepped = false;
+        study.curves[1].x = Side::new("size up to", "bytes", log);
+        for point in &mut study.points {
+            point.curves[1] = Values::Curve {
+                x: vec![400_000.0],
+                y: vec![2.0],
+            };
+            // Curves of several groups in one place cover each other.
+            if point.at != [0] {
+                point.curves[1] = Values::Curve {
+                    x: Vec::new(),
+                    y: Vec::new(),
+                };
+            }
+        }
+        let page = page(&study).unwrap();
+        assert_eq!(checks_passed_with(browser, (&page, SELFTEST), 1300), 8);
+    }
+}

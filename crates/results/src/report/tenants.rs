@@ -1,6 +1,6 @@
 //! Tenants side by side: figures, throughput over time, slowdown by size, shares of contended links.
 
-use fairlane_fabric::metrics::{LinkShare, Spread, TenantSummary, tenant_throughput};
+use fairlane_fabric::metrics::{LinkShare, Spread, TAIL_MIN, TenantSummary, tenant_throughput};
 use fairlane_fabric::{Results, Signal, TenantSignals};
 use fairlane_units::TenantId;
 
@@ -69,6 +69,10 @@ fn cells(tenant: &TenantSummary, signals: Option<&TenantSignals>) -> Vec<String>
         let value = spread.as_ref().map(pick);
         value.map_or_else(|| "–".into(), three_digits)
     };
+    let tail = |spread: &Option<Spread>, count: usize| match count < TAIL_MIN {
+        true => "–".into(),
+        false => slowdown(spread, |spread| spread.p999),
+    };
     let signal = |pick: fn(&TenantSignals) -> &Signal| {
         signals.map_or_else(|| "–".into(), |its| count(pick(its).count))
     };
@@ -82,9 +86,10 @@ fn cells(tenant: &TenantSummary, signals: Option<&TenantSignals>) -> Vec<String>
         format!("{rate} {unit}"),
         slowdown(&tenant.slowdown, |spread| spread.p50),
         slowdown(&tenant.slowdown, |spread| spread.p99),
-        slowdown(&tenant.slowdown, |spread| spread.p999),
+        tail(&tenant.slowdown, tenant.completed),
+        count(tenant.small_completed as u64),
         slowdown(&tenant.small_slowdown, |spread| spread.p99),
-        slowdown(&tenant.small_slowdown, |spread| spread.p999),
+        tail(&tenant.small_slowdown, tenant.small_completed),
         signal(|its| &its.ecn_marks),
         signal(|its| &its.cnps),
         signal(|its| &its.retransmissions),

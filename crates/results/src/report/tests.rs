@@ -72,6 +72,30 @@ fn slow_messages_hot_ports_and_failures_arrive_in_the_page() {
     let times: Vec<_> = data.faults.iter().map(|it| (it.time_ns, it.up)).collect();
     assert_eq!(times, [(500_000.0, false), (1_000_000.0, true)]);
     assert_eq!((data.slowest.len(), data.hottest.len()), (10, 10));
+    let [ended, open] = &data.collectives.rows[..] else {
+        panic!("{:?}", data.collectives);
+    };
+    assert_eq!(data.collectives.count, 2);
+    assert_eq!(
+        (ended.what.as_str(), ended.time_ns),
+        ("all-reduce ring", Some(80_000.0))
+    );
+    // 1 MB in 80 us, and that times 2 x 7/8.
+    for (gbps, expected) in [(ended.algorithm_gbps, 100.0), (ended.bus_gbps, 175.0)] {
+        let error = gbps.map(|gbps| (gbps - expected).abs());
+        assert!(error.is_some_and(|error| error < 1e-9), "{gbps:?}");
+    }
+    assert!(
+        ended
+            .slowest
+            .starts_with("3 on host 3: message 7 from host"),
+        "{}",
+        ended.slowest
+    );
+    assert_eq!(
+        (open.time_ns, open.bus_gbps, open.slowest.as_str()),
+        (None, None, "-")
+    );
     let slowest = &data.slowest[0];
     assert_eq!(slowest.id, 7);
     let end = sample.results.totals.end.as_ps() as f64 / 1e3;

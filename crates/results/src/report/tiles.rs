@@ -1,5 +1,6 @@
 //! The key figures and the table of signals.
 
+use fairlane_fabric::metrics::TAIL_MIN;
 use fairlane_fabric::{Outcome, Results, Signal, Signals};
 
 use super::Figures;
@@ -14,7 +15,7 @@ pub(super) fn tiles(results: &Results, figures: &Figures, goes_on: bool) -> Vec<
     tiles.extend([
         slowdown("Slowdown p50", figures.slowdown_p50),
         slowdown("Slowdown p99", figures.slowdown_p99),
-        slowdown("Slowdown p99.9", figures.slowdown_p999),
+        tail(figures),
         deepest_queue(results),
     ]);
     tiles.extend(signal_tiles(results));
@@ -78,6 +79,18 @@ fn slowdown(label: &'static str, value: Option<f64>) -> Tile {
             "of ideal time".into(),
         ),
         None => tile(label, "–".into(), "no message completed".into()),
+    }
+}
+
+/// The 99.9th percentile, which few messages don't have.
+fn tail(figures: &Figures) -> Tile {
+    let label = "Slowdown p99.9";
+    match (figures.slowdown_p999, figures.slowdown_p50) {
+        (None, Some(_)) => {
+            let note = format!("of {} messages or more", count(TAIL_MIN as u64));
+            tile(label, "–".into(), note)
+        }
+        (value, _) => slowdown(label, value),
     }
 }
 

@@ -21,11 +21,14 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     /// A field of the transport headers; nothing for pause frames.
-    fn transport<T: Into<Value>>(&self, field: impl Fn(&CapturedTransport) -> T) -> Value {
+    fn transport<T: Into<Value<'static>>>(
+        &self,
+        field: impl Fn(&CapturedTransport) -> T,
+    ) -> Value<'static> {
         self.record.packet.transport().map(field).into()
     }
 
-    fn flag(&self, field: impl Fn(&CapturedTransport) -> bool) -> Value {
+    fn flag(&self, field: impl Fn(&CapturedTransport) -> bool) -> Value<'static> {
         self.record.packet.transport().is_some_and(field).into()
     }
 

@@ -1,4 +1,4 @@
-//! Tables as CSV: a header line, commas, an empty cell for nothing.
+//! Tables as CSV: a header line, commas, an empty cell for nothing, quotes where a word needs them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -31,7 +31,6 @@ fn header<R>(out: &mut impl Write, table: &Table<'_, R>) -> std::io::Result<()> 
     writeln!(out)
 }
 
-// No cell needs quotes: cells are numbers, words of the programme's own and flags.
 fn row<R>(out: &mut impl Write, table: &Table<'_, R>, row: &R) -> std::io::Result<()> {
     for (index, column) in table.columns.iter().enumerate() {
         if index > 0 {
@@ -40,6 +39,10 @@ fn row<R>(out: &mut impl Write, table: &Table<'_, R>, row: &R) -> std::io::Resul
         match (column.value)(row) {
             Value::Integer(number) => write!(out, "{number}")?,
             Value::Real(number) => write!(out, "{number}")?,
+            // Names that come from traces may hold anything.
+            Value::Word(word) if word.contains([',', '"', '\n', '\r']) => {
+                write!(out, "\"{}\"", word.replace('"', "\"\""))?;
+            }
             Value::Word(word) => out.write_all(word.as_bytes())?,
             Value::Flag(flag) => write!(out, "{flag}")?,
             Value::Null => {}

@@ -2,6 +2,7 @@
 
 pub mod capture;
 
+pub(crate) mod collectives;
 mod csv;
 pub mod flows;
 pub(crate) mod links;
@@ -19,7 +20,6 @@ use std::path::{Path, PathBuf};
 use fairlane_fabric::Results;
 use fairlane_scenario::Loaded;
 
-use crate::collectives;
 use crate::error::{Error, to_json};
 
 /// Every name that a result directory may hold.
@@ -29,6 +29,7 @@ pub const NAMES: &[&str] = &[
     "flows.parquet",
     "flows.csv",
     "ports.parquet",
+    "chosen.parquet",
     "signals.json",
     "summary.json",
     "packets.csv",
@@ -37,6 +38,7 @@ pub const NAMES: &[&str] = &[
     "rates.csv",
     "paths.csv",
     "collectives.csv",
+    "collectives.parquet",
     "report.html",
 ];
 
@@ -50,7 +52,7 @@ pub struct Content<'a> {
     /// The resolved scenario.
     pub scenario: &'a str,
     /// Files that the scenario names, relative to it.
-    pub inputs: &'a [(PathBuf, String)],
+    pub inputs: &'a [(PathBuf, &'a [u8])],
     /// What was measured.
     pub results: &'a Results,
     /// Text of `summary.json`.
@@ -67,11 +69,14 @@ pub fn all(directory: &Path, content: &Content<'_>) -> Result<(), Error> {
     let file = |name: &str| directory.join(name);
     let (results, scenario) = (content.results, &content.loaded.scenario);
     text(&file("scenario.toml"), content.scenario)?;
-    for (path, words) in content.inputs {
-        side_file(directory, path, words)?;
+    for (path, bytes) in content.inputs {
+        side_file(directory, path, bytes)?;
     }
     flows::write(directory, &results.messages)?;
     ports::write(&file("ports.parquet"), results)?;
+    if results.chosen.is_some() {
+        ports::write_chosen(&file("chosen.parquet"), results)?;
+    }
     if !scenario.output.trace_nodes.is_empty() {
         trace::packets(&file("packets.csv"), &results.trace)?;
     }
@@ -86,8 +91,7 @@ pub fn all(directory: &Path, content: &Content<'_>) -> Result<(), Error> {
         text(&file("paths.csv"), &paths::text(multipath))?;
     }
     if !results.collectives.is_empty() {
-        let rows = collectives::csv(&results.collectives);
-        text(&file("collectives.csv"), &rows)?;
+        collectives::write(directory, &results.collectives)?;
     }
     text(&file("signals.json"), &to_json(&results.signals)?)?;
     text(&file("report.html"), content.report)?;
@@ -106,10 +110,10 @@ fn text(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Writes a file that the scenario names.
-fn side_file(directory: &Path, relative: &Path, words: &str) -> Result<(), Error> {
+fn side_file(directory: &Path, relative: &Path, bytes: &[u8]) -> Result<(), Error> {
     let path = directory.join(relative);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| Error::at(folder, error))?;
     }
-    fs::write(&path, words).map_err(|error| Error::at(&path, error))
+    fs::write(&path, bytes).map_err(|error| Error::at(&path, error))
 }

@@ -95,25 +95,25 @@ fn column_chunk<R>(
     table: &Table<'_, R>,
     rows: Range<usize>,
 ) -> Result<(), ParquetError> {
-    let cells = rows.map(|number| (column.value)(&(table.row)(number)));
+    let cells = (column, table, rows);
     match physical(column.kind) {
-        Physical::INT64 => typed::<Int64Type>(sink, cells, |cell| match cell {
+        Physical::INT64 => typed::<_, Int64Type>(sink, cells, |cell| match cell {
             Value::Integer(number) => Some(number.cast_signed()),
             _ => None,
         }),
-        Physical::INT32 => typed::<Int32Type>(sink, cells, |cell| match cell {
+        Physical::INT32 => typed::<_, Int32Type>(sink, cells, |cell| match cell {
             Value::Integer(number) => u32::try_from(number).ok().map(u32::cast_signed),
             _ => None,
         }),
-        Physical::DOUBLE => typed::<DoubleType>(sink, cells, |cell| match cell {
+        Physical::DOUBLE => typed::<_, DoubleType>(sink, cells, |cell| match cell {
             Value::Real(number) => Some(number),
             _ => None,
         }),
-        Physical::BYTE_ARRAY => typed::<ByteArrayType>(sink, cells, |cell| match cell {
+        Physical::BYTE_ARRAY => typed::<_, ByteArrayType>(sink, cells, |cell| match cell {
             Value::Word(word) => Some(ByteArray::from(word)),
             _ => None,
         }),
-        _ => typed::<BoolType>(sink, cells, |cell| match cell {
+        _ => typed::<_, BoolType>(sink, cells, |cell| match cell {
             Value::Flag(flag) => Some(flag),
             _ => None,
         }),
@@ -121,15 +121,15 @@ fn column_chunk<R>(
 }
 
 /// Writes cells of one physical type; the levels say which of them hold something.
-fn typed<T: DataType>(
+fn typed<R, T: DataType>(
     sink: &mut SerializedColumnWriter<'_>,
-    cells: impl Iterator<Item = Value>,
-    convert: impl Fn(Value) -> Option<T::T>,
+    (column, table, rows): (&Column<R>, &Table<'_, R>, Range<usize>),
+    convert: impl Fn(Value<'_>) -> Option<T::T>,
 ) -> Result<(), ParquetError> {
-    let mut values = Vec::with_capacity(cells.size_hint().0);
-    let mut levels = Vec::with_capacity(cells.size_hint().0);
-    for cell in cells {
-        let value = convert(cell);
+    let mut values = Vec::with_capacity(rows.len());
+    let mut levels = Vec::with_capacity(rows.len());
+    for number in rows {
+        let value = convert((column.value)(&(table.row)(number)));
         levels.push(i16::from(value.is_some()));
         values.extend(value);
     }

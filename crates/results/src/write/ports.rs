@@ -1,9 +1,8 @@
-//! `ports.parquet`: the time series of every port.
+//! `ports.parquet` and `chosen.parquet`: time series of ports.
 
-use std::cell::RefCell;
 use std::path::Path;
 
-use fairlane_fabric::{PortInfo, Results, metrics};
+use fairlane_fabric::{ChosenPorts, PortInfo, PortSeries, Results, metrics};
 use fairlane_units::Time;
 
 use crate::column::{Column, Kind, Table};
@@ -13,13 +12,12 @@ use crate::write::parquet;
 /// One port in one interval.
 pub(crate) struct Row<'a> {
     results: &'a Results,
+    series: &'a PortSeries,
     /// Index into the series.
     sample: usize,
-    interval: usize,
     /// Start of the interval.
     time: Time,
     port: usize,
-    uses: &'a RefCell<Uses>,
 }
 
 impl Row<'_> {
@@ -46,42 +44,24 @@ fn columns<'a>() -> [Column<Row<'a>>; 14] {
             r.info().rate.as_bps().into()
         }),
         Column::new("sent_bytes", Kind::Integer(32), |r| {
-            r.results.series.sent[r.sample].into()
+            r.series.sent[r.sample].into()
         }),
-        Column::new("utilization", Kind::Real, |r| r.utilization().into()),
+        Column::new("utilization", Kind::Real, |r| {
+            metrics::sample_utilisation(r.results, r.series, r.sample, r.info()).into()
+        }),
         Column::new("queue_bytes", Kind::Integer(32), |r| {
-            r.results.series.queue[r.sample].into()
+            r.series.queue[r.sample].into()
         }),
         Column::new("queue_max_bytes", Kind::Integer(32), |r| {
-            r.results.series.queue_max[r.sample].into()
+            r.series.queue_max[r.sample].into()
         }),
         Column::new("marked_packets", Kind::Integer(32), |r| {
-            r.results.series.marked[r.sample].into()
+            r.series.marked[r.sample].into()
         }),
         Column::new("paused_ns", Kind::Integer(32), |r| {
-            r.results.series.paused_ns[r.sample].into()
+            r.series.paused_ns[r.sample].into()
         }),
     ]
-}
-
-/// Use of the ports in one interval: asked for column by column, row by row.
-struct Uses {
-    interval: usize,
-    /// By port; empty before the first interval.
-    by_port: Vec<f64>,
-}
-
-impl Row<'_> {
-    fn utilization(&self) -> f64 {
-        let mut uses = self.uses.borrow_mut();
-        if uses.by_port.is_empty() || uses.interval != self.interval {
-            *uses = Uses {
-                interval: self.interval,
-                by_port: metrics::interval_utilisation(self.results, self.interval),
-            };
-        }
-        uses.by_port.get(self.port).copied().unwrap_or(0.0)
-    }
 }
 
 /// Writes the series of all ports, interval by interval.
@@ -92,7 +72,15 @@ pub fn write(path: &Path, results: &Results) -> Result<(), Error> {
     with_table(results, |table| parquet::write(path, table))
 }
 
-/// Hands the table to `fill`.
+/// Writes the series of chosen ports, interval by interval.
+///
+/// # Errors
+/// If the file can't be written.
+pub fn write_chosen(path: &Path, results: &Results) -> Result<(), Error> {
+    with_chosen(results, |table| parquet::write(path, table))
+}
+
+/// Hands the table of all ports to `fill`.
 ///
 /// # Errors
 /// What `fill` returns.
@@ -100,23 +88,38 @@ pub(crate) fn with_table<T>(
     results: &Results,
     fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let series = &results.series;
+    with_series(results, (&results.series, |column| column), fill)
+}
+
+/// Hands the table of chosen ports to `fill`; it is empty where there are none.
+///
+/// # Errors
+/// What `fill` returns.
+pub(crate) fn with_chosen<T>(
+    results: &Results,
+    fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let none = ChosenPorts::default();
+    let chosen = results.chosen.as_ref().unwrap_or(&none);
+    let port = |column: usize| chosen.ports[column].index();
+    with_series(results, (&chosen.series, port), fill)
+}
+
+/// Hands a table to `fill`, of a series and the port of each of its columns.
+fn with_series<T>(
+    results: &Results,
+    (series, port): (&PortSeries, impl Fn(usize) -> usize),
+    fill: impl FnOnce(&Table<'_, Row<'_>>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let ports = series.ports.max(1);
-    let uses = RefCell::new(Uses {
-        interval: 0,
-        by_port: Vec::new(),
-    });
     let row = |sample: usize| {
-        let interval = sample / ports;
-        let past = series.interval.saturating_mul(interval as u64);
-        let time = series.start.saturating_add(past);
+        let past = series.interval.saturating_mul((sample / ports) as u64);
         Row {
             results,
+            series,
             sample,
-            interval,
-            time,
-            port: sample % ports,
-            uses: &uses,
+            time: series.start.saturating_add(past),
+            port: port(sample % ports),
         }
     };
     fill(&Table {

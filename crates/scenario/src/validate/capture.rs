@@ -1,4 +1,4 @@
-//! Capture points: nodes and ports that exist.
+//! Capture points, and ports that are sampled: nodes and ports that exist.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,30 @@ use super::limits::fail;
 use super::{Check, Subject};
 use crate::capture_point::CapturePorts;
 use crate::error::Error;
+use crate::types::CapturePoint;
 
 const HINT: &str = "`fairlane topology` lists hosts and switches";
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
-    if subject.scenario.capture.is_empty() {
+    let output = &subject.scenario.output;
+    points(subject, "capture", &subject.scenario.capture)?;
+    points(subject, "output.ports", &output.ports)?;
+    if !output.ports.is_empty() && output.sample_interval.is_none() {
+        let message = "are named, but not how often they are sampled";
+        let hint = "write sample_interval, \"1us\" for example, in section [output]";
+        return fail("output.ports", message, hint);
+    }
+    Ok(())
+}
+
+/// The points of one key.
+fn points(subject: &Subject<'_>, key: &str, points: &[CapturePoint]) -> Check {
+    if points.is_empty() {
         return Ok(());
     }
     let (counts, mut seen) = (port_counts(subject), BTreeSet::new());
-    for (i, point) in subject.scenario.capture.iter().enumerate() {
-        let place = format!("capture[{i}]");
+    for (i, point) in points.iter().enumerate() {
+        let place = format!("{key}[{i}]");
         let ports = point.ports().map_err(|error| Error {
             place: place.clone(),
             message: format!("\"{}\" {}", crate::lines::shorten(&point.0), error.message),

@@ -116,7 +116,7 @@ pub(super) fn positive_span(profile: Profile, place: &str, value: Duration) -> C
 
 /// The size of a message; the simulator that profile hpcc-ns3 follows counts its bytes in 32 bits, too.
 pub(super) fn message_size(place: &str, value: Bytes) -> Check {
-    let most = crate::sizes::LARGEST;
+    let most = crate::sizes::LARGEST_MESSAGE;
     if value.is_zero() {
         return fail(
             place,

@@ -1,13 +1,17 @@
 //! Workloads whose hosts are ranks of a parallel program.
 
-use fairlane_program::pattern::{is_possible, most_messages};
+use fairlane_program::LONGEST;
+use fairlane_program::pattern::{Pattern, is_possible, most_messages};
 use fairlane_units::{Bytes, Duration};
 
 use super::Check;
 use super::limits::{LARGEST, class, fail, positive, within};
 use super::traffic::Scope;
-use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TracePath};
+use crate::collective::{
+    CollectiveAlgorithm, CollectiveKind, Layer, TracePath, data_ranks, hosts_of_group,
+};
 use crate::error::Error;
+use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{HostSet, Verb, Workload};
 
 /// Operations of all ranks of a training.
@@ -23,7 +27,7 @@ impl Scope<'_> {
         hosts: &HostSet,
         start: Duration,
         of: u8,
-    ) -> Result<u64, Error> {
+    ) -> Result<u32, Error> {
         if !matches!(workload.verb(), Verb::Write | Verb::Send) {
             let message = format!(
                 "is \"{}\", expected \"write\" or \"send\"",
@@ -34,7 +38,7 @@ impl Scope<'_> {
         }
         self.span("start", start)?;
         class(&self.key("class"), of)?;
-        Ok(self.hosts("hosts", hosts)?.len() as u64)
+        Ok(self.hosts("hosts", hosts)?.len() as u32)
     }
 }
 
@@ -58,35 +62,14 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
     };
     let count = scope.ranks(workload, hosts, *start, *class)?;
     if *operation != CollectiveKind::Barrier {
-        scope.size("size", *size)?;
+        within(&scope.key("size"), *size, Bytes::new(1), LONGEST)?;
     }
     scope.span("gap", *gap)?;
     positive(&scope.key("rounds"), *rounds)?;
     positive(&scope.key("groups"), *groups)?;
-    let each = count / u64::from(*groups);
-    if each * u64::from(*groups) != count || each < 2 {
-        let message = format!("is {groups} of {count} hosts, expected equal groups of 2 or more");
-        return fail(
-            scope.key("groups"),
-            message,
-            "name other hosts, or other groups",
-        );
-    }
-    within(&scope.key("root"), u64::from(*root), 0, each - 1)?;
-    match (algorithm, inner) {
-        (CollectiveAlgorithm::Hierarchical, Some(inner)) => {
-            within(&scope.key("inner"), u64::from(*inner), 1, each)?;
-        }
-        (CollectiveAlgorithm::Hierarchical, None) => {
-            let message = "isn't stated, expected the hosts of an inner group";
-            return fail(scope.key("inner"), message, "write `inner = 8`");
-        }
-        (_, Some(_)) => {
-            let message = "is stated, expected only with algorithm = \"hierarchical\"";
-            return fail(scope.key("inner"), message, "leave it out");
-        }
-        (_, None) => {}
-    }
+    let each = hosts_of_group(count, *groups, || scope.key("groups"))?;
+    within(&scope.key("root"), *root, 0, each - 1)?;
+    inner_group(scope, *algorithm, *inner, each)?;
     let kind = operation.program(*root);
     let steps = algorithm.program(inner.unwrap_or(1));
     if !is_possible(kind, steps) {
@@ -97,9 +80,42 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
             "leave it out for the usual one",
         );
     }
-    let each = u32::try_from(each).unwrap_or(u32::MAX);
     let all = most_messages(kind, steps, each).saturating_mul(u64::from(*groups));
-    scope.messages(all.saturating_mul(u64::from(*rounds)))
+    scope.messages(all.saturating_mul(u64::from(*rounds)))?;
+    if *size <= LARGEST_MESSAGE || *operation == CollectiveKind::Barrier {
+        return Ok(());
+    }
+    let largest = Pattern::new(kind, steps, (each, *size), &[]).largest();
+    if largest <= LARGEST_MESSAGE {
+        return Ok(());
+    }
+    let message = format!(
+        "is {size}, which makes messages of {largest}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
+    );
+    let hint = "lower it, or take more hosts and an algorithm that divides the vector";
+    fail(scope.key("size"), message, hint)
+}
+
+/// Whether the size of inner groups is stated where there are such, of `each` hosts.
+fn inner_group(
+    scope: &Scope<'_>,
+    algorithm: CollectiveAlgorithm,
+    inner: Option<u32>,
+    each: u32,
+) -> Check {
+    let key = scope.key("inner");
+    match (algorithm, inner) {
+        (CollectiveAlgorithm::Hierarchical, Some(inner)) => within(&key, inner, 1, each),
+        (CollectiveAlgorithm::Hierarchical, None) => {
+            let message = "isn't stated, expected the hosts of an inner group";
+            fail(key, message, "write `inner = 8`")
+        }
+        (_, Some(_)) => {
+            let message = "is stated, expected only with algorithm = \"hierarchical\"";
+            fail(key, message, "leave it out")
+        }
+        (_, None) => Ok(()),
+    }
 }
 
 pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
@@ -144,7 +160,7 @@ pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
             "write \"ring\", \"tree\" or \"halving-doubling\"",
         );
     }
-    divided(scope, count, [*tensor, *pipeline, *expert].map(u64::from))?;
+    data_ranks(count, [*tensor, *pipeline, *expert], |key| scope.key(key))?;
     let depth = all_layers(scope, layers)?;
     if depth < u64::from(*pipeline) {
         let message =
@@ -152,7 +168,7 @@ pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
         return fail(scope.key("pipeline"), message, "lower it, or add layers");
     }
     let batches = u64::from(*steps).saturating_mul(u64::from(*micro_batches));
-    let operations = count
+    let operations = u64::from(count)
         .saturating_mul(batches)
         .saturating_mul(depth * 8 / u64::from(*pipeline) + 8);
     if operations > MOST_OPERATIONS {
@@ -161,28 +177,6 @@ pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
             scope.key("steps"),
             message,
             "train fewer steps, micro-batches or layers",
-        );
-    }
-    Ok(())
-}
-
-/// Whether the hosts can be divided in these ways.
-fn divided(scope: &Scope<'_>, count: u64, [tensor, pipeline, expert]: [u64; 3]) -> Check {
-    let share = tensor.saturating_mul(pipeline);
-    if count < 2 || !count.is_multiple_of(share) {
-        let message = format!(
-            "has {count}, expected 2 or more, a multiple of {share}: tensor times pipeline"
-        );
-        return fail(scope.key("hosts"), message, "name more or fewer hosts");
-    }
-    let data = count / share;
-    if !data.is_multiple_of(expert) {
-        let message =
-            format!("is {expert}, expected a divisor of {data}, the number of data ranks");
-        return fail(
-            scope.key("expert"),
-            message,
-            "name other hosts, or another number",
         );
     }
     Ok(())
@@ -233,10 +227,10 @@ pub(super) fn trace(scope: &Scope<'_>, workload: &Workload) -> Check {
             "name the files",
         );
     }
-    let mut taken = vec![false; usize::try_from(count).unwrap_or(0)];
+    let mut taken = vec![false; count as usize];
     for (rank, &place) in placement.iter().enumerate() {
         let key = scope.key(&format!("placement[{rank}]"));
-        within(&key, u64::from(place), 0, count.saturating_sub(1))?;
+        within(&key, place, 0, count.saturating_sub(1))?;
         if std::mem::replace(&mut taken[place as usize], true) {
             let message =
                 format!("is {place}, where an earlier rank is, expected a host of its own");

@@ -4,6 +4,7 @@ use fairlane_units::{Bytes, Duration};
 
 use super::limits::{fail, message_size, span, within};
 use super::{Check, Subject, limits};
+use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{Profile, Recovery, Scenario, Transport, Verb, Workload};
 
 /// What FETCH-ADD and CMP-SWAP work on (IBTA 9.4.5).
@@ -158,8 +159,10 @@ fn sizes(
             }
         },
         // Each step carries a part of the vector.
-        Workload::RingAllReduce { size, .. } | Workload::Collective { size, .. } => {
-            Some(("size", Bytes::new(1), *size))
+        Workload::RingAllReduce { size, .. } => Some(("size", Bytes::new(1), *size)),
+        // Of a larger one, too, no message is larger than that.
+        Workload::Collective { size, .. } => {
+            Some(("size", Bytes::new(1), (*size).min(LARGEST_MESSAGE)))
         }
         // The fabric checks each message.
         Workload::Training { .. } | Workload::Program { .. } => None,

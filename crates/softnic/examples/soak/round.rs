@@ -135,7 +135,7 @@ impl Soak {
         };
         b.device.post_send(
             its,
-            &SendRequest::new(1, Operation::Bind(binding), Vec::new()),
+            SendRequest::new(1, Operation::Bind(binding), Vec::new()),
         )?;
         b.wait()?;
         let empty = ReceiveRequest {
@@ -153,7 +153,7 @@ impl Soak {
             SendRequest::read(2, vec![Sge::of(back, 0, length)], window_target),
             SendRequest::new(3, invalidate, Vec::new()),
         ] {
-            a.device.post_send(mine, &request)?;
+            a.device.post_send(mine, request)?;
             a.wait()?;
         }
         b.wait()?;
@@ -179,7 +179,7 @@ impl Soak {
         };
         b.device.post_shared(shared, receive)?;
         a.device
-            .post_send(mine, &SendRequest::send(2, pieces(from)))?;
+            .post_send(mine, SendRequest::send(2, pieces(from)))?;
         let first = Sending::default().first;
         while b.device.query(its)?.expects == first {
             std::thread::yield_now();

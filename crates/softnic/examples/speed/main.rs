@@ -158,7 +158,7 @@ fn writes(place: &Place, writes: Writes) -> Outcome<Speed> {
                 let pair = numbers[posted as usize % pairs];
                 let piece = Sge::of(&from, 0, size);
                 a.device
-                    .post_send(pair, &SendRequest::write(posted, vec![piece], target))?;
+                    .post_send(pair, SendRequest::write(posted, vec![piece], target))?;
                 posted += 1;
             }
             ended += a.wait(&mut polled)?;
@@ -174,7 +174,7 @@ fn latencies(place: &Place, count: usize) -> Outcome<Vec<f64>> {
     let send = |end: &End, pair, memory: &Region| {
         let mut request = SendRequest::send(0, vec![Sge::of(memory, 0, 2)]);
         request.signaled = false;
-        end.device.post_send(pair, &request)
+        end.device.post_send(pair, request)
     };
     let receive = |end: &End, pair, memory: &Region| {
         let pieces = vec![Sge::of(memory, 0, 2)];

@@ -84,6 +84,10 @@ impl Engine {
             return;
         }
         self.account(slot, departure.pair);
+        if confirms(&departure) && self.host.pair(departure.pair).has_failed() {
+            // What it confirms may not have come to its place.
+            return;
+        }
         let requests = departure.role == Role::Request;
         if let Some((_, left)) = self.turn.as_mut().filter(|_| requests) {
             *left -= 1;
@@ -197,5 +201,13 @@ impl Engine {
             };
             figures::count_at(self, departure.flow, counts);
         }
+    }
+}
+
+/// Whether it says that a request has been carried out.
+const fn confirms(departure: &Departure) -> bool {
+    match departure.packet.extension {
+        Extension::Acknowledge(aeth) => matches!(aeth.syndrome, Syndrome::Ack { .. }),
+        _ => false,
     }
 }

@@ -22,22 +22,23 @@ impl Engine {
     pub(crate) fn post_all(
         &mut self,
         number: QpNumber,
-        requests: &[SendRequest],
+        requests: impl AsRef<[SendRequest]> + IntoIterator<Item = SendRequest>,
         now: Time,
     ) -> Result<(), Error> {
         let slot = self.slot(number)?;
         let pair = self.pairs.get_mut(slot);
         let pair = pair.ok_or(Error::Unknown("queue pair"))?;
-        for request in requests {
+        let count = requests.as_ref().len();
+        for request in requests.as_ref() {
             check(pair, request, self.settings.address)?;
         }
         let room = pair.options.most_requests.saturating_sub(pair.outstanding);
-        if requests.len() > self.works.room().min(room as usize) {
+        if count > self.works.room().min(room as usize) {
             return Err(Error::Post(PostError::Full));
         }
         for request in requests {
             let work = Work {
-                request: request.clone(),
+                request,
                 pair: slot,
                 handed: 0,
                 parts: 0,

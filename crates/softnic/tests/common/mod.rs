@@ -6,7 +6,7 @@
 )]
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use fairlane_softnic::{
@@ -24,6 +24,15 @@ pub(crate) fn address() -> IpAddr {
     let [high, low] = [(process >> 8) as u8, process as u8];
     let own = NEXT.fetch_add(1, Ordering::Relaxed);
     Ipv4Addr::new(127, 64 | high & 0x3f, low, own).into()
+}
+
+/// Sets a flag when it goes, so that a thread that looks at it ends however the test does.
+pub(crate) struct Set<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// A device with a domain and a completion queue.
@@ -93,7 +102,7 @@ impl End {
     }
 
     pub(crate) fn post(&self, pair: QpNumber, request: &SendRequest) {
-        self.device.post_send(pair, request).unwrap();
+        self.device.post_send(pair, request.clone()).unwrap();
     }
 
     pub(crate) fn receive(&self, pair: QpNumber, id: u64, region: &Region) {

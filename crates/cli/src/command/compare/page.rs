@@ -1,5 +1,6 @@
 //! Runs drawn over each other.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fairlane_experiments::sweep::{SHARES, quantiles};
@@ -74,7 +75,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
         points: groups.iter().enumerate().map(point).collect(),
         curves: kinds(),
         curves_title: "Over each other",
-        curves_caption: "Distributions: mean over seeds of the values at each share, with the least and greatest of all seeds as a band. Other curves: mean over seeds.".into(),
+        curves_caption: "Distributions: mean over seeds of the values at each share, with the least and greatest of all seeds as a band. Other curves: mean over seeds; of sizes over those with equally many classes.".into(),
         shares: SHARES.iter().map(|share| share / 100.0).collect(),
         source: Source {
             title: "Settings that differ",
@@ -147,7 +148,7 @@ fn curves(group: &Group, runs: &[Run], overlays: &[Overlay]) -> Vec<Values> {
             .collect();
         Values::distribution(each.iter().map(Vec::as_slice))
     };
-    let bins: Vec<_> = group.runs.iter().map(|run| bins(&runs[*run])).collect();
+    let bins = alike(group.runs.iter().map(|run| bins(&runs[*run])).collect());
     let series = |pick: fn(&Overlay) -> &Vec<f64>| {
         let each = of_group().map(|overlay| {
             let times =
@@ -174,7 +175,21 @@ fn bins(run: &Run) -> Vec<(f64, f64)> {
     (0..).map_while(bin).collect()
 }
 
-/// The mean of several curves, place by place; bins hold equal parts of the messages, so that their places agree.
+/// The curves of the length that most have; of lengths that equally many have, the greatest. How many bins a run has depends on
+/// how many messages finished, and the n-th of 19 holds others than the n-th of 20.
+fn alike(mut curves: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for curve in &curves {
+        *counts.entry(curve.len()).or_default() += 1;
+    }
+    let usual = counts
+        .into_iter()
+        .max_by_key(|&(length, count)| (count, length));
+    curves.retain(|curve| Some(curve.len()) == usual.map(|(length, _)| length));
+    curves
+}
+
+/// The mean of several curves, place by place; of those that end earlier than others, as far as they go.
 fn mean(curves: &[Vec<(f64, f64)>]) -> Values {
     let length = curves.iter().map(Vec::len).max().unwrap_or(0);
     let (mut x, mut y): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -193,4 +208,26 @@ fn mean(curves: &[Vec<(f64, f64)>]) -> Values {
         }
     }
     Values::Curve { x, y }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_equally_many_bins_are_averaged() {
+        let curve = |count: usize, value: f64| {
+            let bin = |at| (at as f64, value);
+            (0..count).map(bin).collect::<Vec<_>>()
+        };
+        let of = |curves| match mean(&alike(curves)) {
+            Values::Curve { x, y } => (x.len(), y),
+            _ => panic!("expected a curve"),
+        };
+        let curves = vec![curve(3, 2.0), curve(2, 50.0), curve(3, 4.0)];
+        assert_eq!(of(curves), (3, vec![3.0; 3]));
+        let curves = vec![curve(2, 50.0), curve(3, 4.0)];
+        assert_eq!(of(curves), (3, vec![4.0; 3]));
+        assert_eq!(of(Vec::new()), (0, Vec::new()));
+    }
 }

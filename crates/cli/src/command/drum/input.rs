@@ -1,7 +1,8 @@
 //! Problems from a file or standard input: one, or one per line.
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use serde::de::IgnoredAny;
@@ -16,12 +17,30 @@ pub(crate) enum Input {
     Lines(Lines),
 }
 
-/// The lines of a file with their numbers, blank ones left out.
+/// How a file is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Longest line, and longest file of one problem, in bytes.
+    pub(crate) longest: usize,
+    /// Each line is a problem, whatever is on the first.
+    pub(crate) by_line: bool,
+}
+
+/// A line with its number, unless it can't be read.
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) text: Result<String, Failure>,
+}
+
+/// The lines of a file, blank ones left out.
 pub(crate) struct Lines {
     reader: Box<dyn BufRead + Send>,
+    longest: usize,
     /// Lines that have been read already.
-    pending: std::collections::VecDeque<(usize, String)>,
+    pending: VecDeque<Line>,
     number: usize,
+    /// The rest of a line that is too long comes next.
+    within: bool,
 }
 
 /// What messages call a file.
@@ -41,7 +60,7 @@ fn is_stdin(path: &Path) -> bool {
 ///
 /// # Errors
 /// If it can't be read, or holds nothing.
-pub(crate) fn open(path: &Path) -> Result<Input, Failure> {
+pub(crate) fn open(path: &Path, reading: Reading) -> Result<Input, Failure> {
     let wrong = |error: io::Error| {
         Failure::new(format!("{}: {error}", name(path)))
             .hint("name a file, or give - and the problem on standard input")
@@ -55,35 +74,46 @@ pub(crate) fn open(path: &Path) -> Result<Input, Failure> {
     };
     let mut lines = Lines {
         reader,
-        pending: std::collections::VecDeque::new(),
+        longest: reading.longest,
+        pending: VecDeque::new(),
         number: 0,
+        within: false,
     };
     let Some(first) = lines.next() else {
         return Err(Failure::new(format!("{}: holds no problem", name(path)))
             .hint("a problem is a JSON object: see `fairlane schema drum`"));
     };
-    let (number, first) = first.map_err(wrong)?;
+    let first = first.map_err(wrong)?;
+    if reading.by_line {
+        lines.pending.push_back(first);
+        return Ok(Input::Lines(lines));
+    }
+    let number = first.number;
+    let place = || format!("{}: line {number}", name(path));
+    let text = first.text.map_err(|failure| failure.within(&place()))?;
     // A first line that isn't a whole value by itself is the beginning of one.
-    if serde_json::from_str::<IgnoredAny>(&first).is_err() {
-        let mut text = first;
-        lines.reader.read_to_string(&mut text).map_err(wrong)?;
-        return Ok(Input::One(text));
+    if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+        let whole = lines.rest(text).map_err(wrong)?;
+        let whole = whole.map_err(|failure| failure.within(&name(path)))?;
+        return Ok(Input::One(whole));
     }
     match lines.next().transpose().map_err(wrong)? {
-        None => Ok(Input::One(first)),
+        None => Ok(Input::One(text)),
         Some(second) => {
-            lines.pending.extend([(number, first), second]);
+            let text = Ok(text);
+            lines.pending.extend([Line { number, text }, second]);
             Ok(Input::Lines(lines))
         }
     }
 }
 
-/// Reads a file that holds one problem.
+/// Reads a file that holds one problem, of so many bytes at most.
 ///
 /// # Errors
 /// If it can't be read, or doesn't hold one problem.
-pub(crate) fn one(path: &Path) -> Result<String, Failure> {
-    match open(path)? {
+pub(crate) fn one(path: &Path, longest: usize) -> Result<String, Failure> {
+    let by_line = false;
+    match open(path, Reading { longest, by_line })? {
         Input::One(text) => Ok(text),
         Input::Lines(_) => Err(
             Failure::new(format!("{}: holds several problems", name(path)))
@@ -92,22 +122,78 @@ pub(crate) fn one(path: &Path) -> Result<String, Failure> {
     }
 }
 
+impl Lines {
+    /// All that follows the first line, behind it; an error of the file, or of what is in it.
+    fn rest(&mut self, first: String) -> io::Result<Result<String, Failure>> {
+        let mut bytes = first.into_bytes();
+        let room = self.longest.saturating_sub(bytes.len());
+        // A byte beyond what there is room for shows that there is too much.
+        let limit = (room as u64).saturating_add(1);
+        if (&mut self.reader).take(limit).read_to_end(&mut bytes)? > room {
+            return Ok(Err(too_long(self.longest)));
+        }
+        Ok(text(bytes))
+    }
+
+    /// The next line with its end, if any is left; one that is too long isn't held.
+    fn read(&mut self) -> io::Result<Option<Result<String, Failure>>> {
+        let mut line = Vec::new();
+        let mut ended = false;
+        while !ended {
+            let buffer = match self.reader.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                buffer => buffer?,
+            };
+            if buffer.is_empty() {
+                break;
+            }
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(buffer.len(), |end| end + 1);
+            ended = end.is_some();
+            if self.within {
+                self.within = !ended;
+                ended = false;
+            } else {
+                line.extend_from_slice(&buffer[..taken]);
+            }
+            self.reader.consume(taken);
+            if line.len() > self.longest {
+                self.within = !ended;
+                return Ok(Some(Err(too_long(self.longest))));
+            }
+        }
+        Ok((!line.is_empty()).then(|| text(line)))
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("not UTF-8 from byte {at} on")).hint("JSON is written in UTF-8")
+    })
+}
+
+fn too_long(longest: usize) -> Failure {
+    Failure::new(format!("longer than {longest} bytes"))
+        .hint("split the problem, or allow more with --longest-line")
+}
+
 impl Iterator for Lines {
-    type Item = io::Result<(usize, String)>;
+    type Item = io::Result<Line>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(line) = self.pending.pop_front() {
             return Some(Ok(line));
         }
         loop {
-            let mut line = String::new();
-            match self.reader.read_line(&mut line) {
-                Ok(0) => return None,
-                Ok(_) => self.number += 1,
+            let text = match self.read() {
+                Ok(text) => text?,
                 Err(error) => return Some(Err(error)),
-            }
-            if !line.trim().is_empty() {
-                return Some(Ok((self.number, line)));
+            };
+            self.number += 1;
+            if !text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
+                let number = self.number;
+                return Some(Ok(Line { number, text }));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fairlane_drum_file::{Document, Plan, Turn};
+use fairlane_drum_file::{Document, Plan, RowUse, Turn};
 
 use crate::args::{Format, Policy, Schedule};
 use crate::command::drum::{failure, input, request};
@@ -19,7 +19,7 @@ const MOST_LINES: usize = 50;
 /// If the problem is wrong or has no solution, or there is no such frame.
 pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
     let path = &arguments.instance.file;
-    let problem = input::one(path)?;
+    let problem = input::one(path, arguments.instance.longest_line)?;
     let wrong = |error| failure(&input::name(path), error);
     let document = Document::read(&problem).map_err(wrong)?;
     let request = request(&arguments.instance);
@@ -55,17 +55,37 @@ fn text(plan: &Plan) -> String {
     ];
     let error = plan.largest_share_error.map(number);
     facts.extend(error.map(|error| ("share error", format!("{error} epochs at most"))));
-    let mut parts = vec![table::list(&facts), turns(plan), calendar(plan)];
+    let value = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
+    facts.push(("objective", value(plan.objective)));
+    facts.extend(plan.dual_bound.map(|bound| ("at most", number(bound))));
+    let mut parts = vec![table::list(&facts), rows(plan), turns(plan), calendar(plan)];
+    parts.extend(plan.notes.iter().map(|note| format!("note: {note}")));
     if plan.active.len() > MOST_LINES || plan.applications.len() > MOST_LINES {
         parts.push("Everything: --format json.".into());
     }
     parts.join("\n\n")
 }
 
+fn rows(plan: &Plan) -> String {
+    let row = |row: &RowUse| {
+        let capacity = row.capacity.map_or_else(|| "-".into(), number);
+        vec![
+            row.name.clone(),
+            capacity,
+            number(row.usage),
+            number(row.most),
+        ]
+    };
+    let rows: Vec<_> = plan.rows.iter().map(row).collect();
+    table::grid(&["row", "capacity", "usage", "most in an epoch"], &rows)
+}
+
 fn turns(plan: &Plan) -> String {
     let header = [
         "application",
         "share",
+        "rate",
+        "while active",
         "epochs",
         "first",
         "longest wait",
@@ -79,6 +99,8 @@ fn turns(plan: &Plan) -> String {
         vec![
             turn.application.to_string(),
             real(turn.tau),
+            number(turn.rate),
+            number(turn.active_rate),
             epochs,
             first,
             wait,

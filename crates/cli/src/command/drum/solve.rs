@@ -11,29 +11,84 @@ use fairlane_drum_file::{Answer, Problem, Request};
 use fairlane_threads::Threads;
 
 use crate::args::{Format, Solve};
-use crate::command::drum::input::{self, Input, Lines};
+use crate::command::drum::input::{self, Input, Line, Lines, Reading};
 use crate::command::drum::{failure, request, text, threads};
 use crate::failure::{Failure, from_stdout};
 use crate::{print, table};
 
-/// Solves a problem, or every problem of a stream.
+/// Solves a problem, or every problem of a stream. The status is 1 if an answer has a larger gap than asked for.
 ///
 /// # Errors
-/// If a problem is wrong or has no solution. The answers to those before it in a stream are printed.
+/// If a problem is wrong or has no solution. The answers to those before it in a stream are printed, and those
+/// to all others if it is to go on.
 pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
+    let asked = Asked::new(arguments)?;
     let path = &arguments.instance.file;
-    let (request, threads) = (request(&arguments.instance), threads(arguments.threads));
-    match input::open(path)? {
+    let reading = Reading {
+        longest: arguments.instance.longest_line,
+        by_line: arguments.keep_going,
+    };
+    let wide = match input::open(path, reading)? {
         Input::One(document) => {
-            let answer = answer(&input::name(path), &document, &request, &threads)?;
-            match arguments.format {
+            let answer = answer(
+                &input::name(path),
+                &document,
+                &asked.request,
+                &asked.threads,
+            )?;
+            match asked.format {
                 Format::Json => print::json(&answer)?,
                 Format::Text => print::text(&text::answer(&answer))?,
             }
+            u64::from(asked.is_wide(answer.relative_gap))
         }
-        Input::Lines(lines) => stream(lines, path, arguments.format, (request, threads))?,
+        Input::Lines(lines) => stream(lines, path, &asked)?,
+    };
+    if wide == 0 {
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(ExitCode::SUCCESS)
+    let limit = asked.require_gap.unwrap_or_default();
+    print::say(format!(
+        "{} with a relative gap above {}",
+        match wide {
+            1 => "1 answer".to_owned(),
+            more => format!("{} answers", table::count(more)),
+        },
+        table::number(limit)
+    ));
+    Ok(ExitCode::from(1))
+}
+
+/// What is asked of every problem.
+struct Asked {
+    request: Request,
+    threads: Threads,
+    format: Format,
+    require_gap: Option<f64>,
+    keep_going: bool,
+}
+
+impl Asked {
+    fn new(arguments: &Solve) -> Result<Self, Failure> {
+        let require_gap = arguments.require_gap;
+        if let Some(gap) = require_gap.filter(|gap| gap.is_nan() || *gap < 0.0) {
+            let message = format!("--require-gap: {gap} is not a number that is not negative");
+            return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
+        }
+        Ok(Self {
+            request: request(&arguments.instance),
+            threads: threads(arguments.threads),
+            format: arguments.format,
+            require_gap,
+            keep_going: arguments.keep_going,
+        })
+    }
+
+    /// Whether a relative gap is larger than asked for; one without end is none.
+    fn is_wide(&self, gap: Option<f64>) -> bool {
+        let limit = self.require_gap;
+        limit.is_some_and(|limit| gap.is_none_or(|gap| gap > limit))
+    }
 }
 
 fn answer(
@@ -64,27 +119,39 @@ struct Summary {
     applications: u64,
     worst_gap: f64,
     unbounded: u64,
+    wide: u64,
+    refused: u64,
 }
 
-fn stream(
-    lines: Lines,
-    path: &Path,
-    format: Format,
-    (request, threads): (Request, Threads),
-) -> Result<(), Failure> {
+/// Solves the problems of a stream; gives how many answers have a larger gap than asked for.
+fn stream(lines: Lines, path: &Path, asked: &Asked) -> Result<u64, Failure> {
     let name = input::name(path);
     let begun = Instant::now();
-    let task = |_, line: io::Result<(usize, String)>| {
-        let (number, line) = line.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-        write(&format!("{name}: line {number}"), &line, format, &request)
+    // The outer error is one of the file, the inner one of a line.
+    let task = |_, line: io::Result<Line>| {
+        let Line { number, text } =
+            line.map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let place = format!("{name}: line {number}");
+        let written = text
+            .map_err(|failure| failure.within(&place))
+            .and_then(|text| write(&place, text.trim_end(), asked));
+        Ok::<_, Failure>(written)
     };
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
     let (mut summary, mut failed) = (Summary::default(), None);
-    threads.stream(lines, task, |written: Result<Written, Failure>| {
-        let done = written.and_then(|written| {
-            summary.add(&written);
-            out.write_all(written.line.as_bytes())
-                .map_err(|error| from_stdout(&error))
+    asked.threads.stream(lines, task, |written| {
+        let done = written.and_then(|written| match written {
+            Err(failure) if asked.keep_going => {
+                failure.report();
+                summary.refused += 1;
+                Ok(())
+            }
+            written => {
+                let written = written?;
+                summary.add(&written, asked);
+                out.write_all(written.line.as_bytes())
+                    .map_err(|error| from_stdout(&error))
+            }
         });
         match done {
             Ok(()) => ControlFlow::Continue(()),
@@ -96,18 +163,25 @@ fn stream(
     });
     out.flush().map_err(|error| from_stdout(&error))?;
     drop(out);
-    match failed {
-        Some(failure) => Err(failure),
-        None => {
-            print::say(summary.words(begun.elapsed().as_secs_f64()));
-            Ok(())
-        }
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    print::say(summary.words(begun.elapsed().as_secs_f64()));
+    match summary.refused {
+        0 => Ok(summary.wide),
+        refused => Err(Failure::new(format!(
+            "{name}: {} refused, see above",
+            match refused {
+                1 => "1 line was".to_owned(),
+                more => format!("{} lines were", table::count(more)),
+            }
+        ))),
     }
 }
 
-fn write(place: &str, line: &str, format: Format, request: &Request) -> Result<Written, Failure> {
-    let answer = answer(place, line, request, &Sequential)?;
-    let line = match format {
+fn write(place: &str, line: &str, asked: &Asked) -> Result<Written, Failure> {
+    let answer = answer(place, line, &asked.request, &Sequential)?;
+    let line = match asked.format {
         Format::Json => serde_json::to_string(&answer)
             .map_err(|error| Failure::new(format!("JSON: {error}")))?,
         Format::Text => text::answer(&answer) + "\n",
@@ -120,8 +194,9 @@ fn write(place: &str, line: &str, format: Format, request: &Request) -> Result<W
 }
 
 impl Summary {
-    fn add(&mut self, written: &Written) {
+    fn add(&mut self, written: &Written, asked: &Asked) {
         self.hosts += 1;
+        self.wide += u64::from(asked.is_wide(written.gap));
         self.applications += written.applications as u64;
         match written.gap {
             Some(gap) => self.worst_gap = self.worst_gap.max(gap),

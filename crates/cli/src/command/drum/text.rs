@@ -32,8 +32,10 @@ fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
     facts.extend([
         ("kind", answer.kind.clone()),
         ("mode", answer.mode.name().to_owned()),
+        ("status", answer.status.name().to_owned()),
         ("objective", maybe(answer.objective)),
         ("dual bound", maybe(answer.dual_bound)),
+        ("proven bound", maybe(answer.proven_bound)),
         (
             "gap",
             format!(
@@ -41,15 +43,6 @@ fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
                 maybe(answer.gap),
                 maybe(answer.relative_gap)
             ),
-        ),
-        (
-            "optimal",
-            if answer.proven {
-                "proven"
-            } else {
-                "not proven"
-            }
-            .to_owned(),
         ),
         (
             "selected",

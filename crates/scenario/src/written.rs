@@ -1,0 +1,96 @@
+//! Sizes as they were written: a unit says something that a number of bytes has lost.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use fairlane_units::Bytes;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+use crate::keypath::{KeyPath, Segment};
+
+/// By the path of their key, sizes that were written otherwise than they are shown: `250KiB`, which would be `256kB`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrittenSizes(BTreeMap<String, String>);
+
+impl WrittenSizes {
+    /// Those of a scenario's table.
+    pub(crate) fn of(table: &Table) -> Self {
+        let mut found = Self::default();
+        for (key, value) in table {
+            found.collect(&mut KeyPath(vec![Segment::Key(key.clone())]), value);
+        }
+        found
+    }
+
+    fn collect(&mut self, path: &mut KeyPath, value: &Value) {
+        let inside: Vec<(Segment, &Value)> = match value {
+            Value::String(text) => {
+                let shown = text.parse::<Bytes>().map(|size| size.to_string());
+                let is_plain = !text.contains(char::is_control);
+                if is_plain && shown.is_ok_and(|shown| shown != *text) {
+                    self.0.insert(path.to_string(), text.clone());
+                }
+                return;
+            }
+            Value::Table(table) => {
+                let keys = table.iter();
+                keys.map(|(key, value)| (Segment::Key(key.clone()), value))
+                    .collect()
+            }
+            Value::Array(items) => (0..).map(Segment::Index).zip(items).collect(),
+            _ => return,
+        };
+        for (segment, value) in inside {
+            path.0.push(segment);
+            self.collect(path, value);
+            path.0.pop();
+        }
+    }
+
+    /// How the size at a key was written, if it is still this one.
+    pub(crate) fn text(&self, key: &str, size: Bytes) -> Option<&str> {
+        let text = self.0.get(key)?;
+        (text.parse() == Ok(size)).then_some(text)
+    }
+
+    /// The text of the scenario with sizes as they were written, if they are still the same.
+    pub(crate) fn restore(&self, text: String) -> String {
+        let places = DeTable::parse(&text).map(|tree| self.places(&tree));
+        let mut places = places.unwrap_or_default();
+        // From the end on, so that what is before stays in its place.
+        places.sort_unstable_by_key(|(place, _)| Reverse(place.start));
+        let mut text = text;
+        for (place, written) in places {
+            text.replace_range(place, &format!("\"{written}\""));
+        }
+        text
+    }
+
+    /// Where the text has a size that was written otherwise, and how.
+    fn places(&self, tree: &Spanned<DeTable<'_>>) -> Vec<(Range<usize>, &str)> {
+        let place = |(key, written): (&'_ String, &'_ String)| {
+            let value = leaf(tree.get_ref(), &KeyPath::from_place(key))?;
+            let shown = written.parse::<Bytes>().ok()?.to_string();
+            (value.get_ref().as_str() == Some(&*shown)).then(|| value.span())
+        };
+        let written = self.0.iter();
+        written
+            .filter_map(|(key, text)| Some((place((key, text))?, text.as_str())))
+            .collect()
+    }
+}
+
+/// The value at a path.
+fn leaf<'t, 'a>(table: &'t DeTable<'a>, path: &KeyPath) -> Option<&'t Spanned<DeValue<'a>>> {
+    let (first, rest) = path.0.split_first()?;
+    let Segment::Key(first) = first else {
+        return None;
+    };
+    rest.iter()
+        .try_fold(table.get(first.as_str())?, |value, segment| match segment {
+            Segment::Key(key) => value.get_ref().as_table()?.get(key.as_str()),
+            Segment::Index(index) => value.get_ref().as_array()?.get(*index),
+        })
+}
