@@ -114,15 +114,6 @@ macro_rules! define {
                 }
             }
 
-            /// The use of a link that it aims at.
-            pub fn target_utilization(&self) -> f64 {
-                match self {
-                    $(Self::$variant(config) => {
-                        crate::$module::$variant::target_utilization(config)
-                    })*
-                }
-            }
-
             /// The algorithm.
             pub const fn algorithm(&self) -> Algorithm {
                 match self {

@@ -28,11 +28,6 @@ pub trait CongestionControl: Clone {
     /// The marking that it was published with.
     const MARKING: Marking = Marking::RED;
 
-    /// The use of a link that it aims at.
-    fn target_utilization(_config: &Self::Config) -> f64 {
-        1.0
-    }
-
     /// The state before the first packet; the rate is the line rate unless the parameters say less.
     fn new(config: Arc<Self::Config>, environment: &Environment) -> Self;
 

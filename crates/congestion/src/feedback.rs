@@ -33,9 +33,6 @@ pub struct Reading<'a> {
     pub earlier: Option<&'a Telemetry>,
     /// How it was rounded.
     pub format: &'a TelemetryFormat,
-    /// The part that it has of a round trip's news: 1 for a stream on one path, where every record tells
-    /// all; less where streams on many paths teach one controller.
-    pub weight: f64,
     /// Whether the last port is left out: it is the receiver's, which divides it itself.
     pub core_only: bool,
 }
@@ -63,7 +60,6 @@ impl<'a> Reading<'a> {
             record,
             earlier: None,
             format,
-            weight: 1.0,
             core_only: false,
         }
     }

@@ -114,10 +114,6 @@ impl CongestionControl for Hpcc {
     };
     const WINDOW: WindowMode = WindowMode::Scaled;
 
-    fn target_utilization(config: &Config) -> f64 {
-        config.target_utilization
-    }
-
     fn new(config: Arc<Config>, environment: &Environment) -> Self {
         Self {
             config,
@@ -206,7 +202,7 @@ impl Hpcc {
         }
         telemetry.remember(&mut self.previous);
         let rtt = self.base_rtt_ns;
-        let tau = span_ns.min(rtt) * telemetry.weight;
+        let tau = span_ns.min(rtt);
         self.utilization = (self.utilization * (rtt - tau) + busiest * tau) / rtt;
     }
 

@@ -179,7 +179,7 @@ impl PowerTcp {
         }
         telemetry.remember(&mut self.previous);
         let rtt = self.base_rtt_ns;
-        let span = span_ns.min(rtt) * telemetry.weight;
+        let span = span_ns.min(rtt);
         self.power = (self.power * (rtt - span) + busiest * span) / rtt;
     }
 
