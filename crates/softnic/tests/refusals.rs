@@ -235,7 +235,8 @@ fn a_peer_that_is_gone_is_given_up() {
         (counters.retry_exceeded_err, counters.local_ack_timeout_err),
         (1, 4)
     );
-    assert!(b.device.counters().rx_dropped >= 4);
+    // What was sent last may be read later than it was given up.
+    while b.device.counters().rx_dropped < 4 {}
 }
 
 #[test]
