@@ -46,7 +46,6 @@ fn setting(scope: Scope, config: Config) -> Setting {
         window: WindowMode::None,
         rounding: PacingRounding::Picosecond,
         paced: true,
-        divided: false,
         told_apart: false,
     }
 }
@@ -386,11 +385,10 @@ fn what_has_arrived_is_no_congestion() {
 }
 
 /// The rate of a pair under HPCC whose packets pass two ports of which one is twice as busy as it should be.
-fn rate_behind(busy: usize, divided: bool) -> Rate {
+fn rate_behind(busy: usize, core_only: bool) -> Rate {
     let setting = Setting {
         params: Params::new(Algorithm::Hpcc),
         window: WindowMode::Scaled,
-        divided,
         ..setting(Scope::Tenant, Config::default())
     };
     let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
@@ -406,7 +404,10 @@ fn rate_behind(busy: usize, divided: bool) -> Rate {
         let ack = Ack {
             acknowledged: PACKET * at,
             next_to_send: PACKET * (at + 1),
-            telemetry: Some(Reading::new(&record, &format)),
+            telemetry: Some(Reading {
+                core_only,
+                ..Reading::new(&record, &format)
+            }),
             ..Ack::default()
         };
         enforcer.on_ack(us(at), id, &ack);

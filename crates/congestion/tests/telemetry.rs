@@ -67,7 +67,6 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
         window: WindowMode::Scaled,
         rounding: PacingRounding::Picosecond,
         paced: true,
-        divided: false,
         told_apart: true,
     };
     let tenants = [0, 1].map(|tenant| Weight {
@@ -176,7 +175,6 @@ proptest! {
                 window: WindowMode::Scaled,
                 rounding: PacingRounding::Picosecond,
                 paced: true,
-                divided: false,
                 told_apart: false,
             };
             let tenant = Weight { tenant: TenantId::new(0), weight: 1.0, guarantee: None };

@@ -1,6 +1,6 @@
 //! What controllers hear, or the enforcer in their place.
 
-use fairlane_congestion::{Ack, Loss};
+use fairlane_congestion::{Ack, Loss, Reading};
 use fairlane_units::{Bytes, Rate, Time};
 use fairlane_wire::Syndrome;
 
@@ -43,7 +43,7 @@ impl Host {
             round_trip: arrival.measured.round_trip,
             endpoint_delay: None,
             hops: arrival.measured.hops,
-            telemetry: arrival.measured.telemetry,
+            telemetry: self.heard_telemetry(arrival),
         };
         if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
             let said = (arrival.share, acknowledges(arrival), lost);
@@ -68,6 +68,18 @@ impl Host {
         }
         let shifts = controller.on_ack(now, &ack);
         pair.sending.on_rate(&self.settings, before, shifts)
+    }
+
+    /// The telemetry that controllers hear: of a link that its receiver divides its shares speak, not its telemetry.
+    #[inline]
+    fn heard_telemetry<'a>(&self, arrival: &Arrival<'a>) -> Option<Reading<'a>> {
+        let reading = arrival.measured.telemetry?;
+        let core_only = self.settings.dasr.mode.divides();
+        let heard = Reading {
+            core_only,
+            ..reading
+        };
+        (heard.hops() > 0).then_some(heard)
     }
 
     /// Passes on what a reply says to the enforcer, if there is one, which is returned.

@@ -187,7 +187,6 @@ impl Settings {
             window: self.window,
             rounding: self.rounding,
             paced: self.paced,
-            divided: self.scope == Scope::Tenant && self.dasr.mode.divides(),
             told_apart: self.told_apart,
         }
     }

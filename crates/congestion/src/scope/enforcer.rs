@@ -60,8 +60,6 @@ pub struct Setting {
     pub rounding: PacingRounding,
     /// Whether the rate paces packets; without, only the window limits.
     pub paced: bool,
-    /// Whether receivers divide their downlinks, so that controllers hear nothing of those.
-    pub divided: bool,
     /// Whether switches tell each tenant something else, so that telemetry of different tenants can't be
     /// compared.
     pub told_apart: bool,

@@ -3,7 +3,7 @@
 use fairlane_units::{Bytes, Rate, Time};
 
 use super::{Enforcer, SenderId};
-use crate::{Ack, Loss, Reading, Telemetry};
+use crate::{Ack, Loss, Reading};
 
 impl Enforcer {
     /// An acknowledgement for a queue pair has come.
@@ -21,30 +21,20 @@ impl Enforcer {
         self.controllers.advance(own, now);
         let follow = |reading| self.histories[history as usize].1.follow(reading);
         let earlier = ack.telemetry.and_then(follow);
-        let reading = ack
-            .telemetry
-            .map(|reading| self.of_the_core(reading, earlier.as_ref()));
+        // Without an earlier record of its ports one says nothing.
+        let deaf = ack.telemetry.is_some() && earlier.is_none();
+        let earlier = earlier.as_ref();
         let acknowledged = self.pairs[own].delivered;
         let heard = Ack {
             acknowledged,
             next_to_send: acknowledged + in_flight,
-            telemetry: reading,
+            telemetry: ack.telemetry.map(|reading| Reading { earlier, ..reading }),
             ..*ack
         };
-        let deaf = reading.is_some_and(|reading| reading.earlier.is_none() || reading.hops() == 0);
         if !deaf && self.controllers.on_ack(own, now, &heard) {
             self.shift(at);
         }
         self.schedule(at);
-    }
-
-    /// A reading with what was seen earlier; of a receiver that divides its downlink without that, of which its shares speak.
-    fn of_the_core<'a>(&self, reading: Reading<'a>, earlier: Option<&'a Telemetry>) -> Reading<'a> {
-        Reading {
-            earlier,
-            core_only: self.setting.divided,
-            ..reading
-        }
     }
 
     /// The packet sent last is charged at the rate of now.
