@@ -246,6 +246,46 @@ fn tenants_take_turns_by_weight() {
     assert!(mine / nic.sent(|_| true, us(1000), us(3000)) as f64 <= 0.1);
 }
 
+/// A receiver's share or a pacer just below the line rate has a packet come due when the transmitter has just gone on to somebody
+/// else's.
+#[test]
+fn whoever_is_a_little_late_keeps_its_turn() {
+    let small = [0, 2, 3, 4].map(TenantId::new);
+    let tenants: Vec<Weight> = small
+        .iter()
+        .map(|&one| weight(one, 0.25))
+        .chain([weight(blue(), 1.0)])
+        .collect();
+    let mut nic = nic(Scope::Tenant, Config::default(), &tenants);
+    let open = |nic: &mut Enforcer, tenant| nic.open(us(0), tenant, HostId::new(9), &ENVIRONMENT);
+    let others = small.map(|tenant| open(&mut nic, tenant));
+    let late = open(&mut nic, blue());
+    let packet = PACKET.serialization(LINE);
+    let (mut now, mut ready, mut sent) = (us(1), us(1), [0u32; 2]);
+    for _ in 0..10_000 {
+        match ready <= now {
+            true => nic.offer(now, late, Bytes::ZERO),
+            false => nic.withdraw(late),
+        }
+        others.map(|id| nic.offer(now, id, Bytes::ZERO));
+        let id = nic.next(now).expect("the others may always send");
+        nic.on_sent(
+            now,
+            id,
+            Sent {
+                size: PACKET,
+                in_flight: Bytes::ZERO,
+            },
+        );
+        sent[usize::from(id == late)] += 1;
+        if id == late {
+            ready = now + packet + Duration::from_ns(1);
+        }
+        now += packet;
+    }
+    assert!(sent[1] >= 4_990, "{sent:?}");
+}
+
 #[test]
 fn a_fresh_queue_pair_is_no_fresh_start() {
     let tenants = [weight(red(), 1.0)];

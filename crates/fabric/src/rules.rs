@@ -112,19 +112,10 @@ impl Rules {
         let needs = params.algorithm().needs();
         let measurement = measurement(packet, needs);
         let dasr = congestion.apportioning().mode;
-        let apportioning = apportioning(dasr, measurement);
         let by_cnp = congestion.notification == Notification::Cnp;
         Self {
             mtu: packet.mtu.get() as u32,
-            sizes: Sizes {
-                // Data packets and acknowledgements carry what the congestion control measures.
-                header: size(packet.header) + measurement + apportioning[0],
-                extension: extensions(packet, quirks.headers),
-                padding: size(packet.padding).max(1) - 1,
-                ack: (size(packet.ack) + measurement + apportioning[1]).max(size(packet.ack_min)),
-                cnp: size(packet.cnp),
-                gap: size(packet.gap),
-            },
+            sizes: sizes(packet, measurement, dasr, quirks),
             pause: size(packet.pause),
             gap: size(packet.gap),
             rounding: if quirks.rounding {
@@ -290,6 +281,20 @@ fn apportioning(mode: dasr::Mode, measurement: u16) -> [u16; 2] {
     let head = |says: bool| WORD * u16::from(says && measurement == 0);
     let backlog = WORD * u16::from(mode.states_backlog());
     [head(mode.declares()) + backlog, head(mode.divides())]
+}
+
+/// What packets take: data and acknowledgements carry what the congestion control measures and what apportioning says.
+fn sizes(packet: &PacketSizes, measurement: u16, dasr: dasr::Mode, quirks: Quirks) -> Sizes {
+    let size = |bytes: Bytes| bytes.get() as u16;
+    let apportioning = apportioning(dasr, measurement);
+    Sizes {
+        header: size(packet.header) + measurement + apportioning[0],
+        extension: extensions(packet, quirks.headers),
+        padding: size(packet.padding).max(1) - 1,
+        ack: (size(packet.ack) + measurement + apportioning[1]).max(size(packet.ack_min)),
+        cnp: size(packet.cnp),
+        gap: size(packet.gap),
+    }
 }
 
 fn transport(scenario: &Scenario) -> fairlane_transport::Config {

@@ -8,6 +8,7 @@ use crate::apportion;
 use crate::nic::Host;
 use crate::packet::{Arrival, PairId, Role};
 use crate::pair::Stream;
+use crate::settings::Settings;
 
 impl Host {
     /// Fires a timer of a controller, for a driver that [does so](crate::Timers::Driven).
@@ -43,7 +44,7 @@ impl Host {
             round_trip: arrival.measured.round_trip,
             endpoint_delay: None,
             hops: arrival.measured.hops,
-            telemetry: self.heard_telemetry(arrival),
+            telemetry: of_the_core(&self.settings, arrival),
         };
         if self.ports[usize::from(self.pairs[id.index()].port)].overseen {
             let said = (arrival.share, acknowledges(arrival), lost);
@@ -68,18 +69,6 @@ impl Host {
         }
         let shifts = controller.on_ack(now, &ack);
         pair.sending.on_rate(&self.settings, before, shifts)
-    }
-
-    /// The telemetry that controllers hear: of a link that its receiver divides its shares speak, not its telemetry.
-    #[inline]
-    fn heard_telemetry<'a>(&self, arrival: &Arrival<'a>) -> Option<Reading<'a>> {
-        let reading = arrival.measured.telemetry?;
-        let core_only = self.settings.dasr.mode.divides();
-        let heard = Reading {
-            core_only,
-            ..reading
-        };
-        (heard.hops() > 0).then_some(heard)
     }
 
     /// Passes on what a reply says to the enforcer, if there is one, which is returned.
@@ -175,4 +164,14 @@ fn acknowledges(arrival: &Arrival<'_>) -> bool {
         }
         _ => true,
     }
+}
+
+/// The telemetry that controllers hear: of a link that its receiver divides shares speak, not its telemetry.
+#[inline]
+fn of_the_core<'a>(settings: &Settings, arrival: &Arrival<'a>) -> Option<Reading<'a>> {
+    let reading = Reading {
+        core_only: settings.dasr.mode.divides(),
+        ..arrival.measured.telemetry?
+    };
+    (reading.hops() > 0).then_some(reading)
 }

@@ -46,7 +46,7 @@ impl Tenant {
     clippy::cast_sign_loss,
     reason = "the cast saturates"
 )]
-const fn pace(share: f64) -> u64 {
+pub(crate) const fn pace(share: f64) -> u64 {
     let units = (1u64 << 20) as f64 / share;
     if units < 1.0 { 1 } else { units as u64 }
 }

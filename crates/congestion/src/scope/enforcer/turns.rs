@@ -5,6 +5,7 @@ use core::cmp::Reverse;
 use fairlane_units::{Bytes, Time};
 
 use super::{Enforcer, SenderId, Sent};
+use crate::scope::tenant::pace;
 
 impl Enforcer {
     /// Enters a lane where it waits.
@@ -39,7 +40,7 @@ impl Enforcer {
                 continue;
             }
             let turn = match self.setting.config.turns {
-                true => self.tenants[at].turn.max(self.virtual_time),
+                true => self.turn(at),
                 false => u128::from(due.as_ps()) << 64 | u128::from(entry),
             };
             if best.is_none_or(|(least, _)| turn < least) {
@@ -101,9 +102,17 @@ impl Enforcer {
 
     /// The turn of a tenant that has sent `size` comes later.
     fn pass(&mut self, at: usize, size: Bytes) {
+        let start = self.turn(at);
+        self.virtual_time = self.virtual_time.max(start);
         let tenant = &mut self.tenants[at];
-        let start = tenant.turn.max(self.virtual_time);
-        self.virtual_time = start;
         tenant.turn = start + u128::from(size.get()) * u128::from(tenant.pace);
+    }
+
+    /// When a tenant's turn comes, in virtual time. Whoever hasn't sent for long isn't owed that; but a pacer or a receiver
+    /// that lets a packet go a little late takes no turn away: the next packet of somebody else may be worth many of its own.
+    fn turn(&self, at: usize) -> u128 {
+        let owed = u128::from(self.environment.bdp.get()) * u128::from(pace(1.0));
+        let least = self.virtual_time.saturating_sub(owed);
+        self.tenants[at].turn.max(least)
     }
 }
