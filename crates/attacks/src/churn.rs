@@ -1,7 +1,8 @@
-//! A few bandwidth-delay products to one destination, then on to the next.
+//! A few bandwidth-delay products to one destination, or less than one, then on to the next.
 //!
 //! The attack that remains where a pair of hosts is a unit of control, and where a new pair is held back
-//! for its first round trips only: `bdps` says how long a pair is used. Not published; S2 rotates by one.
+//! for its first round trips only: `bdps` says how long a pair is used. With a `piece` below a product a pair is left
+//! before it has heard anything. Not published; S2 rotates by one product.
 
 use fairlane_fabric::MessageSpec;
 use fairlane_scenario::{Attack, Error};
@@ -16,7 +17,8 @@ const OUTSTANDING: u32 = 2;
 
 /// What goes to one destination before the next.
 pub(crate) fn size(attack: &Attack, bdp: Bytes) -> Bytes {
-    bdp * u64::from(attack.bdps.unwrap_or(1))
+    let products = attack.bdps.unwrap_or(1);
+    attack.piece.unwrap_or_else(|| bdp * u64::from(products))
 }
 
 pub(crate) fn add(scene: &Scene<'_>, window: Window, draft: &mut Draft) -> Result<(), Error> {

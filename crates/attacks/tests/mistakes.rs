@@ -25,6 +25,7 @@ fn keys_and_values_that_no_attack_has() {
         "kind = \"shuffled-overlay\", rings = 0",
         "kind = \"shuffled-overlay\", rings = 5",
         "kind = \"churn\", bdps = 61",
+        "kind = \"churn\", bdps = 2, piece = \"80kB\"",
         "kind = \"churn\", sources = \"1\"",
         "kind = \"churn\", destinations = \"99\"",
         "kind = \"pulse\", period = \"0us\"",

@@ -178,6 +178,18 @@ fn closed_loops_wait_for_the_piece_so_many_places_before() {
     }
 }
 
+#[test]
+fn churn_sends_a_piece_to_each_destination_before_any_comes_again() {
+    let plan = own("kind = \"churn\", piece = \"3kB\"");
+    let mine = plan.messages.iter().filter(|m| m.source.get() == 2);
+    let mine: Vec<_> = mine.map(|m| (m.destination, m.size.get())).collect();
+    assert!(mine.len() > 16 && mine.iter().all(|(_, size)| *size == 3_000));
+    for turn in mine.chunks_exact(8) {
+        let destinations: BTreeSet<_> = turn.iter().map(|(to, _)| to).collect();
+        assert_eq!(destinations.len(), 8);
+    }
+}
+
 /// Whom a message waits for: its predecessor and those that join that one.
 fn predecessors(plan: &Plan, message: usize) -> BTreeSet<u32> {
     let Some(after) = plan.messages[message].after else {

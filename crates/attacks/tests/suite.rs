@@ -8,9 +8,10 @@ use std::sync::Mutex;
 use common::{dumbbell, flows, loaded};
 use fairlane_attacks::{Plan, Role, Row, Run, Suite, Watch};
 use fairlane_congestion::Scope;
-use fairlane_fabric::Results;
+use fairlane_fabric::{Results, base_round_trip};
 use fairlane_scenario::{Attack, AttackKind};
 use fairlane_threads::Threads;
+use fairlane_units::Bytes;
 
 /// Red sends two long messages over the link of a dumbbell, blue one long and many short ones.
 fn scenario() -> String {
@@ -218,19 +219,18 @@ fn parts_by_weight_are_those_while_the_attacker_sends() {
 
 /// Sizes of red's messages of paced runs.
 #[derive(Default)]
-struct Sizes(Mutex<Vec<u64>>);
+struct Sizes(Mutex<Vec<Bytes>>);
 
 impl Watch for Sizes {
     fn begin(&self, _run: &Run, _number: usize, _of: usize) {}
 
-    fn ended(&self, run: &Run, plan: &Plan, results: &Results) {
+    fn ended(&self, run: &Run, plan: &Plan, _results: &Results) {
         let red = plan.messages.iter().filter(|m| m.tenant.get() == 0);
         if run.role == Role::Paced {
-            let bdp = results.totals.bdp.get();
             self.0
                 .lock()
                 .unwrap()
-                .extend(red.map(|message| message.size.get() / bdp));
+                .extend(red.map(|message| message.size));
         }
     }
 
@@ -241,19 +241,27 @@ impl Watch for Sizes {
 
 #[test]
 fn the_paced_control_of_churn_sends_messages_of_its_size() {
-    let churn = Attack {
+    let bdp = base_round_trip(&loaded(&scenario(), &[])).unwrap().bdp;
+    let churn = Attack::new(AttackKind::Churn);
+    let products = Attack {
         bdps: Some(6),
-        ..Attack::new(AttackKind::Churn)
+        ..churn.clone()
     };
-    let suite = Suite {
-        attacks: vec![churn],
-        seeds: 1,
-        ..suite(&[], &[Scope::Qp])
+    let pieces = Attack {
+        piece: Some(Bytes::new(50_000)),
+        ..churn
     };
-    let sizes = Sizes::default();
-    suite.run(Threads::new(1), &sizes).unwrap();
-    let sizes = sizes.0.into_inner().unwrap();
-    assert!(!sizes.is_empty() && sizes.iter().all(|size| *size == 6));
+    for (attack, expected) in [(products, bdp * 6), (pieces, Bytes::new(50_000))] {
+        let suite = Suite {
+            attacks: vec![attack],
+            seeds: 1,
+            ..suite(&[], &[Scope::Qp])
+        };
+        let sizes = Sizes::default();
+        suite.run(Threads::new(1), &sizes).unwrap();
+        let sizes = sizes.0.into_inner().unwrap();
+        assert!(!sizes.is_empty() && sizes.iter().all(|size| *size == expected));
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub struct Attack {
     /// Rings in use at the same time, 1 to 4: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rings: Option<u32>,
-    /// Bandwidth-delay products to each destination, 1 to 60: 1.
+    /// Bandwidth-delay products to each destination, 1 to 60, instead of `piece`: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bdps: Option<u32>,
     /// Pieces that a host, or each of its rings, has under way: 2. Under `rotating-incast` rounds: 1.
@@ -152,6 +152,7 @@ impl AttackKind {
             ],
             Self::Churn => &[
                 "bdps",
+                "piece",
                 "outstanding",
                 "sources",
                 "destinations",

@@ -534,6 +534,10 @@ fn attacks() {
         &["x.toml:8:1", "`attack.bdps`", "1 to 60"],
     );
     refused_star(
+        &attack("kind = \"churn\"\nbdps = 6\npiece = \"80kB\""),
+        &["x.toml:9:1", "`attack.piece`", "stands beside bdps"],
+    );
+    refused_star(
         &attack("kind = \"parallel\"\ntenant = \"defalt\""),
         &["x.toml:8:1", "`attack.tenant`", "did you mean \"default\"?"],
     );

@@ -44,7 +44,7 @@ class Attack(Section):
             each host under `nic-hog`, 64, and `cache-flood`, four times what its NIC keeps.
         gap: Time between two pieces of a message: the base round-trip time.
         rings: Rings in use at the same time, 1 to 4: 1.
-        bdps: Bandwidth-delay products to each destination, 1 to 60: 1.
+        bdps: Bandwidth-delay products to each destination, 1 to 60, instead of `piece`: 1.
         outstanding: Pieces that a host, or each of its rings, has under way: 2. Under
             `rotating-incast` rounds: 1.
         rate: Payload of each host: `paced` needs it.

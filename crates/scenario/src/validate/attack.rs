@@ -71,15 +71,13 @@ fn counts(attack: &Attack) -> Check {
     count("rings", attack.rings, 4)?;
     count("bdps", attack.bdps, 60)?;
     count("outstanding", attack.outstanding, 1 << 10)?;
-    if attack.qps.is_some() && attack.piece.is_some() {
-        let message = "stands beside qps, expected one of the two";
-        return fail(
-            place("piece"),
-            message,
-            "qps means equal parts, piece their size",
-        );
-    }
-    Ok(())
+    let doubled = match (attack.piece, attack.qps, attack.bdps) {
+        (Some(_), Some(_), _) => ("qps", "qps means equal parts, piece their size"),
+        (Some(_), None, Some(_)) => ("bdps", "bdps and piece both mean a size"),
+        _ => return Ok(()),
+    };
+    let message = format!("stands beside {}, expected one of the two", doubled.0);
+    fail(place("piece"), message, doubled.1)
 }
 
 fn sizes(attack: &Attack) -> Check {
