@@ -6,6 +6,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::design::Derived;
 use crate::error::Error;
 
 /// Something that is varied.
@@ -31,6 +32,8 @@ pub(crate) struct AxisValue {
     pub(crate) x: Option<f64>,
     /// Changes of the scenario.
     pub(crate) set: Vec<String>,
+    /// Changes that follow from the values of all axes.
+    pub(crate) derived: Vec<Derived>,
 }
 
 /// More values than this are taken for a mistake.
@@ -70,6 +73,8 @@ struct Named {
     x: Option<f64>,
     #[serde(default)]
     set: Vec<String>,
+    #[serde(default)]
+    derived: Vec<Derived>,
     value: Option<Value>,
 }
 
@@ -104,6 +109,28 @@ impl TryFrom<Written> for Axis {
             values,
             with: written.with,
             followers: Vec::new(),
+        })
+    }
+}
+
+impl Axis {
+    /// The same with those of its values that have one of `names`.
+    ///
+    /// # Errors
+    /// The name that no value has.
+    pub(crate) fn only(&self, names: &[String]) -> Result<Self, String> {
+        let place = |name: &String| {
+            let found = self.values.iter().position(|value| value.name == *name);
+            found.ok_or_else(|| format!("axis \"{}\" has no value \"{name}\"", self.name))
+        };
+        let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let pick = |axis: &Self| Self {
+            values: places.iter().map(|at| axis.values[*at].clone()).collect(),
+            ..axis.clone()
+        };
+        Ok(Self {
+            followers: self.followers.iter().map(pick).collect(),
+            ..pick(self)
         })
     }
 }
@@ -146,6 +173,7 @@ fn read(value: Value, keys: &[String]) -> Result<AxisValue, String> {
             name: words(&value),
             x: number(&value),
             set: settings(&value, keys)?,
+            derived: Vec::new(),
         }),
     }
 }
@@ -157,7 +185,7 @@ fn named(table: Table, keys: &[String]) -> Result<AxisValue, String> {
     let mut set = named.set;
     if let Some(value) = &named.value {
         set.extend(settings(value, keys)?);
-    } else if !keys.is_empty() && set.is_empty() {
+    } else if !keys.is_empty() && set.is_empty() && named.derived.is_empty() {
         return Err(format!("value \"{}\" has no `value`", named.name));
     }
     let x = named.x.or_else(|| number(named.value.as_ref()?));
@@ -165,6 +193,7 @@ fn named(table: Table, keys: &[String]) -> Result<AxisValue, String> {
         x: x.or_else(|| named.name.parse().ok()),
         name: named.name,
         set,
+        derived: named.derived,
     })
 }
 

@@ -40,18 +40,25 @@ fn beside(column: &str) -> String {
     format!("{column}_published")
 }
 
-/// In the name of a run or a metric, once: any text. Of those that have such names the worst counts.
+/// In the name of a run or a metric: any text. Of those that have such names the worst counts.
 const ANY: char = '*';
 
 /// Whether a run or a metric is one that a check means.
 pub(crate) fn means(pattern: &str, name: &str) -> bool {
-    match pattern.split_once(ANY) {
-        Some((before, behind)) => {
-            let rest = name.strip_prefix(before);
-            rest.is_some_and(|rest| rest.ends_with(behind))
-        }
-        None => pattern == name,
+    let Some((before, behind)) = pattern.split_once(ANY) else {
+        return pattern == name;
+    };
+    let Some(mut rest) = name.strip_prefix(before) else {
+        return false;
+    };
+    let (middle, last) = behind.rsplit_once(ANY).unwrap_or(("", behind));
+    for part in middle.split(ANY) {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
     }
+    rest.ends_with(last)
 }
 
 /// Checks the conditions. Under `--quick` those of the full size are left out, and if the rows are partial, those
@@ -95,6 +102,9 @@ pub(crate) fn check(
 /// What a condition is about, if it is defined.
 fn measured(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
     let relation = condition.relation;
+    if condition.defined || condition.within.is_some() {
+        return of_several(rows, condition);
+    }
     let ratio = |value: f64, over: f64| Some(value / over).filter(|ratio| ratio.is_finite());
     match condition.over.as_deref() {
         None => value(rows, &condition.value, relation),
@@ -127,6 +137,23 @@ fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Er
     let meant = places(rows, place)?.into_iter();
     let values = meant.map(|(row, column)| rows.rows[row][column].value());
     Ok(least_likely(values, relation))
+}
+
+/// Of the values that are meant the least likely, or the part of them that is `within`; those that aren't defined
+/// don't count if `defined` says so.
+fn of_several(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
+    let meant = places(rows, &condition.value)?.into_iter();
+    let values = meant.map(|(row, column)| rows.rows[row][column].value());
+    let counted = values.filter(|value| value.is_some() || !condition.defined);
+    Ok(match condition.within {
+        None => least_likely(counted, condition.relation),
+        Some(limit) => {
+            let counted: Vec<_> = counted.collect();
+            let within = counted.iter().flatten().filter(|value| **value <= limit);
+            let part = within.count() as f64 / counted.len() as f64;
+            Some(part).filter(|part| part.is_finite())
+        }
+    })
 }
 
 /// Rows and columns that `run/metric` means, at least one.
@@ -185,6 +212,8 @@ mod tests {
             target: 0.5,
             published: None,
             full,
+            within: None,
+            defined: false,
         }
     }
 
@@ -221,6 +250,39 @@ mod tests {
         assert_eq!(worst("*-x/one", Relation::Below), Some(2.0));
         assert_eq!(worst("*/one", Relation::Below), None);
         assert!(means("a*a", "aa") && !means("a*a", "a") && !means("a*", "b"));
+        assert!(means("*-b-*-c", "a-b-x-c") && means("a*b*", "ab") && means("**", ""));
+        assert!(!means("*-b-*-c", "a-b-c") && !means("*b*b*", "b") && !means("a*b*c", "acb"));
+    }
+
+    #[test]
+    fn a_part_of_the_runs_is_enough_where_a_check_says_so() {
+        let mut rows = Rows::new(&["one"]);
+        for (run, value) in [
+            ("a", Some(1.0)),
+            ("b", Some(1.2)),
+            ("c", Some(3.0)),
+            ("d", None),
+        ] {
+            rows.push(run, [Cell::number(value)]);
+        }
+        let measured = |value: &str, within, defined| {
+            let all = Condition {
+                value: value.into(),
+                over: None,
+                relation: Relation::AtMost,
+                within,
+                defined,
+                ..condition("one", false)
+            };
+            measured(&rows, &all).expect("runs that there are")
+        };
+        assert_eq!(measured("*/one", Some(1.2), true), Some(2.0 / 3.0));
+        assert_eq!(measured("*/one", Some(1.2), false), Some(0.5));
+        assert_eq!(measured("*/one", None, true), Some(3.0));
+        assert_eq!(measured("*/one", None, false), None);
+        // Nothing that is defined is no reason to pass.
+        assert_eq!(measured("d/one", Some(1.2), true), None);
+        assert_eq!(measured("d/one", None, true), None);
     }
 
     #[test]

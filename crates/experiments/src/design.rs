@@ -111,10 +111,14 @@ impl Design {
                 derived.unit
             ))
         };
-        let of_axes = self
-            .settings(point)
-            .flat_map(|(_, value)| value.set.iter().cloned());
-        let mut all: Vec<String> = self.first.iter().cloned().chain(of_axes).collect();
+        let mut all = self.first.clone();
+        for (_, value) in self.settings(point) {
+            // What `set` adds to a list is no element yet.
+            for one in &value.derived {
+                all.push(derived(one)?);
+            }
+            all.extend(value.set.iter().cloned());
+        }
         for one in &self.derived {
             all.push(derived(one)?);
         }

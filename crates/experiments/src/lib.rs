@@ -18,13 +18,16 @@ mod design;
 mod divided;
 mod error;
 mod expression;
+mod heat;
 mod jobs;
 mod manifest;
+mod map;
 mod measure;
 mod metric;
 mod outcome;
 mod placed;
 mod plot;
+mod ratio;
 mod sample;
 mod settling;
 mod signals;
@@ -41,8 +44,9 @@ use fairlane_scenario::Files;
 use fairlane_threads::Threads;
 
 pub use error::Error;
+pub use heat::svg as map_svg;
 pub use manifest::{Manifest, Relation};
-pub use outcome::{Cell, Check, Curve, Outcome, Plot, Rows};
+pub use outcome::{Cell, Check, Curve, Map, Outcome, Plot, Rows};
 pub use plot::svg;
 
 /// An experiment and its files.

@@ -1,6 +1,6 @@
 //! `experiment.toml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fairlane_congestion::Scope;
@@ -11,8 +11,10 @@ use crate::axis::{self, Axis};
 use crate::check;
 use crate::design::Derived;
 use crate::error::Error;
+use crate::map::MapSettings;
 use crate::metric::Metric;
 use crate::outcome::Outcome;
+use crate::ratio::Ratio;
 use crate::solver::Solver;
 use crate::{simulated, verdicts};
 
@@ -36,6 +38,9 @@ pub struct Manifest {
     /// Changes of every run in the reduced size, as `--set` takes them.
     #[serde(default)]
     pub(crate) quick: Vec<String>,
+    /// Values that axes have in the reduced size, if not all, by names.
+    #[serde(default)]
+    pub(crate) quick_values: BTreeMap<String, Vec<String>>,
     /// How often each combination is run, with seeds from the scenario's on; once in the reduced size.
     #[serde(default = "one")]
     pub(crate) seeds: u32,
@@ -54,6 +59,9 @@ pub struct Manifest {
     /// What is measured in every run.
     #[serde(default, rename = "metric")]
     pub(crate) metrics: Vec<Metric>,
+    /// What is compared between runs.
+    #[serde(default, rename = "ratio")]
+    pub(crate) ratios: Vec<Ratio>,
     /// Published numbers.
     #[serde(default)]
     pub(crate) published: Vec<Published>,
@@ -63,6 +71,9 @@ pub struct Manifest {
     /// What is drawn.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
+    /// What is drawn as colours.
+    #[serde(default, rename = "map")]
+    pub(crate) maps: Vec<MapSettings>,
     /// What is drawn besides: several metrics of each run.
     #[serde(default, rename = "profile")]
     pub(crate) profiles: Vec<Profile>,
@@ -139,6 +150,12 @@ pub(crate) struct Condition {
     /// Whether it is about the full size only: `--quick` leaves it out.
     #[serde(default)]
     pub(crate) full: bool,
+    /// Compared is the part of the values that are at most this.
+    #[serde(default)]
+    pub(crate) within: Option<f64>,
+    /// Whether values that aren't defined don't count.
+    #[serde(default)]
+    pub(crate) defined: bool,
 }
 
 /// How a measured value compares with a target.
@@ -266,11 +283,30 @@ impl Manifest {
             let hint = "give suites and values of an axis names of their own";
             return Err(Error::new(format!("two runs are called {twice}"), hint));
         }
+        for axis in self.quick_values.keys() {
+            if !self.axes.iter().any(|it| it.name == *axis) {
+                let message = format!("quick_values: there is no axis \"{axis}\"");
+                return Err(Error::new(message, "name an axis that is crossed"));
+            }
+        }
+        simulated::reduced(self)?;
+        self.ratios
+            .iter()
+            .try_for_each(|ratio| ratio.verify(self))?;
+        let verified = |map: &MapSettings| map.verify(&self.axes, &columns);
+        self.maps.iter().try_for_each(verified)?;
         let numbers = self.published.iter();
         let mut places: Vec<_> = numbers
             .map(|it| format!("{}/{}", it.run, it.metric))
             .collect();
         for check in &self.checks {
+            if check.over.is_some() && (check.within.is_some() || check.defined) {
+                let message = format!("check \"{}\" has `over`", check.name);
+                return Err(Error::new(
+                    message,
+                    "`within` and `defined` go with [[ratio]]",
+                ));
+            }
             places.push(check.value.clone());
             places.extend(check.over.iter().filter(|over| *over != PUBLISHED).cloned());
         }
@@ -313,8 +349,9 @@ impl Manifest {
         }
         notes.append(&mut outcome.notes);
         outcome.notes = notes;
-        // A sweep has the same runs in both sizes.
-        let partial = quick && (self.solver.is_some() || !self.suites.is_empty());
+        // A sweep has the same runs in both sizes, unless it says otherwise.
+        let fewer = !(self.suites.is_empty() && self.quick_values.is_empty());
+        let partial = quick && (self.solver.is_some() || fewer);
         check::published(&mut outcome.rows, &self.published, partial)?;
         check::check(outcome, &self.checks, (partial, quick))
     }

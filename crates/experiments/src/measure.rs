@@ -1,10 +1,10 @@
 //! What is measured of a simulated run.
 
 use fairlane_attacks::{Plan, slowdown_so_far};
-use fairlane_fabric::{ApplicationRecord, MessageRecord, NicRecord, Results};
+use fairlane_fabric::{ApplicationRecord, CollectiveRecord, MessageRecord, NicRecord, Results};
 use fairlane_units::{Bytes, Duration, Time};
 
-use crate::metric::{Below, Metric, Quantity};
+use crate::metric::{Limit, Metric, Quantity};
 use crate::sample::Sample;
 use crate::{divided, jobs, placed, settling, signals};
 
@@ -16,6 +16,7 @@ pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample
         Quantity::OverStandalone => {
             Sample::Pool(Messages::select(results, metric).over_standalone())
         }
+        Quantity::Collective => Sample::Pool(collectives(results, metric)),
         Quantity::JobTime => Sample::Pool(jobs::times(plan, results, metric)),
         Quantity::JobRate => Sample::Pool(jobs::rates(plan, results, metric)),
         Quantity::JobGoodput => Sample::Figure(jobs::goodputs(plan, results, metric)),
@@ -27,6 +28,20 @@ pub(crate) fn measure(plan: &Plan, results: &Results, metric: &Metric) -> Sample
     }
 }
 
+/// Microseconds that each collective takes, to the end of the run if it hasn't ended then.
+fn collectives(results: &Results, metric: &Metric) -> Vec<f64> {
+    let wanted = |one: &&CollectiveRecord| {
+        let of_workload = metric.workload.is_none_or(|wanted| one.workload == wanted);
+        of_workload && one.kind.is_some()
+    };
+    let took = |one: &CollectiveRecord| {
+        let end = one.end.unwrap_or(results.totals.end);
+        Some(end.saturating_since(one.start?).as_secs_f64() * 1e6)
+    };
+    let records = results.collectives.iter().filter(wanted);
+    records.filter_map(took).collect()
+}
+
 /// The number of the tenant that a metric is about, if it names one that is there.
 pub(crate) fn tenant(results: &Results, metric: &Metric) -> Option<usize> {
     let name = metric.tenant.as_ref()?;
@@ -36,12 +51,11 @@ pub(crate) fn tenant(results: &Results, metric: &Metric) -> Option<usize> {
 
 /// Whether a metric is about messages or jobs of a size.
 pub(crate) fn has_size(results: &Results, metric: &Metric, size: Bytes) -> bool {
-    let below = match metric.below {
-        Some(Below::Size(limit)) => size < limit,
-        Some(Below::Word(_)) => size < results.totals.bdp,
-        None => true,
+    let reaches = |limit| match limit {
+        Limit::Size(limit) => size >= limit,
+        Limit::Word(_) => size >= results.totals.bdp,
     };
-    below && metric.from.is_none_or(|from| size >= from)
+    metric.from.is_none_or(reaches) && !metric.below.is_some_and(reaches)
 }
 
 /// A metric that each run has one figure of; nothing if the run has nothing that it could be measured of.

@@ -22,10 +22,10 @@ pub(crate) struct Metric {
     pub(crate) tenant: Option<String>,
     /// Only messages, or jobs, of at least this size.
     #[serde(default)]
-    pub(crate) from: Option<Bytes>,
+    pub(crate) from: Option<Limit>,
     /// Only messages, or jobs, below this size.
     #[serde(default)]
-    pub(crate) below: Option<Below>,
+    pub(crate) below: Option<Limit>,
     /// Only messages that begin at this time or later.
     #[serde(default)]
     pub(crate) after: Option<fairlane_units::Duration>,
@@ -40,20 +40,20 @@ pub(crate) struct Metric {
     pub(crate) through: Option<u32>,
 }
 
-/// A size that isn't reached.
+/// A size that bounds others.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Below {
+pub(crate) enum Limit {
     /// So many bytes.
     Size(Bytes),
     /// A word.
-    Word(BelowWord),
+    Word(LimitWord),
 }
 
 /// Sizes that have a name.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum BelowWord {
+pub(crate) enum LimitWord {
     /// The largest bandwidth-delay product of the fabric.
     Bdp,
 }
@@ -94,6 +94,8 @@ pub(crate) enum Quantity {
     JobRate,
     /// That payload over that time, both summed over messages (Gb/s).
     JobGoodput,
+    /// From the beginning of a collective to its end (us).
+    Collective,
     /// The deepest queue of a switch (kB).
     DeepestQueue,
     /// Pause frames.

@@ -28,6 +28,9 @@ pub struct Outcome {
     /// What can be drawn.
     #[serde(skip)]
     pub plots: Vec<Plot>,
+    /// What can be drawn as colours.
+    #[serde(skip)]
+    pub maps: Vec<Map>,
 }
 
 impl Outcome {
@@ -242,4 +245,17 @@ pub struct Plot {
     pub log: bool,
     /// Its lines.
     pub curves: Vec<Curve>,
+}
+
+/// A picture of numbers around 1 as colours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// The file, without extension.
+    pub file: String,
+    /// What stands above it.
+    pub title: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// Its rows: a name, and a number for each column; nothing where it isn't defined.
+    pub rows: Vec<(String, Vec<Option<f64>>)>,
 }

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
 
-use crate::axis::AxisValue;
+use crate::axis::{Axis, AxisValue};
 use crate::design::{Base, Design, join, simulate, work};
 use crate::error::Error;
 use crate::manifest::{Manifest, Profile, ProfilePoint};
 use crate::measure::measure;
 use crate::metric::Metric;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
+use crate::ratio::{Figures, Ratio};
 use crate::sample::{Sample, estimate};
 use crate::{Settings, Watch};
 
@@ -24,12 +25,6 @@ struct Run<'a> {
     measured: Result<Vec<Sample>, Error>,
 }
 
-/// A combination that has been measured.
-struct Done<'a> {
-    values: Vec<&'a AxisValue>,
-    measured: Vec<Option<f64>>,
-}
-
 /// Runs every combination and measures it.
 pub(crate) fn run(
     manifest: &Manifest,
@@ -37,7 +32,7 @@ pub(crate) fn run(
     settings: Settings,
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let design = design(manifest, settings.quick);
+    let design = design(manifest, settings.quick)?;
     let mut runs = combinations(&design);
     let parts = runs.len();
     // The longest first, so that no thread is left with one of them at the end.
@@ -60,21 +55,30 @@ pub(crate) fn run(
         watch.begin(&join(&run.values), number, parts);
         run.measured = plan(run).and_then(measured);
     });
-    let mut rows = Rows::new(&columns(manifest));
     let mut done = Vec::new();
+    let mut cells = Vec::new();
     for runs in runs.chunks(design.seeds.max(1) as usize) {
         let name = join(&runs[0].values);
         let estimates = estimates(manifest, runs).map_err(|error| error.within(&name))?;
-        rows.push(name, cells(manifest, &estimates));
-        done.push(Done {
-            values: runs[0].values.clone(),
-            measured: estimates.iter().map(|estimate| estimate.mean).collect(),
-        });
+        cells.push(cells_of(manifest, &estimates));
+        let measured = estimates.iter().map(|estimate| estimate.mean).collect();
+        done.push((runs[0].values.clone(), measured));
     }
-    let plots = plots(manifest, &done);
+    for ratio in &manifest.ratios {
+        let ratios = ratio.cells(manifest, &done).into_iter();
+        for (row, ratios) in cells.iter_mut().zip(ratios) {
+            row.extend(ratios.into_iter().map(Cell::number));
+        }
+    }
+    let mut rows = Rows::new(&columns(manifest));
+    for ((values, _), cells) in done.iter().zip(cells) {
+        rows.push(join(values), cells);
+    }
+    let maps = manifest.maps.iter();
     Ok(Outcome {
+        maps: maps.map(|map| map.map(&design.axes, &rows)).collect(),
+        plots: plots(manifest, &design.axes, &done),
         rows,
-        plots,
         ..Outcome::default()
     })
 }
@@ -87,10 +91,13 @@ pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
         _ => vec![name.clone(), format!("{name}_ci"), format!("{name}_n")],
     };
     let names = manifest.metrics.iter().map(|metric| &metric.name);
-    names.flat_map(with_confidence).collect()
+    let metrics = names.flat_map(with_confidence);
+    metrics
+        .chain(manifest.ratios.iter().flat_map(Ratio::columns))
+        .collect()
 }
 
-fn cells(manifest: &Manifest, estimates: &[Estimate]) -> Vec<Cell> {
+fn cells_of(manifest: &Manifest, estimates: &[Estimate]) -> Vec<Cell> {
     let with_confidence = |estimate: &Estimate| {
         let figures = [estimate.mean, estimate.half_width].map(Cell::number);
         let wanted = if manifest.seeds == 1 { 1 } else { 3 };
@@ -115,7 +122,7 @@ fn estimates(manifest: &Manifest, runs: &[Run<'_>]) -> Result<Vec<Estimate>, Err
 
 /// The names of the runs.
 pub(crate) fn names(manifest: &Manifest) -> Vec<String> {
-    let design = design(manifest, false);
+    let design = of_axes(manifest, manifest.axes.clone(), false);
     let points = design.points();
     points
         .iter()
@@ -123,12 +130,31 @@ pub(crate) fn names(manifest: &Manifest) -> Vec<String> {
         .collect()
 }
 
+/// The axes of the reduced size.
+pub(crate) fn reduced(manifest: &Manifest) -> Result<Vec<Axis>, Error> {
+    let axes = manifest.axes.iter();
+    let reduced = |axis: &Axis| match manifest.quick_values.get(&axis.name) {
+        Some(names) => axis.only(names),
+        None => Ok(axis.clone()),
+    };
+    let wrong = |message| Error::new(format!("quick_values: {message}"), "");
+    axes.map(|axis| reduced(axis).map_err(wrong)).collect()
+}
+
 /// What is varied, and how.
-fn design(manifest: &Manifest, quick: bool) -> Design {
+fn design(manifest: &Manifest, quick: bool) -> Result<Design, Error> {
+    let axes = match quick {
+        true => reduced(manifest)?,
+        false => manifest.axes.clone(),
+    };
+    Ok(of_axes(manifest, axes, quick))
+}
+
+fn of_axes(manifest: &Manifest, axes: Vec<Axis>, quick: bool) -> Design {
     let reductions = quick.then_some(&manifest.quick).into_iter().flatten();
     Design {
         first: Vec::new(),
-        axes: manifest.axes.clone(),
+        axes,
         derived: manifest.derived.clone(),
         last: reductions.cloned().collect(),
         seeds: if quick { 1 } else { manifest.seeds },
@@ -156,13 +182,12 @@ fn plan(design: &Design, base: Base<'_>, run: &Run<'_>) -> Result<Plan, Error> {
 }
 
 /// Pictures of the metrics, or of the one that is asked for.
-fn plots(manifest: &Manifest, runs: &[Done<'_>]) -> Vec<Plot> {
+fn plots(manifest: &Manifest, axes: &[Axis], runs: &[Figures<'_>]) -> Vec<Plot> {
     let settings = &manifest.plot;
-    let wanted = |name: &str| {
-        settings
-            .metric
-            .as_deref()
-            .is_none_or(|metric| metric == name)
+    // With a map curves of everything would be in its way.
+    let wanted = |name: &str| match settings.metric.as_deref() {
+        Some(metric) => metric == name,
+        None => manifest.maps.is_empty(),
     };
     let metrics = manifest
         .metrics
@@ -170,32 +195,34 @@ fn plots(manifest: &Manifest, runs: &[Done<'_>]) -> Vec<Plot> {
         .enumerate()
         .filter(|(_, metric)| wanted(&metric.name));
     let mut plots: Vec<Plot> = metrics
-        .filter_map(|(index, metric)| plot(manifest, (index, &metric.name), runs))
+        .filter_map(|(index, metric)| plot(manifest, axes, (index, &metric.name), runs))
         .collect();
     for profile in &manifest.profiles {
-        plots.extend(profiles(manifest, profile, runs));
+        plots.extend(profiles(manifest, axes, profile, runs));
     }
     plots
 }
 
 /// Several metrics of each run as a curve; a picture for each combination of the axes but the last.
-fn profiles(manifest: &Manifest, profile: &Profile, runs: &[Done<'_>]) -> Vec<Plot> {
+fn profiles(
+    manifest: &Manifest,
+    axes: &[Axis],
+    profile: &Profile,
+    runs: &[Figures<'_>],
+) -> Vec<Plot> {
     let place = |name: &str| manifest.metrics.iter().position(|it| it.name == name);
-    let curve = |run: &Done<'_>| {
-        let point = |it: &ProfilePoint| Some((it.x, run.measured[place(&it.metric)?]?));
+    let curve = |(values, measured): &Figures<'_>| {
+        let point = |it: &ProfilePoint| Some((it.x, measured[place(&it.metric)?]?));
         Curve {
-            name: run
-                .values
-                .last()
-                .map_or_else(String::new, |it| it.name.clone()),
+            name: values.last().map_or_else(String::new, |it| it.name.clone()),
             points: profile.points.iter().filter_map(point).collect(),
             published: false,
         }
     };
-    let values = manifest.axes.last().map_or(1, |axis| axis.values.len());
-    let plot = |runs: &[Done<'_>]| {
-        let others = runs[0].values.len().saturating_sub(1);
-        let series = join(&runs[0].values[..others]);
+    let values = axes.last().map_or(1, |axis| axis.values.len());
+    let plot = |runs: &[Figures<'_>]| {
+        let others = runs[0].0.len().saturating_sub(1);
+        let series = join(&runs[0].0[..others]);
         Plot {
             file: format!("{}-{series}", profile.name),
             title: format!("{}: {series}", manifest.title),
@@ -209,8 +236,13 @@ fn profiles(manifest: &Manifest, profile: &Profile, runs: &[Done<'_>]) -> Vec<Pl
 }
 
 /// One metric over the last axis, a line for each combination of the others.
-fn plot(manifest: &Manifest, (index, metric): (usize, &str), runs: &[Done<'_>]) -> Option<Plot> {
-    let (last, others) = manifest.axes.split_last()?;
+fn plot(
+    manifest: &Manifest,
+    axes: &[Axis],
+    (index, metric): (usize, &str),
+    runs: &[Figures<'_>],
+) -> Option<Plot> {
+    let (last, others) = axes.split_last()?;
     let place = |(place, value): (usize, &AxisValue)| {
         value
             .x
@@ -220,13 +252,13 @@ fn plot(manifest: &Manifest, (index, metric): (usize, &str), runs: &[Done<'_>]) 
     let xs: Vec<f64> = last.values.iter().enumerate().map(place).collect();
     let mut curves = Vec::new();
     for runs in runs.chunks(last.values.len()) {
-        let series = join(&runs[0].values[..others.len()]);
+        let series = join(&runs[0].0[..others.len()]);
         let measured = xs
             .iter()
             .zip(runs)
-            .filter_map(|(x, run)| Some((*x, run.measured[index]?)));
-        let published = xs.iter().zip(runs).filter_map(|(x, run)| {
-            let name = join(&run.values);
+            .filter_map(|(x, (_, measured))| Some((*x, measured[index]?)));
+        let published = xs.iter().zip(runs).filter_map(|(x, (values, _))| {
+            let name = join(values);
             let mut numbers = manifest.published.iter();
             Some((
                 *x,

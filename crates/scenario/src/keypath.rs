@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// In a path that `--set` writes: every element of a list.
+pub(crate) const EACH: &str = "*";
+/// The same: one more element.
+pub(crate) const NEW: &str = "+";
+
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
@@ -42,7 +47,16 @@ impl KeyPath {
     }
 
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
-        self.0.starts_with(&other.0)
+        let same = |(ours, theirs): (&Segment, &Segment)| ours.meets(theirs) || theirs.meets(ours);
+        other.0.len() <= self.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+}
+
+impl Segment {
+    /// Whether it is `other`, or one of several elements that `other` may be.
+    fn meets(&self, other: &Self) -> bool {
+        let elements = matches!(other, Self::Key(key) if key == EACH || key == NEW);
+        self == other || elements && matches!(self, Self::Index(_))
     }
 }
 

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use crate::error::{Error, nearest};
-use crate::keypath::{KeyPath, Segment};
+use crate::keypath::{EACH, KeyPath, NEW, Segment};
 
 /// One value that replaces what the scenario says.
 pub(crate) struct Override {
@@ -46,58 +46,75 @@ impl Override {
         let Some((Segment::Key(first), rest)) = self.path.0.split_first() else {
             return Ok(());
         };
-        if rest.is_empty() {
-            table.insert(first.clone(), self.value.clone());
-            return Ok(());
-        }
-        let mut current = table
+        let top = table
             .entry(first.clone())
             .or_insert_with(|| Value::Table(Table::new()));
-        for (depth, segment) in rest.iter().enumerate() {
-            let parent = KeyPath(self.path.0[..=depth].to_vec());
-            current = self.step(current, segment, &parent)?;
-        }
-        *current = self.value.clone();
-        Ok(())
+        self.write(top, rest)
     }
 
-    fn step<'v>(
-        &self,
-        value: &'v mut Value,
-        segment: &Segment,
-        parent: &KeyPath,
-    ) -> Result<&'v mut Value, Error> {
-        let fail = |message: String, hint: String| {
-            Err(Error::new(format!("--set {}", self.text), message, hint))
+    /// Writes it to what `rest` names inside of `value`.
+    fn write(&self, value: &mut Value, rest: &[Segment]) -> Result<(), Error> {
+        let Some((segment, rest)) = rest.split_first() else {
+            *value = self.value.clone();
+            return Ok(());
         };
         match value {
             Value::Table(table) => {
                 let key = KeyPath(vec![segment.clone()]).to_string();
-                Ok(table
+                let inner = table
                     .entry(key)
-                    .or_insert_with(|| Value::Table(Table::new())))
+                    .or_insert_with(|| Value::Table(Table::new()));
+                self.write(inner, rest)
             }
-            Value::Array(items) => {
-                let length = items.len();
-                let Segment::Index(index) = segment else {
-                    let message =
-                        format!("`{parent}` is a list, expected the number of an element");
-                    return fail(message, format!("its first element is `{parent}.0`"));
-                };
-                match items.get_mut(*index) {
-                    Some(item) => Ok(item),
-                    None => {
-                        let message =
-                            format!("`{parent}` has {length} elements, expected a number below");
-                        fail(message, "elements are counted from 0".into())
-                    }
+            Value::Array(items) => match segment {
+                Segment::Key(key) if key == EACH && !items.is_empty() => {
+                    items.iter_mut().try_for_each(|item| self.write(item, rest))
                 }
-            }
+                Segment::Key(key) if key == NEW && rest.is_empty() => {
+                    items.push(self.value.clone());
+                    Ok(())
+                }
+                segment => self.write(self.element(items, segment, rest)?, rest),
+            },
             _ => {
+                let parent = self.parent(rest);
                 let message = format!("`{parent}` is a single value and has nothing inside");
-                fail(message, format!("set `{parent}` itself"))
+                Err(self.wrong(message, format!("set `{parent}` itself")))
             }
         }
+    }
+
+    /// The element of a list that `segment` counts.
+    fn element<'v>(
+        &self,
+        items: &'v mut [Value],
+        segment: &Segment,
+        rest: &[Segment],
+    ) -> Result<&'v mut Value, Error> {
+        let (parent, length) = (self.parent(rest), items.len());
+        if *segment == Segment::Key(EACH.into()) {
+            let message = format!("`{parent}` has no elements that could be set");
+            return Err(self.wrong(message, format!("`{parent}.+` adds one")));
+        }
+        let Segment::Index(index) = segment else {
+            let message = format!("`{parent}` is a list, expected the number of an element");
+            let hint = format!("its first element is `{parent}.0`, all are `{parent}.*`");
+            return Err(self.wrong(message, hint));
+        };
+        items.get_mut(*index).ok_or_else(|| {
+            let message = format!("`{parent}` has {length} elements, expected a number below");
+            self.wrong(message, "elements are counted from 0")
+        })
+    }
+
+    /// What the segment before `rest` is inside of.
+    fn parent(&self, rest: &[Segment]) -> KeyPath {
+        let depth = self.path.0.len() - rest.len() - 1;
+        KeyPath(self.path.0[..depth].to_vec())
+    }
+
+    fn wrong(&self, message: String, hint: impl Into<String>) -> Error {
+        Error::new(format!("--set {}", self.text), message, hint)
     }
 }
 

@@ -592,6 +592,11 @@ fn overrides_are_blamed_by_name() {
     );
     assert!(set("workload.0.load=1").contains("`workload` has 0 elements"));
     assert!(set("workload.first=1").contains("`workload` is a list"));
+    assert!(set("workload.*.load=1").contains("`workload` has no elements"));
+    // Blamed is who set the element, whichever of them it was.
+    let added = set("workload.+={ kind = \"permutation\", size = 0 }");
+    assert!(added.starts_with("error --set workload.+="), "{added}");
+    assert!(set("workload.+.load=1").contains("`workload` is a list"));
     assert!(set("seed.x=1").contains("`seed` is a single value"));
     assert!(set("profile=hpcc").contains("`hpcc-ns3`?"));
 }

@@ -201,6 +201,27 @@ fn overrides_reach_every_value() {
 }
 
 #[test]
+fn overrides_reach_all_elements_and_add_some() {
+    let overrides = [
+        "workload=[{ size = \"9kB\" }, {}]",
+        "workload.*.kind=permutation",
+        "workload.1.size=4kB",
+        "workload.+={ kind = \"all-to-all\" }",
+        "workload.2.size=1kB",
+    ];
+    let workloads = with("topology = { kind = \"star\", hosts = 4, host_link = { rate = \"100Gbps\", delay = \"1us\" } }", &overrides)
+        .scenario
+        .workload;
+    let size = |workload: &Workload| match workload {
+        Workload::Permutation { size, .. } => (0, size.get()),
+        Workload::AllToAll { size, .. } => (1, size.get()),
+        other => panic!("{other:?}"),
+    };
+    let sizes: Vec<_> = workloads.iter().map(size).collect();
+    assert_eq!(sizes, [(0, 9000), (0, 4000), (1, 1000)]);
+}
+
+#[test]
 fn an_override_of_the_profile_changes_the_defaults() {
     let loaded = with("[packet]\ngap = 7", &["profile=hpcc-ns3"]).scenario;
     assert_eq!(loaded.packet.header, Bytes::new(48));

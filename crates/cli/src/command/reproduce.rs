@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use fairlane_experiments::{Cell, Check, Experiment, Outcome, Rows, Settings, Watch};
+use fairlane_experiments::{Cell, Check, Experiment, Map, Outcome, Rows, Settings, Watch};
 use serde_json::json;
 
 use crate::args::{Format, Reproduce};
@@ -169,7 +169,28 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>, Failure> {
         others.push(format!("{}.csv", plot.file));
         save(&format!("{}.csv", plot.file), &points)?;
     }
+    for map in &outcome.maps {
+        if let Some(svg) = fairlane_experiments::map_svg(map) {
+            others.push(format!("{}.svg", map.file));
+            save(&format!("{}.svg", map.file), &svg)?;
+        }
+        others.push(format!("{}.csv", map.file));
+        save(&format!("{}.csv", map.file), &cells(map))?;
+    }
     Ok(others)
+}
+
+/// The cells of a map that are defined, a line each.
+fn cells(map: &Map) -> String {
+    let mut text = String::from("row,column,value\n");
+    for (row, cells) in &map.rows {
+        for (column, cell) in map.columns.iter().zip(cells) {
+            if let Some(value) = cell {
+                let _ = writeln!(text, "{row},{column},{value}");
+            }
+        }
+    }
+    text
 }
 
 fn csv(rows: &Rows) -> Result<String, Failure> {

@@ -10,7 +10,7 @@ use toml::{Spanned, Table, Value};
 use crate::axis::{self, Axis};
 use crate::design::Derived;
 use crate::error::Error;
-use crate::metric::{Below, Metric, Quantity, Statistic};
+use crate::metric::{Limit, Metric, Quantity, Statistic};
 use crate::sweep::wanted::{Of, Wanted};
 
 /// A sweep's file, checked as far as it can be without its scenario.
@@ -172,7 +172,11 @@ fn overridden(set: &str, axes: &[Axis], derived: &[Derived]) -> Option<String> {
         key.split('.').map(|part| part.trim().to_owned()).collect()
     };
     let ours = key(set);
-    let is_again = |other: &str| ours.starts_with(&key(other));
+    // An element that is added is one more.
+    let is_again = |other: &str| {
+        let other = key(other);
+        ours.starts_with(&other) && other.last().is_some_and(|last| last != "+")
+    };
     let of_axis = axes.iter().find(|axis| {
         let mut values = axis.values.iter();
         values.all(|value| value.set.iter().any(|set| is_again(set)))
@@ -331,8 +335,8 @@ impl Entry {
                         (low, None) => format!("from_{}", low.unwrap_or(Bytes::ZERO)),
                     };
                     with(name.replace(' ', ""), &|it| {
-                        it.from = low;
-                        it.below = high.map(Below::Size);
+                        it.from = low.map(Limit::Size);
+                        it.below = high.map(Limit::Size);
                     })
                 };
                 lows.zip(highs).map(class).collect()
