@@ -53,10 +53,15 @@ impl Config {
         dasr::Params {
             mode,
             first_burst: self.unsolicited,
+            draining: stated.draining.min(DRAINING),
             ..stated.clone()
         }
     }
 }
+
+/// The part of its link that a receiver divides while first bursts may stand in front of it: one bandwidth-delay product drains
+/// in ten round trips, where others' short messages wait behind it.
+const DRAINING: f64 = 0.9;
 
 impl Parameters for Config {
     fn limits(&self) -> Vec<Limit> {
