@@ -267,7 +267,9 @@ fn whoever_is_a_little_late_keeps_its_turn() {
             true => nic.offer(now, late, Bytes::ZERO),
             false => nic.withdraw(late),
         }
-        others.map(|id| nic.offer(now, id, Bytes::ZERO));
+        for id in others {
+            nic.offer(now, id, Bytes::ZERO);
+        }
         let id = nic.next(now).expect("the others may always send");
         nic.on_sent(
             now,
