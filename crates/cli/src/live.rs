@@ -52,6 +52,8 @@ impl<'a> Live<'a> {
 
     /// Takes note of progress and tells of it if it is time to.
     pub(crate) fn update(&mut self, progress: &Progress<'_>) {
+        // Whoever looks later wants to know of the whole run.
+        self.pace.note(progress);
         if !self.server.is_watched() {
             return;
         }

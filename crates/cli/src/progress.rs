@@ -63,6 +63,11 @@ impl Pace {
         }
     }
 
+    /// Takes note of where the run begins, if it does.
+    pub(crate) fn note(&mut self, progress: &Progress<'_>) {
+        self.origin.get_or_insert(progress.now);
+    }
+
     /// How much of the run lies behind, and progress in words, unless the last look was less than an interval ago.
     pub(crate) fn look(&mut self, progress: &Progress<'_>) -> Option<(f64, String)> {
         let origin = *self.origin.get_or_insert(progress.now);

@@ -189,6 +189,12 @@ fn a_run_is_told_of_while_it_goes_on() {
     let mut over = false;
     live.hear(|name, data| {
         match name {
+            // Nobody looked until now, but the run has gone on for a while.
+            "progress" if progress == 0 => {
+                let words = json(data)["words"].as_str().unwrap().to_owned();
+                assert!(!words.contains(" 0 s simulated"), "{words}");
+                progress += 1;
+            }
             "progress" => progress += 1,
             "report" => {
                 last = json(data);
