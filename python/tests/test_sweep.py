@@ -106,7 +106,7 @@ def children() -> list[int]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="workers are found in /proc")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc, in which workers are found")
 def test_a_killed_worker_means_a_repeated_run(threads: Path, tmp_path: Path) -> None:
     killed: list[int] = []
 

@@ -63,9 +63,11 @@ impl Pace {
         }
     }
 
-    /// Takes note of where the run begins, if it does.
+    /// Takes note of where and when the run begins, if it does.
     pub(crate) fn note(&mut self, progress: &Progress<'_>) {
-        self.origin.get_or_insert(progress.now);
+        if self.origin.is_none() {
+            (self.origin, self.begun) = (Some(progress.now), Instant::now());
+        }
     }
 
     /// How much of the run lies behind, and progress in words, unless the last look was less than an interval ago.
