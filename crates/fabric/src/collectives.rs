@@ -90,17 +90,15 @@ struct Whole {
     end: Option<(Time, u32, NodeId)>,
     unfinished: bool,
     ranks: BTreeSet<u32>,
-    collectives: u32,
     sent: Bytes,
 }
 
-/// Steps of training that aren't just one collective.
+/// Steps of training, and rounds of several collectives.
 fn wholes(local: &Local) -> Vec<CollectiveRecord> {
     let mut all: BTreeMap<(u32, u32), Whole> = BTreeMap::new();
     for planned in &local.plan.collectives {
         let key = (planned.workload, planned.instance.iteration);
         let whole = all.entry(key).or_default();
-        whole.collectives += 1;
         whole.sent += planned.instance.sent;
     }
     for (step, ended) in local.plan.all.iter().zip(&local.ended) {
@@ -127,7 +125,7 @@ fn wholes(local: &Local) -> Vec<CollectiveRecord> {
         });
         before = end.map(|end| (workload, end));
     }
-    let several = all.into_iter().filter(|(_, whole)| whole.collectives != 1);
+    let told = |(workload, _): &(u32, u32)| local.plan.told.contains(workload);
     let record = |((workload, step), whole): ((u32, u32), Whole)| {
         let end = whole.end.filter(|_| !whole.unfinished);
         CollectiveRecord {
@@ -148,5 +146,8 @@ fn wholes(local: &Local) -> Vec<CollectiveRecord> {
             last_slowdown: None,
         }
     };
-    several.map(record).collect()
+    all.into_iter()
+        .filter(|(key, _)| told(key))
+        .map(record)
+        .collect()
 }

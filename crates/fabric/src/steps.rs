@@ -19,6 +19,8 @@ pub(crate) struct Steps {
     /// A message by its index, or a step by [`STEP`] and its index; then the node that waits for it.
     pub(crate) edges: Vec<(u32, u32)>,
     pub(crate) collectives: Vec<Planned>,
+    /// Workloads whose steps are more than one collective, and have records of their own.
+    pub(crate) told: Vec<u32>,
     pub(crate) streams: u32,
 }
 

@@ -238,6 +238,25 @@ optimizer = "50us"
 }
 
 #[test]
+fn a_step_with_one_collective_is_told_of_too() {
+    // One bucket has all gradients: each step computes, and then reduces once.
+    let text = star(4)
+        + r#"
+[[workload]]
+kind = "training"
+layers = [{ count = 1, parameters = 1_000_000, activation = "1kB", forward = "100us", backward = "200us" }]
+steps = 2
+"#;
+    let results = run(&loaded(&text, &[]));
+    let (gradients, steps): (Vec<_>, Vec<_>) =
+        results.collectives.iter().partition(|it| it.kind.is_some());
+    assert_eq!((gradients.len(), steps.len()), (2, 2));
+    for (step, reduced) in steps.iter().zip(&gradients) {
+        assert!((seconds(step) - 300e-6 - seconds(reduced)).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn stages_wait_for_each_other() {
     let text = star(2)
         + r#"

@@ -64,6 +64,9 @@ pub(super) fn generate(
         groups: all.chunks(each as usize).map(<[u32]>::to_vec).collect(),
     };
     let template = context.template(Bytes::new(1), *start, *class)?;
+    if program.groups.len() > 1 {
+        messages.steps.told.push(context.index);
+    }
     program::add(
         context,
         &template,
