@@ -1,6 +1,7 @@
 //! What a NIC has where receivers apportion their links (`fairlane_congestion::dasr`): its downlink to divide, and what it may
 //! send to each receiver. The ways of ports that are overseen begin here, those with an enforcer alone too.
 
+mod due;
 mod gates;
 
 use alloc::boxed::Box;
@@ -206,18 +207,18 @@ pub(crate) fn charge(
             false
         }
     };
-    let says = with(host, number, |own, port, pairs, settings| {
+    let own = host.ports[usize::from(number)].apportion.as_deref_mut();
+    let says = own.and_then(|own| {
         let size = (
-            settings.sizes.on_link(departure.wire),
+            host.settings.sizes.on_link(departure.wire),
             departure.packet.payload,
         );
-        let around = (settings, &*port, &pairs[id.index()]);
-        let says = own.gates.on_sent(now, id.0, size, around)?;
+        let says = own.gates.on_sent(now, id.0, size)?;
         let demand = own.mode.declares().then_some(says.demand);
         let backlog = own.mode.states_backlog().then_some(says.backlog);
         Some((demand, backlog))
     });
-    (enforced, says.flatten())
+    (enforced, says)
 }
 
 /// Passes on what a reply says of the receiver's share; `acknowledges` says that it confirms and nothing else, `lost` that

@@ -77,7 +77,7 @@ pub struct Sent {
 /// Holds the queue pairs of a NIC to what their scope allows.
 ///
 /// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
-/// one, asks [whose turn it is](Self::next) when the transmitter is free, and passes on what comes back.
+/// one, asks [whose turn it is](Self::next) when the transmitter is free, offers the packet after that or withdraws, and passes on what comes back.
 /// There are no timers: those of controllers are evaluated lazily, when a packet goes or
 /// feedback comes.
 #[derive(Clone, Debug)]
@@ -182,7 +182,13 @@ impl Enforcer {
 
     /// Everything that a queue pair has sent has arrived, whether or not its feedback comes.
     pub fn settle(&mut self, id: SenderId) {
-        self.set_in_flight(id, Bytes::ZERO);
+        let Member {
+            lane, in_flight, ..
+        } = self.members.all[id.0 as usize];
+        if !in_flight.is_zero() {
+            self.set_in_flight(id, Bytes::ZERO);
+            self.schedule(lane);
+        }
     }
 
     /// A queue pair ends. Bytes in flight count as lost to congestion, unless it was
@@ -225,8 +231,9 @@ impl Enforcer {
 
     /// A queue pair has nothing that it may send.
     pub fn withdraw(&mut self, id: SenderId) {
-        self.put(id, false);
-        self.schedule(self.members.all[id.0 as usize].lane);
+        if self.put(id, false) {
+            self.schedule(self.members.all[id.0 as usize].lane);
+        }
     }
 
     /// Bytes of a queue pair that nobody has acknowledged.
@@ -238,17 +245,18 @@ impl Enforcer {
         member.in_flight = in_flight;
     }
 
-    /// Has a queue pair take part in the turns of its lane, or not.
-    fn put(&mut self, id: SenderId, ready: bool) {
+    /// Has a queue pair take part in the turns of its lane, or not; whether that is new.
+    fn put(&mut self, id: SenderId, ready: bool) -> bool {
         let member = &mut self.members.all[id.0 as usize];
         if core::mem::replace(&mut member.ready, ready) == ready {
-            return;
+            return false;
         }
         let lane = &mut self.lanes.all[member.lane as usize];
         match ready {
             true => lane.ready.push(&mut self.members.all, id.0),
             false => lane.ready.remove(&mut self.members.all, id.0),
         }
+        true
     }
 
     /// A pair gets something to send: what it learnt holds the less the longer it was idle.

@@ -8,10 +8,10 @@ use fairlane_congestion::scope::{Grant, Scope};
 use fairlane_units::{Bytes, Rate, Time};
 
 use super::allowed;
+use super::due::Due;
 use crate::pair::{NONE, Pair};
 use crate::port::Port;
 use crate::settings::Settings;
-use crate::turns::Turns;
 
 /// What a call may look at: settings, the port, and all queue pairs of the NIC.
 type Around<'a> = (&'a Settings, &'a mut Port, &'a [Pair]);
@@ -31,7 +31,7 @@ pub(super) struct Gates {
     /// By number of the destination.
     gates: Vec<Gate>,
     /// When gates open that queue pairs wait at.
-    due: Turns,
+    due: Due,
     /// By number of the queue pair.
     members: Vec<Member>,
 }
@@ -91,7 +91,7 @@ impl Gates {
             sender: Sender::new(params, environment),
             mtu: environment.mtu,
             gates: Vec::new(),
-            due: Turns::default(),
+            due: Due::default(),
             members: Vec::new(),
         }
     }
@@ -111,7 +111,6 @@ impl Gates {
         self.members[at].gate = to.index() as u32;
         while self.gates.len() <= to.index() {
             self.gates.push(SHUT);
-            self.due.push(self.gates.len() as u32 - 1);
         }
     }
 
@@ -136,7 +135,7 @@ impl Gates {
 
     /// When a gate opens that queue pairs wait at.
     pub(super) fn earliest(&self) -> Option<Time> {
-        self.due.earliest()
+        self.due.first().map(|(at, _)| at)
     }
 
     /// Whether a packet of a queue pair may pass.
@@ -150,9 +149,7 @@ impl Gates {
 
     /// Offers the first queue pairs at gates that have opened.
     pub(super) fn open_due(&mut self, now: Time, (port, pairs): (&mut Port, &[Pair])) {
-        while self.due.earliest().is_some_and(|at| at <= now)
-            && let Some(gate) = self.due.in_turn(now)
-        {
+        while let Some((_, gate)) = self.due.first().filter(|&(at, _)| at <= now) {
             self.look(now, gate);
             self.show_first(now, gate, (port, pairs));
         }
@@ -178,13 +175,18 @@ impl Gates {
         };
         self.account(number, (settings, port, pair));
         let opens = self.look(now, gate);
-        let first = self.gates[gate as usize].head;
+        let Gate {
+            head: first,
+            urgent,
+            ..
+        } = self.gates[gate as usize];
         match port.data_at(pair) {
             None => self.leave(number),
             Some(own) if opens > own.max(now) => self.wait(number),
             Some(_) => {}
         }
-        if self.gates[gate as usize].head != first {
+        // What is urgent may pass a gate that must hear something first.
+        if (urgent || opens == Time::MAX) && self.gates[gate as usize].head != first {
             self.look(now, gate);
         }
         let waits = self.members[number as usize].waits;
@@ -201,7 +203,6 @@ impl Gates {
         now: Time,
         number: u32,
         size: (Bytes, Bytes),
-        around: (&Settings, &Port, &Pair),
     ) -> Option<Declared> {
         let gate = self.gate_of(number)?;
         self.leave(number);
@@ -209,7 +210,6 @@ impl Gates {
         let load = &mut self.members[number as usize].load;
         load.in_flight += size.1;
         load.backlog = load.backlog.saturating_sub(size.1);
-        self.account(number, around);
         Some(self.sender.declare(id(gate)))
     }
 

@@ -71,7 +71,8 @@ impl Enforcer {
         due.min()
     }
 
-    /// A packet of a queue pair is being sent.
+    /// A packet of a queue pair is being sent. Its lane has no turn until the next packet of the queue pair is
+    /// [offered](Self::offer), or the queue pair [withdrawn](Self::withdraw).
     pub fn on_sent(&mut self, now: Time, id: SenderId, sent: Sent) {
         let at = self.members.all[id.0 as usize].lane;
         let lane = &self.lanes.all[at as usize];
@@ -85,7 +86,6 @@ impl Enforcer {
         self.set_in_flight(id, sent.in_flight);
         self.turn_around(at, id.0);
         self.pass(tenant, sent.size);
-        self.schedule(at);
     }
 
     /// The queue pair that has sent, and its lane, go behind the others.
