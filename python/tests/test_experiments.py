@@ -65,7 +65,7 @@ def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
         '[[axis]]\nname = "degree"\nkey = "workload.0.degree"\nvalues = [1, 2]\n'
         '[[metric]]\nname = "time"\nof = "completion"\npercentile = 50\n'
         '[[published]]\nrun = "2"\nmetric = "time"\nvalue = 1\ntolerance = 0.1\ndeviates = "why"\n'
-        '[[open]]\naxis = { name = "hosts", key = "topology.hosts", values = [3, 4] }\nchecks = ["2/time"]\n'
+        '[[open]]\naxis = [{ name = "hosts", key = "topology.hosts", values = [3, 4] }]\nchecks = ["2/time"]\n'
     )
     (outcome,) = fairlane.reproduce(tmp_path)
     assert outcome.title == "Two" and outcome.passes and not outcome.quick

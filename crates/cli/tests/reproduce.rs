@@ -142,7 +142,7 @@ fn claiming(claim: &str) -> Case {
          metric = [{{ name = \"us\", of = \"completion\", percentile = \"max\" }}]\n\
          axis = [{{ name = \"degree\", key = \"workload.0.degree\", values = [1, 2] }}]\n\
          [[published]]\nrun = \"1\"\nmetric = \"us\"\n{claim}\n\
-         [[open]]\naxis = {{ name = \"rate\", key = \"topology.host_link.rate\", values = [\"100Gbps\", \"10Gbps\"] }}\n\
+         [[open]]\naxis = [{{ name = \"rate\", key = \"topology.host_link.rate\", values = [\"100Gbps\", \"10Gbps\"] }}]\n\
          check = [{{ name = \"two over one\", value = \"2/us\", over = \"1/us\", relation = \">\", target = 1.9 }}]\n"
     );
     let scenario = "[topology]\nkind = \"star\"\nhosts = 4\n\

@@ -10,12 +10,13 @@ use crate::condition::{Condition, PUBLISHED, Verdict, Wanted};
 use crate::error::Error;
 use crate::outcome::Rows;
 
-/// A setting that the source doesn't state, and the checks that may depend on it.
+/// Settings that the source doesn't state, and the checks that may depend on them.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenSettings {
-    /// Its values.
-    pub(crate) axis: Axis,
+    /// Their values; each is varied alone.
+    #[serde(rename = "axis")]
+    pub(crate) axes: Vec<Axis>,
     /// Names of checks that are made again.
     #[serde(default)]
     pub(crate) checks: Vec<String>,
@@ -71,10 +72,7 @@ impl OpenSettings {
         &'a self,
         all: &'a [Condition],
     ) -> Result<Vec<&'a Condition>, Error> {
-        let wrong = |words: String, hint: &str| {
-            let message = format!("open \"{}\": {words}", self.axis.name);
-            Err(Error::new(message, hint))
-        };
+        let wrong = |words: String, hint: &str| Err(Error::new(format!("open: {words}"), hint));
         let mut found = Vec::new();
         for name in &self.checks {
             let Some(condition) = all.iter().find(|it| it.name == *name) else {
@@ -84,8 +82,9 @@ impl OpenSettings {
             found.push(condition);
         }
         found.extend(&self.own);
-        if found.is_empty() {
-            return wrong("there is nothing to check".into(), "give it `checks`");
+        if found.is_empty() || self.axes.is_empty() {
+            let hint = "give it `axis`, and `checks` or `check`";
+            return wrong("there is nothing to vary or to check".into(), hint);
         }
         let over_published = |it: &&&Condition| it.over.as_deref() == Some(PUBLISHED);
         match found.iter().find(over_published) {
@@ -97,7 +96,7 @@ impl OpenSettings {
         }
     }
 
-    /// Those of `names` of runs that the conditions are about.
+    /// Those of `names` of runs that conditions are about.
     pub(crate) fn runs<'a>(conditions: &[&Condition], names: &'a [String]) -> BTreeSet<&'a str> {
         let places = conditions
             .iter()
@@ -108,15 +107,17 @@ impl OpenSettings {
         let meant = |name: &&str| patterns.iter().any(|pattern| check::means(pattern, name));
         names.iter().map(String::as_str).filter(meant).collect()
     }
+}
 
-    /// The checks at each value, of rows whose names begin with it. What `--quick` leaves out isn't made here either.
-    pub(crate) fn outcome(
-        &self,
+impl Open {
+    /// Conditions at each value of an axis, of rows whose names begin with it. What `--quick` leaves out isn't made here either.
+    pub(crate) fn new(
+        axis: &Axis,
         conditions: &[&Condition],
         rows: Rows,
         quick: bool,
-    ) -> Result<Open, Error> {
-        let values: Vec<String> = self.axis.values.iter().map(|it| it.name.clone()).collect();
+    ) -> Result<Self, Error> {
+        let values: Vec<String> = axis.values.iter().map(|it| it.name.clone()).collect();
         let mut checks = Vec::new();
         for condition in conditions.iter().filter(|it| !(quick && it.full)) {
             let figures = values
@@ -132,8 +133,8 @@ impl OpenSettings {
                 measured,
             });
         }
-        Ok(Open {
-            name: self.axis.name.clone(),
+        Ok(Self {
+            name: axis.name.clone(),
             values,
             rows,
             checks,

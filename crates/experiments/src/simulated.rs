@@ -7,13 +7,12 @@ use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
 
 use crate::axis::{Axis, AxisValue};
-use crate::condition::Condition;
 use crate::design::{Base, Design, join, simulate, work};
 use crate::error::Error;
 use crate::manifest::{Manifest, Profile, ProfilePoint};
 use crate::measure::measure;
 use crate::metric::Metric;
-use crate::open::OpenSettings;
+use crate::open::{Open, OpenSettings};
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::ratio::{Figures, Ratio};
 use crate::sample::{Sample, estimate};
@@ -37,21 +36,19 @@ pub(crate) fn run(
 ) -> Result<Outcome, Error> {
     let design = design(manifest, settings.quick)?;
     let conditions = manifest.conditions();
-    let wanted = manifest.opens.iter();
-    let wanted = wanted.map(|open| open.conditions(&conditions));
-    let wanted: Vec<Vec<&Condition>> = wanted.collect::<Result<_, _>>()?;
-    let open_designs: Vec<Design> = manifest
-        .opens
-        .iter()
-        .map(|open| design.with(open.axis.clone()))
-        .collect();
+    let mut opens = Vec::new();
+    for open in &manifest.opens {
+        let wanted = open.conditions(&conditions)?;
+        let axes = open.axes.iter();
+        opens.extend(axes.map(|axis| (axis, design.with(axis.clone()), wanted.clone())));
+    }
     let mut runs = combinations(&design, &|_| true);
     let own = runs.len();
     let names: Vec<String> = runs.iter().map(|run| join(&run.values)).collect();
     let mut ends = vec![own];
-    for (open, wanted) in open_designs.iter().zip(&wanted) {
+    for (_, varied, wanted) in &opens {
         let meant = OpenSettings::runs(wanted, &names);
-        runs.extend(combinations(open, &|values| {
+        runs.extend(combinations(varied, &|values| {
             meant.contains(&*join(&values[1..]))
         }));
         ends.push(runs.len());
@@ -59,17 +56,17 @@ pub(crate) fn run(
     simulate_all(manifest, base, &mut runs, (settings, watch));
     let (done, mut rows) = table(manifest, &runs[..own])?;
     with_ratios(manifest, &done, &mut rows);
-    let mut opens = Vec::new();
-    for ((open, wanted), part) in manifest.opens.iter().zip(&wanted).zip(ends.windows(2)) {
+    let mut open = Vec::new();
+    for ((axis, _, wanted), part) in opens.iter().zip(ends.windows(2)) {
         let (_, rows) = table(manifest, &runs[part[0]..part[1]])?;
-        opens.push(open.outcome(wanted, rows, settings.quick)?);
+        open.push(Open::new(axis, wanted, rows, settings.quick)?);
     }
     let maps = manifest.maps.iter();
     Ok(Outcome {
         maps: maps.map(|map| map.map(&design.axes, &rows)).collect(),
         plots: plots(manifest, &design.axes, &done),
         rows,
-        open: opens,
+        open,
         ..Outcome::default()
     })
 }

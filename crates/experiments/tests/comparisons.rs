@@ -204,7 +204,7 @@ published = 1.0
 tolerance = 0.1
 
 [[open]]
-axis = { name = "delay", values = [{ name = "near" }, { name = "far", set = ["topology.host_link.delay=10us"] }] }
+axis = [{ name = "delay", values = [{ name = "near" }, { name = "far", set = ["topology.host_link.delay=10us"] }] }]
 checks = ["1-3/messages"]
 
 [[open.check]]
@@ -309,9 +309,12 @@ fn mistakes_in_claims_are_refused() {
         let error = Manifest::parse(&claiming(&text)).expect_err(wrong);
         assert!(error.message.contains(words), "{wrong}: {error}");
     }
-    let nothing = "[[open]]\naxis = { name = \"seed\", key = \"seed\", values = [1] }\n";
+    let nothing = "[[open]]\naxis = [{ name = \"seed\", key = \"seed\", values = [1] }]\n";
     let error = Manifest::parse(&claiming(nothing)).expect_err("nothing to check");
-    assert!(error.message.contains("nothing to check"), "{error}");
+    assert!(
+        error.message.contains("nothing to vary or to check"),
+        "{error}"
+    );
     let ratios = format!("{MANIFEST}{nothing}checks = [\"half of what is defined\"]\n");
     let error = Manifest::parse(&ratios).expect_err("ratios");
     assert!(error.message.contains("without [[ratio]]"), "{error}");
