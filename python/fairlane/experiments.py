@@ -113,8 +113,13 @@ class Outcome:
     quick: bool
     #: A row for each run, with columns of the experiment's own after ``run``.
     rows: Table
-    #: What must hold: ``name``, ``published``, ``measured``, ``relation``, ``target``, ``pass``.
+    #: What must hold, and what was published: ``name``, ``published``, ``measured``; ``relation`` and
+    #: ``target``, or ``tolerance``; ``verdict`` (``"pass"``, ``"fail"``, ``"reproduced"``,
+    #: ``"not reproduced"``), ``deviates`` and ``expected``.
     checks: list[dict[str, Any]]
+    #: What the source leaves open: ``name``, ``values``, ``rows`` at each of these, ``checks`` with
+    #: ``measured`` and ``verdicts`` at each.
+    open: list[dict[str, Any]]
     #: What a reader should know.
     notes: list[str]
     #: Points of its pictures: ``plot``, ``curve``, ``x``, ``y``.
@@ -122,8 +127,8 @@ class Outcome:
 
     @property
     def passes(self) -> bool:
-        """Whether every check passes."""
-        return all(check["pass"] for check in self.checks)
+        """Whether every check ends as the experiment says."""
+        return all(check["expected"] for check in self.checks)
 
 
 def experiments() -> dict[str, str]:

@@ -64,9 +64,17 @@ def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
         'title = "Two"\nsource = "here"\nscenario = "base.toml"\n'
         '[[axis]]\nname = "degree"\nkey = "workload.0.degree"\nvalues = [1, 2]\n'
         '[[metric]]\nname = "time"\nof = "completion"\npercentile = 50\n'
+        '[[published]]\nrun = "2"\nmetric = "time"\nvalue = 1\ntolerance = 0.1\ndeviates = "why"\n'
+        '[[open]]\naxis = [{ name = "hosts", key = "topology.hosts", values = [3, 4] }]\nchecks = ["2/time"]\n'
     )
     (outcome,) = fairlane.reproduce(tmp_path)
     assert outcome.title == "Two" and outcome.passes and not outcome.quick
+    (check,) = outcome.checks
+    assert check["verdict"] == "not reproduced" and check["expected"] and check["deviates"] == "why"
+    assert check["tolerance"] == 0.1 and check["target"] is None
+    (hosts,) = outcome.open
+    assert hosts["values"] == ["3", "4"] and [row["run"] for row in hosts["rows"]] == ["3-2", "4-2"]
+    assert hosts["checks"][0]["verdicts"] == ["not reproduced"] * 2
     assert outcome.rows.columns[:2] == ["run", "time"] and len(outcome.rows) == 2
     times = outcome.rows["time"]
     assert 0 < times[0] < times[1]

@@ -29,8 +29,7 @@ fn the_list_names_source_and_figure() {
         assert!(text.lines().any(|line| line.starts_with(&name)), "{name}");
     }
     for name in [
-        "s0-fig4",
-        "s0-fig5",
+        "s0-fig4-5",
         "s0-sharing",
         "s0-dynamic",
         "s0-fig2a",
@@ -57,7 +56,7 @@ fn quick(case: &Case, name: &str) -> Value {
         .as_array()
         .expect("as documented")
         .iter()
-        .all(|check| check["pass"] == true);
+        .all(|check| check["expected"] == true);
     assert_eq!(
         output.status.code(),
         Some(if passes { 0 } else { 1 }),
@@ -67,7 +66,9 @@ fn quick(case: &Case, name: &str) -> Value {
         assert!(!outcome[key].is_null(), "{key}");
     }
     for check in outcome["checks"].as_array().expect("as documented") {
-        assert!(check["target"].is_number() && check.get("published").is_some());
+        let is_target = check["target"].is_number() && check["relation"].is_string();
+        let is_published = check["tolerance"].is_number() && check["published"].is_number();
+        assert!(is_target != is_published, "{check}");
     }
     outcome
 }
@@ -75,13 +76,13 @@ fn quick(case: &Case, name: &str) -> Value {
 #[test]
 fn solver_experiments_pass_in_the_reduced_size() {
     let case = Case::new();
-    for name in ["s0-fig4", "s0-fig5", "s0-sharing", "s0-dynamic"] {
+    for name in ["s0-fig4-5", "s0-sharing", "s0-dynamic"] {
         let outcome = quick(&case, name);
         let failed = outcome["checks"]
             .as_array()
             .expect("as documented")
             .iter()
-            .find(|check| check["pass"] != true);
+            .find(|check| check["expected"] != true);
         assert_eq!(failed, None, "{name}");
         let saved = case.text(&format!("out/{name}/outcome.json"));
         assert_eq!(
@@ -132,6 +133,100 @@ fn results_are_not_overwritten_unasked() {
             .success()
     );
     assert_eq!(case.text("out/s0-sharing/notes.txt"), "mine");
+}
+
+/// Two messages, and what is said of the time that they take.
+fn claiming(claim: &str) -> Case {
+    let experiment = format!(
+        "title = \"t\"\nsource = \"mine\"\n\
+         metric = [{{ name = \"us\", of = \"completion\", percentile = \"max\" }}]\n\
+         axis = [{{ name = \"degree\", key = \"workload.0.degree\", values = [1, 2] }}]\n\
+         [[published]]\nrun = \"1\"\nmetric = \"us\"\n{claim}\n\
+         [[open]]\naxis = [{{ name = \"rate\", key = \"topology.host_link.rate\", values = [\"100Gbps\", \"10Gbps\"] }}]\n\
+         check = [{{ name = \"two over one\", value = \"2/us\", over = \"1/us\", relation = \">\", target = 1.9 }}]\n"
+    );
+    let scenario = "[topology]\nkind = \"star\"\nhosts = 4\n\
+        host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+        [[workload]]\nkind = \"incast\"\ndegree = 2\nsize = \"100kB\"\n";
+    Case::with("mine/experiment.toml", &experiment).and("mine/scenario.toml", scenario)
+}
+
+#[test]
+fn what_is_not_reproduced_is_said_and_fails_unless_the_experiment_says_so() {
+    let command = "reproduce ./mine -q --out out --force";
+    for (claim, verdict, counts, status) in [
+        (
+            "value = 12.5\ntolerance = 0.2",
+            "  reproduced\n",
+            "1 of 1",
+            0,
+        ),
+        (
+            "value = 50\ntolerance = 0.2",
+            "  NOT REPRODUCED\n",
+            "0 of 1",
+            1,
+        ),
+        (
+            "value = 50\ntolerance = 0.2\ndeviates = \"Why.\"",
+            "  not reproduced\n",
+            "0 of 1",
+            0,
+        ),
+        (
+            "value = 12.5\ntolerance = 0.2\ndeviates = \"Why.\"",
+            "  REPRODUCED\n",
+            "1 of 1",
+            1,
+        ),
+    ] {
+        let case = claiming(claim);
+        let text = case.transcript(command);
+        let counts = format!("\n{counts} published values reproduced\n");
+        assert!(text.contains(verdict) && text.contains(&counts), "{text}");
+        assert!(text.ends_with(&format!("--- exit {status}\n")), "{text}");
+        let told = "\nnot reproduced: 1/us. Why.\n";
+        let is_told = claim.contains("50") && claim.contains("Why");
+        assert_eq!(text.contains(told), is_told, "{text}");
+        assert_eq!(
+            text.contains("`deviates` says otherwise"),
+            verdict.contains("  REPRODUCED"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn open_settings_have_a_table_and_a_file() {
+    let case = claiming("value = 12.5");
+    let text = case.transcript("reproduce ./mine -q --out out");
+    assert!(text.contains("\nleft open by the source: rate\n"), "{text}");
+    let line = text.lines().find(|line| line.starts_with("two over one"));
+    assert!(
+        line.is_some_and(|line| line.ends_with("  10Gbps")),
+        "{text}"
+    );
+    let rows = case.text("out/mine/open-rate.csv");
+    let names: Vec<_> = rows
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(
+        names,
+        ["run", "100Gbps-1", "100Gbps-2", "10Gbps-1", "10Gbps-2"]
+    );
+    let outcome: Value =
+        serde_json::from_str(&case.text("out/mine/outcome.json")).expect("as documented");
+    let check = &outcome["open"][0]["checks"][0];
+    assert_eq!(
+        check["verdicts"],
+        serde_json::json!(["fail", "pass"]),
+        "{check}"
+    );
+    assert_eq!(
+        (&check["relation"], &check["target"]),
+        (&">".into(), &1.9.into())
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Measured values beside published ones, and against targets.
 
+use crate::condition::{Condition, PUBLISHED, Published, Verdict, Wanted};
 use crate::error::Error;
-use crate::manifest::{Condition, PUBLISHED, Published, Relation};
 use crate::outcome::{Cell, Check, Outcome, Rows};
 
 /// Adds a column of published numbers behind each column that has some.
@@ -61,6 +61,25 @@ pub(crate) fn means(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// Whose figures a condition is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    /// Those of the runs that it names.
+    Named,
+    /// Those of the same runs at a value of an open setting, with which their names begin.
+    At(&'a str),
+}
+
+impl Place<'_> {
+    /// A `run/metric` there.
+    fn of(self, place: &str) -> String {
+        match self {
+            Self::Named => place.to_owned(),
+            Self::At(value) => format!("{value}-{place}"),
+        }
+    }
+}
+
 /// Checks the conditions. Under `--quick` those of the full size are left out, and if the rows are partial, those
 /// of missing runs. A figure that isn't defined passes nothing.
 pub(crate) fn check(
@@ -74,7 +93,7 @@ pub(crate) fn check(
             left_out += 1;
             continue;
         }
-        let measured = match measured(&outcome.rows, condition) {
+        let measured = match measured(&outcome.rows, condition, Place::Named) {
             Ok(measured) => measured,
             Err(_) if partial => {
                 left_out += 1;
@@ -86,9 +105,9 @@ pub(crate) fn check(
             name: condition.name.clone(),
             published: condition.published,
             measured,
-            relation: condition.relation,
-            target: condition.target,
-            pass: measured.is_some_and(|value| condition.relation.holds(value, condition.target)),
+            wanted: condition.wanted,
+            verdict: Verdict::of(condition.wanted, measured),
+            deviates: condition.deviates.clone(),
         });
     }
     if left_out > 0 {
@@ -100,16 +119,17 @@ pub(crate) fn check(
 }
 
 /// What a condition is about, if it is defined.
-fn measured(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
-    let relation = condition.relation;
-    if condition.defined || condition.within.is_some() {
-        return of_several(rows, condition);
-    }
+pub(crate) fn measured(
+    rows: &Rows,
+    condition: &Condition,
+    at: Place<'_>,
+) -> Result<Option<f64>, Error> {
+    let wanted = condition.wanted;
+    let meant = places(rows, &at.of(&condition.value))?;
     let ratio = |value: f64, over: f64| Some(value / over).filter(|ratio| ratio.is_finite());
     match condition.over.as_deref() {
-        None => value(rows, &condition.value, relation),
+        None => Ok(of_several(rows, condition, &meant)),
         Some(PUBLISHED) => {
-            let meant = places(rows, &condition.value)?;
             let published = |(row, column): (usize, usize)| {
                 let name = beside(&rows.columns[column]);
                 let number = rows.columns.iter().position(|other| *other == name)?;
@@ -118,42 +138,37 @@ fn measured(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
                     rows.rows[row][number].value()?,
                 )
             };
-            Ok(least_likely(meant.into_iter().map(published), relation))
+            Ok(least_likely(meant.into_iter().map(published), wanted))
         }
         Some(over) => {
-            let (above, below) = (
-                value(rows, &condition.value, relation)?,
-                value(rows, over, relation)?,
-            );
-            Ok(above
-                .zip(below)
-                .and_then(|(above, below)| ratio(above, below)))
+            let over = places(rows, &at.of(over))?;
+            let value = |meant: &[(usize, usize)]| least_likely(values(rows, meant), wanted);
+            Ok(value(&meant)
+                .zip(value(&over))
+                .and_then(|(value, over)| ratio(value, over)))
         }
     }
 }
 
-/// The value at `run/metric`, if it is defined; of several that are meant, the least likely to be in a relation.
-fn value(rows: &Rows, place: &str, relation: Relation) -> Result<Option<f64>, Error> {
-    let meant = places(rows, place)?.into_iter();
-    let values = meant.map(|(row, column)| rows.rows[row][column].value());
-    Ok(least_likely(values, relation))
+/// The figures in some places.
+fn values(rows: &Rows, places: &[(usize, usize)]) -> impl Iterator<Item = Option<f64>> {
+    let value = |(row, column): &(usize, usize)| rows.rows[*row][*column].value();
+    places.iter().map(value)
 }
 
 /// Of the values that are meant the least likely, or the part of them that is `within`; those that aren't defined
 /// don't count if `defined` says so.
-fn of_several(rows: &Rows, condition: &Condition) -> Result<Option<f64>, Error> {
-    let meant = places(rows, &condition.value)?.into_iter();
-    let values = meant.map(|(row, column)| rows.rows[row][column].value());
-    let counted = values.filter(|value| value.is_some() || !condition.defined);
-    Ok(match condition.within {
-        None => least_likely(counted, condition.relation),
+fn of_several(rows: &Rows, condition: &Condition, meant: &[(usize, usize)]) -> Option<f64> {
+    let counted = values(rows, meant).filter(|value| value.is_some() || !condition.defined);
+    match condition.within {
+        None => least_likely(counted, condition.wanted),
         Some(limit) => {
             let counted: Vec<_> = counted.collect();
             let within = counted.iter().flatten().filter(|value| **value <= limit);
             let part = within.count() as f64 / counted.len() as f64;
             Some(part).filter(|part| part.is_finite())
         }
-    })
+    }
 }
 
 /// Rows and columns that `run/metric` means, at least one.
@@ -181,13 +196,10 @@ fn is_published(rows: &Rows, name: &str) -> bool {
     rows.columns.iter().any(|column| beside(column) == name)
 }
 
-/// Of values the one that is the least likely to be in a relation, if all are defined.
-fn least_likely(values: impl Iterator<Item = Option<f64>>, relation: Relation) -> Option<f64> {
-    let worse = match relation {
-        Relation::AtLeast | Relation::Above => f64::min,
-        Relation::AtMost | Relation::Below => f64::max,
-    };
+/// Of values the one that is the least likely to be as it must be, if all are defined.
+fn least_likely(values: impl Iterator<Item = Option<f64>>, wanted: Wanted) -> Option<f64> {
     let values: Option<Vec<f64>> = values.collect();
+    let worse = |one, other| wanted.worse(one, other);
     values.and_then(|values| values.into_iter().reduce(worse))
 }
 
@@ -201,6 +213,14 @@ pub(crate) fn unknown(place: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::condition::Relation;
+
+    const fn target(relation: Relation) -> Wanted {
+        Wanted::Target {
+            relation,
+            target: 0.5,
+        }
+    }
 
     /// A check of `over` in the denominator.
     fn condition(over: &str, full: bool) -> Condition {
@@ -208,9 +228,9 @@ mod tests {
             name: over.into(),
             value: "run/one".into(),
             over: Some(format!("run/{over}")),
-            relation: Relation::AtLeast,
-            target: 0.5,
+            wanted: target(Relation::AtLeast),
             published: None,
+            deviates: None,
             full,
             within: None,
             defined: false,
@@ -234,7 +254,9 @@ mod tests {
             outcome.checks.len() == conditions.len()
         );
         let checks = outcome.checks.into_iter();
-        checks.map(|it| (it.name, it.measured, it.pass)).collect()
+        checks
+            .map(|it| (it.name, it.measured, it.verdict.holds()))
+            .collect()
     }
 
     #[test]
@@ -244,7 +266,10 @@ mod tests {
             rows.push(run, [Cell::number(Some(value))]);
         }
         rows.push("c", [Cell::number(None)]);
-        let worst = |place, relation| value(&rows, place, relation).expect("a column");
+        let worst = |place, relation| {
+            let places = places(&rows, place).expect("a column");
+            least_likely(values(&rows, &places), target(relation))
+        };
         assert_eq!(worst("a-*/one", Relation::AtLeast), Some(1.0));
         assert_eq!(worst("a-*/one", Relation::AtMost), Some(3.0));
         assert_eq!(worst("*-x/one", Relation::Below), Some(2.0));
@@ -269,12 +294,12 @@ mod tests {
             let all = Condition {
                 value: value.into(),
                 over: None,
-                relation: Relation::AtMost,
+                wanted: target(Relation::AtMost),
                 within,
                 defined,
                 ..condition("one", false)
             };
-            measured(&rows, &all).expect("runs that there are")
+            measured(&rows, &all, Place::Named).expect("runs that there are")
         };
         assert_eq!(measured("*/one", Some(1.2), true), Some(2.0 / 3.0));
         assert_eq!(measured("*/one", Some(1.2), false), Some(0.5));
@@ -293,26 +318,32 @@ mod tests {
             run: "x".into(),
             metric: metric.into(),
             value,
+            tolerance: None,
+            deviates: None,
+            full: false,
         };
         let numbers = [number("p_a", 2.0), number("p_b", 4.0)];
         published(&mut rows, &numbers, false).expect("runs and columns that there are");
         let over = |place: &str, relation| {
             let mut condition = condition("one", false);
-            (condition.value, condition.relation) = (place.into(), relation);
+            (condition.value, condition.wanted) = (place.into(), target(relation));
             condition.over = Some(PUBLISHED.into());
-            measured(&rows, &condition).expect("a place that there is")
+            measured(&rows, &condition, Place::Named).expect("a place that there is")
         };
         assert_eq!(over("x/p_a", Relation::AtMost), Some(0.5));
         // A metric without a published number is no reason to pass.
         assert_eq!(over("x/p_*", Relation::AtLeast), None);
         rows.rows[0].truncate(5);
         rows.columns.truncate(5);
-        let all = |relation| value(&rows, "x/p_*", relation).expect("columns");
+        let all = |relation| {
+            let places = places(&rows, "x/p_*").expect("columns");
+            least_likely(values(&rows, &places), target(relation))
+        };
         assert_eq!(
             (all(Relation::AtLeast), all(Relation::AtMost)),
             (Some(1.0), Some(6.0))
         );
-        assert!(value(&rows, "x/q_*", Relation::AtLeast).is_err());
+        assert!(places(&rows, "x/q_*").is_err());
     }
 
     #[test]

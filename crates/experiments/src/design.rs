@@ -57,6 +57,13 @@ impl Design {
             .try_fold(1u64, u64::checked_mul)
     }
 
+    /// The same with another axis in front: it varies slowest, and names of runs begin with its values.
+    pub(crate) fn with(&self, axis: Axis) -> Self {
+        let mut design = self.clone();
+        design.axes.insert(0, axis);
+        design
+    }
+
     /// Every combination, as places in the lists of values; the last axis varies fastest.
     pub(crate) fn points(&self) -> Vec<Vec<usize>> {
         let mut points = vec![Vec::new()];

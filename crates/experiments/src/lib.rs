@@ -14,6 +14,7 @@
 
 mod axis;
 mod check;
+mod condition;
 mod design;
 mod divided;
 mod error;
@@ -24,6 +25,7 @@ mod manifest;
 mod map;
 mod measure;
 mod metric;
+mod open;
 mod outcome;
 mod placed;
 mod plot;
@@ -43,9 +45,11 @@ use std::path::{Path, PathBuf};
 use fairlane_scenario::Files;
 use fairlane_threads::Threads;
 
+pub use condition::{Relation, Verdict, Wanted};
 pub use error::Error;
 pub use heat::svg as map_svg;
-pub use manifest::{Manifest, Relation};
+pub use manifest::Manifest;
+pub use open::{Open, OpenCheck};
 pub use outcome::{Cell, Check, Curve, Map, Outcome, Plot, Rows};
 pub use plot::svg;
 

@@ -1,7 +1,6 @@
 //! `experiment.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use fairlane_congestion::Scope;
 use fairlane_scenario::Attack;
@@ -9,10 +8,12 @@ use serde::Deserialize;
 
 use crate::axis::{self, Axis};
 use crate::check;
+use crate::condition::{Condition, PUBLISHED, Published};
 use crate::design::Derived;
 use crate::error::Error;
 use crate::map::MapSettings;
 use crate::metric::Metric;
+use crate::open::OpenSettings;
 use crate::outcome::Outcome;
 use crate::ratio::Ratio;
 use crate::solver::Solver;
@@ -68,6 +69,9 @@ pub struct Manifest {
     /// What must hold.
     #[serde(default, rename = "check")]
     pub(crate) checks: Vec<Condition>,
+    /// What the source leaves open.
+    #[serde(default, rename = "open")]
+    pub(crate) opens: Vec<OpenSettings>,
     /// What is drawn.
     #[serde(default)]
     pub(crate) plot: PlotSettings,
@@ -112,90 +116,6 @@ pub(crate) struct SuiteSettings {
     pub(crate) quick_scopes: usize,
     /// How many of the attacks, from the first on, the reduced size has.
     pub(crate) quick_attacks: usize,
-}
-
-/// A published number.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Published {
-    /// The run it is of.
-    pub(crate) run: String,
-    /// The column.
-    pub(crate) metric: String,
-    /// The number.
-    pub(crate) value: f64,
-}
-
-/// Stands for the published number in a condition.
-pub(crate) const PUBLISHED: &str = "published";
-
-/// Something that must hold.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Condition {
-    /// What, in words.
-    pub(crate) name: String,
-    /// Whose value: `run/metric`.
-    pub(crate) value: String,
-    /// Over whose value; [`PUBLISHED`] means the published number of the same run and metric.
-    #[serde(default)]
-    pub(crate) over: Option<String>,
-    /// How it compares with the target.
-    pub(crate) relation: Relation,
-    /// The target.
-    pub(crate) target: f64,
-    /// The published value.
-    #[serde(default)]
-    pub(crate) published: Option<f64>,
-    /// Whether it is about the full size only: `--quick` leaves it out.
-    #[serde(default)]
-    pub(crate) full: bool,
-    /// Compared is the part of the values that are at most this.
-    #[serde(default)]
-    pub(crate) within: Option<f64>,
-    /// Whether values that aren't defined don't count.
-    #[serde(default)]
-    pub(crate) defined: bool,
-}
-
-/// How a measured value compares with a target.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, serde::Serialize)]
-pub enum Relation {
-    /// At least.
-    #[serde(rename = ">=")]
-    AtLeast,
-    /// At most.
-    #[serde(rename = "<=")]
-    AtMost,
-    /// Above.
-    #[serde(rename = ">")]
-    Above,
-    /// Below.
-    #[serde(rename = "<")]
-    Below,
-}
-
-impl Relation {
-    /// Whether a value is in this relation to a target.
-    pub fn holds(self, value: f64, target: f64) -> bool {
-        match self {
-            Self::AtLeast => value >= target,
-            Self::AtMost => value <= target,
-            Self::Above => value > target,
-            Self::Below => value < target,
-        }
-    }
-}
-
-impl fmt::Display for Relation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AtLeast => ">=",
-            Self::AtMost => "<=",
-            Self::Above => ">",
-            Self::Below => "<",
-        })
-    }
 }
 
 /// What is drawn of a sweep.
@@ -272,7 +192,7 @@ impl Manifest {
     /// experiment are known only once it has run.
     fn verify(&self) -> Result<(), Error> {
         if self.solver.is_some() {
-            return Ok(());
+            return self.verify_open(&[]);
         }
         let (runs, columns) = match self.suites.is_empty() {
             true => (simulated::names(self), simulated::columns(self)),
@@ -295,18 +215,9 @@ impl Manifest {
             .try_for_each(|ratio| ratio.verify(self))?;
         let verified = |map: &MapSettings| map.verify(&self.axes, &columns);
         self.maps.iter().try_for_each(verified)?;
-        let numbers = self.published.iter();
-        let mut places: Vec<_> = numbers
-            .map(|it| format!("{}/{}", it.run, it.metric))
-            .collect();
-        for check in &self.checks {
-            if check.over.is_some() && (check.within.is_some() || check.defined) {
-                let message = format!("check \"{}\" has `over`", check.name);
-                return Err(Error::new(
-                    message,
-                    "`within` and `defined` go with [[ratio]]",
-                ));
-            }
+        let mut places: Vec<_> = self.published.iter().map(Published::place).collect();
+        let of_opens = self.opens.iter().flat_map(|open| &open.own);
+        for check in self.checks.iter().chain(of_opens) {
             places.push(check.value.clone());
             places.extend(check.over.iter().filter(|over| *over != PUBLISHED).cloned());
         }
@@ -325,16 +236,30 @@ impl Manifest {
             let message = format!("{} is no metric of this experiment", point.metric);
             return Err(Error::new(message, "draw what is measured"));
         }
+        let conditions = self.conditions();
         let mut checks = BTreeSet::new();
-        if let Some(twice) = self
-            .checks
-            .iter()
-            .find(|it| !checks.insert(it.name.as_str()))
-        {
-            let message = format!("two checks are called \"{}\"", twice.name);
+        let mut named = conditions.iter().map(|it| it.name.as_str());
+        if let Some(twice) = named.find(|name| !checks.insert(*name)) {
+            let message = format!("two checks are called \"{twice}\"");
             return Err(Error::new(message, "say what sets them apart"));
         }
-        Ok(())
+        self.verify_open(&conditions)
+    }
+
+    /// Checks that open settings are of a sweep, and of checks that there are.
+    fn verify_open(&self, conditions: &[Condition]) -> Result<(), Error> {
+        if !self.opens.is_empty() && (self.axes.is_empty() || !self.ratios.is_empty()) {
+            let message = "[[open]] goes with [[axis]] and [[metric]], and without [[ratio]]";
+            return Err(Error::new(message, "see docs/experiments.md"));
+        }
+        let mut opens = self.opens.iter();
+        opens.try_for_each(|open| open.conditions(conditions).map(|_| ()))
+    }
+
+    /// What published numbers are held against the figures, and every check.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        let published = self.published.iter().filter_map(Published::condition);
+        published.chain(self.checks.iter().cloned()).collect()
     }
 
     /// Adds to an outcome what was published, and checks it.
@@ -353,6 +278,6 @@ impl Manifest {
         let fewer = !(self.suites.is_empty() && self.quick_values.is_empty());
         let partial = quick && (self.solver.is_some() || fewer);
         check::published(&mut outcome.rows, &self.published, partial)?;
-        check::check(outcome, &self.checks, (partial, quick))
+        check::check(outcome, &self.conditions(), (partial, quick))
     }
 }

@@ -3,7 +3,8 @@
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use crate::manifest::Relation;
+use crate::condition::{Verdict, Wanted};
+use crate::open::Open;
 use crate::sweep::{Column, Data, Frame};
 
 /// What an experiment amounts to.
@@ -21,8 +22,10 @@ pub struct Outcome {
     pub quick: bool,
     /// What was measured, beside what was published: a row for each run.
     pub rows: Rows,
-    /// What must hold.
+    /// What must hold, and what was published.
     pub checks: Vec<Check>,
+    /// What the source leaves open, and what depends on it.
+    pub open: Vec<Open>,
     /// What a reader should know.
     pub notes: Vec<String>,
     /// What can be drawn.
@@ -62,9 +65,15 @@ impl Outcome {
         }
     }
 
-    /// Whether every check passes.
+    /// Whether every check ends as the experiment says.
     pub fn passes(&self) -> bool {
-        self.checks.iter().all(|check| check.pass)
+        self.checks.iter().all(Check::is_expected)
+    }
+
+    /// How many checks end so.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        let ends = self.checks.iter().map(|check| check.verdict);
+        ends.filter(|end| *end == verdict).count()
     }
 }
 
@@ -202,8 +211,8 @@ impl Serialize for RowObject<'_> {
     }
 }
 
-/// Something that must hold, and whether it does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A figure that was held against a target or a published value.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// What, in words.
     pub name: String,
@@ -211,12 +220,40 @@ pub struct Check {
     pub published: Option<f64>,
     /// The measured value; nothing if it isn't defined.
     pub measured: Option<f64>,
-    /// How it must compare with the target.
-    pub relation: Relation,
-    /// The target.
-    pub target: f64,
-    /// Whether it does.
-    pub pass: bool,
+    /// What it was held against.
+    pub wanted: Wanted,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why the published value isn't reproduced, if the experiment says so.
+    pub deviates: Option<String>,
+}
+
+impl Check {
+    /// Whether it ends as the experiment says: a target that is met, a published value that is reproduced, or one
+    /// that is said not to be and isn't.
+    pub fn is_expected(&self) -> bool {
+        self.verdict.holds() != self.deviates.is_some()
+    }
+}
+
+impl Serialize for Check {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (relation, target, tolerance) = match self.wanted {
+            Wanted::Target { relation, target } => (Some(relation), Some(target), None),
+            Wanted::Published { tolerance, .. } => (None, None, Some(tolerance)),
+        };
+        let mut object = serializer.serialize_map(Some(9))?;
+        object.serialize_entry("name", &self.name)?;
+        object.serialize_entry("published", &self.published)?;
+        object.serialize_entry("measured", &self.measured)?;
+        object.serialize_entry("relation", &relation)?;
+        object.serialize_entry("target", &target)?;
+        object.serialize_entry("tolerance", &tolerance)?;
+        object.serialize_entry("verdict", &self.verdict)?;
+        object.serialize_entry("deviates", &self.deviates)?;
+        object.serialize_entry("expected", &self.is_expected())?;
+        object.end()
+    }
 }
 
 /// A line of a plot.

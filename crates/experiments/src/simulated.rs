@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::manifest::{Manifest, Profile, ProfilePoint};
 use crate::measure::measure;
 use crate::metric::Metric;
+use crate::open::{Open, OpenSettings};
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
 use crate::ratio::{Figures, Ratio};
 use crate::sample::{Sample, estimate};
@@ -19,13 +20,14 @@ use crate::{Settings, Watch};
 
 /// One combination of the values of the axes.
 struct Run<'a> {
+    design: &'a Design,
     point: Vec<usize>,
     values: Vec<&'a AxisValue>,
     seed: u32,
     measured: Result<Vec<Sample>, Error>,
 }
 
-/// Runs every combination and measures it.
+/// Runs every combination and measures it, and again what depends on settings that the source leaves open.
 pub(crate) fn run(
     manifest: &Manifest,
     base: Base<'_>,
@@ -33,10 +35,52 @@ pub(crate) fn run(
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
     let design = design(manifest, settings.quick)?;
-    let mut runs = combinations(&design);
+    let conditions = manifest.conditions();
+    let mut opens = Vec::new();
+    for open in &manifest.opens {
+        let wanted = open.conditions(&conditions)?;
+        let axes = open.axes.iter();
+        opens.extend(axes.map(|axis| (axis, design.with(axis.clone()), wanted.clone())));
+    }
+    let mut runs = combinations(&design, &|_| true);
+    let own = runs.len();
+    let names: Vec<String> = runs.iter().map(|run| join(&run.values)).collect();
+    let mut ends = vec![own];
+    for (_, varied, wanted) in &opens {
+        let meant = OpenSettings::runs(wanted, &names);
+        runs.extend(combinations(varied, &|values| {
+            meant.contains(&*join(&values[1..]))
+        }));
+        ends.push(runs.len());
+    }
+    simulate_all(manifest, base, &mut runs, (settings, watch));
+    let (done, mut rows) = table(manifest, &runs[..own])?;
+    with_ratios(manifest, &done, &mut rows);
+    let mut open = Vec::new();
+    for ((axis, _, wanted), part) in opens.iter().zip(ends.windows(2)) {
+        let (_, rows) = table(manifest, &runs[part[0]..part[1]])?;
+        open.push(Open::new(axis, wanted, rows, settings.quick)?);
+    }
+    let maps = manifest.maps.iter();
+    Ok(Outcome {
+        maps: maps.map(|map| map.map(&design.axes, &rows)).collect(),
+        plots: plots(manifest, &design.axes, &done),
+        rows,
+        open,
+        ..Outcome::default()
+    })
+}
+
+/// Simulates runs, and measures what each is asked for.
+fn simulate_all(
+    manifest: &Manifest,
+    base: Base<'_>,
+    runs: &mut [Run<'_>],
+    (settings, watch): (Settings, &dyn Watch),
+) {
     let parts = runs.len();
     // The longest first, so that no thread is left with one of them at the end.
-    let plan = |run: &Run<'_>| plan(&design, base, run);
+    let plan = |run: &Run<'_>| plan(base, run);
     let measured = |plan: Plan| {
         let results = simulate(&plan, &|| watch.stopped())?;
         let metrics = manifest.metrics.iter();
@@ -55,45 +99,51 @@ pub(crate) fn run(
         watch.begin(&join(&run.values), number, parts);
         run.measured = plan(run).and_then(measured);
     });
+}
+
+/// The figures of runs of one design, and a row for each combination of its axes.
+fn table<'a>(manifest: &Manifest, runs: &[Run<'a>]) -> Result<(Vec<Figures<'a>>, Rows), Error> {
     let mut done = Vec::new();
-    let mut cells = Vec::new();
-    for runs in runs.chunks(design.seeds.max(1) as usize) {
+    let mut rows = Rows::new(&measured_columns(manifest));
+    let seeds = runs.first().map_or(1, |run| run.design.seeds.max(1));
+    for runs in runs.chunks(seeds as usize) {
         let name = join(&runs[0].values);
         let estimates = estimates(manifest, runs).map_err(|error| error.within(&name))?;
-        cells.push(cells_of(manifest, &estimates));
+        rows.push(name, cells_of(manifest, &estimates));
         let measured = estimates.iter().map(|estimate| estimate.mean).collect();
         done.push((runs[0].values.clone(), measured));
     }
+    Ok((done, rows))
+}
+
+/// Adds the columns of ratios.
+fn with_ratios(manifest: &Manifest, done: &[Figures<'_>], rows: &mut Rows) {
     for ratio in &manifest.ratios {
-        let ratios = ratio.cells(manifest, &done).into_iter();
-        for (row, ratios) in cells.iter_mut().zip(ratios) {
+        rows.columns.extend(ratio.columns());
+        let ratios = ratio.cells(manifest, done).into_iter();
+        for (row, ratios) in rows.rows.iter_mut().zip(ratios) {
             row.extend(ratios.into_iter().map(Cell::number));
         }
     }
-    let mut rows = Rows::new(&columns(manifest));
-    for ((values, _), cells) in done.iter().zip(cells) {
-        rows.push(join(values), cells);
-    }
-    let maps = manifest.maps.iter();
-    Ok(Outcome {
-        maps: maps.map(|map| map.map(&design.axes, &rows)).collect(),
-        plots: plots(manifest, &design.axes, &done),
-        rows,
-        ..Outcome::default()
-    })
 }
 
 /// A column for each metric; if there are several seeds, behind it one for its confidence and one for how many
 /// runs have it.
-pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
+fn measured_columns(manifest: &Manifest) -> Vec<String> {
     let with_confidence = |name: &String| match manifest.seeds {
         1 => vec![name.clone()],
         _ => vec![name.clone(), format!("{name}_ci"), format!("{name}_n")],
     };
     let names = manifest.metrics.iter().map(|metric| &metric.name);
-    let metrics = names.flat_map(with_confidence);
-    metrics
-        .chain(manifest.ratios.iter().flat_map(Ratio::columns))
+    names.flat_map(with_confidence).collect()
+}
+
+/// Those, and a column for each ratio.
+pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
+    let ratios = manifest.ratios.iter().flat_map(Ratio::columns);
+    measured_columns(manifest)
+        .into_iter()
+        .chain(ratios)
         .collect()
 }
 
@@ -161,22 +211,25 @@ fn of_axes(manifest: &Manifest, axes: Vec<Axis>, quick: bool) -> Design {
     }
 }
 
-/// Every combination with every seed; the seed varies fastest.
-fn combinations(design: &Design) -> Vec<Run<'_>> {
+/// Every combination that is `wanted` with every seed; the seed varies fastest.
+fn combinations<'a>(design: &'a Design, wanted: &dyn Fn(&[&AxisValue]) -> bool) -> Vec<Run<'a>> {
     let with_seeds = |point: Vec<usize>| {
         (0..design.seeds).map(move |seed| Run {
+            design,
             values: design.values(&point),
             point: point.clone(),
             seed,
             measured: Ok(Vec::new()),
         })
     };
-    design.points().into_iter().flat_map(with_seeds).collect()
+    let points = design.points().into_iter();
+    let points = points.filter(|point| wanted(&design.values(point)));
+    points.flat_map(with_seeds).collect()
 }
 
 /// The traffic of a run.
-fn plan(design: &Design, base: Base<'_>, run: &Run<'_>) -> Result<Plan, Error> {
-    let mut loaded = design.load(base, &run.point)?;
+fn plan(base: Base<'_>, run: &Run<'_>) -> Result<Plan, Error> {
+    let mut loaded = run.design.load(base, &run.point)?;
     loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(run.seed));
     Ok(Plan::new(&loaded)?)
 }

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use fairlane_experiments::{Cell, Check, Experiment, Map, Outcome, Rows, Settings, Watch};
+use fairlane_experiments::{
+    Cell, Check, Experiment, Map, Open, OpenCheck, Outcome, Rows, Settings, Verdict, Wanted, Watch,
+};
 use serde_json::json;
 
 use crate::args::{Format, Reproduce};
@@ -155,6 +157,11 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>, Failure> {
     };
     save("outcome.json", &print::to_json(outcome)?)?;
     save("rows.csv", &csv(&outcome.rows)?)?;
+    for open in &outcome.open {
+        let name = format!("open-{}.csv", open.name);
+        save(&name, &csv(&open.rows)?)?;
+        others.push(name);
+    }
     for plot in &outcome.plots {
         if let Some(svg) = fairlane_experiments::svg(plot) {
             others.push(format!("{}.svg", plot.file));
@@ -224,17 +231,93 @@ fn text(outcome: &Outcome) -> String {
     let rows: Vec<_> = outcome.rows.rows.iter().map(cells).collect();
     let mut parts = vec![heading, table::grid(&header, &rows)];
     if !outcome.checks.is_empty() {
-        let header = ["check", "published", "measured", "target", "passes"];
+        let header = ["check", "published", "measured", "wanted", "verdict"];
         let rows: Vec<_> = outcome.checks.iter().map(check).collect();
         parts.push(table::grid(&header, &rows));
+        parts.push(summary(outcome));
     }
-    let notes: Vec<_> = outcome
-        .notes
-        .iter()
-        .map(|note| format!("note: {note}"))
-        .collect();
+    parts.extend(outcome.open.iter().map(open));
+    let mut notes = deviations(&outcome.checks);
+    notes.extend(outcome.notes.iter().map(|note| format!("note: {note}")));
     parts.extend((!notes.is_empty()).then(|| notes.join("\n")));
     parts.join("\n\n")
+}
+
+/// How many targets are met, and how many published values reproduced.
+fn summary(outcome: &Outcome) -> String {
+    let [met, missed] = [Verdict::Pass, Verdict::Fail].map(|it| outcome.count(it));
+    let [same, other] = [Verdict::Reproduced, Verdict::NotReproduced].map(|it| outcome.count(it));
+    let mut parts = Vec::new();
+    if met + missed > 0 {
+        parts.push(format!("{met} of {} targets met", met + missed));
+    }
+    if same + other > 0 {
+        parts.push(format!(
+            "{same} of {} published values reproduced",
+            same + other
+        ));
+    }
+    parts.join("; ")
+}
+
+/// Why published values aren't reproduced, a line for each reason; and what is reproduced although it is said not to be.
+fn deviations(checks: &[Check]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut lines = Vec::new();
+    for check in checks {
+        let Some(reason) = check.deviates.as_deref() else {
+            continue;
+        };
+        if check.verdict.holds() {
+            lines.push(format!(
+                "{}: reproduced, although its `deviates` says otherwise",
+                check.name
+            ));
+            continue;
+        }
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(&check.name),
+            None => reasons.push((reason, vec![&check.name])),
+        }
+    }
+    let told = reasons.iter().map(|(reason, names)| {
+        let names = names.join("; ");
+        format!("not reproduced: {names}. {reason}")
+    });
+    told.chain(lines).collect()
+}
+
+/// What depends on a setting that the source leaves open: its runs, and where each check holds.
+fn open(open: &Open) -> String {
+    let header: Vec<_> = open.rows.columns.iter().map(String::as_str).collect();
+    let cells = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>();
+    let rows: Vec<_> = open.rows.rows.iter().map(cells).collect();
+    let values = open.values.iter().map(String::as_str);
+    let columns = ["check", "published", "wanted"].into_iter();
+    let columns: Vec<_> = columns.chain(values).chain(["holds at"]).collect();
+    let line = |check: &OpenCheck| {
+        let held = check.holds_at(&open.values);
+        let held = match held.len() {
+            0 => "no value".to_owned(),
+            count if count == open.values.len() => "every value".to_owned(),
+            _ => held.join(", "),
+        };
+        let mut line = vec![
+            check.name.clone(),
+            number(check.published),
+            wanted(check.wanted),
+        ];
+        line.extend(check.measured.iter().map(|figure| number(*figure)));
+        line.push(held);
+        line
+    };
+    let checks: Vec<_> = open.checks.iter().map(line).collect();
+    format!(
+        "left open by the source: {}\n\n{}\n\n{}",
+        open.name,
+        table::grid(&header, &rows),
+        table::grid(&columns, &checks)
+    )
 }
 
 fn cell(cell: &Cell) -> String {
@@ -246,15 +329,30 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), table::number)
+}
+
+fn wanted(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Target { relation, target } => format!("{relation} {}", table::number(target)),
+        Wanted::Published { tolerance, .. } => {
+            format!("within {} %", table::number(tolerance * 100.0))
+        }
+    }
+}
+
+/// A check; what ends otherwise than the experiment says is in capitals.
 fn check(check: &Check) -> Vec<String> {
-    let value = |value: Option<f64>| value.map_or_else(|| "-".into(), table::number);
-    let passes = if check.pass { "yes" } else { "NO" };
-    let target = format!("{} {}", check.relation, table::number(check.target));
+    let verdict = check.verdict.to_string();
     vec![
         check.name.clone(),
-        value(check.published),
-        value(check.measured),
-        target,
-        passes.into(),
+        number(check.published),
+        number(check.measured),
+        wanted(check.wanted),
+        match check.is_expected() {
+            true => verdict,
+            false => verdict.to_uppercase(),
+        },
     ]
 }

@@ -32,6 +32,8 @@ const MANY: usize = 1000;
 const SHORT: usize = 30;
 /// Iterations that are drawn, as in figures 4 and 5.
 const DRAWN: usize = 60;
+/// Hosts and applications that are drawn: figures 4 and 5. The reduced size goes no further.
+const FIGURES: [(usize, usize); 2] = [(100, 50), (1000, 500)];
 
 /// What a method did on one host.
 struct Run {
@@ -113,12 +115,8 @@ fn settles(values: &[f64], optimum: f64, share: f64) -> Option<usize> {
     (first < values.len()).then_some(first + 1)
 }
 
-/// Runs all methods for every size; the curves are those of `drawn` hosts and applications.
-pub(crate) fn run(
-    drawn: (usize, usize),
-    settings: Settings,
-    watch: &dyn Watch,
-) -> Result<Outcome, Error> {
+/// Runs all methods for every size.
+pub(crate) fn run(settings: Settings, watch: &dyn Watch) -> Result<Outcome, Error> {
     let mut rows = Rows::new(&[
         "objective",
         "certified_optimum",
@@ -128,11 +126,11 @@ pub(crate) fn run(
         "residual_at_10",
     ]);
     let mut plots = Vec::new();
-    // The reduced size goes no further than what is drawn.
+    let is_drawn = |m: usize| FIGURES.iter().any(|(_, drawn)| *drawn == m);
     let sizes = APPLICATIONS
         .iter()
         .copied()
-        .filter(|m| !settings.quick || *m <= drawn.1);
+        .filter(|m| !settings.quick || is_drawn(*m));
     let sizes: Vec<usize> = sizes.collect();
     for (part, applications) in sizes.iter().copied().enumerate() {
         watch.begin(
@@ -149,9 +147,8 @@ pub(crate) fn run(
                 );
             }
         }
-        if applications == drawn.1 {
-            plots = draw(drawn, &runs);
-        }
+        let figures = FIGURES.iter().filter(|(_, drawn)| *drawn == applications);
+        plots.extend(figures.flat_map(|size| draw(*size, &runs)));
     }
     Ok(Outcome {
         rows,
@@ -364,7 +361,7 @@ fn topk(instance: &Instance) -> Result<Run, Error> {
 
 fn draw((hosts, applications): (usize, usize), runs: &[Run]) -> Vec<Plot> {
     let plot = |file: &str, title: &str, y: &str, curves| Plot {
-        file: file.into(),
+        file: format!("{file}-{hosts}x{applications}"),
         title: format!("{title}, n = {hosts}, m = {applications}"),
         x: "iteration".into(),
         y: y.into(),

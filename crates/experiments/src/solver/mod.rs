@@ -16,12 +16,8 @@ use crate::{Settings, Watch};
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Solver {
-    /// Iterations to the optimum, `n = 100` hosts of `m = 50` applications drawn.
-    #[serde(rename = "fig4")]
-    ConvergenceSmall,
-    /// The same, `n = 1000` and `m = 500` drawn.
-    #[serde(rename = "fig5")]
-    ConvergenceLarge,
+    /// Iterations to the optimum.
+    Convergence,
     /// All-reduces to the optimum of coupled networks.
     Coupled,
     /// Long-run utility of ways to share queue pairs.
@@ -33,8 +29,7 @@ pub(crate) enum Solver {
 /// Runs a solver experiment.
 pub(crate) fn run(solver: Solver, settings: Settings, watch: &dyn Watch) -> Result<Outcome, Error> {
     match solver {
-        Solver::ConvergenceSmall => convergence::run((100, 50), settings, watch),
-        Solver::ConvergenceLarge => convergence::run((1000, 500), settings, watch),
+        Solver::Convergence => convergence::run(settings, watch),
         Solver::Coupled => coupled::run(settings, watch),
         Solver::Sharing => sharing::run(settings, watch),
         Solver::Dynamic => dynamic::run(settings, watch),
