@@ -37,12 +37,10 @@
 
 extern crate alloc;
 
-pub mod admm;
 mod allocator;
 mod at_least;
 pub mod coupled;
 mod cutting;
-pub mod decomposition;
 mod dual;
 mod error;
 mod fixed;
@@ -55,7 +53,6 @@ mod max_min;
 mod mode;
 mod nested;
 mod newton;
-pub mod paper;
 mod pass;
 mod polish;
 mod problem;
