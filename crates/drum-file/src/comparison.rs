@@ -1,8 +1,8 @@
 //! Methods that are there for comparison: they claim no optimum.
 
-use fairlane_drum::admm::{AdmmOptions, Iterates, admm};
-use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
-use fairlane_drum::paper::{Diagnostics, Finding, PaperHost, Updates, run, solve_logarithmic};
+use fairlane_baselines::admm::{AdmmOptions, Iterates, admm};
+use fairlane_baselines::decomposition::{DecompositionOptions, decomposition};
+use fairlane_baselines::paper::{Diagnostics, Finding, PaperHost, Updates, run, solve_logarithmic};
 use fairlane_drum::{
     Dependency, Fairness, Host, Load, Mode as Selection, Options, Solution, Status, Supply,
 };

@@ -7,17 +7,20 @@
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::fixed::{self, Answer};
+use crate::fixed::{self, Answer, Found};
 use crate::host::{Host, Supply};
+use crate::interior::host::better;
+use crate::interior::{Column, Point, Program};
 use crate::kernel::{Kernel, Worth};
 use crate::math::{clamp, cube_root, min};
 use crate::mode::Options;
 use crate::newton::Model;
 use crate::pass::Pass;
 use crate::problem::{AnyKernel, Member, alpha, unit, with_kernel};
-use crate::rescue;
-use crate::solution::relative;
 use crate::supply::Staircase;
+
+/// Polls that cost nothing are as many.
+const MOST_POLLS: f64 = 1e100;
 
 /// One application.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +51,7 @@ struct Rates {
 #[derive(Clone)]
 pub(crate) struct AtLeast {
     kernel: AnyKernel,
+    alpha: f64,
     applications: Vec<Application>,
     /// Use of each row for a work request.
     requests: Vec<Vec<f64>>,
@@ -78,6 +82,7 @@ impl AtLeast {
         let hard = |row: &crate::host::Row<'_>| matches!(row.supply, Supply::Capacity(_));
         Self {
             kernel: AnyKernel::new(alpha(host)),
+            alpha: alpha(host),
             applications: members.clone().map(application).collect(),
             requests: column(false),
             polls: column(true),
@@ -99,7 +104,7 @@ impl AtLeast {
         let request = self.price(&self.requests, prices, j);
         let poll = self.price(&self.polls, prices, j);
         let alone = self.rate(app.weight, 0.0, request, app);
-        let z = min(cube_root(app.kappa / poll), 1e100);
+        let z = min(cube_root(app.kappa / poll), MOST_POLLS);
         if app.kappa > 0.0 && z >= app.completions * alone.rate {
             return Rates {
                 x: alone.rate,
@@ -294,9 +299,127 @@ impl<const R: usize> Model<R> for AtLeast {
         })
     }
 
+    /// Polls are tied to requests until their price is as small as latency counts.
+    fn wakes(&self) -> bool {
+        true
+    }
+
     fn is_linear(&self) -> bool {
         matches!(self.kernel, AnyKernel::Linear(_))
     }
+}
+
+impl AtLeast {
+    /// Rates of requests and then of polls as unknowns, with a row for each application that may poll more often than it
+    /// must: its completions are at most its polls.
+    fn program(&self, supplies: &[Staircase]) -> Program {
+        let rows = supplies.len();
+        let mut program = Program {
+            kernel: self.kernel,
+            alpha: self.alpha,
+            columns: Vec::new(),
+            uses: Vec::new(),
+            supplies: supplies.to_vec(),
+        };
+        let apart: Vec<usize> = (0..self.len()).filter(|j| self.is_apart(*j)).collect();
+        let tie = |j: usize| apart.binary_search(&j).ok().map(|place| rows + place);
+        for (j, app) in self.applications.iter().enumerate() {
+            let tie = tie(j);
+            let mut room = f64::INFINITY;
+            for row in 0..rows {
+                let polls = app.completions * self.polls[row][j];
+                let all = self.requests[row][j] + polls;
+                room = room.min(1.0 / all);
+                let load = if tie.is_some() {
+                    self.requests[row][j]
+                } else {
+                    all
+                };
+                program.use_row(row, load);
+            }
+            if let Some(tie) = tie {
+                program.use_row(tie, app.completions * self.poll(j));
+            }
+            let worthless = app.weight == 0.0 && tie.is_some();
+            let high = app.cap.min(2.0 * room).max(app.floor);
+            program.columns.push(Column {
+                weight: app.weight,
+                kappa: 0.0,
+                low: app.floor,
+                high: if worthless { app.floor } else { high },
+                end: program.uses.len(),
+            });
+        }
+        for &j in &apart {
+            for row in 0..rows {
+                program.use_row(row, self.polls[row][j]);
+            }
+            program.use_row(program.supplies.len(), -self.poll(j));
+            program.supplies.push(Staircase::tie());
+            program.columns.push(Column {
+                weight: 0.0,
+                kappa: self.applications[j].kappa,
+                low: 0.0,
+                high: f64::INFINITY,
+                end: program.uses.len(),
+            });
+        }
+        program
+    }
+
+    /// Most that a poll uses of a row.
+    fn poll(&self, j: usize) -> f64 {
+        self.polls.iter().map(|row| row[j]).fold(0.0, f64::max)
+    }
+
+    /// Whether more polls than completions are worth something, and cost something.
+    fn is_apart(&self, j: usize) -> bool {
+        self.applications[j].kappa > 0.0 && self.poll(j) > 0.0
+    }
+
+    /// Rates of a program, made feasible: those of requests, and then those of polls.
+    fn certified(
+        &self,
+        supplies: &[Staircase],
+        rates: &[f64],
+        prices: &[f64],
+        passes: usize,
+    ) -> Point {
+        let mut polls = rates[self.len()..].iter();
+        let pair = |(j, app): (usize, &Application)| {
+            let apart = self.is_apart(j).then(|| polls.next()).flatten();
+            let free = if app.kappa > 0.0 { MOST_POLLS } else { 0.0 };
+            (rates[j], apart.copied().unwrap_or(free))
+        };
+        let mut pairs: Vec<(f64, f64)> = self.applications.iter().enumerate().map(pair).collect();
+        self.fit(&mut pairs);
+        let rows = supplies.iter().zip(prices);
+        let prices: Vec<f64> = rows
+            .map(|(supply, price)| price.min(supply.highest()))
+            .collect();
+        let worth = supplies.iter().zip(&prices);
+        let worth: f64 = worth.map(|(supply, price)| supply.worth(*price)).sum();
+        let kept: f64 = (0..self.len()).map(|j| self.keeps(&prices, j).0).sum();
+        let bound = worth + kept;
+        Point {
+            objective: self.value(&pairs) - self.costs(supplies, &pairs),
+            bound: if bound.is_nan() { f64::INFINITY } else { bound },
+            rates: listed(&pairs),
+            prices,
+            passes,
+        }
+    }
+
+    fn costs(&self, supplies: &[Staircase], rates: &[(f64, f64)]) -> f64 {
+        let cost = |(r, supply): (usize, &Staircase)| supply.cost(self.usage(rates, r));
+        supplies.iter().enumerate().map(cost).sum()
+    }
+}
+
+/// Rates of requests, and then those of polls.
+fn listed(pairs: &[(f64, f64)]) -> Vec<f64> {
+    let requests = pairs.iter().map(|pair| pair.0);
+    requests.chain(pairs.iter().map(|pair| pair.1)).collect()
 }
 
 /// Solves the problem; answers with rates of work requests and of polls.
@@ -306,71 +429,23 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<(Answer, Vec<f64>), Error> {
-    let (mut first, off) = attempt(problem, supplies, start, &rescue::first(options))?;
-    let gap = |solved: &(Answer, Vec<f64>)| {
-        let answer = &solved.0;
-        relative(
-            answer.bound - answer.objective,
-            answer.objective,
-            answer.bound,
-        )
-    };
-    let Some((passes, rest)) = rescue::rest(options, first.0.passes) else {
-        return Ok(first);
-    };
-    if rescue::is_enough(options, gap(&first), off) {
-        return Ok(first);
-    }
-    let (start, passes) = rescue::prices::<ROWS, _>(problem, supplies, &first.0.prices, passes);
-    first.0.passes += passes;
-    if let Ok((mut second, second_off)) = attempt(problem, supplies, Some(&start), &rest) {
-        let passes = first.0.passes + second.0.passes;
-        (first.0.passes, second.0.passes) = (passes, passes);
-        if rescue::is_better((gap(&second), second_off), (gap(&first), off)) {
-            first = second;
+    let found = fixed::settled::<ROWS, _>(problem, supplies, start, options, |start, options| {
+        attempt(problem, supplies, start, options)
+    })?;
+    let mut answer = if fixed::is_enough(&found.0, found.1, options) {
+        found.0
+    } else {
+        let program = problem.program(supplies);
+        let point = program.solve_with(options.tolerance, |rates, prices, passes| {
+            problem.certified(supplies, rates, &prices[..supplies.len()], passes)
+        });
+        match point {
+            Some(point) => better(found, point),
+            None => found.0,
         }
-    }
-    if gap(&first) <= options.tolerance.max(fixed::OPEN) {
-        return Ok(first);
-    }
-    for factor in LOUDER {
-        let Some(start) = by_louder(problem, supplies, factor, options) else {
-            continue;
-        };
-        if let Ok((mut other, _)) = attempt(problem, supplies, Some(&start), options)
-            && gap(&other) < gap(&first)
-        {
-            other.0.passes += first.0.passes;
-            first = other;
-            if gap(&first) <= options.tolerance.max(fixed::OPEN) {
-                break;
-            }
-        }
-    }
-    Ok(first)
-}
-
-/// Factors of latency at which prices are looked for where it counts for next to nothing.
-const LOUDER: [f64; 5] = [1e3, 1e6, 1e9, 1e12, 1e15];
-
-/// Prices to begin with if latency counted more by a factor: those of rows that only polls use are in proportion to it.
-fn by_louder(
-    problem: &AtLeast,
-    supplies: &[Staircase],
-    factor: f64,
-    options: &Options,
-) -> Option<Vec<f64>> {
-    let mut louder = problem.clone();
-    for application in &mut louder.applications {
-        application.kappa *= factor;
-    }
-    let ((answer, _), _) = attempt(&louder, supplies, None, options).ok()?;
-    let rows = answer.prices.iter().zip(&problem.requests);
-    let quieter = rows.map(|(price, requests)| {
-        let polled = requests.iter().all(|load| *load == 0.0);
-        if polled { price / factor } else { *price }
-    });
-    Some(quieter.collect())
+    };
+    let polls = answer.rates.split_off(problem.len());
+    Ok((answer, polls))
 }
 
 const ROWS: usize = Host::MOST_ROWS;
@@ -380,27 +455,75 @@ fn attempt(
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
-) -> Result<((Answer, Vec<f64>), f64), Error> {
+) -> Result<Found, Error> {
     let minimum = fixed::minimise_staircases::<ROWS, _>(problem, supplies, start, options)?;
     let answer = |j: usize| {
         let rates = problem.answer(&minimum.prices[..supplies.len()], j);
         (rates.x, rates.z)
     };
-    let mut rates: Vec<(f64, f64)> = (0..problem.applications.len()).map(answer).collect();
+    let mut rates: Vec<(f64, f64)> = (0..problem.len()).map(answer).collect();
     problem.fit(&mut rates);
-    let cost = |(r, supply): (usize, &Staircase)| supply.cost(problem.usage(&rates, r));
-    let costs: f64 = supplies.iter().enumerate().map(cost).sum();
-    let objective = problem.value(&rates) - costs;
+    let objective = problem.value(&rates) - problem.costs(supplies, &rates);
     if !(objective > -fixed::GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
-    let (x, z) = rates.into_iter().unzip();
     let answer = Answer {
         objective,
         bound: minimum.bound.max(objective),
-        rates: x,
+        rates: listed(&rates),
         prices: minimum.prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     };
-    Ok(((answer, z), minimum.off))
+    Ok((answer, minimum.off))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixed::staircases;
+    use crate::host::{Dependency, Fairness, Host, Utility};
+    use crate::problem::everyone;
+    use crate::table::{Application, Table};
+
+    proptest! {
+        #[test]
+        fn unknown_rates_and_prices_certify_each_other(
+            numbers in prop::collection::vec(prop::array::uniform5(0.3..3.0_f64), 1..8),
+            alpha in 0.3..3.0_f64,
+            latency in 0.01..1.0_f64,
+            bought in any::<bool>(),
+        ) {
+            let mut table = Table::default();
+            for [weight, latency_weight, completions, bytes, poll_cost] in numbers {
+                table.push(Application {
+                    weight,
+                    latency_weight,
+                    completions,
+                    bytes,
+                    poll_cost,
+                    ..Application::default()
+                });
+            }
+            let fairness = Fairness::Alpha(alpha);
+            let size = table.len() as f64;
+            let mut host = Host::new(table.view(), Utility { fairness, latency }, size, 3.0 * size);
+            host.dependency = Dependency::AtLeast;
+            let price = [(0.0, 0.2), (0.5 * size, 1.0), (size, 20.0)];
+            if bought {
+                host.rows[0].supply = Supply::Price(&price);
+            }
+            let supplies = staircases(&host);
+            let problem = AtLeast::new(&host, everyone(table.len()));
+            let point = problem.program(&supplies).solve_with(1e-12, |rates, prices, passes| {
+                problem.certified(&supplies, rates, &prices[..supplies.len()], passes)
+            });
+            let point = point.expect("a point");
+            prop_assert!(point.gap() < 1e-9, "{:e} {point:?}", point.gap());
+            let (answer, _) = solve(&problem, &supplies, None, &Options::default()).expect("an answer");
+            let scale = answer.objective.abs().max(point.objective.abs());
+            prop_assert!((answer.objective - point.objective).abs() <= 1e-9 * scale);
+        }
+    }
 }

@@ -37,12 +37,10 @@
 
 extern crate alloc;
 
-pub mod admm;
 mod allocator;
 mod at_least;
 pub mod coupled;
 mod cutting;
-pub mod decomposition;
 mod dual;
 mod error;
 mod fixed;
@@ -53,14 +51,12 @@ mod linear;
 mod math;
 mod max_min;
 mod mode;
-mod nested;
 mod newton;
-pub mod paper;
 mod pass;
+mod path;
 mod polish;
 mod problem;
 mod remainder;
-mod rescue;
 pub mod schedule;
 mod search;
 mod simplex;

@@ -8,7 +8,7 @@ use crate::fixed::{self, Answer, staircases};
 use crate::host::{Dependency, Fairness, Host, Load, Row, RowName, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
-use crate::solution::{Solution, Status, relative};
+use crate::solution::{Solution, Status};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
 use crate::{interior, max_min, remainder, simplex, timeshare, topk};
@@ -267,32 +267,20 @@ pub(crate) fn convex(
     let caps = caps(host);
     let capped = with_caps(host, &caps);
     let problem = Problem::new(&capped, members.clone());
-    let answer = fixed::solve(
-        &problem,
-        &staircases(host),
-        in_units(host, start).as_deref(),
-        options,
-    )?;
-    let answer = if fairness == Fairness::Alpha(0.0) {
-        remainder::fill(&capped, members.clone(), answer)
-    } else {
-        answer
+    let start = in_units(host, start);
+    let (answer, off) = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
+    // Where nothing bends, rates don't follow from prices.
+    let filled = |answer: Answer| match fairness {
+        Fairness::Alpha(0.0) => remainder::fill(&capped, members.clone(), answer),
+        _ => answer,
     };
-    let wanted = options.tolerance.max(fixed::OPEN);
-    let gap = relative(
-        answer.bound - answer.objective,
-        answer.objective,
-        answer.bound,
-    );
-    if gap <= wanted {
+    let answer = filled(answer);
+    if fixed::is_enough(&answer, off, options) {
         return Ok(answer);
     }
-    let answer = interior::host::improve(&capped, members.clone(), answer, options.tolerance);
-    Ok(if fairness == Fairness::Alpha(0.0) {
-        remainder::fill(&capped, members, answer)
-    } else {
-        answer
-    })
+    let members = members.clone();
+    let found = interior::host::improve(&capped, members, (answer, off), options.tolerance);
+    Ok(filled(found))
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

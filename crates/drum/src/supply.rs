@@ -66,6 +66,31 @@ impl Staircase {
         staircase
     }
 
+    /// A row that has what some rates give it, and nothing of its own.
+    pub(crate) fn tie() -> Self {
+        let nothing = Cell {
+            capacity: 0.0,
+            ..Cell::HARD
+        };
+        Self {
+            cells: Vec::from([nothing]),
+            segments: Vec::new(),
+        }
+    }
+
+    /// What there is of a row without a price for it; nothing of one that is bought.
+    pub(crate) fn capacity(&self) -> f64 {
+        match self.is_hard() {
+            true => self.cells.first().map_or(0.0, |cell| cell.capacity),
+            false => 0.0,
+        }
+    }
+
+    /// Whether the row has something that rates can share.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.is_hard() || self.capacity() > 0.0
+    }
+
     fn cell(&self, index: usize) -> Cell {
         let low = self.segments[index].1;
         let (capacity, high) = match self.segments.get(index + 1) {

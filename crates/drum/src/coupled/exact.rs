@@ -26,14 +26,10 @@ const WHOLE: f64 = 1e-3;
 /// Exchanges that are tried with each selection.
 const EXCHANGES: usize = 40;
 
-/// Solves a network in which all flows count, if need be from `prices` for whole rows; nothing if no value is a number.
-pub(crate) fn solve(
-    held: &Held,
-    options: &CoupledOptions,
-    prices: &[f64],
-) -> Option<CoupledSolution> {
+/// Solves a network in which all flows count; nothing if no value is a number.
+pub(crate) fn solve(held: &Held, options: &CoupledOptions) -> Option<CoupledSolution> {
     let counts = alloc::vec![true; held.hosts.len()];
-    let point = held.solve(&counts, Selection::default(), prices, options.tolerance)?;
+    let point = held.solve(&counts, Selection::default(), options.tolerance)?;
     let bound = point.bound.max(point.objective);
     let passes = point.passes;
     let prices = point.prices.clone();
@@ -61,7 +57,7 @@ pub(crate) fn solve_chosen(
     prices: &[f64],
 ) -> Option<CoupledSolution> {
     let k = match selection.choice {
-        Choice::All => return solve(held, options, prices),
+        Choice::All => return solve(held, options),
         Choice::TopUtilities(k) | Choice::ActiveSet(k) => k,
     };
     let mut tree = Tree {
@@ -255,9 +251,8 @@ impl Tree<'_> {
             return *bound;
         }
         let (held, selection) = (self.search.held, self.search.selection);
-        let prices = alloc::vec![1.0; held.capacities.len()];
         let tolerance = 0.1 * self.options.tolerance;
-        let point = held.solve(&counts, selection, &prices, tolerance);
+        let point = held.solve(&counts, selection, tolerance);
         self.charge(30);
         let bound = point.as_ref().map_or(f64::INFINITY, |point| point.bound);
         self.tried.insert(counts.clone(), bound);

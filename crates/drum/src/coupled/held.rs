@@ -36,10 +36,6 @@ impl Most {
 
 /// Most pairs of rows that flows join.
 const PAIRS: usize = 100_000_000;
-/// Uses of rows by rates that settling prices one by one may take.
-const WORK: usize = 50_000_000;
-/// Gap of a selection above which its prices are settled one by one.
-const ROUGH: f64 = 1e-7;
 
 /// A network in which rows count in their capacities.
 pub(crate) struct Held {
@@ -204,12 +200,11 @@ impl Held {
         }
     }
 
-    /// The best rates where these flows count, if need be from `prices` for whole rows.
+    /// The best rates where these flows count.
     pub(crate) fn solve(
         &self,
         counts: &[bool],
         selection: Selection,
-        prices: &[f64],
         tolerance: f64,
     ) -> Option<Point> {
         let mut program = self.program.clone();
@@ -230,16 +225,19 @@ impl Held {
                 idle += selection.outage;
             }
         }
-        let (open, work) = match selection.choice {
-            Choice::All => (OPEN, WORK),
-            _ => (ROUGH, WORK / 50),
-        };
-        let mut point = match program.solve(tolerance) {
-            Some(point) if point.gap() <= tolerance.max(open) || program.alpha == 0.0 => point,
-            None if program.alpha == 0.0 => return None,
+        let found = program.solve(tolerance);
+        let mut point = match found {
+            Some(point) if point.gap() <= tolerance.max(OPEN) => point,
             found => {
-                let from = found.unwrap_or_else(|| program.point(prices, 1));
-                program.settle(from, tolerance, work)
+                let size = found.as_ref().map_or(1.0, |point| {
+                    point.prices.iter().copied().fold(0.0, f64::max)
+                });
+                let other = program.by_prices(size, tolerance);
+                let gap = |point: &Point| point.gap();
+                found
+                    .into_iter()
+                    .chain(other)
+                    .min_by(|a, b| gap(a).total_cmp(&gap(b)))?
             }
         };
         if point.gap() == f64::INFINITY {

@@ -107,8 +107,7 @@ fn find<S: Source, W: Workers>(
         if alpha == f64::INFINITY {
             return Ok(exact::shares(&held));
         }
-        let prices = alloc::vec![1.0; held.capacities.len()];
-        if let Some(found) = exact::solve(&held, options, &prices)
+        if let Some(found) = exact::solve(&held, options)
             && (needs_holding(alpha) || found.relative_gap() <= OPEN)
         {
             return Ok(found);
@@ -132,8 +131,7 @@ fn find<S: Source, W: Workers>(
         }
         Err(Error::Range) => {
             let held = Held::new(source, alpha, Most::ALL);
-            let prices = alloc::vec![1.0; source.capacities().len()];
-            let found = held.and_then(|held| exact::solve(&held, options, &prices));
+            let found = held.and_then(|held| exact::solve(&held, options));
             found.ok_or(Error::Range)
         }
         Err(error) => Err(error),
@@ -148,9 +146,7 @@ fn improved<S: Source>(
     found: CoupledSolution,
 ) -> CoupledSolution {
     let held = Held::new(source, alpha, Most::ALL);
-    let rows = found.prices.iter().zip(source.capacities());
-    let whole: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();
-    let Some(other) = held.and_then(|held| exact::solve(&held, options, &whole)) else {
+    let Some(other) = held.and_then(|held| exact::solve(&held, options)) else {
         return found;
     };
     let (bound, prices) = if other.dual_bound < found.dual_bound {

@@ -2,13 +2,17 @@
 
 use alloc::vec::Vec;
 
-use super::{Column, Program};
-use crate::fixed::{Answer, staircases};
+use super::{Column, Point, Program};
+use crate::fixed::{Answer, Found, staircases};
 use crate::host::Host;
+use crate::newton::EXACT;
 use crate::problem::{AnyKernel, Member, alpha, kappa, unit};
 
 /// Maxima below are none: the application gains nothing by sending.
 const NOTHING: f64 = 1e-130;
+
+/// Part of a value that is rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// The problem of `members` of a host whose maxima are finite where nothing bends; not for max-min.
 pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) -> Program {
@@ -47,11 +51,22 @@ pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) ->
 pub(crate) fn improve(
     host: &Host<'_>,
     members: impl Iterator<Item = Member>,
-    answer: Answer,
+    found: Found,
     tolerance: f64,
 ) -> Answer {
-    let Some(point) = program(host, members).solve(tolerance) else {
-        return answer;
+    match program(host, members).solve(tolerance) {
+        Some(point) => better(found, point),
+        None => found.0,
+    }
+}
+
+/// The better of an answer and a point, and the smaller of their bounds. Where rows of the answer aren't used up, its value
+/// says too little of rates, and the point is as good if its value is the same but for rounding.
+pub(crate) fn better((answer, off): Found, point: Point) -> Answer {
+    let least = if off > EXACT {
+        answer.objective - ROUNDING * answer.objective.abs()
+    } else {
+        answer.objective
     };
     let passes = answer.passes + point.passes;
     let (bound, prices) = if point.bound < answer.bound {
@@ -59,7 +74,7 @@ pub(crate) fn improve(
     } else {
         (answer.bound, answer.prices)
     };
-    let (objective, rates) = if point.objective > answer.objective {
+    let (objective, rates) = if point.objective > least {
         (point.objective, point.rates)
     } else {
         (answer.objective, answer.rates)

@@ -8,7 +8,7 @@
 
 mod factor;
 pub(crate) mod host;
-mod settle;
+mod prices;
 mod step;
 
 use alloc::vec::Vec;
@@ -81,6 +81,13 @@ impl Program {
         &self.uses[start..self.columns[index].end]
     }
 
+    /// Says that the rate to come next uses so much of a row.
+    pub(crate) fn use_row(&mut self, row: usize, load: f64) {
+        if load != 0.0 {
+            self.uses.push((row as u32, load));
+        }
+    }
+
     /// `phi'` and `-phi''` of a rate.
     pub(super) fn slope(&self, column: &Column, rate: f64) -> (f64, f64) {
         let power = |factor: f64, exponent: f64| {
@@ -111,14 +118,21 @@ impl Program {
 
     /// The best rate at a price.
     fn answer(&self, column: &Column, price: f64) -> f64 {
+        self.response(column, price).0
+    }
+
+    /// The best rate at a price, and how it answers to a lower one.
+    fn response(&self, column: &Column, price: f64) -> (f64, f64) {
         if column.weight == 0.0 && column.kappa == 0.0 {
-            return column.low;
+            return (column.low, 0.0);
         }
-        let rate = with_kernel!(self.kernel, k => {
+        let free = with_kernel!(self.kernel, k => {
             let flow = (k.weight(column.weight), k.kappa(column.kappa));
-            k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price)).rate
+            k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price))
         });
-        clamp(rate, column.low, column.high)
+        let rate = clamp(free.rate, column.low, column.high);
+        let moves = rate == free.rate;
+        (rate, if moves { free.flexibility } else { 0.0 })
     }
 
     /// Price of a rate.
@@ -224,6 +238,17 @@ impl Program {
 
     /// Rates and prices of which one certifies the other; nothing if no step was possible.
     pub(crate) fn solve(&self, tolerance: f64) -> Option<Point> {
+        self.solve_with(tolerance, |rates, prices, passes| {
+            self.certified(rates, prices, passes)
+        })
+    }
+
+    /// As [`solve`](Self::solve), with another way to make rates feasible and to bound what prices allow.
+    pub(crate) fn solve_with(
+        &self,
+        tolerance: f64,
+        certify: impl Fn(&[f64], &[f64], usize) -> Point,
+    ) -> Option<Point> {
         let idle = |column: &Column| column.weight == 0.0 && column.kappa == 0.0;
         if self.columns.iter().all(idle) && self.supplies.iter().all(Staircase::is_hard) {
             return Some(self.at_rest());
@@ -238,7 +263,7 @@ impl Program {
             if !iterate.is_close() {
                 continue;
             }
-            let point = self.certified(&iterate, passes);
+            let point = certify(iterate.rates(), iterate.prices(), passes);
             let gap = |point: &Point| point.bound - point.objective;
             let closer = best.as_ref().is_none_or(|best| gap(&point) < gap(best));
             since = if closer { 0 } else { since + 1 };
@@ -268,10 +293,10 @@ impl Program {
         }
     }
 
-    fn certified(&self, iterate: &Iterate<'_>, passes: usize) -> Point {
-        let mut rates = iterate.rates().to_vec();
+    fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Point {
+        let mut rates = rates.to_vec();
         self.fit(&mut rates);
-        let rows = self.supplies.iter().zip(iterate.prices());
+        let rows = self.supplies.iter().zip(prices);
         let prices: Vec<f64> = rows
             .map(|(supply, price)| price.min(supply.highest()))
             .collect();

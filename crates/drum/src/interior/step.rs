@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::Program;
 use super::factor::{Factor, Pattern, Term};
+use crate::supply::Staircase;
 
 /// Part of the way to the nearest bound that a step goes.
 const REACH: f64 = 0.995;
@@ -112,12 +113,18 @@ impl<'a> Iterate<'a> {
         let ones = alloc::vec![1.0; program.columns.len()];
         let loads = program.usage(&ones);
         let start = |index: usize| {
-            let uses = program.uses(index).iter().filter(|(_, load)| *load > 0.0);
+            // What ties rates has nothing to share.
+            let shares = |(row, load): &&(u32, f64)| {
+                *load > 0.0 && program.supplies[*row as usize].has_room()
+            };
+            let uses = program.uses(index).iter().filter(shares);
             let share = uses.map(|&(row, _)| 1.0 / loads[row as usize]);
             let share = share.fold(f64::INFINITY, f64::min);
             let column = &program.columns[index];
             let share = if share.is_finite() {
                 0.9 * share
+            } else if column.high.is_finite() {
+                0.5 * (column.low + column.high)
             } else {
                 column.low + 1.0
             };
@@ -186,8 +193,8 @@ impl<'a> Iterate<'a> {
 
     /// What rows and segments have that rates don't use.
     fn left(&self) -> Vec<f64> {
-        let hard = |supply: &crate::supply::Staircase| if supply.is_hard() { 1.0 } else { 0.0 };
-        let mut left: Vec<f64> = self.program.supplies.iter().map(hard).collect();
+        let supplies = self.program.supplies.iter();
+        let mut left: Vec<f64> = supplies.map(Staircase::capacity).collect();
         let rates = self.program.columns.len();
         for (index, variable) in self.variables[..rates].iter().enumerate() {
             for &(row, load) in self.program.uses(index) {

@@ -3,9 +3,9 @@
 //! Hosts share completions for each work request, capacities and `k` there, and nothing couples them, so
 //! one host is computed: values and residuals of `n` hosts are `n` times its own, and iterations the same.
 
-use fairlane_drum::admm::{AdmmOptions, Penalty, admm};
-use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
-use fairlane_drum::paper::{self, PaperHost, Updates};
+use fairlane_baselines::admm::{AdmmOptions, Penalty, admm};
+use fairlane_baselines::decomposition::{DecompositionOptions, decomposition};
+use fairlane_baselines::paper::{self, PaperHost, Updates};
 use fairlane_drum::{Mode, Options, Workers, solve};
 
 use crate::error::Error;

@@ -1,12 +1,22 @@
 //! The schemes that DRUM is compared with.
 
-mod common;
-
-use common::{Owned, Random};
-use fairlane_drum::admm::{AdmmOptions, Penalty, admm};
-use fairlane_drum::decomposition::{DecompositionOptions, decomposition};
-use fairlane_drum::paper::{Finding, PaperHost, Updates, run, solve_logarithmic};
+use fairlane_baselines::admm::{AdmmOptions, Penalty, admm};
+use fairlane_baselines::decomposition::{DecompositionOptions, decomposition};
+use fairlane_baselines::paper::{Finding, PaperHost, Updates, run, solve_logarithmic};
 use fairlane_drum::{Application, Fairness, Host, Mode, Options, Table, Utility, solve};
+
+/// Random numbers by SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn within(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let bits = mixed ^ (mixed >> 31);
+        low + (high - low) * (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
 
 /// The paper's setting with capacities: completions around 5.5, 50 applications, 20 of which count.
 fn paper_table(random: &mut Random) -> Table {
@@ -66,13 +76,23 @@ fn corrected_admm_converges_and_its_penalty_matters() {
 fn admm_finds_the_optimum_of_random_hosts() {
     let mut random = Random(5);
     for _ in 0..6 {
-        let mut owned = Owned::random(&mut random, 8, 0.5, 0.05);
-        for j in 0..8 {
-            let mut application = owned.table.application(j);
-            (application.minimum, application.maximum) = (0.0, f64::INFINITY);
-            owned.table.set(j, application);
+        let mut table = Table::default();
+        for _ in 0..8 {
+            table.push(Application {
+                weight: random.within(0.5, 2.0),
+                latency_weight: random.within(0.5, 2.0),
+                completions: random.within(0.5, 2.0),
+                bytes: random.within(0.5, 2.0),
+                poll_cost: random.within(0.5, 2.0),
+                ..Application::default()
+            });
         }
-        let host = owned.host();
+        let utility = Utility {
+            fairness: Fairness::Alpha(0.5),
+            latency: 0.05,
+        };
+        let (egress, poll) = (random.within(4.8, 9.6), random.within(4.8, 19.2));
+        let host = Host::new(table.view(), utility, egress, poll);
         let best = solve(&host, &Mode::All, &Options::default()).unwrap();
         let options = AdmmOptions {
             iterations: 300,

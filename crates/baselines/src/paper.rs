@@ -5,11 +5,9 @@
 //! point at best, which [`Finding`] says. For alpha of at least 1 the problem is convex in the logarithms
 //! of the rates, and [`solve_logarithmic`] solves it.
 
-use alloc::vec::Vec;
+use fairlane_drum::{Error, Place, Trace};
 
 use crate::admm::root;
-use crate::error::{Error, Place};
-use crate::trace::Trace;
 
 /// A host with logarithmic constraints.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,9 +196,9 @@ pub fn run(
     let mut state = State {
         host,
         rho,
-        x: alloc::vec![0.0; m],
-        z: alloc::vec![0.0; m],
-        u: alloc::vec![0.0; m],
+        x: vec![0.0; m],
+        z: vec![0.0; m],
+        u: vec![0.0; m],
     };
     let mut trace = Trace::default();
     for _ in 0..iterations {

@@ -3,12 +3,9 @@
 //!
 //! It is the standard problem of network utility maximisation, not (1) of the paper, which is unbounded.
 
-use alloc::vec::Vec;
+use fairlane_drum::{Error, Host, Trace};
 
 use crate::admm::{Iterates, Parts};
-use crate::error::Error;
-use crate::host::Host;
-use crate::trace::Trace;
 
 /// How dual decomposition is run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +38,7 @@ impl Default for DecompositionOptions {
 pub fn decomposition(host: &Host<'_>, options: &DecompositionOptions) -> Result<Iterates, Error> {
     let parts = Parts::new(host)?;
     let apps = &host.applications;
-    let all = alloc::vec![true; parts.len()];
+    let all = vec![true; parts.len()];
     let (mut price, mut trace, mut x) = (options.start, Trace::default(), Vec::new());
     for k in 1..=options.iterations {
         let rate = |j: usize| {

@@ -1,14 +1,8 @@
 //! Two-block ADMM for one host: the scheme of the DRUM paper with its errors corrected, for comparison.
 //!
-//! For hosts that aren't coupled, [`solve`](crate::solve) is simpler, certified and faster.
+//! For hosts that aren't coupled, [`solve`](fairlane_drum::solve) is simpler, certified and faster.
 
-use alloc::vec::Vec;
-
-use crate::error::{Error, Place};
-use crate::host::{Dependency, Fairness, Host, Load, Supply};
-use crate::problem::everyone;
-use crate::solve::check_floors;
-use crate::trace::Trace;
+use fairlane_drum::{Dependency, Error, Fairness, Host, Load, Place, Row, Supply, Trace};
 
 /// Newton's steps of a scalar problem: six give 12 digits for alpha in 0.25..8, ten for less.
 const STEPS: usize = 10;
@@ -75,7 +69,9 @@ impl<'a> Parts<'a> {
     /// Of a host with an egress row and a poll row.
     pub(crate) fn new(host: &'a Host<'a>) -> Result<Self, Error> {
         host.check()?;
-        check_floors(host, everyone(host.applications.len()))?;
+        for row in &host.rows {
+            check_floors(host, row)?;
+        }
         let refuse = |field, reason, hint| {
             Err(Error::Unsupported {
                 place: Place::Field(field),
@@ -189,6 +185,27 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// Whether least rates fit into a row.
+fn check_floors(host: &Host<'_>, row: &Row<'_>) -> Result<(), Error> {
+    let Supply::Capacity(capacity) = row.supply else {
+        return Ok(());
+    };
+    let apps = &host.applications;
+    let floors = apps.minimum.iter().enumerate();
+    let needed = floors
+        .map(|(j, floor)| row.coefficient(apps, j) * floor)
+        .sum();
+    if needed > capacity * (1.0 + 1e-12) {
+        let place = Place::Row(row.name.as_str().to_owned());
+        return Err(Error::Infeasible {
+            place,
+            needed,
+            capacity,
+        });
+    }
+    Ok(())
+}
+
 /// Runs ADMM on a host with an egress row and a poll row; `selected` says whose throughput counts.
 ///
 /// # Errors
@@ -234,10 +251,10 @@ impl<'a> State<'a> {
             parts,
             options,
             rho: apps.latency_weight.iter().map(rho).collect(),
-            x: alloc::vec![0.0; parts.len()],
-            u: alloc::vec![0.0; parts.len()],
+            x: vec![0.0; parts.len()],
+            u: vec![0.0; parts.len()],
             out: Iterates {
-                z: alloc::vec![0.0; parts.len()],
+                z: vec![0.0; parts.len()],
                 selected: selected.to_vec(),
                 ..Iterates::default()
             },
@@ -251,7 +268,7 @@ impl<'a> State<'a> {
         let relaxed: Vec<f64> = (0..self.x.len())
             .map(|j| omega * completions[j] * self.x[j] + (1.0 - omega) * self.out.z[j])
             .collect();
-        let old = core::mem::take(&mut self.out.z);
+        let old = std::mem::take(&mut self.out.z);
         self.out.z = self.polls(&relaxed);
         let (mut primal, mut dual) = (0.0, 0.0);
         for j in 0..self.x.len() {
