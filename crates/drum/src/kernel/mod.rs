@@ -99,7 +99,12 @@ mod tests {
         let variable = kernel.answer::<true>(w, k, price);
         let worth = kernel.worth(w, k, variable);
         let x = worth.rate;
-        let slope = weight * libm::pow(x, -alpha) + kappa * libm::pow(x, -3.0);
+        // What nobody weighs counts for nothing, even where its power is infinite.
+        let term = |factor: f64, power: f64| match factor {
+            0.0 => 0.0,
+            _ => factor * libm::pow(x, power),
+        };
+        let slope = term(weight, -alpha) + term(kappa, -3.0);
         prop_assert!(
             (slope / price - 1.0).abs() < 1e-11,
             "alpha {alpha}: slope {slope} at price {price}"
@@ -116,10 +121,16 @@ mod tests {
         let off = (own - right).abs();
         prop_assert!(off <= 1e-12 * right.abs().max(least).max(1e-300) || weight == 0.0);
         prop_assert!(close(worth.latency, -0.5 * kappa / (x * x)) || kappa == 0.0);
-        let bend = alpha * weight * libm::pow(x, -alpha - 1.0) + 3.0 * kappa * libm::pow(x, -4.0);
+        let bend = term(alpha * weight, -alpha - 1.0) + term(3.0 * kappa, -4.0);
         prop_assert!(close(1.0 / worth.flexibility, bend));
         prop_assert!((kernel.slope(w, k, kernel.variable(x)) / price - 1.0).abs() < 1e-11);
         Ok(())
+    }
+
+    /// A rate of 1e-94.
+    #[test]
+    fn answers_meet_prices_far_from_one() {
+        holds(General::new(0.1), 0.1, [1.926e-4, 0.0, 4.4157e5]).unwrap();
     }
 
     proptest! {
