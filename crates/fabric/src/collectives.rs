@@ -125,7 +125,6 @@ fn wholes(local: &Local) -> Vec<CollectiveRecord> {
         });
         before = end.map(|end| (workload, end));
     }
-    let told = |(workload, _): &(u32, u32)| local.plan.told.contains(workload);
     let record = |((workload, step), whole): ((u32, u32), Whole)| {
         let end = whole.end.filter(|_| !whole.unfinished);
         CollectiveRecord {
@@ -147,7 +146,7 @@ fn wholes(local: &Local) -> Vec<CollectiveRecord> {
         }
     };
     all.into_iter()
-        .filter(|(key, _)| told(key))
+        .filter(|((workload, _), _)| local.plan.recorded.contains(workload))
         .map(record)
         .collect()
 }

@@ -20,7 +20,7 @@ pub(crate) struct Steps {
     pub(crate) edges: Vec<(u32, u32)>,
     pub(crate) collectives: Vec<Planned>,
     /// Workloads whose steps are more than one collective, and have records of their own.
-    pub(crate) told: Vec<u32>,
+    pub(crate) recorded: Vec<u32>,
     pub(crate) streams: u32,
 }
 

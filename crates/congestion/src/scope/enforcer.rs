@@ -77,7 +77,8 @@ pub struct Sent {
 /// Holds the queue pairs of a NIC to what their scope allows.
 ///
 /// A driver [opens](Self::open) each queue pair here, [offers](Self::offer) its next packet when it has
-/// one, asks [whose turn it is](Self::next) when the transmitter is free, offers the packet after that or withdraws, and passes on what comes back.
+/// one, and asks [whose turn it is](Self::next) when the transmitter is free. Once a packet has been [sent](Self::on_sent)
+/// it offers the queue pair's next one, or [withdraws](Self::withdraw) the queue pair. It passes on what comes back.
 /// There are no timers: those of controllers are evaluated lazily, when a packet goes or
 /// feedback comes.
 #[derive(Clone, Debug)]

@@ -65,7 +65,7 @@ pub(super) fn generate(
     };
     let template = context.template(Bytes::new(1), *start, *class)?;
     if program.groups.len() > 1 {
-        messages.steps.told.push(context.index);
+        messages.steps.recorded.push(context.index);
     }
     program::add(
         context,

@@ -28,7 +28,7 @@ pub(super) fn generate(
     let hosts = context.members(hosts, "hosts")?;
     let hosts = placed(context, (&hosts, placement), trace.ranks.len())?;
     let template = context.template(Bytes::new(1), *start, *class)?;
-    messages.steps.told.push(context.index);
+    messages.steps.recorded.push(context.index);
     program::add(context, &template, ("path", &trace, &hosts), messages)
 }
 

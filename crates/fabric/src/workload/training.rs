@@ -64,7 +64,7 @@ pub(super) fn generate(
         groups: model.groups(),
     };
     let template = context.template(Bytes::new(1), *start, *class)?;
-    messages.steps.told.push(context.index);
+    messages.steps.recorded.push(context.index);
     program::add(context, &template, ("layers", &program, &hosts), messages)
 }
 
