@@ -97,7 +97,8 @@ def slowdown_by_size(
     words = {"p999": "99.9th"}.get(percentile, f"{percentile[1:]}th")
     ax.set(xlabel="message size", ylabel=f"slowdown, {words} percentile", xscale="log")
     _units(ax.xaxis, "B")
-    ax.set_ylim(bottom=min(1.0, ax.get_ylim()[0]))
+    # What is drawn later on the same axes may reach further.
+    ax.set_ylim(bottom=min(1.0, ax.get_ylim()[0]), auto=None)
     _tidy(ax)
     return ax
 
@@ -207,7 +208,8 @@ def _over_time(
 ) -> None:
     """Draw values that each hold for an interval."""
     ax.plot(times, values, **{"drawstyle": "steps-post", **style})
-    ax.set_ylim(bottom=0)
+    # What is drawn later on the same axes may reach further.
+    ax.set_ylim(bottom=0, auto=None)
     _tidy(ax)
 
 

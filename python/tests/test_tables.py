@@ -94,6 +94,12 @@ def test_plots_draw_on_what_they_are_given() -> None:
         pyplot.close(figure)
     ax = plot.queue(run, port_id=0)
     assert plot.throughput(run, ax, port_id=0) is ax
+    # A second run on the same axes is shown whole.
+    _, ax = pyplot.subplots()
+    for degree in (1, 4):
+        plot.queue(fairlane.run(INCAST, **{"workload.0.degree": degree}), ax)
+    assert ax.get_ylim()[0] == 0
+    assert ax.get_ylim()[1] >= max(max(line.get_ydata()) for line in ax.lines)
     pyplot.close("all")
 
 
