@@ -340,16 +340,17 @@ proptest! {
     fn the_icrc_covers_every_bit_that_must_not_change(whole in whole()) {
         let frame = whole.frame();
         let mut bytes = whole.bytes().split_off(frame.ethernet.length());
-        for byte in 0..bytes.len() {
-            for bit in 0..8 {
-                bytes[byte] ^= 1 << bit;
-                let verified = Icrc::verify(&bytes).is_ok();
-                let expected = may_change(&frame.datagram, byte, bit);
-                prop_assert_eq!(verified, expected, "byte {} bit {}", byte, bit);
-                let read = Datagram::parse(&bytes);
-                prop_assert!(expected || read.is_err(), "byte {} bit {}", byte, bit);
-                bytes[byte] ^= 1 << bit;
-            }
+        // Under Miri every bit of every packet takes minutes: it gets those of some bytes, and each place in a byte.
+        let step = if cfg!(miri) { 61 } else { 1 };
+        for at in (0..bytes.len() * 8).step_by(step) {
+            let (byte, bit) = (at / 8, at % 8);
+            bytes[byte] ^= 1 << bit;
+            let verified = Icrc::verify(&bytes).is_ok();
+            let expected = may_change(&frame.datagram, byte, bit);
+            prop_assert_eq!(verified, expected, "byte {} bit {}", byte, bit);
+            let read = Datagram::parse(&bytes);
+            prop_assert!(expected || read.is_err(), "byte {} bit {}", byte, bit);
+            bytes[byte] ^= 1 << bit;
         }
         prop_assert_eq!(Icrc::verify(&bytes), Ok(()));
     }
