@@ -95,9 +95,10 @@ fuzz: tools ## Every fuzz target for about FUZZ_SECONDS (10) each, if cargo-fuzz
 		echo "fuzz targets skipped: they need a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz);"; \
 		echo "the property tests of fairlane-scenario cover the same parsers"; \
 	else \
-		for target in $(FUZZ_TARGETS); do \
-			fuzz/run $${target%:*} $(FUZZ_SECONDS) $${target#*:} $(FUZZ_SEED); \
-		done; \
+		mkdir -p fuzz/corpus; \
+		cargo +nightly fuzz build >fuzz/corpus/build.log 2>&1 || { cat fuzz/corpus/build.log >&2; exit 1; }; \
+		for target in $(FUZZ_TARGETS); do echo $${target%:*} $(FUZZ_SECONDS) $${target#*:} $(FUZZ_SEED); done | \
+			xargs -P "$$(getconf _NPROCESSORS_ONLN)" -L 1 fuzz/run; \
 	fi
 
 VENV := target/python

@@ -13,9 +13,9 @@ use crate::setup::{alone, has, library, root, succeed};
 fn fairlane() -> PathBuf {
     library();
     let mut cargo = Command::new("cargo");
-    // As its own tests build it, so that it is there already if those have run.
-    cargo.args(["build", "--profile", "test", "--locked"]);
-    cargo.args(["-p", "fairlane-cli", "--bin", "fairlane"]);
+    // As tests of the whole workspace build it for those of its own, so that it is there already if those have run.
+    cargo.args(["test", "--workspace", "--locked", "--no-run"]);
+    cargo.args(["--test", "stat"]);
     succeed(cargo.env_remove("CARGO_TARGET_DIR").current_dir(root()));
     root().join("target/debug/fairlane")
 }
