@@ -261,12 +261,6 @@ macro_rules! define {
                 }
             }
 
-            pub(crate) fn recover(&mut self, at: usize, share: f64) {
-                match self {
-                    $(Self::$variant(all, _) => all[at].recover(share),)*
-                }
-            }
-
             /// Fires the deadlines of a controller until `now`, in order and each at its own time, as
             /// timers would have done.
             ///

@@ -67,10 +67,6 @@ pub trait CongestionControl: Clone {
 
     /// Fires `timer`, which is due at `now`.
     fn on_timer(&mut self, _now: Time, _timer: usize) {}
-
-    /// Comes closer to the line rate by `share` of the distance after a time without traffic; nothing
-    /// where timers do that, or the algorithm forbids it.
-    fn recover(&mut self, _share: f64) {}
 }
 
 /// What a controller knows about its surroundings before the first packet.

@@ -165,12 +165,6 @@ impl CongestionControl for Hpcc {
         }
         true
     }
-
-    fn recover(&mut self, share: f64) {
-        self.rate = self.rate.toward(self.line_rate, share);
-        self.current_rate = self.current_rate.toward(self.line_rate, share);
-        self.utilization *= 1.0 - share;
-    }
 }
 
 impl Hpcc {

@@ -275,11 +275,6 @@ impl CongestionControl for Nscc {
         self.stale = (self.stale - self.mtu).max(0.0);
         self.clamp();
     }
-
-    fn recover(&mut self, share: f64) {
-        self.window += (self.most() - self.window) * share;
-        self.clamp();
-    }
 }
 
 impl Nscc {

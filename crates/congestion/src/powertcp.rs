@@ -148,13 +148,6 @@ impl CongestionControl for PowerTcp {
         }
         true
     }
-
-    fn recover(&mut self, share: f64) {
-        let most = window_at(self.line_rate, self.base_rtt_ns);
-        self.window += (most - self.window) * share;
-        self.window_before = self.window;
-        self.rate = self.line_rate.scale(self.window / most).min(self.line_rate);
-    }
 }
 
 impl PowerTcp {

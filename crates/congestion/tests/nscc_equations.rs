@@ -271,7 +271,6 @@ proptest! {
             let now = Time::from_ns(at);
             match what {
                 0 => state.on_loss(now, Loss::Nak),
-                1 => state.recover(0.5),
                 _ => {
                     acknowledged += bytes;
                     let ack = timed(acknowledged, acknowledged + 150_000, rtt);

@@ -80,7 +80,7 @@ fn beside_one_that_is_told_less(scope: Scope) -> Rate {
     let size = Bytes::new(1000);
     for at in 1..400 {
         let id = ids[at as usize % 2];
-        enforcer.offer(us(at), id, Bytes::ZERO);
+        enforcer.offer(id, Bytes::ZERO);
         let in_flight = size;
         enforcer.on_sent(us(at), id, Sent { size, in_flight });
         let told = if at % 2 == 0 { 1 } else { 10 };

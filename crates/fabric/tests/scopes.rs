@@ -264,7 +264,7 @@ fn a_tenant_alone_has_what_it_has_per_queue_pair() {
 }
 
 #[test]
-fn congestion_of_long_ago_is_mostly_forgotten() {
+fn congestion_of_long_ago_costs_a_round_trip_or_two() {
     // Twelve hosts fill the core for 2 ms; 6 ms later one of them sends again, alone.
     let rush: String = (0..12)
         .map(|host| {
@@ -280,24 +280,20 @@ fn congestion_of_long_ago_is_mostly_forgotten() {
          tenant = [{{ name = \"red\" }}]\n[[workload]]\nkind = \"flows\"\ntenant = \"red\"\n\
          flow = [{rush}{{ source = 0, destination = 12, size = \"1MB\", start = \"8ms\" }}]\n"
     );
-    for (algorithm, recovery, slowed) in [
-        ("hpcc", "300us", 0.95..1.15),
-        ("powertcp", "300us", 0.95..1.15),
-        ("hpcc", "0us", 1.15..2.0),
-    ] {
+    for algorithm in ["hpcc", "powertcp", "nscc"] {
         let algorithm = format!("congestion.algorithm={algorithm}");
-        let recovery = format!("congestion.tenant.idle_recovery={recovery}");
         let last = |scope: &str| {
-            let results = run(&loaded(&text, &[&algorithm, &recovery, scope]));
+            let results = run(&loaded(&text, &[&algorithm, scope]));
             let message = results
                 .messages
                 .iter()
                 .max_by_key(|message| message.start)
                 .unwrap();
-            (message.finish.expect("it ends") - message.start).as_ps() as f64
+            (message.finish.expect("it ends") - message.start).as_ns_f64() / 1e3
         };
-        let price = last("congestion.scope=tenant") / last("congestion.scope=qp");
-        assert!(slowed.contains(&price), "{algorithm}, {recovery}: {price}");
+        let more = last("congestion.scope=tenant") - last("congestion.scope=qp");
+        // A round trip takes 6 us.
+        assert!((-1.0..40.0).contains(&more), "{algorithm}: {more} us");
     }
 }
 

@@ -170,7 +170,7 @@ pub(crate) fn refresh(host: &mut Host, now: Time, id: PairId) {
     let number = pair.port;
     let port = &mut host.ports[usize::from(number)];
     if port.apportion.is_none() {
-        port.offer(now, pair, true);
+        port.offer(pair, true);
         return;
     }
     with(host, number, |own, port, pairs, settings| {

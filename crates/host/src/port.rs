@@ -112,7 +112,7 @@ impl Port {
     /// Brings up to date where a queue pair waits for its turn: in the round robin, or at the enforcer. With the round robin wait
     /// requests for data, which nobody enforces; other data isn't offered unless `open`.
     #[cold]
-    pub(crate) fn offer(&mut self, now: Time, pair: &Pair, open: bool) {
+    pub(crate) fn offer(&mut self, pair: &Pair, open: bool) {
         let paused = self.pauses(pair);
         let requests = pair.requests_at(paused);
         let asks = requests.is_some() && pair.requester.asks_for_data();
@@ -129,8 +129,8 @@ impl Port {
         };
         let requests = open && requests.is_some() && !asks;
         let responses = open && pair.responses_at(paused).is_some();
-        scoped.offer(now, (pair, Stream::Requests), requests);
-        scoped.offer(now, (pair, Stream::Responses), responses);
+        scoped.offer((pair, Stream::Requests), requests);
+        scoped.offer((pair, Stream::Responses), responses);
     }
 
     /// Whether the class of a queue pair is paused.

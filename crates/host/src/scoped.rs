@@ -75,7 +75,7 @@ impl Scoped {
     }
 
     /// Tells the enforcer whether a queue pair has a packet of a stream that it may send.
-    pub(crate) fn offer(&mut self, now: Time, (pair, stream): (&Pair, Stream), open: bool) {
+    pub(crate) fn offer(&mut self, (pair, stream): (&Pair, Stream), open: bool) {
         let Some(sender) = pair.sending.sender(stream) else {
             return;
         };
@@ -88,7 +88,7 @@ impl Scoped {
             self.enforcer.withdraw(sender);
             return;
         }
-        self.enforcer.offer(now, sender, in_flight);
+        self.enforcer.offer(sender, in_flight);
     }
 
     /// The queue pair whose turn it is.

@@ -142,6 +142,7 @@ fn gone(key: &str, known: &[&str]) -> Option<String> {
     const TURNS: &str = "`turns` has tenants take turns at the NIC";
     const NOTHING: &str =
         "remove it: hosts don't guess at what others meet any more, see docs/isolation.md";
+    const REMEMBERED: &str = "remove it: a pair keeps what it learnt while it is idle";
     if !known.contains(&"unsolicited") {
         return None;
     }
@@ -167,6 +168,7 @@ fn gone(key: &str, known: &[&str]) -> Option<String> {
         | "early_weight"
         | "pooling"
         | "limited_for" => NOTHING,
+        "idle_recovery" => REMEMBERED,
         _ => return None,
     };
     Some(hint.into())

@@ -77,6 +77,7 @@ fn keys_of_rules_that_are_gone_name_what_there_is() {
         ("express = true", "hint: `unsolicited` says"),
         ("share_memory = \"1ms\"", "hint: `shares` has"),
         ("arbitration = false", "hint: `turns` has"),
+        ("idle_recovery = \"300us\"", "hint: remove it: a pair keeps"),
         ("early_weight = 4", "hint: remove it"),
     ] {
         refused(&tenant(key), &["x.toml:4:1", "unknown key", hint]);

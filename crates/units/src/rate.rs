@@ -99,15 +99,6 @@ impl Rate {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-
-    /// The rate that is nearer to `other` by `share` of the distance, which is in 0..=1.
-    #[must_use]
-    pub fn toward(self, other: Self, share: f64) -> Self {
-        if other > self {
-            return self + other.saturating_sub(self).scale(share);
-        }
-        Self(self.0 - self.saturating_sub(other).scale(share).0)
-    }
 }
 
 impl Add for Rate {

@@ -22,9 +22,6 @@ class TenantParameters(Section):
             their senders by demand. Default: true.
         unsolicited: What a tenant may have in flight to a receiver before that has said its
             share, in bandwidth-delay products. Default: 1.0.
-        idle_recovery: Time in which an idle pair's rate comes 63 % closer to the line rate,
-            under algorithms that don't say what idleness does (HPCC, PowerTCP, NSCC); zero:
-            idleness changes nothing. Default: "300us".
         pairs: Pairs that a host remembers, divided alike among its tenants; further ones
             replace those idle longest. Default: 4096.
     """
@@ -32,7 +29,6 @@ class TenantParameters(Section):
     turns: Optional[bool] = None
     shares: Optional[bool] = None
     unsolicited: Optional[float] = None
-    idle_recovery: Optional[Duration] = None
     pairs: Optional[int] = None
 
 #: Whether receivers divide their links, and by which rule.

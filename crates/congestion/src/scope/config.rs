@@ -3,11 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use fairlane_units::Duration;
-
 use super::Scope;
 use crate::dasr::{self, Mode};
-use crate::{Limit, Parameters, Rule};
+use crate::{Limit, Parameters};
 
 /// Parameters of scope `tenant`; `docs/isolation.md` has the rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +19,6 @@ pub struct Config {
     pub shares: bool,
     /// What a tenant may have in flight to a receiver before that has said its share, in bandwidth-delay products.
     pub unsolicited: f64,
-    /// Time in which an idle pair's rate comes 63 % closer to the line rate, under algorithms that don't
-    /// say what idleness does (HPCC, PowerTCP, NSCC); zero: idleness changes nothing.
-    pub idle_recovery: Duration,
     /// Pairs that a host remembers, divided alike among its tenants; further ones replace those idle longest.
     pub pairs: u32,
 }
@@ -34,7 +29,6 @@ impl Default for Config {
             turns: true,
             shares: true,
             unsolicited: 1.0,
-            idle_recovery: Duration::from_us(300),
             pairs: 4096,
         }
     }
@@ -67,7 +61,6 @@ impl Parameters for Config {
     fn limits(&self) -> Vec<Limit> {
         vec![
             Limit::within("unsolicited", self.unsolicited, 0.0, 16.0),
-            Limit::new("idle_recovery", Rule::Span(self.idle_recovery)),
             Limit::count("pairs", self.pairs.into(), 1, 1 << 20),
         ]
     }

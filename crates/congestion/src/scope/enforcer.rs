@@ -219,15 +219,10 @@ impl Enforcer {
     }
 
     /// A queue pair has a packet that it could send, with so many bytes in flight that nobody has acknowledged.
-    pub fn offer(&mut self, now: Time, id: SenderId, in_flight: Bytes) {
-        let at = self.members.all[id.0 as usize].lane;
+    pub fn offer(&mut self, id: SenderId, in_flight: Bytes) {
         self.set_in_flight(id, in_flight);
-        let lane = &self.lanes.all[at as usize];
-        if lane.ready.is_empty() && lane.in_flight.is_zero() {
-            self.recover(now, lane.pair as usize);
-        }
         self.put(id, true);
-        self.schedule(at);
+        self.schedule(self.members.all[id.0 as usize].lane);
     }
 
     /// A queue pair has nothing that it may send.
@@ -260,21 +255,6 @@ impl Enforcer {
         true
     }
 
-    /// A pair gets something to send: what it learnt holds the less the longer it was idle.
-    fn recover(&mut self, now: Time, pair: usize) {
-        if self.setting.scope != Scope::Tenant {
-            return;
-        }
-        let span = self.idle_after();
-        let idle = self.pairs[pair].idle(now).filter(|&idle| idle >= span);
-        let recovery = self.setting.config.idle_recovery;
-        let share = idle.map_or(0.0, |idle| recovered(idle, recovery));
-        if share > 0.0 {
-            self.controllers.recover(pair, share);
-            self.pairs[pair].note_feedback(now, Bytes::ZERO);
-        }
-    }
-
     /// Who hears nothing for so long is idle: a queue can't delay what it waits for by more.
     const fn idle_after(&self) -> Duration {
         self.environment.base_rtt.saturating_mul(IDLE_ROUND_TRIPS)
@@ -293,14 +273,6 @@ impl Enforcer {
 
 /// Round trips without queues after which a pair that heard nothing is idle.
 const IDLE_ROUND_TRIPS: u64 = 4;
-
-/// The share of the distance to the line rate that an idle time recovers.
-fn recovered(idle: Duration, recovery: Duration) -> f64 {
-    if recovery.is_zero() {
-        return 0.0;
-    }
-    1.0 - libm::exp(-(idle.as_ns_f64() / recovery.as_ns_f64()))
-}
 
 /// The history that a tenant shares in.
 #[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]

@@ -162,7 +162,7 @@ impl Gates {
         };
         self.wait(number);
         self.look(now, gate);
-        port.offer(now, &pairs[number as usize], false);
+        port.offer(&pairs[number as usize], false);
         self.show_first(now, gate, (port, pairs));
     }
 
@@ -170,7 +170,7 @@ impl Gates {
     pub(super) fn refresh(&mut self, now: Time, number: u32, (settings, port, pairs): Around<'_>) {
         let pair = &pairs[number as usize];
         let Some(gate) = self.gate_of(number) else {
-            port.offer(now, pair, true);
+            port.offer(pair, true);
             return;
         };
         self.account(number, (settings, port, pair));
@@ -191,7 +191,7 @@ impl Gates {
         }
         let waits = self.members[number as usize].waits;
         if !waits || self.gates[gate as usize].head != number {
-            port.offer(now, pair, !waits);
+            port.offer(pair, !waits);
         }
         self.show_first(now, gate, (port, pairs));
     }
@@ -282,7 +282,7 @@ impl Gates {
         let due = match head {
             NONE => None,
             _ => {
-                port.offer(now, &pairs[head as usize], opens <= now);
+                port.offer(&pairs[head as usize], opens <= now);
                 Some(opens).filter(|&at| at > now && at != Time::MAX)
             }
         };
