@@ -12,7 +12,7 @@ use crate::Outcome;
 
 /// What Clarabel makes of a program.
 pub(crate) struct Answer {
-    /// The greatest value, if it was found to Clarabel's own tolerances.
+    /// The greatest value, if it was found to Clarabel's tolerances, full or reduced.
     pub(crate) value: Option<f64>,
     pub(crate) time: Duration,
 }
@@ -106,7 +106,10 @@ impl Program {
         )
         .map_err(|error| format!("{error:?}"))?;
         solver.solve();
-        let solved = solver.solution.status == SolverStatus::Solved;
+        let solved = matches!(
+            solver.solution.status,
+            SolverStatus::Solved | SolverStatus::AlmostSolved
+        );
         Ok(Answer {
             value: solved.then_some(-solver.solution.obj_val),
             time: start.elapsed(),

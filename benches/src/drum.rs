@@ -5,7 +5,10 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use fairlane_drum::coupled::{self, CoupledOptions, RANDOM_HOST, RandomNetwork, random_host};
-use fairlane_drum::{DualFunction, Fairness, Host, Mode, Options, Table, Utility, solve};
+use fairlane_drum::{
+    Allocator, Claim, DualFunction, Fairness, Host, Key, Mode, Options, Sharing, Table, Utility,
+    solve,
+};
 use fairlane_threads::Threads;
 
 use crate::conic::Program;
@@ -26,6 +29,7 @@ const SCALE: [(&str, f64); 3] = [("fixed", 1e-6), ("topk", 1e-6), ("coupled", 1e
 /// Prints all tables.
 pub(crate) fn table() -> Outcome<()> {
     passes()?;
+    changes()?;
     one_host()?;
     let mut rows = vec![row([
         "solved",
@@ -111,6 +115,56 @@ fn passes() -> Outcome<()> {
 
 fn first_prices(host: &Host<'_>) -> Outcome<Vec<f64>> {
     Ok(solve(host, &Mode::All, &Options::default())?.prices)
+}
+
+/// What it takes until a host that stands is solved again after one of its applications has changed, left, or come.
+fn changes() -> Outcome<()> {
+    const STANDING: usize = 1000;
+    const CHANGES: usize = 1000;
+    let table = applications();
+    let claim = |index: usize| Claim {
+        application: table.application(index % APPLICATIONS),
+        ..Claim::default()
+    };
+    let mut rows = vec![row(["alpha", "beta", "change us", "remove us", "add us"])];
+    for (alpha, beta) in [(0.5, 0.0), (0.5, BETA), (1.0, BETA), (2.0, BETA)] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency: beta,
+        };
+        let part = STANDING as f64 / APPLICATIONS as f64;
+        let (egress, poll) = (RANDOM_HOST.0 * part, RANDOM_HOST.1 * part);
+        let mut standing = Allocator::new(utility, egress, poll, Sharing::All);
+        let mut keys: Vec<Key> = (0..STANDING).map(|j| standing.insert(claim(j))).collect();
+        standing.resolve()?;
+        let mut times = [Duration::ZERO; 3];
+        for change in 0..CHANGES {
+            let key = keys[change * 7 % STANDING];
+            let steps: [&mut dyn FnMut(&mut Allocator); 3] = [
+                &mut |standing| {
+                    standing.update(key, claim(STANDING + change));
+                },
+                &mut |standing| {
+                    standing.remove(key);
+                },
+                &mut |standing| keys[change * 7 % STANDING] = standing.insert(claim(change)),
+            ];
+            for (time, step) in times.iter_mut().zip(steps) {
+                let start = Instant::now();
+                step(&mut standing);
+                black_box(standing.resolve()?);
+                *time += start.elapsed();
+            }
+        }
+        let mean = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e6 / CHANGES as f64);
+        let mut cells = vec![alpha.to_string(), beta.to_string()];
+        cells.extend(times.map(mean));
+        rows.push(cells);
+    }
+    table::print(
+        &format!("drum: one change of a standing host of {STANDING} applications"),
+        &rows,
+    )
 }
 
 /// One host by this solver and by a generic one.
