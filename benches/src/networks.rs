@@ -10,7 +10,6 @@ use fairlane_drum::coupled::{self, CoupledOptions, Network};
 use fairlane_drum::{Fairness, Host, Load, Mode, Options, Sequential, Supply, solve};
 
 use self::random::Problem;
-
 use crate::Outcome;
 use crate::conic::{Answer, Program};
 use crate::table::{self, row};
@@ -79,7 +78,7 @@ pub(crate) fn one(seed: &str) -> Outcome<()> {
         result
             .generic
             .value
-            .map_or("failed".into(), |value| format!("{value:e}")),
+            .map_or_else(|| "failed".into(), |value| format!("{value:e}")),
     ];
     let header = row([
         "problem",
@@ -150,7 +149,11 @@ impl Class {
     fn row(&self, name: String) -> Vec<String> {
         let mut ratios = self.ratios.clone();
         ratios.sort_by(f64::total_cmp);
-        let ratio = |place: usize| ratios.get(place).map_or("-".into(), |r| format!("{r:.2}"));
+        let ratio = |place: usize| {
+            ratios
+                .get(place)
+                .map_or_else(|| "-".into(), |r| format!("{r:.2}"))
+        };
         vec![
             name,
             self.problems.to_string(),
