@@ -4,12 +4,14 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SupportedConeT};
 use fairlane_drum::coupled::{self, CoupledOptions, RANDOM_HOST, RandomNetwork, random_host};
-use fairlane_drum::{DualFunction, Fairness, Host, Mode, Options, Table, Utility, solve};
+use fairlane_drum::{
+    Allocator, Claim, DualFunction, Fairness, Host, Key, Mode, Options, Sharing, Table, Utility,
+    solve,
+};
 use fairlane_threads::Threads;
 
+use crate::conic::Program;
 use crate::table::{self, row};
 use crate::{Outcome, process};
 
@@ -27,6 +29,7 @@ const SCALE: [(&str, f64); 3] = [("fixed", 1e-6), ("topk", 1e-6), ("coupled", 1e
 /// Prints all tables.
 pub(crate) fn table() -> Outcome<()> {
     passes()?;
+    changes()?;
     one_host()?;
     let mut rows = vec![row([
         "solved",
@@ -114,6 +117,56 @@ fn first_prices(host: &Host<'_>) -> Outcome<Vec<f64>> {
     Ok(solve(host, &Mode::All, &Options::default())?.prices)
 }
 
+/// What it takes until a host that stands is solved again after one of its applications has changed, left, or come.
+fn changes() -> Outcome<()> {
+    const STANDING: usize = 1000;
+    const CHANGES: usize = 1000;
+    let table = applications();
+    let claim = |index: usize| Claim {
+        application: table.application(index % APPLICATIONS),
+        ..Claim::default()
+    };
+    let mut rows = vec![row(["alpha", "beta", "change us", "remove us", "add us"])];
+    for (alpha, beta) in [(0.5, 0.0), (0.5, BETA), (1.0, BETA), (2.0, BETA)] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency: beta,
+        };
+        let part = STANDING as f64 / APPLICATIONS as f64;
+        let (egress, poll) = (RANDOM_HOST.0 * part, RANDOM_HOST.1 * part);
+        let mut standing = Allocator::new(utility, egress, poll, Sharing::All);
+        let mut keys: Vec<Key> = (0..STANDING).map(|j| standing.insert(claim(j))).collect();
+        standing.resolve()?;
+        let mut times = [Duration::ZERO; 3];
+        for change in 0..CHANGES {
+            let key = keys[change * 7 % STANDING];
+            let steps: [&mut dyn FnMut(&mut Allocator); 3] = [
+                &mut |standing| {
+                    standing.update(key, claim(STANDING + change));
+                },
+                &mut |standing| {
+                    standing.remove(key);
+                },
+                &mut |standing| keys[change * 7 % STANDING] = standing.insert(claim(change)),
+            ];
+            for (time, step) in times.iter_mut().zip(steps) {
+                let start = Instant::now();
+                step(&mut standing);
+                black_box(standing.resolve()?);
+                *time += start.elapsed();
+            }
+        }
+        let mean = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e6 / CHANGES as f64);
+        let mut cells = vec![alpha.to_string(), beta.to_string()];
+        cells.extend(times.map(mean));
+        rows.push(cells);
+    }
+    table::print(
+        &format!("drum: one change of a standing host of {STANDING} applications"),
+        &rows,
+    )
+}
+
 /// One host by this solver and by a generic one.
 fn one_host() -> Outcome<()> {
     let table = applications();
@@ -139,49 +192,30 @@ fn one_host() -> Outcome<()> {
     table::print(&title, &rows)
 }
 
-/// The same host as a conic program: `t <= sqrt(x)`, `s >= x^-2`.
+/// The same host by a generic solver.
 fn conic(host: &Host<'_>) -> Outcome<f64> {
     let apps = &host.applications;
-    let m = apps.len();
-    // Columns: rates, square roots, inverse squares.
-    let (mut i, mut j, mut v, mut right) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut entry = |row: usize, column: usize, value: f64| {
-        i.push(row);
-        j.push(column);
-        v.push(value);
+    let mut program = Program::default();
+    let rates: Vec<usize> = (0..apps.len()).map(|_| program.variable(0.0)).collect();
+    let entries = |load: &dyn Fn(usize) -> f64| -> Vec<(usize, f64)> {
+        let loads = rates.iter().enumerate();
+        loads.map(|(app, rate)| (*rate, load(app))).collect()
     };
-    let mut cost = vec![0.0; 3 * m];
-    for app in 0..m {
-        entry(0, app, apps.bytes[app]);
-        entry(1, app, apps.poll_cost[app] * apps.completions[app]);
-    }
-    right.extend(RANDOM_HOST_ROWS);
-    for app in 0..m {
+    let bytes = entries(&|app| apps.bytes[app]);
+    let polls = entries(&|app| apps.poll_cost[app] * apps.completions[app]);
+    program.at_most(&bytes, RANDOM_HOST.0);
+    program.at_most(&polls, RANDOM_HOST.1);
+    for (app, &rate) in rates.iter().enumerate() {
         let z = apps.completions[app];
-        cost[m + app] = -2.0 * apps.weight[app];
-        cost[2 * m + app] = host.utility.latency * apps.latency_weight[app] / (z * z);
-        entry(right.len(), app, -1.0);
-        entry(right.len() + 2, m + app, -1.0);
-        right.extend([0.0, 1.0, 0.0]);
-        entry(right.len(), 2 * m + app, -1.0);
-        entry(right.len() + 1, app, -1.0);
-        right.extend([0.0, 0.0, 1.0]);
+        program.utility(rate, 0.5, apps.weight[app]);
+        program.latency(
+            rate,
+            host.utility.latency * apps.latency_weight[app] / (z * z),
+        );
     }
-    let mut cones = vec![SupportedConeT::NonnegativeConeT(2)];
-    for _ in 0..m {
-        cones.push(SupportedConeT::PowerConeT(0.5));
-        cones.push(SupportedConeT::PowerConeT(1.0 / 3.0));
-    }
-    let matrix = CscMatrix::new_from_triplets(right.len(), 3 * m, i, j, v);
-    let settings = DefaultSettingsBuilder::default().verbose(false).build()?;
-    let quadratic = CscMatrix::zeros((3 * m, 3 * m));
-    let mut solver = DefaultSolver::new(&quadratic, &cost, &matrix, &right, &cones, settings)
-        .map_err(|error| format!("{error:?}"))?;
-    solver.solve();
-    Ok(-solver.solution.obj_val)
+    let answer = program.solve(f64::INFINITY)?;
+    Ok(answer.value.ok_or("Clarabel found no optimum")?)
 }
-
-const RANDOM_HOST_ROWS: [f64; 2] = [RANDOM_HOST.0, RANDOM_HOST.1];
 
 /// Solves a network of hosts and prints wall time, user time, memory and the worst gap (1e-12).
 pub(crate) fn one(name: &str, hosts: &str, applications: &str) -> Outcome<()> {

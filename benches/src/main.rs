@@ -6,13 +6,17 @@
 //! run to run and show a change of a few percent on a busy machine.
 //!
 //! `fairlane-benches` measures everything, `fairlane-benches` with `micro`, `wire`, `transport`,
-//! `multipath`, `drum` or `fabric` a part. Remaining arguments are for the processes that it starts.
+//! `multipath`, `drum` or `fabric` a part. `networks` compares the solver with a generic one on random
+//! problems, 500 or as many as are asked for, which takes an hour; `network` with a seed does so on one of them.
+//! Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
+mod conic;
 mod drum;
 mod fat_tree;
 mod micro;
 mod multipath;
+mod networks;
 mod process;
 mod table;
 mod transport;
@@ -20,6 +24,9 @@ mod wire;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Random problems that `networks` compares.
+const PROBLEMS: u64 = 500;
 
 /// What goes wrong is said in one line.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -41,10 +48,16 @@ fn main() -> ExitCode {
         ["drum"] => drum::table(),
         ["fabric"] => fat_tree::table(),
         ["one", name, operations] => micro::one(name, operations),
+        ["networks"] => networks::table(PROBLEMS),
+        ["networks", count] => count
+            .parse()
+            .map_err(Into::into)
+            .and_then(networks::table),
+        ["network", seed] => networks::one(seed),
         ["drum", name, hosts, applications] => drum::one(name, hosts, applications),
         ["tree", hosts] => fat_tree::one(hosts),
         _ => Err(
-            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric]".into(),
+            "usage: fairlane-benches [micro | wire | transport | multipath | drum | fabric | networks [COUNT] | network SEED]".into(),
         ),
     };
     match done {

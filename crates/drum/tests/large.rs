@@ -1,10 +1,14 @@
 //! Networks of many rows, with weights that differ by many orders of magnitude.
 
 mod instances;
+#[path = "../../../benches/src/networks/random.rs"]
+#[allow(dead_code, reason = "each user takes a part")]
+mod random;
 
 use fairlane_drum::coupled::{CoupledOptions, Network, RandomNetwork, RowKind, SharedRow, solve};
-use fairlane_drum::{Fairness, Sequential, Utility};
+use fairlane_drum::{Fairness, Mode, Options, Sequential, Utility};
 use instances::Random;
+use random::Problem;
 
 /// Hosts whose flows go anywhere; each has egress, ingress, and a budget for polling.
 fn network(
@@ -95,4 +99,27 @@ fn random_networks_of_many_rows_leave_no_gap() {
     let source = RandomNetwork::new(200, 50, (0.2, 0.0), 1);
     let found = solve(&source, &options, &Sequential).expect("a solution");
     assert!(found.relative_gap() < 1e-9, "{:e}", found.relative_gap());
+}
+
+#[test]
+fn problems_whose_numbers_have_nothing_in_common_leave_no_gap() {
+    let mut networks = 0;
+    for seed in 0..60 {
+        let gap = match Problem::random(seed, 500.0) {
+            Problem::Network(network) => {
+                networks += 1;
+                let source = network.indexed().expect("a network");
+                solve(&source, &CoupledOptions::default(), &Sequential)
+                    .expect("a solution")
+                    .relative_gap()
+            }
+            Problem::Attempts(host) => {
+                fairlane_drum::solve(&host.host(), &Mode::All, &Options::default())
+                    .expect("a solution")
+                    .relative_gap()
+            }
+        };
+        assert!(gap <= 1e-6, "seed {seed}: {gap:e}");
+    }
+    assert!((40..56).contains(&networks), "{networks} networks");
 }

@@ -16,6 +16,9 @@ use crate::solve::LEAST;
 use crate::trace::Trace;
 use crate::workers::Workers;
 
+/// Relative gap from which on a network that can be held is: few passes over hosts get within a rougher one, and a narrower
+/// one takes hundreds where prices differ by orders of magnitude.
+const NARROW: f64 = 1e-7;
 /// Relative gap above which a small network is solved in another way, too.
 const OPEN: f64 = 1e-9;
 
@@ -59,7 +62,7 @@ impl CoupledSolution {
 /// What is wrong with the problem, as [`Error`] says.
 ///
 /// # Determinism
-/// The result doesn't depend on the number of threads, bit for bit. Unless the network is held, since no more than 1e-9 is to be left
+/// The result doesn't depend on the number of threads, bit for bit. Unless the network is held, since no more than 1e-7 is to be left
 /// between value and bound, or since its alpha wants that, it is that of [`Coordinator`](super::Coordinator) and its agents.
 pub fn solve<S: Source, W: Workers>(
     source: &S,
@@ -97,8 +100,7 @@ fn find<S: Source, W: Workers>(
 ) -> Result<CoupledSolution, Error> {
     let alpha = held_alpha(source.utility())?;
     let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
-    // Few passes get within a rough tolerance; a narrow one is a matter for Newton's method.
-    let narrow = options.tolerance <= OPEN && options.method != Method::Admm && !options.trace;
+    let narrow = options.tolerance <= NARROW && options.method != Method::Admm && !options.trace;
     if (needs_holding(alpha) || narrow)
         && !proximal
         && let Some(held) = Held::new(source, alpha, Most::ALL)
@@ -108,7 +110,7 @@ fn find<S: Source, W: Workers>(
             return Ok(exact::shares(&held));
         }
         if let Some(found) = exact::solve(&held, options)
-            && (needs_holding(alpha) || found.relative_gap() <= OPEN)
+            && (needs_holding(alpha) || found.relative_gap() <= options.tolerance.max(OPEN))
         {
             return Ok(found);
         }

@@ -39,10 +39,16 @@ pub(crate) struct Worth {
 /// [`kappa`](Self::kappa).
 pub(crate) trait Kernel: Copy {
     /// Turns a weight into what the kernel calculates with.
-    fn weight(self, weight: f64) -> f64;
+    #[inline(always)]
+    fn weight(self, weight: f64) -> f64 {
+        weight
+    }
 
     /// Turns a latency coefficient into what the kernel calculates with.
-    fn kappa(self, kappa: f64) -> f64;
+    #[inline(always)]
+    fn kappa(self, kappa: f64) -> f64 {
+        kappa
+    }
 
     /// The kernel's variable of a rate.
     fn variable(self, rate: f64) -> f64;

@@ -17,7 +17,7 @@ pub struct CoupledOptions {
     pub tolerance: f64,
     /// Most sums of all hosts (all-reduces of lists).
     pub iterations: usize,
-    /// How prices are found. Below an alpha of 1/4, where utilities hardly bend, and where a gap of at most 1e-9 is asked for,
+    /// How prices are found. Below an alpha of 1/4, where utilities hardly bend, and where a gap of at most 1e-7 is asked for,
     /// [`solve`](crate::coupled::solve) holds a network of up to 6000 rows and 400000 flows and solves for rates and prices
     /// together, unless this is [`Method::Admm`]; below 1/4 larger ones go by [`Method::Admm`], and so should whoever drives an
     /// [`Owner`](crate::coupled::Owner).
