@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -177,53 +177,28 @@ pub(crate) struct ImportCase {
     pub(crate) force: bool,
 }
 
-impl Import {
-    /// Whether files may be replaced.
-    pub(crate) fn force(&self) -> bool {
-        match self {
-            Self::Hpcc(case) | Self::Conweave(case) => case.force,
-        }
-    }
-
-    /// The scenario to write.
-    pub(crate) fn output(&self) -> &Path {
-        match self {
-            Self::Hpcc(case) | Self::Conweave(case) => &case.output,
-        }
-    }
-}
-
 /// Formats that can be written.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Export {
     /// Completion times in the text format of HPCC's ns-3 simulator, in completion order
-    HpccFct(ExportHpccFct),
+    #[command(mut_arg("output", |output| output.value_name("FCT.txt")))]
+    HpccFct(ExportFile),
     /// Packets at captured ports as pcapng, for Wireshark
-    Pcap(ExportPcap),
+    #[command(
+        mut_arg("results", |it| it.help("Directory that `run` has written, of a scenario that captures")),
+        mut_arg("output", |output| output.value_name("CAPTURE.pcapng"))
+    )]
+    Pcap(ExportFile),
 }
 
-/// Arguments of `export hpcc-fct`.
+/// Arguments of `export`.
 #[derive(Args, Debug)]
-pub(crate) struct ExportHpccFct {
+pub(crate) struct ExportFile {
     /// Directory that `run` has written
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
     /// File to write
-    #[arg(short, long, value_name = "FCT.txt")]
-    pub(crate) output: PathBuf,
-    /// Replace a file of that name
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-/// Arguments of `export pcap`.
-#[derive(Args, Debug)]
-pub(crate) struct ExportPcap {
-    /// Directory that `run` has written, of a scenario that captures
-    #[arg(value_name = "DIR")]
-    pub(crate) results: PathBuf,
-    /// File to write
-    #[arg(short, long, value_name = "CAPTURE.pcapng")]
+    #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Replace a file of that name
     #[arg(long)]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use fairlane_attacks::Plan;
 use fairlane_fabric::{Results, metrics, warnings};
-use fairlane_scenario::{conweave, hpcc};
+use fairlane_scenario::conweave;
+use fairlane_scenario::hpcc::{self, Imported};
 use fairlane_units::NodeId;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
@@ -17,24 +18,6 @@ pub(crate) use fairlane_scenario::{AttackKind, Loaded, schema};
 
 use crate::args;
 use crate::failure::Failure;
-
-impl From<fairlane_results::Error> for Failure {
-    fn from(error: fairlane_results::Error) -> Self {
-        let failure = Self::new(error.message);
-        error.hint.into_iter().fold(failure, Self::hint)
-    }
-}
-
-impl From<fairlane_scenario::Error> for Failure {
-    fn from(error: fairlane_scenario::Error) -> Self {
-        let failure = Self::new(format!("{}: {}", error.place, error.message));
-        if error.hint.is_empty() {
-            failure
-        } else {
-            failure.hint(error.hint)
-        }
-    }
-}
 
 /// Reads and checks a scenario with the changes of the command line.
 ///
@@ -91,17 +74,15 @@ fn warning(words: String) -> String {
     format!("warning: {words}")
 }
 
-/// Reads a case of another simulator, writes it as a scenario and returns what a reader should know.
-///
-/// # Errors
-/// If a file is missing, unreadable or says something that can't be honoured.
-pub(crate) fn import(from: &args::Import) -> Result<Vec<String>, Failure> {
-    let (case, imported) = match from {
-        args::Import::Hpcc(case) => (case, hpcc::import(&case.config)?),
-        args::Import::Conweave(case) => (case, conweave::import(&case.config)?),
-    };
-    imported.write(&case.output)?;
-    Ok(imported.notes)
+/// Reads a config file of another simulator.
+type Importer = fn(&Path) -> Result<Imported, fairlane_scenario::Error>;
+
+/// A case of another simulator, and what reads it.
+pub(crate) fn importer(from: &args::Import) -> (&args::ImportCase, Importer) {
+    match from {
+        args::Import::Hpcc(case) => (case, hpcc::import),
+        args::Import::Conweave(case) => (case, conweave::import),
+    }
 }
 
 /// The algorithm of a name.

@@ -12,8 +12,8 @@ pub(crate) enum Failure {
     Error {
         /// What, where, and what was expected.
         message: String,
-        /// What to do about it.
-        hint: Option<String>,
+        /// What to do about it; empty if that isn't known.
+        hint: String,
     },
     /// The reader of standard output went away: it has what it wanted.
     BrokenPipe,
@@ -31,7 +31,7 @@ impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Error {
             message: message.into(),
-            hint: None,
+            hint: String::new(),
         }
     }
 
@@ -47,11 +47,10 @@ impl Failure {
     /// The same error with a remedy; one that it already has is kept.
     #[must_use]
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
-        if let Self::Error {
-            hint: hint @ None, ..
-        } = &mut self
+        if let Self::Error { hint, .. } = &mut self
+            && hint.is_empty()
         {
-            *hint = Some(text.into());
+            *hint = text.into();
         }
         self
     }
@@ -75,16 +74,12 @@ impl Failure {
         let mut stderr = io::stderr().lock();
         // Nobody is left to tell when standard error is closed.
         let _ = match self {
-            Self::Error {
-                message,
-                hint: Some(hint),
-            } => {
+            Self::Error { message, hint } if hint.is_empty() => {
+                writeln!(stderr, "error: {message}")
+            }
+            Self::Error { message, hint } => {
                 writeln!(stderr, "error: {message}\nhint: {hint}")
             }
-            Self::Error {
-                message,
-                hint: None,
-            } => writeln!(stderr, "error: {message}"),
             Self::BrokenPipe => Ok(()),
             Self::Interrupted { words, .. } => writeln!(stderr, "{words}"),
         };
@@ -101,6 +96,26 @@ impl Failure {
                 ExitCode::from(2)
             }
         }
+    }
+}
+
+impl From<fairlane_results::Error> for Failure {
+    fn from(error: fairlane_results::Error) -> Self {
+        Self::new(error.message).hint(error.hint.unwrap_or_default())
+    }
+}
+
+impl From<fairlane_scenario::Error> for Failure {
+    fn from(error: fairlane_scenario::Error) -> Self {
+        Self::new(error.message)
+            .within(&error.place)
+            .hint(error.hint)
+    }
+}
+
+impl From<fairlane_experiments::Error> for Failure {
+    fn from(error: fairlane_experiments::Error) -> Self {
+        Self::new(error.message).hint(error.hint)
     }
 }
 

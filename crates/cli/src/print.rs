@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::args::Format;
 use crate::failure::{self, Failure};
 
 /// Writes text to standard output, ending it with a line break.
@@ -23,15 +24,22 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`text`].
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    text(&to_json(value)?)
+    text(&fairlane_results::to_json(value)?)
 }
 
-/// A value as indented JSON.
+/// Writes what people read, or the value, to standard output.
 ///
 /// # Errors
-/// If the value has no JSON form.
-pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| Failure::new(format!("JSON: {error}")))
+/// As [`text`].
+pub(crate) fn either<T: Serialize>(
+    format: Format,
+    value: &T,
+    words: impl FnOnce(&T) -> String,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => text(&words(value)),
+        Format::Json => json(value),
+    }
 }
 
 /// Says something on standard error.

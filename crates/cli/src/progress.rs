@@ -1,5 +1,6 @@
 //! How far a run has come, on standard error: a bar on a terminal, a line a minute elsewhere.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration as Wall, Instant};
 
@@ -83,11 +84,7 @@ impl Pace {
     fn words(&self, progress: &Progress<'_>, fraction: f64, since: Wall) -> String {
         let sent = progress.transmissions.saturating_sub(self.transmissions);
         let rate = crate::meter::per_second(sent, since.as_secs_f64()).unwrap_or(0.0);
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        let left = match fraction > 0.0 {
-            true => table::wall(elapsed * (1.0 - fraction) / fraction),
-            false => "?".into(),
-        };
+        let left = left(self.begun, fraction);
         let simulated = progress
             .now
             .saturating_since(self.origin.unwrap_or(progress.now));
@@ -101,12 +98,22 @@ impl Pace {
     }
 }
 
+/// How long it takes yet, if it goes on as it has since it began.
+fn left(begun: Instant, fraction: f64) -> String {
+    let elapsed = begun.elapsed().as_secs_f64();
+    match fraction > 0.0 {
+        true => table::wall(elapsed * (1.0 - fraction) / fraction),
+        false => "?".into(),
+    }
+}
+
 /// Shows progress, until dropped.
 pub(crate) struct Reporter {
     shape: Shape,
     pace: Pace,
 }
 
+/// What standard error gets; a bar goes away when dropped.
 enum Shape {
     Bar(ProgressBar),
     Lines,
@@ -131,6 +138,26 @@ impl Shape {
             Self::Quiet => Wall::MAX,
         }
     }
+
+    /// Shows how much is done: on a bar in these words, else as a line.
+    fn show(&self, fraction: f64, words: &str, line: impl Display) {
+        match self {
+            Self::Bar(bar) => {
+                bar.set_message(words.to_owned());
+                bar.set_position(steps(fraction));
+            }
+            Self::Lines => print::say(line),
+            Self::Quiet => {}
+        }
+    }
+}
+
+impl Drop for Shape {
+    fn drop(&mut self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 impl Reporter {
@@ -145,24 +172,9 @@ impl Reporter {
 
     /// Takes note of progress and shows it if it is time to.
     pub(crate) fn update(&mut self, progress: &Progress<'_>) {
-        let Some((fraction, words)) = self.pace.look(progress) else {
-            return;
-        };
-        match &self.shape {
-            Shape::Bar(bar) => {
-                bar.set_message(words);
-                bar.set_position(steps(fraction));
-            }
-            Shape::Lines => print::say(format_args!("{:>3.0} %  {words}", fraction * 100.0)),
-            Shape::Quiet => {}
-        }
-    }
-}
-
-impl Drop for Reporter {
-    fn drop(&mut self) {
-        if let Shape::Bar(bar) = &self.shape {
-            bar.finish_and_clear();
+        if let Some((fraction, words)) = self.pace.look(progress) {
+            let line = format_args!("{:>3.0} %  {words}", fraction * 100.0);
+            self.shape.show(fraction, &words, line);
         }
     }
 }
@@ -195,33 +207,13 @@ impl Runs {
     pub(crate) fn update(&mut self, told: &Told, name: Option<String>) {
         let (ended, runs) = (told.ended, told.runs);
         let fraction = told.done as f64 / (told.work as f64).max(1.0);
-        let left = match fraction > 0.0 {
-            true => table::wall(self.begun.elapsed().as_secs_f64() * (1.0 - fraction) / fraction),
-            false => "?".into(),
-        };
+        let left = left(self.begun, fraction);
         let last = name.map_or_else(String::new, |name| format!(", {name}"));
         let words = format!("{ended} of {runs} runs, {left} left{last}");
-        match &self.shape {
-            Shape::Bar(bar) => {
-                bar.set_message(words);
-                bar.set_position(steps(fraction));
-            }
-            Shape::Lines => {
-                let is_due = self.lines.due(self.begun.elapsed()).is_some();
-                if is_due || !self.said || ended == runs {
-                    print::say(words);
-                    self.said = true;
-                }
-            }
-            Shape::Quiet => {}
-        }
-    }
-}
-
-impl Drop for Runs {
-    fn drop(&mut self) {
-        if let Shape::Bar(bar) = &self.shape {
-            bar.finish_and_clear();
+        let is_due = self.lines.due(self.begun.elapsed()).is_some();
+        if is_due || !self.said || ended == runs || matches!(self.shape, Shape::Bar(_)) {
+            self.shape.show(fraction, &words, &words);
+            self.said = true;
         }
     }
 }
@@ -237,20 +229,13 @@ fn bar() -> ProgressBar {
 
 /// The part of the run that lies behind: of the arrivals or of the payload, whichever is behind.
 fn fraction(origin: Time, progress: &Progress<'_>) -> f64 {
-    let span = progress.last_start.saturating_since(origin).as_secs_f64();
-    let past = progress.now.saturating_since(origin).as_secs_f64();
-    let arrivals = if span > 0.0 {
-        (past / span).min(1.0)
-    } else {
-        1.0
+    let part = |past: f64, whole: f64| match whole > 0.0 {
+        true => (past / whole).min(1.0),
+        false => 1.0,
     };
-    let total = progress.total.as_f64();
-    let payload = if total > 0.0 {
-        (progress.placed.as_f64() / total).min(1.0)
-    } else {
-        1.0
-    };
-    arrivals.min(payload)
+    let since = |time: Time| time.saturating_since(origin).as_secs_f64();
+    let arrivals = part(since(progress.now), since(progress.last_start));
+    arrivals.min(part(progress.placed.as_f64(), progress.total.as_f64()))
 }
 
 #[expect(

@@ -29,7 +29,7 @@ pub(crate) fn published(
             let number = of_column
                 .iter()
                 .find(|number| row[0] == Cell::Text(number.run.clone()));
-            row.insert(column + 1, Cell::number(number.map(|number| number.value)));
+            row.insert(column + 1, Cell::from(number.map(|number| number.value)));
         }
     }
     Ok(())
@@ -240,10 +240,7 @@ mod tests {
     /// Names of checks that were made, with what was measured and whether it passes.
     fn made(conditions: &[Condition], quick: bool) -> Vec<(String, Option<f64>, bool)> {
         let mut rows = Rows::new(&["one", "zero", "none"]);
-        rows.push(
-            "run",
-            [1.0, 0.0, f64::NAN].map(|cell| Cell::number(Some(cell))),
-        );
+        rows.push("run", [1.0, 0.0, f64::NAN].map(Cell::from));
         let mut outcome = Outcome {
             rows,
             ..Outcome::default()
@@ -263,9 +260,9 @@ mod tests {
     fn all_runs_pass_if_the_worst_does() {
         let mut rows = Rows::new(&["one"]);
         for (run, value) in [("a-x", 1.0), ("a-y", 3.0), ("b-x", 2.0)] {
-            rows.push(run, [Cell::number(Some(value))]);
+            rows.push(run, [Cell::from(value)]);
         }
-        rows.push("c", [Cell::number(None)]);
+        rows.push("c", [Cell::None]);
         let worst = |place, relation| {
             let places = places(&rows, place).expect("a column");
             least_likely(values(&rows, &places), target(relation))
@@ -288,7 +285,7 @@ mod tests {
             ("c", Some(3.0)),
             ("d", None),
         ] {
-            rows.push(run, [Cell::number(value)]);
+            rows.push(run, [Cell::from(value)]);
         }
         let measured = |value: &str, within, defined| {
             let all = Condition {
@@ -313,7 +310,7 @@ mod tests {
     #[test]
     fn published_numbers_may_be_the_denominator() {
         let mut rows = Rows::new(&["p_a", "p_b", "p_c"]);
-        rows.push("x", [1.0, 6.0, 9.0].map(|cell| Cell::number(Some(cell))));
+        rows.push("x", [1.0, 6.0, 9.0].map(Cell::from));
         let number = |metric: &str, value| Published {
             run: "x".into(),
             metric: metric.into(),

@@ -1,9 +1,11 @@
 //! What an experiment amounts to.
 
+use fairlane_results::to_csv;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use crate::condition::{Verdict, Wanted};
+use crate::error::Error;
 use crate::open::Open;
 use crate::sweep::{Column, Data, Frame};
 
@@ -92,18 +94,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A number, or nothing.
-    pub fn number(value: Option<f64>) -> Self {
-        value
-            .filter(|value| value.is_finite())
-            .map_or(Self::None, Self::Number)
-    }
-
-    /// A count, or nothing.
-    pub fn count(value: Option<usize>) -> Self {
-        value.map_or(Self::None, |value| Self::Count(value as u64))
-    }
-
     /// Its value if it is a number.
     pub fn value(&self) -> Option<f64> {
         match self {
@@ -111,6 +101,35 @@ impl Cell {
             Self::Number(number) => Some(*number),
             Self::Text(_) | Self::None => None,
         }
+    }
+}
+
+impl From<f64> for Cell {
+    /// Nothing for what isn't finite.
+    fn from(number: f64) -> Self {
+        match number.is_finite() {
+            true => Self::Number(number),
+            false => Self::None,
+        }
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<bool> for Cell {
+    /// 1 or 0.
+    fn from(flag: bool) -> Self {
+        Self::Count(flag.into())
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Into::into)
     }
 }
 
@@ -152,6 +171,16 @@ impl Rows {
             .collect::<Vec<_>>();
         debug_assert_eq!(row.len(), self.columns.len(), "a cell for each column");
         self.rows.push(row);
+    }
+
+    /// As CSV: numbers without rounding, nothing where there is nothing.
+    ///
+    /// # Errors
+    /// If a row doesn't have a cell for each column.
+    pub fn csv(&self) -> Result<String, Error> {
+        let cells = |row: &Vec<Cell>| row.iter().map(Cell::to_string).collect();
+        let header = std::iter::once(self.columns.clone());
+        Ok(to_csv(header.chain(self.rows.iter().map(cells)))?)
     }
 
     /// The same by columns: of counts if all cells are, of numbers if all are or are nothing, else of words.

@@ -122,7 +122,7 @@ fn with_ratios(manifest: &Manifest, done: &[Figures<'_>], rows: &mut Rows) {
         rows.columns.extend(ratio.columns());
         let ratios = ratio.cells(manifest, done).into_iter();
         for (row, ratios) in rows.rows.iter_mut().zip(ratios) {
-            row.extend(ratios.into_iter().map(Cell::number));
+            row.extend(ratios.into_iter().map(Cell::from));
         }
     }
 }
@@ -149,9 +149,9 @@ pub(crate) fn columns(manifest: &Manifest) -> Vec<String> {
 
 fn cells_of(manifest: &Manifest, estimates: &[Estimate]) -> Vec<Cell> {
     let with_confidence = |estimate: &Estimate| {
-        let figures = [estimate.mean, estimate.half_width].map(Cell::number);
+        let figures = [estimate.mean, estimate.half_width].map(Cell::from);
         let wanted = if manifest.seeds == 1 { 1 } else { 3 };
-        let count = Cell::count(Some(estimate.count));
+        let count = Cell::from(estimate.count);
         figures.into_iter().chain([count]).take(wanted)
     };
     estimates.iter().flat_map(with_confidence).collect()

@@ -15,92 +15,59 @@ use crate::{Settings, Watch};
 /// A column, and what it has of a row.
 type Column = (&'static str, fn(&Row) -> Cell);
 
+/// Columns that are called as fields of a row: `gain`, or `gain of gain_n`, how many seeds have it.
+macro_rules! columns {
+    ($($name:ident $(of $count:ident)?),* $(,)?) => {
+        [$((stringify!($name), |row| columns!(@ row $name $($count)?))),*]
+    };
+    (@ $row:ident $name:ident $count:ident) => { of_all($row, $row.$name, $row.$count) };
+    (@ $row:ident $name:ident) => { Cell::from($row.$name) };
+}
+
 /// Columns behind the name of a row. What a seed lacks the row lacks, too: the seed could be the one that fails.
-const COLUMNS: [Column; 37] = [
-    ("gain", |row| of_all(row, row.gain, row.gain_n)),
-    ("gain_ci", |row| Cell::number(row.gain_ci)),
-    ("gain_n", |row| Cell::count(Some(row.gain_n))),
-    ("jobs", |row| Cell::count(Some(row.jobs))),
-    ("jobs_unfinished", |row| {
-        Cell::count(Some(row.jobs_unfinished))
-    }),
-    ("victims_p50_ratio", |row| {
-        of_all(row, row.victims_p50_ratio, row.victims_p99_ratio_n)
-    }),
-    ("victims_p99_ratio", |row| {
-        of_all(row, row.victims_p99_ratio, row.victims_p99_ratio_n)
-    }),
-    ("victims_p99_ratio_ci", |row| {
-        Cell::number(row.victims_p99_ratio_ci)
-    }),
-    ("victims_p99_ratio_n", |row| {
-        Cell::count(Some(row.victims_p99_ratio_n))
-    }),
-    ("victims_p999_ratio", |row| {
-        of_all(row, row.victims_p999_ratio, row.victims_p999_ratio_n)
-    }),
-    ("victims_p999_ratio_ci", |row| {
-        Cell::number(row.victims_p999_ratio_ci)
-    }),
-    ("victims_p999_ratio_n", |row| {
-        Cell::count(Some(row.victims_p999_ratio_n))
-    }),
-    ("victims_p50_vs_paced", |row| {
-        of_all(row, row.victims_p50_vs_paced, row.victims_p99_vs_paced_n)
-    }),
-    ("victims_p99_vs_paced", |row| {
-        of_all(row, row.victims_p99_vs_paced, row.victims_p99_vs_paced_n)
-    }),
-    ("victims_p99_vs_paced_ci", |row| {
-        Cell::number(row.victims_p99_vs_paced_ci)
-    }),
-    ("victims_p99_vs_paced_n", |row| {
-        Cell::count(Some(row.victims_p99_vs_paced_n))
-    }),
-    ("victims_p999_vs_paced", |row| {
-        of_all(row, row.victims_p999_vs_paced, row.victims_p999_vs_paced_n)
-    }),
-    ("victims_p999_vs_paced_n", |row| {
-        Cell::count(Some(row.victims_p999_vs_paced_n))
-    }),
-    ("short_flow_penalty_p99", |row| {
-        Cell::number(row.short_flow_penalty_p99)
-    }),
-    ("short_flow_penalty", |row| {
-        of_all(row, row.short_flow_penalty, row.short_flow_penalty_n)
-    }),
-    ("short_flow_penalty_ci", |row| {
-        Cell::number(row.short_flow_penalty_ci)
-    }),
-    ("short_flow_penalty_n", |row| {
-        Cell::count(Some(row.short_flow_penalty_n))
-    }),
-    ("honest_goodput_ratio", |row| {
-        Cell::number(row.honest_goodput_ratio)
-    }),
-    ("goodput_gbps", |row| Cell::number(row.goodput_gbps)),
-    ("honest_gbps", |row| Cell::number(row.honest_gbps)),
-    ("paced_gbps", |row| Cell::number(row.paced_gbps)),
-    ("victims_gbps", |row| Cell::number(row.victims_gbps)),
-    ("victims_honest_gbps", |row| {
-        Cell::number(row.victims_honest_gbps)
-    }),
-    ("weight_share", |row| Cell::number(row.weight_share)),
-    ("victims_p99", |row| Cell::number(row.victims_p99)),
-    ("victim_messages", |row| {
-        Cell::count(Some(row.victim_messages))
-    }),
-    ("pauses", |row| Cell::number(row.pauses)),
-    ("drops", |row| Cell::number(row.drops)),
-    ("plain_pauses", |row| Cell::number(row.plain_pauses)),
-    ("plain_drops", |row| Cell::number(row.plain_drops)),
-    ("seeds", |row| Cell::count(Some(row.seeds))),
-    ("secure", |row| Cell::Count(row.secure.into())),
+const COLUMNS: [Column; 37] = columns![
+    gain of gain_n,
+    gain_ci,
+    gain_n,
+    jobs,
+    jobs_unfinished,
+    victims_p50_ratio of victims_p99_ratio_n,
+    victims_p99_ratio of victims_p99_ratio_n,
+    victims_p99_ratio_ci,
+    victims_p99_ratio_n,
+    victims_p999_ratio of victims_p999_ratio_n,
+    victims_p999_ratio_ci,
+    victims_p999_ratio_n,
+    victims_p50_vs_paced of victims_p99_vs_paced_n,
+    victims_p99_vs_paced of victims_p99_vs_paced_n,
+    victims_p99_vs_paced_ci,
+    victims_p99_vs_paced_n,
+    victims_p999_vs_paced of victims_p999_vs_paced_n,
+    victims_p999_vs_paced_n,
+    short_flow_penalty_p99,
+    short_flow_penalty of short_flow_penalty_n,
+    short_flow_penalty_ci,
+    short_flow_penalty_n,
+    honest_goodput_ratio,
+    goodput_gbps,
+    honest_gbps,
+    paced_gbps,
+    victims_gbps,
+    victims_honest_gbps,
+    weight_share,
+    victims_p99,
+    victim_messages,
+    pauses,
+    drops,
+    plain_pauses,
+    plain_drops,
+    seeds,
+    secure,
 ];
 
 /// A figure that `count` of the seeds of a row have.
 fn of_all(row: &Row, figure: Option<f64>, count: usize) -> Cell {
-    Cell::number(figure.filter(|_| count == row.seeds))
+    Cell::from(figure.filter(|_| count == row.seeds))
 }
 
 /// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0.

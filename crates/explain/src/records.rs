@@ -1,5 +1,8 @@
 //! What the results of a run say, as far as findings need it.
 
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -147,7 +150,9 @@ impl Costs {
 }
 
 /// A path between two hosts, over all connections between them.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// It is read from a row of `paths.csv`, whose columns are called as its fields.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Path {
     /// The host that posts.
     pub source: u32,
@@ -170,5 +175,14 @@ pub struct Path {
     /// How it was at the end.
     pub health: String,
     /// Nodes that its data passes, both hosts included; empty if switches choose packet by packet.
+    #[serde(deserialize_with = "nodes")]
     pub way: Vec<u32>,
+}
+
+/// Nodes in order: `0-16-20-17-4`.
+fn nodes<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u32>, D::Error> {
+    let text = String::deserialize(text)?;
+    let nodes = text.split('-').filter(|node| !node.is_empty());
+    let nodes = nodes.map(str::parse).collect::<Result<_, _>>();
+    nodes.map_err(D::Error::custom)
 }

@@ -30,8 +30,20 @@ pub enum Kind {
     OptionalReal,
     /// Words, mostly from a small set.
     Word,
+    /// As [`Kind::Word`], or nothing.
+    OptionalWord,
     /// Yes or no.
     Flag,
+}
+
+impl Kind {
+    /// Whether there may be nothing.
+    pub const fn is_optional(self) -> bool {
+        matches!(
+            self,
+            Self::OptionalInteger(_) | Self::OptionalReal | Self::OptionalWord
+        )
+    }
 }
 
 /// One cell.
@@ -49,29 +61,54 @@ pub enum Value<'r> {
     Null,
 }
 
-impl From<u64> for Value<'_> {
-    fn from(number: u64) -> Self {
-        Self::Integer(number)
-    }
+/// A type that says what a column holds.
+pub trait Typed {
+    /// The kind of such a column.
+    const KIND: Kind;
 }
 
-impl From<u32> for Value<'_> {
-    fn from(number: u32) -> Self {
-        Self::Integer(number.into())
-    }
+macro_rules! integers {
+    ($($bits:literal: $type:ty),*) => {$(
+        impl From<$type> for Value<'_> {
+            fn from(number: $type) -> Self {
+                Self::Integer(number.into())
+            }
+        }
+
+        impl Typed for $type {
+            const KIND: Kind = Kind::Integer($bits);
+        }
+
+        impl Typed for Option<$type> {
+            const KIND: Kind = Kind::OptionalInteger($bits);
+        }
+    )*};
 }
 
-impl From<u16> for Value<'_> {
-    fn from(number: u16) -> Self {
-        Self::Integer(number.into())
-    }
+integers!(8: u8, 16: u16, 32: u32, 64: u64);
+
+macro_rules! kinds {
+    ($($type:ty: $kind:ident),*) => {$(
+        impl Typed for $type {
+            const KIND: Kind = Kind::$kind;
+        }
+    )*};
 }
 
-impl From<u8> for Value<'_> {
-    fn from(number: u8) -> Self {
-        Self::Integer(number.into())
-    }
+kinds!(f64: Real, Option<f64>: OptionalReal, &str: Word, Option<&str>: OptionalWord, bool: Flag);
+
+/// Columns of their names, types and values: `id: u32 = |row| row.id`.
+macro_rules! columns {
+    ($($name:ident: $type:ty = |$row:ident| $value:expr),* $(,)?) => {
+        [$($crate::column::Column::new(
+            stringify!($name),
+            <$type as $crate::column::Typed>::KIND,
+            |$row| $value.into(),
+        )),*]
+    };
 }
+
+pub(crate) use columns;
 
 impl From<f64> for Value<'_> {
     fn from(number: f64) -> Self {

@@ -45,6 +45,20 @@ impl Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Records as comma-separated values: structs with a header, or lists of which the first may be one.
+///
+/// # Errors
+/// If they aren't equally long.
+pub fn to_csv(records: impl IntoIterator<Item = impl Serialize>) -> Result<String, Error> {
+    let broken = |error: &dyn Display| Error::new(format!("CSV: {error}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for record in records {
+        writer.serialize(record).map_err(|error| broken(&error))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| broken(&error))?;
+    String::from_utf8(bytes).map_err(|error| broken(&error))
+}
+
 /// A value as indented JSON.
 ///
 /// # Errors

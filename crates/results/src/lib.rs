@@ -43,4 +43,4 @@ mod tenants;
 pub mod topology;
 pub mod write;
 
-pub use error::{Error, to_json};
+pub use error::{Error, to_csv, to_json};

@@ -21,6 +21,40 @@ pub fn list(rows: &[(&str, String)]) -> String {
     align(&lines.collect::<Vec<_>>(), |_| false)
 }
 
+/// A column of rows: its header, and what a cell says.
+pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
+
+/// A line for each row, as [`grid`] has them.
+pub fn grid_of<R>(rows: impl IntoIterator<Item = R>, columns: &[Column<'_, R>]) -> String {
+    align(&lines(rows, columns), |column| column > 0)
+}
+
+/// A line for each row, as [`columns`] has them.
+pub fn columns_of<R>(rows: impl IntoIterator<Item = R>, columns: &[Column<'_, R>]) -> String {
+    align(&lines(rows, columns), |_| false)
+}
+
+fn lines<R>(rows: impl IntoIterator<Item = R>, columns: &[Column<'_, R>]) -> Vec<Vec<String>> {
+    let header = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let line = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
+    std::iter::once(header)
+        .chain(rows.into_iter().map(line))
+        .collect()
+}
+
+/// What there is, as `show` has it, or a dash.
+pub fn dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".into(), show)
+}
+
+/// A number without the zeros at the end of its decimals.
+fn trimmed(text: &str) -> &str {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    }
+}
+
 fn with_header(header: &[&str], rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let header = header.iter().map(|name| (*name).to_owned()).collect();
     std::iter::once(header)
@@ -123,11 +157,7 @@ pub fn digits(number: f64) -> String {
         n if n >= 10.0 => 2,
         _ => 3,
     };
-    let text = format!("{number:.places$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    trimmed(&format!("{number:.places$}")).to_owned()
 }
 
 /// Any number to seven digits: `-0.01234568`, `1.5e-13`.
@@ -142,19 +172,11 @@ pub fn number(number: f64) -> String {
             0
         };
         let places = 7usize.saturating_sub(leading);
-        let text = format!("{number:.places$}");
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
-        }
+        trimmed(&format!("{number:.places$}")).to_owned()
     } else {
         let text = format!("{number:.3e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let mantissa = match mantissa.contains('.') {
-            true => mantissa.trim_end_matches('0').trim_end_matches('.'),
-            false => mantissa,
-        };
-        format!("{mantissa}e{exponent}")
+        format!("{}e{exponent}", trimmed(mantissa))
     }
 }
 

@@ -13,13 +13,13 @@ use arrow_array::builder::{
     ArrayBuilder, BooleanBuilder, Float64Builder, PrimitiveBuilder, StringViewBuilder,
 };
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, ArrowPrimitiveType, RecordBatch, StringViewArray, UInt64Array};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use fairlane_fabric::Results;
-use fairlane_fabric::metrics::{self, Spread, Tenancy};
+use fairlane_fabric::metrics::{self, Tenancy};
 use serde_json::Value as Json;
 
-use crate::column::{Column, Kind, Table, Value};
+use crate::column::{Column, Kind, Table, Value, columns};
 use crate::error::Error;
 use crate::write::{capture, collectives, flows, links, ports, trace};
 
@@ -93,16 +93,18 @@ pub fn capture(results: &Results) -> Result<RecordBatch, Error> {
 /// As [`messages`].
 pub fn throughput(results: &Results) -> Result<RecordBatch, Error> {
     let series = metrics::throughput(results);
-    let times = (0..series.values.len()).map(|at| {
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
-        Some(series.start_ns + series.interval_ns * f64::from(at))
-    });
-    let fields = vec![
-        Field::new("time_ns", DataType::Float64, false),
-        Field::new("throughput_gbps", DataType::Float64, false),
-    ];
-    let values = reals(series.values.iter().copied().map(Some));
-    join(fields, vec![reals(times), values])
+    let row = |at: usize| {
+        let number = u32::try_from(at).unwrap_or(u32::MAX);
+        let time = series.start_ns + series.interval_ns * f64::from(number);
+        (time, series.values[at])
+    };
+    let columns: [Column<(f64, f64)>; 2] =
+        columns![time_ns: f64 = |row| row.0, throughput_gbps: f64 = |row| row.1];
+    batch(&Table {
+        columns: &columns,
+        rows: series.values.len(),
+        row: &row,
+    })
 }
 
 /// A figure of a run: run, seed, metric, value.
@@ -113,28 +115,24 @@ pub type Figure = (String, u64, String, f64);
 /// # Errors
 /// As [`messages`].
 pub fn tidy(figures: &[Figure]) -> Result<RecordBatch, Error> {
-    let text = |pick: fn(&Figure) -> &str| -> ArrayRef {
-        Arc::new(
-            figures
-                .iter()
-                .map(pick)
-                .map(Some)
-                .collect::<StringViewArray>(),
-        )
-    };
-    let fields = vec![
-        Field::new("run", DataType::Utf8View, false),
-        Field::new("seed", DataType::UInt64, false),
-        Field::new("metric", DataType::Utf8View, false),
-        Field::new("value", DataType::Float64, false),
-    ];
-    let arrays = vec![
-        text(|it| &it.0),
-        integers(figures.iter().map(|it| it.1)),
-        text(|it| &it.2),
-        reals(figures.iter().map(|it| Some(it.3))),
-    ];
-    join(fields, arrays)
+    of_rows(
+        figures,
+        &columns![
+            run: &str = |row| row.0.as_str(),
+            seed: u64 = |row| row.1,
+            metric: &str = |row| row.2.as_str(),
+            value: f64 = |row| row.3,
+        ],
+    )
+}
+
+/// Rows that are there as a record batch.
+fn of_rows<'a, R>(rows: &'a [R], columns: &[Column<&'a R>]) -> Result<RecordBatch, Error> {
+    batch(&Table {
+        columns,
+        rows: rows.len(),
+        row: &|number| &rows[number],
+    })
 }
 
 /// A table as a record batch, filled row by row.
@@ -148,8 +146,11 @@ fn batch<R>(table: &Table<'_, R>) -> Result<RecordBatch, Error> {
         }
     }
     let fields = table.columns.iter().map(|column| {
-        let optional = matches!(column.kind, Kind::OptionalInteger(_) | Kind::OptionalReal);
-        Field::new(column.name, data_type(column.kind), optional)
+        Field::new(
+            column.name,
+            data_type(column.kind),
+            column.kind.is_optional(),
+        )
     });
     let fields: Vec<Field> = fields.collect();
     let arrays = sinks.into_iter().map(Sink::finish).collect();
@@ -168,7 +169,7 @@ const fn data_type(kind: Kind) -> DataType {
         Kind::Integer(32) | Kind::OptionalInteger(32) => DataType::UInt32,
         Kind::Integer(_) | Kind::OptionalInteger(_) => DataType::UInt64,
         Kind::Real | Kind::OptionalReal => DataType::Float64,
-        Kind::Word => DataType::Utf8View,
+        Kind::Word | Kind::OptionalWord => DataType::Utf8View,
         Kind::Flag => DataType::Boolean,
     }
 }
@@ -249,73 +250,57 @@ fn push<T: ArrowPrimitiveType<Native: TryFrom<u64>>>(
 /// # Errors
 /// As [`messages`].
 pub fn signals(results: &Results) -> Result<RecordBatch, Error> {
-    let mut rows = SignalRows::default();
+    let mut rows = Vec::new();
     let tree = serde_json::to_value(&results.signals)
         .map_err(|error| Error::new(format!("signals: {error}")))?;
     for (name, value) in tree.as_object().into_iter().flatten() {
         if name == "tenants" {
             for (tenant, signals) in value.as_object().into_iter().flatten() {
                 for (name, value) in signals.as_object().into_iter().flatten() {
-                    rows.add(Some(tenant), name, value);
+                    add_signals(&mut rows, Some(tenant), name, value);
                 }
             }
         } else {
-            rows.add(None, name, value);
+            add_signals(&mut rows, None, name, value);
         }
     }
-    let fields = vec![
-        Field::new("signal", DataType::Utf8View, false),
-        Field::new("tenant", DataType::Utf8View, true),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("why_zero", DataType::Utf8View, true),
-    ];
-    let SignalRows {
-        mut signal,
-        mut tenant,
-        mut count,
-        mut why,
-    } = rows;
-    let arrays: Vec<ArrayRef> = vec![
-        Arc::new(signal.finish()),
-        Arc::new(tenant.finish()),
-        Arc::new(count.finish()),
-        Arc::new(why.finish()),
-    ];
-    join(fields, arrays)
+    of_rows(
+        &rows,
+        &columns![
+            signal: &str = |row| row.signal.as_str(),
+            tenant: Option<&str> = |row| row.tenant,
+            count: u64 = |row| row.count,
+            why_zero: Option<&str> = |row| row.why,
+        ],
+    )
 }
 
-#[derive(Default)]
-struct SignalRows {
-    signal: StringViewBuilder,
-    tenant: StringViewBuilder,
-    count: PrimitiveBuilder<UInt64Type>,
-    why: StringViewBuilder,
+struct SignalRow<'a> {
+    signal: String,
+    tenant: Option<&'a str>,
+    count: u64,
+    why: Option<&'a str>,
 }
 
-impl SignalRows {
-    fn add(&mut self, tenant: Option<&str>, name: &str, value: &Json) {
-        let Some(inside) = value.as_object() else {
-            if let Some(count) = value.as_u64() {
-                self.row(name, tenant, count, None);
-            }
-            return;
-        };
-        let why = inside.get("why_zero").and_then(Json::as_str);
-        match inside.get("count").and_then(Json::as_u64) {
-            Some(count) => self.row(name, tenant, count, why),
-            None => {
-                for (part, value) in inside {
-                    self.add(tenant, &format!("{name}.{part}"), value);
-                }
-            }
-        }
+fn add_signals<'a>(
+    rows: &mut Vec<SignalRow<'a>>,
+    tenant: Option<&'a str>,
+    name: &str,
+    value: &'a Json,
+) {
+    let why = value.get("why_zero").and_then(Json::as_str);
+    if let Some(count) = value.as_u64().or_else(|| value.get("count")?.as_u64()) {
+        let signal = name.to_owned();
+        rows.push(SignalRow {
+            signal,
+            tenant,
+            count,
+            why,
+        });
+        return;
     }
-
-    fn row(&mut self, name: &str, tenant: Option<&str>, count: u64, why: Option<&str>) {
-        self.signal.append_value(name);
-        self.tenant.append_option(tenant);
-        self.count.append_value(count);
-        self.why.append_option(why);
+    for (part, value) in value.as_object().into_iter().flatten() {
+        add_signals(rows, tenant, &format!("{name}.{part}"), value);
     }
 }
 
@@ -334,73 +319,26 @@ pub fn collectives(results: &Results) -> Result<RecordBatch, Error> {
 pub fn tenants(results: &Results) -> Result<RecordBatch, Error> {
     let tenancy = Tenancy::of(results);
     let tenants = tenancy.map_or_else(Vec::new, |tenancy| tenancy.tenants);
-    let mut name = StringViewBuilder::with_capacity(tenants.len());
-    for tenant in &tenants {
-        name.append_value(&tenant.name);
-    }
-    let mut fields = vec![Field::new("tenant", DataType::Utf8View, false)];
-    let mut arrays: Vec<ArrayRef> = vec![Arc::new(name.finish())];
-    let mut add = |name: &str, array: ArrayRef, optional| {
-        fields.push(Field::new(name, array.data_type().clone(), optional));
-        arrays.push(array);
-    };
-    add(
-        "weight",
-        reals(tenants.iter().map(|it| Some(it.weight))),
-        false,
-    );
-    add(
-        "messages",
-        integers(tenants.iter().map(|it| it.messages as u64)),
-        false,
-    );
-    add(
-        "completed",
-        integers(tenants.iter().map(|it| it.completed as u64)),
-        false,
-    );
-    add("bytes", integers(tenants.iter().map(|it| it.bytes)), false);
-    add(
-        "completed_bytes",
-        integers(tenants.iter().map(|it| it.completed_bytes)),
-        false,
-    );
-    add(
-        "placed_bytes",
-        integers(tenants.iter().map(|it| it.placed_bytes)),
-        false,
-    );
-    add(
-        "throughput_gbps",
-        reals(tenants.iter().map(|it| Some(it.throughput_gbps))),
-        false,
-    );
-    for (figure, pick) in PERCENTILES {
-        let of = |spread: &Option<Spread>| spread.as_ref().map(pick);
-        let slowdown = reals(tenants.iter().map(|it| of(&it.slowdown)));
-        add(&format!("slowdown_{figure}"), slowdown, true);
-        let small = reals(tenants.iter().map(|it| of(&it.small_slowdown)));
-        add(&format!("small_slowdown_{figure}"), small, true);
-        let time = reals(tenants.iter().map(|it| of(&it.completion_ns)));
-        add(&format!("completion_{figure}_ns"), time, true);
-    }
-    join(fields, arrays)
-}
-
-/// A figure of a spread.
-type Pick = fn(&Spread) -> f64;
-
-/// Which figures of a spread have columns.
-const PERCENTILES: [(&str, Pick); 3] = [
-    ("mean", |it| it.mean),
-    ("p50", |it| it.p50),
-    ("p99", |it| it.p99),
-];
-
-fn reals(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(values.collect::<arrow_array::Float64Array>())
-}
-
-fn integers(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter_values(values))
+    of_rows(
+        &tenants,
+        &columns![
+            tenant: &str = |it| it.name.as_str(),
+            weight: f64 = |it| it.weight,
+            messages: u64 = |it| it.messages as u64,
+            completed: u64 = |it| it.completed as u64,
+            bytes: u64 = |it| it.bytes,
+            completed_bytes: u64 = |it| it.completed_bytes,
+            placed_bytes: u64 = |it| it.placed_bytes,
+            throughput_gbps: f64 = |it| it.throughput_gbps,
+            slowdown_mean: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.mean),
+            small_slowdown_mean: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.mean),
+            completion_mean_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.mean),
+            slowdown_p50: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.p50),
+            small_slowdown_p50: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.p50),
+            completion_p50_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.p50),
+            slowdown_p99: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.p99),
+            small_slowdown_p99: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.p99),
+            completion_p99_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.p99),
+        ],
+    )
 }

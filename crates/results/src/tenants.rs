@@ -17,21 +17,35 @@ pub(crate) fn blocks(tenancy: &Tenancy, signals: Option<&SignalsByTenant>) -> Ve
 }
 
 fn tenants(tenancy: &Tenancy) -> String {
-    let header = [
-        "tenant",
-        "weight",
-        "complete",
-        "throughput",
-        "slowdown p50",
-        "p95",
-        "p99",
-        "p99.9",
-        "below BDP",
-        "p50",
-        "p99",
-        "p99.9",
-    ];
-    let rows: Vec<_> = tenancy.tenants.iter().map(tenant).collect();
+    let figure = |spread: &Option<Spread>, pick: fn(&Spread) -> f64| {
+        table::dash(spread.as_ref().map(pick), table::digits)
+    };
+    let tail = |spread: &Option<Spread>, count: usize| match count < TAIL_MIN {
+        true => "-".into(),
+        false => figure(spread, |s| s.p999),
+    };
+    let count = |count: usize| table::count(count as u64);
+    let complete =
+        |tenant: &TenantSummary| [tenant.completed, tenant.messages].map(count).join(" of ");
+    let tenants = table::grid_of(
+        &tenancy.tenants,
+        &[
+            ("tenant", &|it| it.name.clone()),
+            ("weight", &|it| table::digits(it.weight)),
+            ("complete", &|it| complete(it)),
+            ("throughput", &|it| {
+                table::digits(it.throughput_gbps) + " Gb/s"
+            }),
+            ("slowdown p50", &|it| figure(&it.slowdown, |s| s.p50)),
+            ("p95", &|it| figure(&it.slowdown, |s| s.p95)),
+            ("p99", &|it| figure(&it.slowdown, |s| s.p99)),
+            ("p99.9", &|it| tail(&it.slowdown, it.completed)),
+            ("below BDP", &|it| count(it.small_completed)),
+            ("p50", &|it| figure(&it.small_slowdown, |s| s.p50)),
+            ("p99", &|it| figure(&it.small_slowdown, |s| s.p99)),
+            ("p99.9", &|it| tail(&it.small_slowdown, it.small_completed)),
+        ],
+    );
     let fairness = tenancy.tenant_fairness.map_or_else(
         || "no tenant got anything".to_owned(),
         |index| {
@@ -39,36 +53,7 @@ fn tenants(tenancy: &Tenancy) -> String {
             format!("Jain's index of throughput over weight: {index}")
         },
     );
-    format!("{}\n{fairness}", table::grid(&header, &rows))
-}
-
-fn tenant(tenant: &TenantSummary) -> Vec<String> {
-    let mut cells = vec![
-        tenant.name.clone(),
-        table::digits(tenant.weight),
-        format!(
-            "{} of {}",
-            table::count(tenant.completed as u64),
-            table::count(tenant.messages as u64)
-        ),
-        format!("{} Gb/s", table::digits(tenant.throughput_gbps)),
-    ];
-    let spread = |spread: &Option<Spread>, pick: fn(&Spread) -> f64| {
-        let value = spread.as_ref().map(pick);
-        value.map_or_else(|| "-".into(), table::digits)
-    };
-    let tail = |all: &Option<Spread>, count: usize| match count < TAIL_MIN {
-        true => "-".into(),
-        false => spread(all, |s| s.p999),
-    };
-    let all: [fn(&Spread) -> f64; 3] = [|s| s.p50, |s| s.p95, |s| s.p99];
-    cells.extend(all.map(|pick| spread(&tenant.slowdown, pick)));
-    cells.push(tail(&tenant.slowdown, tenant.completed));
-    let small: [fn(&Spread) -> f64; 2] = [|s| s.p50, |s| s.p99];
-    cells.push(table::count(tenant.small_completed as u64));
-    cells.extend(small.map(|pick| spread(&tenant.small_slowdown, pick)));
-    cells.push(tail(&tenant.small_slowdown, tenant.small_completed));
-    cells
+    format!("{tenants}\n{fairness}")
 }
 
 fn signals(tenancy: &Tenancy, signals: &SignalsByTenant) -> String {
@@ -109,7 +94,7 @@ fn links(tenancy: &Tenancy) -> String {
         ];
         let shares = link.shares.iter();
         cells.extend(shares.map(|share| format!("{} %", table::digits(share * 100.0))));
-        cells.push(link.fairness.map_or_else(|| "-".into(), table::digits));
+        cells.push(table::dash(link.fairness, table::digits));
         cells
     };
     let rows: Vec<_> = shared.iter().take(MOST_LINKS).map(row).collect();

@@ -1,17 +1,17 @@
 //! `fairlane attack`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairlane_attacks::{Asked, Job, Plan, Role, Row, Run, Suite, Watch, notes_of};
 use fairlane_fabric::Results;
+use fairlane_results::to_json;
 use fairlane_units::Time;
 use serde::Serialize;
 
-use crate::args::{self, Format};
+use crate::args;
 use crate::backend::{self, AttackKind, Scope};
 use crate::command::drum::threads;
 use crate::command::run;
@@ -35,13 +35,11 @@ struct Verdict<'a> {
 /// # Errors
 /// If there is no such attack, scope, tenant or congestion control, if the scenario can't have the attack,
 /// if the directory can't be written, or a signal arrives.
-pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
+pub(crate) fn attack(arguments: &args::Attack) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let suite = suite(arguments)?;
-    let staging = arguments
-        .out
-        .as_deref()
-        .map(|out| Staging::begin(out, arguments.force));
+    let out = arguments.out.as_deref();
+    let staging = out.map(|out| Staging::begin(out, arguments.force));
     let staging = staging.transpose()?;
     let reporter = Reporter {
         suite: &suite,
@@ -53,35 +51,24 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<ExitCode, Failure> {
     };
     let done = suite.run(threads(arguments.threads), &reporter);
     interrupt.check()?;
-    if let Some(failure) = reporter
-        .failure
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-    {
+    let failure = reporter.failure.into_inner();
+    if let Some(failure) = failure.unwrap_or_else(PoisonError::into_inner) {
         return Err(failure);
     }
     let rows = done?;
     let verdict = Verdict { rows: &rows };
     if let Some(staging) = staging {
-        write(&staging.path().join(VERDICT), &print::to_json(&verdict)?)?;
+        write(&staging.path().join(VERDICT), &to_json(&verdict)?)?;
         let reports = reports();
-        let ours: Vec<&str> = reports
-            .iter()
-            .map(String::as_str)
-            .chain([VERDICT])
-            .collect();
-        let directory = staging.publish(&ours)?;
+        let ours = reports.iter().map(String::as_str).chain([VERDICT]);
+        let directory = staging.publish(&Vec::from_iter(ours))?;
         print::say(format_args!("results in {}", directory.display()));
     }
     say_basis(&rows);
     for note in notes_of(&rows) {
         print::say(format_args!("note: {note}"));
     }
-    match arguments.format {
-        Format::Text => print::text(&text(&rows))?,
-        Format::Json => print::json(&verdict)?,
-    }
-    Ok(ExitCode::SUCCESS)
+    print::either(arguments.format, &verdict, |verdict| text(verdict.rows))
 }
 
 /// What the command line asks for, without scopes and attacks that the scenario can't have.
@@ -128,21 +115,20 @@ struct Open {
 }
 
 impl Reporter<'_> {
+    fn kind(&self, run: &Run) -> Option<AttackKind> {
+        run.attack.map(|number| self.suite.attacks[number].kind)
+    }
+
     fn words(&self, run: &Run) -> String {
-        let attack = run
-            .attack
-            .map(|number| self.suite.attacks[number].kind.name());
-        let what = match (run.role, attack) {
-            (Role::Attack, Some(attack)) => attack.to_owned(),
+        let what = match (run.role, self.kind(run)) {
+            (Role::Attack, Some(attack)) => attack.to_string(),
             (Role::Honest, Some(attack)) => format!("{attack} honestly"),
             (Role::Paced, Some(attack)) => format!("{attack} paced"),
             _ => "no attack".to_owned(),
         };
         format!("{what}, scope {}, seed {}", run.scope, run.seed + 1)
     }
-}
 
-impl Reporter<'_> {
     /// The honest run that an attack is drawn beside, if it has ended.
     fn honest_beside(&self, open: &Open, run: &Run) -> Option<Arc<Throughput>> {
         let cuts = run
@@ -159,8 +145,7 @@ impl Reporter<'_> {
         (plan, results): (&Plan, &Results),
         honest: &Throughput,
     ) -> Result<(), Failure> {
-        let kind = run.attack.map(|number| self.suite.attacks[number].kind);
-        let Some((kind, attacker)) = kind.zip(plan.attacker) else {
+        let Some((kind, attacker)) = self.kind(run).zip(plan.attacker) else {
             return Ok(());
         };
         let timeline = Timeline {
@@ -248,19 +233,13 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Says what victims are compared with where it isn't the same hosts' honest traffic.
 fn say_basis(rows: &[Row]) {
-    let mut kinds: Vec<&str> = rows
-        .iter()
-        .filter(|row| row.decided_by == "paced")
-        .map(|row| row.attack)
-        .collect();
-    kinds.dedup();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let paced = rows.iter().filter(|row| row.decided_by == "paced");
+    let kinds: BTreeSet<&str> = paced.map(|row| row.attack).collect();
     if !kinds.is_empty() {
         print::say(format_args!(
             "note: {} change destinations: whether that is secure is decided by victims beside an honest \
              tenant that sends as much to random destinations (paced)",
-            kinds.join(", ")
+            Vec::from_iter(kinds).join(", ")
         ));
     }
 }
@@ -276,41 +255,35 @@ fn secure(scope: &str, is_secure: bool) -> &'static str {
 
 /// The verdict as a table.
 fn text(rows: &[Row]) -> String {
-    let header = [
-        "attack",
-        "scope",
-        "control",
-        "gain",
-        "p99",
-        "p99.9",
-        "p99 / paced",
-        "Gb/s",
-        "paced Gb/s",
-        "penalty",
-        "secure",
-    ];
-    let cells = |row: &Row| {
-        let figure = |mean: Option<f64>, half: Option<f64>| match (mean, half) {
-            (None, _) => "-".to_owned(),
-            (Some(mean), None) => format!("{mean:.2}"),
-            (Some(mean), Some(half)) => format!("{mean:.2} ±{half:.2}"),
-        };
-        vec![
-            row.attack.to_owned(),
-            row.scope.to_owned(),
-            row.controller.to_owned(),
-            figure(row.gain, row.gain_ci),
-            figure(row.victims_p99_ratio, row.victims_p99_ratio_ci),
-            figure(row.victims_p999_ratio, row.victims_p999_ratio_ci),
-            figure(row.victims_p99_vs_paced, row.victims_p99_vs_paced_ci),
-            figure(row.goodput_gbps, None),
-            figure(row.paced_gbps, None),
-            figure(row.short_flow_penalty, row.short_flow_penalty_ci),
-            secure(row.scope, row.secure).to_owned(),
-        ]
+    let mean = |value: f64| format!("{value:.2}");
+    let figure = |figure: Option<f64>, half: Option<f64>| {
+        let half = half.map_or_else(String::new, |half| format!(" ±{half:.2}"));
+        table::dash(figure, |figure| mean(figure) + &half)
     };
-    let cells: Vec<_> = rows.iter().map(cells).collect();
-    table::grid(&header, &cells)
+    table::grid_of(
+        rows,
+        &[
+            ("attack", &|row| row.attack.to_owned()),
+            ("scope", &|row| row.scope.to_owned()),
+            ("control", &|row| row.controller.to_owned()),
+            ("gain", &|row| figure(row.gain, row.gain_ci)),
+            ("p99", &|row| {
+                figure(row.victims_p99_ratio, row.victims_p99_ratio_ci)
+            }),
+            ("p99.9", &|row| {
+                figure(row.victims_p999_ratio, row.victims_p999_ratio_ci)
+            }),
+            ("p99 / paced", &|row| {
+                figure(row.victims_p99_vs_paced, row.victims_p99_vs_paced_ci)
+            }),
+            ("Gb/s", &|row| table::dash(row.goodput_gbps, mean)),
+            ("paced Gb/s", &|row| table::dash(row.paced_gbps, mean)),
+            ("penalty", &|row| {
+                figure(row.short_flow_penalty, row.short_flow_penalty_ci)
+            }),
+            ("secure", &|row| secure(row.scope, row.secure).to_owned()),
+        ],
+    )
 }
 
 #[cfg(test)]

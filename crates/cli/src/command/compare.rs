@@ -5,12 +5,13 @@ mod page;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::ExitCode;
 
+use fairlane_results::to_csv;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::args::{Compare, TableFormat};
+use crate::command::export::refuse_existing;
 use crate::command::flatten::{self, Leaves};
 use crate::command::overview;
 use crate::failure::Failure;
@@ -52,13 +53,9 @@ struct Row<'a> {
 ///
 /// # Errors
 /// If a directory doesn't hold the results of a run, or the page can't be written.
-pub(crate) fn compare(arguments: &Compare) -> Result<ExitCode, Failure> {
-    if let Some(path) = arguments.report.as_deref().filter(|path| path.exists())
-        && !arguments.force
-    {
-        return Err(
-            Failure::at(path, "exists").hint("name another file, or replace it with --force")
-        );
+pub(crate) fn compare(arguments: &Compare) -> Result<(), Failure> {
+    if let Some(path) = &arguments.report {
+        refuse_existing(path, arguments.force)?;
     }
     let runs = arguments.results.iter().map(|path| Run::read(path));
     let comparison = Comparison::new(runs.collect::<Result<_, _>>()?);
@@ -72,7 +69,7 @@ pub(crate) fn compare(arguments: &Compare) -> Result<ExitCode, Failure> {
         TableFormat::Json => print::json(&serde_json::json!({ "runs": comparison.rows() }))?,
         TableFormat::Csv => print::text(&comparison.csv()?)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 impl Run {
@@ -80,12 +77,8 @@ impl Run {
         let (path, text) = read::text(directory, "scenario.toml")?;
         let settings: Value =
             toml::from_str(&text).map_err(|error| Failure::at(&path, error.message()))?;
-        let (path, text) = read::text(directory, "summary.json")?;
-        let figures: Value =
-            serde_json::from_str(&text).map_err(|error| Failure::at(&path, error))?;
-        let (path, text) = read::text(directory, "signals.json")?;
-        let signals: Value =
-            serde_json::from_str(&text).map_err(|error| Failure::at(&path, error))?;
+        let (_, figures) = read::json(directory, "summary.json")?;
+        let (_, signals) = read::json(directory, "signals.json")?;
         let mut figures = flatten::leaves(&figures);
         figures.extend(counts(&signals));
         Ok(Self {
@@ -191,29 +184,22 @@ impl Comparison {
 
     /// A row for each run.
     fn csv(&self) -> Result<String, Failure> {
-        let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
         let figures = names(self.runs.iter().map(|run| &run.figures));
-        let mut writer = csv::Writer::from_writer(Vec::new());
         let settings = self.differing.iter().map(|name| format!("scenario.{name}"));
-        let header = ["run".to_owned(), "group".to_owned()]
-            .into_iter()
-            .chain(settings);
-        writer
-            .write_record(header.chain(figures.iter().cloned()))
-            .map_err(|error| broken(&error))?;
-        for (number, run) in self.runs.iter().enumerate() {
+        let header = ["run", "group"].map(str::to_owned).into_iter();
+        let header = header.chain(settings).chain(figures.iter().cloned());
+        let line = |(number, run): (usize, &Run)| {
             let ends = [run.directory.clone(), self.group_of(number).to_owned()];
-            let settings = self
-                .differing
-                .iter()
-                .map(|name| flatten::get(&run.settings, name));
+            let settings = self.differing.iter();
+            let settings = settings.map(|name| flatten::get(&run.settings, name));
             let figures = figures.iter().map(|name| flatten::get(&run.figures, name));
             let cells = settings.chain(figures).map(|value| exact(&value));
-            let line = ends.into_iter().chain(cells);
-            writer.write_record(line).map_err(|error| broken(&error))?;
-        }
-        let bytes = writer.into_inner().map_err(|error| broken(&error))?;
-        String::from_utf8(bytes).map_err(|error| broken(&error))
+            ends.into_iter().chain(cells).collect()
+        };
+        let lines = self.runs.iter().enumerate().map(line);
+        Ok(to_csv(
+            std::iter::once(header.collect::<Vec<_>>()).chain(lines),
+        )?)
     }
 }
 

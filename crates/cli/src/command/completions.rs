@@ -1,7 +1,5 @@
 //! `fairlane completions`.
 
-use std::process::ExitCode;
-
 use clap::CommandFactory as _;
 
 use crate::args::{Arguments, Completions};
@@ -12,7 +10,7 @@ use crate::print;
 ///
 /// # Errors
 /// If standard output can't be written.
-pub(crate) fn completions(arguments: &Completions) -> Result<ExitCode, Failure> {
+pub(crate) fn completions(arguments: &Completions) -> Result<(), Failure> {
     // The generator panics where it can't write, so that it writes into memory.
     let mut script = Vec::new();
     clap_complete::generate(
@@ -21,6 +19,5 @@ pub(crate) fn completions(arguments: &Completions) -> Result<ExitCode, Failure> 
         "fairlane",
         &mut script,
     );
-    print::text(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
+    print::text(&String::from_utf8_lossy(&script))
 }

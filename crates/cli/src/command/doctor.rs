@@ -59,8 +59,19 @@ pub(crate) fn doctor() -> Result<ExitCode, Failure> {
     let mut findings = libraries();
     findings.extend(addresses());
     findings.extend([segmentation(), coalescing(), buffer()]);
-    let rows: Vec<Vec<String>> = findings.iter().map(row).collect();
-    print::text(&table::columns(&["", "found", "verdict"], &rows))?;
+    let verdict = |verdict| match verdict {
+        Verdict::Good => "ok",
+        Verdict::Worse => "worse",
+        Verdict::Bad => "bad",
+    };
+    print::text(&table::columns_of(
+        &findings,
+        &[
+            ("", &|own| own.what.clone()),
+            ("found", &|own| own.found.clone()),
+            ("verdict", &|own| verdict(own.verdict).to_owned()),
+        ],
+    ))?;
     for (what, hint) in findings
         .iter()
         .filter_map(|own| Some((&own.what, own.hint?)))
@@ -69,19 +80,6 @@ pub(crate) fn doctor() -> Result<ExitCode, Failure> {
     }
     let bad = findings.iter().any(|own| own.verdict == Verdict::Bad);
     Ok(ExitCode::from(u8::from(bad)))
-}
-
-fn row(finding: &Finding) -> Vec<String> {
-    let verdict = match finding.verdict {
-        Verdict::Good => "ok",
-        Verdict::Worse => "worse",
-        Verdict::Bad => "bad",
-    };
-    vec![
-        finding.what.clone(),
-        finding.found.clone(),
-        verdict.to_owned(),
-    ]
 }
 
 fn libraries() -> Vec<Finding> {

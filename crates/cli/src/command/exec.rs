@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use fairlane_softnic::{Interface, is_free};
 
@@ -18,7 +18,7 @@ use crate::print;
 ///
 /// # Errors
 /// If the libraries aren't there, the address isn't local, or the program can't be started.
-pub(crate) fn exec(arguments: &Exec) -> Result<ExitCode, Failure> {
+pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     let folder = libraries::folder();
     if !folder.join(libraries::VERBS).exists() {
         let place = folder.join(libraries::VERBS);

@@ -1,8 +1,6 @@
 //! `fairlane explain`.
 
-use std::process::ExitCode;
-
-use crate::args::{Explain, Format};
+use crate::args::Explain;
 use crate::failure::Failure;
 use crate::{backend, print, read};
 
@@ -10,12 +8,8 @@ use crate::{backend, print, read};
 ///
 /// # Errors
 /// If the directory doesn't hold the results of a run.
-pub(crate) fn explain(arguments: &Explain) -> Result<ExitCode, Failure> {
+pub(crate) fn explain(arguments: &Explain) -> Result<(), Failure> {
     let run = read::run(&arguments.results)?;
     let report = backend::explain(&run);
-    match arguments.format {
-        Format::Text => print::text(&report.text())?,
-        Format::Json => print::json(&report)?,
-    }
-    Ok(ExitCode::SUCCESS)
+    print::either(arguments.format, &report, |report| report.text())
 }

@@ -1,11 +1,9 @@
 //! `fairlane import`.
 
-use std::path::Path;
-use std::process::ExitCode;
-
 use crate::args::Import;
 use crate::backend;
 use crate::command::export::refuse_existing;
+use crate::command::init::toml_name;
 use crate::failure::Failure;
 use crate::print;
 
@@ -13,22 +11,18 @@ use crate::print;
 ///
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
-pub(crate) fn import(from: &Import) -> Result<ExitCode, Failure> {
-    let output = from.output();
-    let mut written = output.to_path_buf().into_os_string();
-    if output
-        .extension()
-        .is_none_or(|extension| extension != "toml")
-    {
-        written.push(".toml");
-    }
-    refuse_existing(Path::new(&written), from.force())?;
-    for note in backend::import(from)? {
+pub(crate) fn import(from: &Import) -> Result<(), Failure> {
+    let (case, import) = backend::importer(from);
+    let written = toml_name(&case.output);
+    refuse_existing(&written, case.force)?;
+    let imported = import(&case.config)?;
+    imported.write(&case.output)?;
+    for note in imported.notes {
         print::say(format_args!("note: {note}"));
     }
     let written = written.display();
     print::say(format_args!(
         "wrote {written}; run it with: fairlane run {written} --out DIR"
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

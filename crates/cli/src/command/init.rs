@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use crate::args::Init;
 use crate::failure::Failure;
@@ -16,8 +15,13 @@ const TEXT: &str = include_str!("init/scenario.toml");
 ///
 /// # Errors
 /// If there is a file of that name, or it can't be written.
-pub(crate) fn init(arguments: &Init) -> Result<ExitCode, Failure> {
-    let path = file(&arguments.name)?;
+pub(crate) fn init(arguments: &Init) -> Result<(), Failure> {
+    let name = &arguments.name;
+    if name.file_name().is_none() {
+        let failure = Failure::new(format!("\"{}\" names no file", name.display()));
+        return Err(failure.hint("name the scenario, as in `fairlane init incast`"));
+    }
+    let path = toml_name(name);
     let mut file = File::create_new(&path).map_err(|error| refused(&path, &error))?;
     if let Err(error) = file.write_all(TEXT.as_bytes()) {
         // What is there was made here, and isn't whole.
@@ -29,24 +33,16 @@ pub(crate) fn init(arguments: &Init) -> Result<ExitCode, Failure> {
     print::say(format_args!(
         "{name} is a scenario with comments; next:\n  fairlane check {name}\n  fairlane run {name} --out out/{stem}"
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-/// The file of a name.
-fn file(name: &Path) -> Result<PathBuf, Failure> {
-    let has_extension = name
-        .extension()
-        .is_some_and(|extension| extension == "toml");
-    if name.file_name().is_none() {
-        let failure = Failure::new(format!("\"{}\" names no file", name.display()));
-        return Err(failure.hint("name the scenario, as in `fairlane init incast`"));
-    }
-    if has_extension {
-        return Ok(name.to_owned());
-    }
+/// The file of a name: `.toml` is added where it is missing.
+pub(super) fn toml_name(name: &Path) -> PathBuf {
     let mut whole = name.as_os_str().to_owned();
-    whole.push(".toml");
-    Ok(whole.into())
+    if name.extension() != Some("toml".as_ref()) {
+        whole.push(".toml");
+    }
+    whole.into()
 }
 
 fn refused(path: &Path, error: &std::io::Error) -> Failure {

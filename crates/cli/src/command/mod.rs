@@ -32,10 +32,10 @@ use crate::failure::Failure;
 /// Whatever is wrong outside of this program.
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => return run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Init(arguments) => init::init(&arguments),
-        Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::Sweep(arguments) => return sweep::sweep(&arguments),
         Command::Import(from) => import::import(&from),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
         Command::Export(Export::Pcap(arguments)) => export::pcap(&arguments),
@@ -43,15 +43,16 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
-        Command::Drum(Drum::Solve(arguments)) => drum::solve(&arguments),
+        Command::Drum(Drum::Solve(arguments)) => return drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
         Command::Attack(arguments) => attack::attack(&arguments),
-        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Reproduce(arguments) => return reproduce::reproduce(&arguments),
         Command::Exec(arguments) => exec::exec(&arguments),
-        Command::Doctor => doctor::doctor(),
-        Command::Stat(arguments) => stat::stat(&arguments),
+        Command::Doctor => return doctor::doctor(),
+        Command::Stat(arguments) => return stat::stat(&arguments),
         Command::Schema(arguments) => schema::schema(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -1,7 +1,6 @@
 //! `fairlane paths`.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use fairlane_units::NodeId;
 use serde::Serialize;
@@ -53,7 +52,7 @@ struct Row {
 ///
 /// # Errors
 /// If the scenario is wrong, or a node isn't a host of it.
-pub(crate) fn paths(arguments: &Paths) -> Result<ExitCode, Failure> {
+pub(crate) fn paths(arguments: &Paths) -> Result<(), Failure> {
     let loaded = backend::load(&arguments.scenario)?;
     let ends = (
         NodeId::new(arguments.source),
@@ -78,7 +77,7 @@ pub(crate) fn paths(arguments: &Paths) -> Result<ExitCode, Failure> {
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The paths among which switches choose packet by packet.
@@ -116,8 +115,13 @@ impl Choice {
     }
 
     fn text(&self) -> String {
-        let row = |(what, path): (&str, &Vec<u32>)| vec![what.into(), chain(path, " > ")];
-        let rows: Vec<_> = self.rows().map(row).collect();
+        let paths = table::columns_of(
+            self.rows(),
+            &[
+                ("may be taken by", &|(what, _)| (*what).to_owned()),
+                ("path", &|(_, path)| chain(path, " > ")),
+            ],
+        );
         let more = if self.more { "more than " } else { "" };
         // A host has one switch in each plane.
         let first: BTreeSet<_> = self.forward.iter().map(|path| path.get(1)).collect();
@@ -126,9 +130,8 @@ impl Choice {
             _ => " in the plane of its message",
         };
         format!(
-            "{}\n\n{more}{} equally short paths of data from {} to {}, {more}{} of acknowledgements; under \
+            "{paths}\n\n{more}{} equally short paths of data from {} to {}, {more}{} of acknowledgements; under \
              forwarding \"{}\" no source port decides: every packet may take any of them{which}",
-            table::columns(&["may be taken by", "path"], &rows),
             self.forward.len(),
             self.source,
             self.destination,
@@ -170,33 +173,30 @@ impl Preview {
     }
 
     fn text(&self) -> String {
-        let header = [
-            "port",
-            "path",
-            "data takes",
-            "back",
-            "acknowledgements take",
-        ];
-        let rows: Vec<_> = self.ports.iter().map(Row::text).collect();
-        let mut text = table::columns(&header, &rows);
-        text.push('\n');
-        for shared in &self.forward_paths {
-            text.push_str(&format!(
-                "\npath {}: ports {}",
-                shared.path,
-                table::ranges(&shared.source_ports)
-            ));
-        }
-        text.push_str(&format!(
-            "\n\n{} source ports from {} to {}: {} different paths of data, {} of acknowledgements, {} pairs",
+        let ports = table::columns_of(
+            &self.ports,
+            &[
+                ("port", &|row| row.source_port.to_string()),
+                ("path", &|row| row.forward_path.to_string()),
+                ("data takes", &|row| chain(&row.forward, " > ")),
+                ("back", &|row| row.reverse_path.to_string()),
+                ("acknowledgements take", &|row| chain(&row.reverse, " > ")),
+            ],
+        );
+        let shared = |shared: &Shared| {
+            let ports = table::ranges(&shared.source_ports);
+            format!("path {}: ports {ports}\n", shared.path)
+        };
+        format!(
+            "{ports}\n\n{}\n{} source ports from {} to {}: {} different paths of data, {} of acknowledgements, {} pairs",
+            self.forward_paths.iter().map(shared).collect::<String>(),
             self.ports.len(),
             self.source,
             self.destination,
             self.forward_paths.len(),
             self.reverse_paths.len(),
             self.distinct_pairs,
-        ));
-        text
+        )
     }
 
     fn csv(&self) -> String {
@@ -212,18 +212,6 @@ impl Preview {
             ));
         }
         text
-    }
-}
-
-impl Row {
-    fn text(&self) -> Vec<String> {
-        vec![
-            self.source_port.to_string(),
-            self.forward_path.to_string(),
-            chain(&self.forward, " > "),
-            self.reverse_path.to_string(),
-            chain(&self.reverse, " > "),
-        ]
     }
 }
 
@@ -248,11 +236,8 @@ fn numbers(path: &[NodeId]) -> Vec<u32> {
 }
 
 fn chain(nodes: &[u32], between: &str) -> String {
-    nodes
-        .iter()
-        .map(u32::to_string)
-        .collect::<Vec<_>>()
-        .join(between)
+    let nodes: Vec<_> = nodes.iter().map(u32::to_string).collect();
+    nodes.join(between)
 }
 
 #[cfg(test)]

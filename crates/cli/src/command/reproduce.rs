@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use fairlane_experiments::{
-    Cell, Check, Experiment, Map, Open, OpenCheck, Outcome, Rows, Settings, Verdict, Wanted, Watch,
+    Cell, Check, Experiment, Map, Open, OpenCheck, Outcome, Plot, Rows, Settings, Verdict, Wanted,
+    Watch,
 };
-use serde_json::json;
+use fairlane_results::to_json;
+use serde::Serialize;
 
 use crate::args::{Format, Reproduce};
 use crate::command::drum::threads;
@@ -19,17 +21,6 @@ use crate::{print, table};
 
 /// Files of an experiment's folder; plots and curves are listed by the experiment itself.
 const NAMES: [&str; 2] = ["outcome.json", "rows.csv"];
-
-impl From<fairlane_experiments::Error> for Failure {
-    fn from(error: fairlane_experiments::Error) -> Self {
-        let failure = Self::new(error.message);
-        if error.hint.is_empty() {
-            failure
-        } else {
-            failure.hint(error.hint)
-        }
-    }
-}
 
 /// Says what is going on, and hears of signals.
 struct Reporter<'a> {
@@ -56,7 +47,7 @@ impl Watch for Reporter<'_> {
 /// If there is no such experiment, the directory can't be written, or a signal arrives.
 pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
     let Some(name) = arguments.name.as_deref() else {
-        return list(arguments.format);
+        return list(arguments.format).map(|()| ExitCode::SUCCESS);
     };
     let experiments = fairlane_experiments::select(name)?;
     let interrupt = Interrupt::listen()?;
@@ -84,31 +75,40 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
     })
 }
 
-fn list(format: Format) -> Result<ExitCode, Failure> {
-    let mut rows = Vec::new();
-    let mut objects = Vec::new();
-    for experiment in fairlane_experiments::all() {
+/// An experiment as the list has it.
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    source: String,
+    figure: Option<String>,
+    title: String,
+}
+
+fn list(format: Format) -> Result<(), Failure> {
+    let listed = |experiment: &'static Experiment| {
         let manifest = experiment.manifest()?;
-        let figure = manifest.figure.clone().unwrap_or_else(|| "-".into());
-        objects.push(json!({
-            "name": experiment.name, "source": manifest.source, "figure": manifest.figure,
-            "title": manifest.title,
-        }));
-        rows.push(vec![
-            experiment.name.to_string(),
-            manifest.source,
-            figure,
-            manifest.title,
-        ]);
-    }
-    match format {
-        Format::Text => print::text(&table::columns(
-            &["name", "source", "figure", "shows"],
-            &rows,
-        ))?,
-        Format::Json => print::json(&objects)?,
-    }
-    Ok(ExitCode::SUCCESS)
+        Ok(Listed {
+            name: &experiment.name,
+            source: manifest.source,
+            figure: manifest.figure,
+            title: manifest.title,
+        })
+    };
+    let all = fairlane_experiments::all().iter().map(listed);
+    let all = all.collect::<Result<Vec<_>, Failure>>()?;
+    print::either(format, &all, |all| {
+        table::columns_of(
+            all,
+            &[
+                ("name", &|listed| listed.name.to_owned()),
+                ("source", &|listed| listed.source.clone()),
+                ("figure", &|listed| {
+                    table::dash(listed.figure.clone(), |figure| figure)
+                }),
+                ("shows", &|listed| listed.title.clone()),
+            ],
+        )
+    })
 }
 
 /// Runs one experiment and writes its folder.
@@ -155,36 +155,40 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>, Failure> {
         let path = folder.join(name);
         fs::write(&path, text).map_err(|error| Failure::at(&path, error))
     };
-    save("outcome.json", &print::to_json(outcome)?)?;
-    save("rows.csv", &csv(&outcome.rows)?)?;
+    save("outcome.json", &to_json(outcome)?)?;
+    save("rows.csv", &outcome.rows.csv()?)?;
     for open in &outcome.open {
         let name = format!("open-{}.csv", open.name);
-        save(&name, &csv(&open.rows)?)?;
+        save(&name, &open.rows.csv()?)?;
         others.push(name);
     }
-    for plot in &outcome.plots {
-        if let Some(svg) = fairlane_experiments::svg(plot) {
-            others.push(format!("{}.svg", plot.file));
-            save(&format!("{}.svg", plot.file), &svg)?;
+    let drawn = outcome.plots.iter().map(|plot| {
+        let svg = fairlane_experiments::svg(plot);
+        (&plot.file, svg, points(plot))
+    });
+    let coloured = outcome.maps.iter().map(|map| {
+        let svg = fairlane_experiments::map_svg(map);
+        (&map.file, svg, cells(map))
+    });
+    for (file, svg, text) in drawn.chain(coloured) {
+        let svg = svg.map(|svg| (format!("{file}.svg"), svg));
+        for (name, text) in svg.into_iter().chain([(format!("{file}.csv"), text)]) {
+            save(&name, &text)?;
+            others.push(name);
         }
-        let mut points = String::from("curve,x,y\n");
-        for curve in &plot.curves {
-            for (x, y) in &curve.points {
-                let _ = writeln!(points, "{},{x},{y}", curve.name.replace(',', ";"));
-            }
-        }
-        others.push(format!("{}.csv", plot.file));
-        save(&format!("{}.csv", plot.file), &points)?;
-    }
-    for map in &outcome.maps {
-        if let Some(svg) = fairlane_experiments::map_svg(map) {
-            others.push(format!("{}.svg", map.file));
-            save(&format!("{}.svg", map.file), &svg)?;
-        }
-        others.push(format!("{}.csv", map.file));
-        save(&format!("{}.csv", map.file), &cells(map))?;
     }
     Ok(others)
+}
+
+/// The points of a plot's curves, a line each.
+fn points(plot: &Plot) -> String {
+    let mut text = String::from("curve,x,y\n");
+    for curve in &plot.curves {
+        for (x, y) in &curve.points {
+            let _ = writeln!(text, "{},{x},{y}", curve.name.replace(',', ";"));
+        }
+    }
+    text
 }
 
 /// The cells of a map that are defined, a line each.
@@ -200,25 +204,6 @@ fn cells(map: &Map) -> String {
     text
 }
 
-fn csv(rows: &Rows) -> Result<String, Failure> {
-    let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer
-        .write_record(&rows.columns)
-        .map_err(|error| broken(&error))?;
-    for row in &rows.rows {
-        let cells = row.iter().map(|cell| match cell {
-            Cell::Text(text) => text.clone(),
-            Cell::Count(count) => count.to_string(),
-            Cell::Number(number) => number.to_string(),
-            Cell::None => String::new(),
-        });
-        writer.write_record(cells).map_err(|error| broken(&error))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| broken(&error))?;
-    String::from_utf8(bytes).map_err(|error| broken(&error))
-}
-
 /// An outcome as tables.
 fn text(outcome: &Outcome) -> String {
     let size = if outcome.quick { " (reduced size)" } else { "" };
@@ -226,14 +211,9 @@ fn text(outcome: &Outcome) -> String {
         "{}: {}{size}\n{}",
         outcome.name, outcome.title, outcome.source
     );
-    let header: Vec<_> = outcome.rows.columns.iter().map(String::as_str).collect();
-    let cells = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>();
-    let rows: Vec<_> = outcome.rows.rows.iter().map(cells).collect();
-    let mut parts = vec![heading, table::grid(&header, &rows)];
+    let mut parts = vec![heading, grid(&outcome.rows)];
     if !outcome.checks.is_empty() {
-        let header = ["check", "published", "measured", "wanted", "verdict"];
-        let rows: Vec<_> = outcome.checks.iter().map(check).collect();
-        parts.push(table::grid(&header, &rows));
+        parts.push(checks(&outcome.checks));
         parts.push(summary(outcome));
     }
     parts.extend(outcome.open.iter().map(open));
@@ -289,9 +269,6 @@ fn deviations(checks: &[Check]) -> Vec<String> {
 
 /// What depends on a setting that the source leaves open: its runs, and where each check holds.
 fn open(open: &Open) -> String {
-    let header: Vec<_> = open.rows.columns.iter().map(String::as_str).collect();
-    let cells = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>();
-    let rows: Vec<_> = open.rows.rows.iter().map(cells).collect();
     let values = open.values.iter().map(String::as_str);
     let columns = ["check", "published", "wanted"].into_iter();
     let columns: Vec<_> = columns.chain(values).chain(["holds at"]).collect();
@@ -315,9 +292,16 @@ fn open(open: &Open) -> String {
     format!(
         "left open by the source: {}\n\n{}\n\n{}",
         open.name,
-        table::grid(&header, &rows),
+        grid(&open.rows),
         table::grid(&columns, &checks)
     )
+}
+
+fn grid(rows: &Rows) -> String {
+    let header: Vec<_> = rows.columns.iter().map(String::as_str).collect();
+    let cells = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>();
+    let rows: Vec<_> = rows.rows.iter().map(cells).collect();
+    table::grid(&header, &rows)
 }
 
 fn cell(cell: &Cell) -> String {
@@ -330,7 +314,7 @@ fn cell(cell: &Cell) -> String {
 }
 
 fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".into(), table::number)
+    table::dash(value, table::number)
 }
 
 fn wanted(wanted: Wanted) -> String {
@@ -342,17 +326,20 @@ fn wanted(wanted: Wanted) -> String {
     }
 }
 
-/// A check; what ends otherwise than the experiment says is in capitals.
-fn check(check: &Check) -> Vec<String> {
-    let verdict = check.verdict.to_string();
-    vec![
-        check.name.clone(),
-        number(check.published),
-        number(check.measured),
-        wanted(check.wanted),
-        match check.is_expected() {
-            true => verdict,
-            false => verdict.to_uppercase(),
-        },
-    ]
+/// Checks; what ends otherwise than the experiment says is in capitals.
+fn checks(checks: &[Check]) -> String {
+    let verdict = |check: &Check| match check.is_expected() {
+        true => check.verdict.to_string(),
+        false => check.verdict.to_string().to_uppercase(),
+    };
+    table::grid_of(
+        checks,
+        &[
+            ("check", &|check| check.name.clone()),
+            ("published", &|check| number(check.published)),
+            ("measured", &|check| number(check.measured)),
+            ("wanted", &|check| wanted(check.wanted)),
+            ("verdict", &|check| verdict(check)),
+        ],
+    )
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
     refuse_contradictions(&loaded, &results)?;
     let figures = backend::figures(&results);
     let file = summary::File::new(&loaded.scenario, &figures, &host);
-    let json = print::to_json(&file)?;
+    let json = fairlane_results::to_json(&file)?;
     let (scenario, inputs) = loaded.portable()?;
     let content = write::Content {
         loaded: &loaded,

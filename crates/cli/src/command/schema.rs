@@ -1,7 +1,5 @@
 //! `fairlane schema`.
 
-use std::process::ExitCode;
-
 use crate::args::{Schema, SchemaOf};
 use crate::backend;
 use crate::failure::Failure;
@@ -11,10 +9,9 @@ use crate::print;
 ///
 /// # Errors
 /// If standard output can't be written.
-pub(crate) fn schema(arguments: &Schema) -> Result<ExitCode, Failure> {
+pub(crate) fn schema(arguments: &Schema) -> Result<(), Failure> {
     print::json(&match arguments.of {
         SchemaOf::Scenario => backend::schema(),
         SchemaOf::Drum => fairlane_drum_file::schema(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

@@ -4,10 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fairlane_experiments::sweep::{
-    self, Data, Extend, Failed, Frame, Local, MANY_RUNS, Record, Store, Told,
-};
-use serde_json::{Map, Value};
+use fairlane_experiments::sweep::{self, Extend, Failed, Local, MANY_RUNS, Record, Store, Told};
 
 use crate::args::{Sweep, TableFormat};
 use crate::command::drum::threads;
@@ -122,27 +119,10 @@ fn show(
         TableFormat::Text => print::text(&format!("{}\n\n{}", sweep.title, sweep.grid(records))),
         TableFormat::Csv => print::text(&sweep.table(records).csv()?),
         TableFormat::Json => print::json(&serde_json::json!({
-            "title": sweep.title, "means": objects(&sweep.means(records)),
-            "table": objects(&sweep.table(records)),
+            "title": sweep.title, "means": sweep.means(records).by_rows(),
+            "table": sweep.table(records).by_rows(),
         })),
     }
-}
-
-/// A table as a list of objects.
-fn objects(frame: &Frame) -> Vec<Value> {
-    let row = |row: usize| {
-        let cell = |data: &Data| match data {
-            Data::Text(cells) => Value::from(cells[row].as_str()),
-            Data::Count(cells) => Value::from(cells[row]),
-            Data::Number(cells) => Value::from(cells[row]),
-        };
-        let cells = frame
-            .columns
-            .iter()
-            .map(|column| (column.name.clone(), cell(&column.data)));
-        Value::Object(cells.collect::<Map<_, _>>())
-    };
-    (0..frame.rows()).map(row).collect()
 }
 
 /// Says which runs have no or a bad end.

@@ -1,9 +1,8 @@
 //! `fairlane topology`.
 
-use std::process::ExitCode;
+use fairlane_fabric::topology::Facts;
 
-use fairlane_fabric::topology::{Facts, TierFacts};
-
+use fairlane_results::to_csv;
 use serde::Serialize;
 
 use crate::args::{TableFormat, Topology};
@@ -24,82 +23,64 @@ struct Whole {
 ///
 /// # Errors
 /// If the scenario is wrong.
-pub(crate) fn topology(arguments: &Topology) -> Result<ExitCode, Failure> {
+pub(crate) fn topology(arguments: &Topology) -> Result<(), Failure> {
     let loaded = backend::load(&arguments.scenario)?;
     if arguments.format == TableFormat::Csv {
         if !arguments.links {
             let failure = Failure::new("--format csv: what a fabric amounts to is no table");
             return Err(failure.hint("add --links for a row for each link, or use --format json"));
         }
-        print::text(&csv(&Lists::new(&loaded)?)?)?;
-        return Ok(ExitCode::SUCCESS);
+        print::text(&to_csv(&Lists::new(&loaded)?.link_list)?)?;
+        return Ok(());
     }
     let report = TopologyReport::new(&loaded)?;
     let lists = arguments.links.then(|| Lists::new(&loaded)).transpose()?;
     if arguments.format == TableFormat::Json {
         print::json(&Whole { report, lists })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     print::text(&text(&report))?;
     if let Some(lists) = lists {
         print::text(&format!("\n{}", listed(&lists)))?;
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// A row for each link.
-fn csv(lists: &Lists) -> Result<String, Failure> {
-    let broken = |error: &dyn std::fmt::Display| Failure::new(format!("CSV: {error}"));
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for link in &lists.link_list {
-        writer.serialize(link).map_err(|error| broken(&error))?;
-    }
-    let bytes = writer.into_inner().map_err(|error| broken(&error))?;
-    String::from_utf8(bytes).map_err(|error| broken(&error))
+    Ok(())
 }
 
 /// Switches and links as tables.
 fn listed(lists: &Lists) -> String {
-    let switches = lists.switch_list.iter().map(|switch| {
-        vec![
-            switch.node.to_string(),
-            switch.tier.to_string(),
-            switch.ports.to_string(),
-            gbps(switch.rate_gbps),
-        ]
-    });
+    let switches = table::grid_of(
+        &lists.switch_list,
+        &[
+            ("switch", &|switch| switch.node.to_string()),
+            ("tier", &|switch| switch.tier.to_string()),
+            ("ports", &|switch| switch.ports.to_string()),
+            ("rate", &|switch| gbps(switch.rate_gbps)),
+        ],
+    );
     let end = |node: u32, port: u32, tier: u8| match tier {
         0 => format!("host {node} port {port}"),
         _ => format!("switch {node} port {port}"),
     };
-    let links = lists.link_list.iter().map(|link| {
-        vec![
-            link.link.to_string(),
-            end(link.a, link.a_port, link.a_tier),
-            end(link.b, link.b_port, link.b_tier),
-            gbps(link.rate_gbps),
-            table::seconds(link.delay_ns / 1e9),
-            table::number(link.loss),
-        ]
-    });
-    let header = ["switch", "tier", "ports", "rate"];
-    let switches = table::grid(&header, &switches.collect::<Vec<_>>());
-    let header = ["link", "from", "to", "rate", "delay", "loss"];
-    let links = table::columns(&header, &links.collect::<Vec<_>>());
+    let links = table::columns_of(
+        &lists.link_list,
+        &[
+            ("link", &|link| link.link.to_string()),
+            ("from", &|link| end(link.a, link.a_port, link.a_tier)),
+            ("to", &|link| end(link.b, link.b_port, link.b_tier)),
+            ("rate", &|link| gbps(link.rate_gbps)),
+            ("delay", &|link| table::seconds(link.delay_ns / 1e9)),
+            ("loss", &|link| table::number(link.loss)),
+        ],
+    );
     format!("{switches}\n\n{links}")
 }
 
 fn text(report: &TopologyReport) -> String {
     let facts = &report.facts;
+    let (count, nodes) = (facts.hosts as u64, table::ranges(&report.host_nodes));
+    let hosts = format!("{} (nodes {nodes})", table::count(count));
     let list = table::list(&[
-        (
-            "hosts",
-            format!(
-                "{} (nodes {})",
-                table::count(facts.hosts as u64),
-                table::ranges(&report.host_nodes)
-            ),
-        ),
+        ("hosts", hosts),
         ("switches", table::count(facts.switches as u64)),
         ("links", links(facts)),
         ("diameter", format!("{} links", facts.diameter_links)),
@@ -113,12 +94,23 @@ fn text(report: &TopologyReport) -> String {
         ),
         (
             "bisection bandwidth",
-            facts.bisection_gbps.map_or_else(|| "-".into(), gbps),
+            table::dash(facts.bisection_gbps, gbps),
         ),
     ]);
-    let header = ["tier", "switches", "down", "up", "oversubscription"];
-    let tiers: Vec<_> = facts.tiers.iter().map(tier).collect();
-    format!("{list}\n\n{}", table::grid(&header, &tiers))
+    let ratio = |ratio: f64| format!("{}:1", table::digits(ratio));
+    let tiers = table::grid_of(
+        &facts.tiers,
+        &[
+            ("tier", &|tier| tier.tier.to_string()),
+            ("switches", &|tier| table::count(tier.switches as u64)),
+            ("down", &|tier| gbps(tier.down_gbps)),
+            ("up", &|tier| gbps(tier.up_gbps)),
+            ("oversubscription", &|tier| {
+                table::dash(tier.oversubscription, ratio)
+            }),
+        ],
+    );
+    format!("{list}\n\n{tiers}")
 }
 
 fn links(facts: &Facts) -> String {
@@ -135,17 +127,6 @@ fn links(facts: &Facts) -> String {
         table::count(facts.links as u64),
         parts.collect::<Vec<_>>().join(", ")
     )
-}
-
-fn tier(tier: &TierFacts) -> Vec<String> {
-    let ratio = tier.oversubscription;
-    vec![
-        tier.tier.to_string(),
-        table::count(tier.switches as u64),
-        gbps(tier.down_gbps),
-        gbps(tier.up_gbps),
-        ratio.map_or_else(|| "-".into(), |ratio| format!("{}:1", table::digits(ratio))),
-    ]
 }
 
 fn gbps(rate: f64) -> String {

@@ -1,17 +1,15 @@
 //! `capture.parquet`, and the ports that were captured.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use fairlane_fabric::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, PortInfo};
 use fairlane_scenario::{CapturePoint, CapturePorts};
 use fairlane_units::{Bytes, NodeId, PortId, Psn, Rate, Time};
 use fairlane_wire::{Aeth, Opcode, Syndrome};
-use parquet::record::Field;
+use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::read::parquet::{Columns, flag, integer, word};
-use crate::read::text;
+use crate::read::{DAMAGED, parquet, text};
 use crate::write::{CAPTURE, PAUSE, RESUME};
 
 /// A captured packet, and between which hosts it went.
@@ -43,33 +41,6 @@ pub(crate) struct Capture {
     pub(crate) captured: Vec<bool>,
 }
 
-const COLUMNS: [&str; 22] = [
-    "time_ps",
-    "port_id",
-    "outbound",
-    "packet",
-    "class",
-    "size_bytes",
-    "message",
-    "source",
-    "destination",
-    "source_port",
-    "from_responder",
-    "opcode",
-    "psn",
-    "payload_bytes",
-    "switches",
-    "marked",
-    "ack_request",
-    "selective",
-    "offset_bytes",
-    "length_bytes",
-    "syndrome",
-    "msn",
-];
-
-const DAMAGED: &str = "the file is damaged; run the scenario again";
-
 impl Capture {
     /// Reads which ports were captured.
     ///
@@ -96,29 +67,24 @@ impl Capture {
         })
     }
 
-    /// Hands every packet to `take`, in order of time.
+    /// Every packet, in order of time.
     ///
     /// # Errors
-    /// If the file isn't what `run` writes, or whatever `take` returns.
+    /// If the file isn't what `run` writes.
     pub(crate) fn packets(
         &self,
-        take: &mut dyn FnMut(CaptureRow) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let columns = Columns {
-            path: &self.path,
-            names: &COLUMNS,
-            remedy: DAMAGED,
-        };
-        columns.rows(&mut |cells| {
-            let row = packet(cells).filter(|row| row.record.port.index() < self.ports.len())?;
-            Some(take(row).map(ControlFlow::Continue))
+    ) -> Result<impl Iterator<Item = Result<CaptureRow, Failure>>, Failure> {
+        let ports = self.ports.len();
+        let known = move |row: &CaptureRow| row.record.port.index() < ports;
+        parquet::rows(&self.path, DAMAGED, move |row: Row| {
+            row.packet().filter(known)
         })
     }
 }
 
 /// The capture points of the scenario that ran.
 fn points(directory: &Path) -> Result<Vec<CapturePorts>, Failure> {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct Settings {
         #[serde(default)]
         capture: Vec<CapturePoint>,
@@ -132,37 +98,21 @@ fn points(directory: &Path) -> Result<Vec<CapturePorts>, Failure> {
 
 /// Every port of the fabric: the first interval of `ports.parquet`.
 fn ports(path: &Path) -> Result<Vec<PortInfo>, Failure> {
-    let columns = Columns {
-        path,
-        names: &[
-            "port_id",
-            "node",
-            "on_switch",
-            "port",
-            "peer_port_id",
-            "peer_node",
-            "rate_bps",
-        ],
-        remedy: DAMAGED,
-    };
     let mut ports: Vec<PortInfo> = Vec::new();
-    columns.rows(&mut |cells| {
-        let [id, node, on_switch, number, peer, peer_node, rate] = cells else {
-            return None;
-        };
-        if integer(id)?? != ports.len() as u64 {
-            return Some(Ok(ControlFlow::Break(())));
+    for row in parquet::rows(path, DAMAGED, |row: PortRow| Some(row))? {
+        let row = row?;
+        if row.port_id as usize != ports.len() {
+            break;
         }
         ports.push(PortInfo {
-            node: NodeId::new(narrow(node)?),
-            on_switch: flag(on_switch)?,
-            number: narrow(number)?,
-            peer: PortId::new(narrow(peer)?),
-            peer_node: NodeId::new(narrow(peer_node)?),
-            rate: Rate::from_bps(integer(rate)??),
+            node: NodeId::new(row.node),
+            on_switch: row.on_switch,
+            number: row.port,
+            peer: PortId::new(row.peer_port_id),
+            peer_node: NodeId::new(row.peer_node),
+            rate: Rate::from_bps(row.rate_bps),
         });
-        Some(Ok(ControlFlow::Continue(())))
-    })?;
+    }
     let count = ports.len();
     if ports.iter().all(|port| port.peer.index() < count) {
         return Ok(ports);
@@ -170,92 +120,95 @@ fn ports(path: &Path) -> Result<Vec<PortInfo>, Failure> {
     Err(Failure::at(path, "names ports that it doesn't list").hint(DAMAGED))
 }
 
-/// An integer that is there and fits.
-fn narrow<T: TryFrom<u64>>(field: &Field) -> Option<T> {
-    integer(field)??.try_into().ok()
+/// A port in an interval.
+#[derive(Deserialize)]
+struct PortRow {
+    port_id: u32,
+    node: u32,
+    on_switch: bool,
+    port: u32,
+    peer_port_id: u32,
+    peer_node: u32,
+    rate_bps: u64,
 }
 
-fn packet(cells: &[&Field]) -> Option<CaptureRow> {
-    let [
-        time,
-        port,
-        outbound,
-        kind,
-        class,
-        size,
-        message,
-        source,
-        destination,
-        source_port,
-        headers @ ..,
-    ] = cells
-    else {
-        return None;
-    };
-    let (packet, addresses) = match word(kind)? {
-        PAUSE => (CapturedPacket::Pause, None),
-        RESUME => (CapturedPacket::Resume, None),
-        _ => {
-            let addresses = Addresses {
-                source: NodeId::new(narrow(source)?),
-                destination: NodeId::new(narrow(destination)?),
-                source_port: narrow(source_port)?,
-            };
-            let transport = transport(narrow(message)?, headers)?;
-            (CapturedPacket::Transport(transport), Some(addresses))
-        }
-    };
-    let record = CaptureRecord {
-        time: Time::from_ps(integer(time)??),
-        port: PortId::new(narrow(port)?),
-        outbound: flag(outbound)?,
-        class: narrow(class)?,
-        size: narrow(size)?,
-        packet,
-    };
-    Some(CaptureRow { record, addresses })
+/// A packet; of a pause frame, all from `message` on is missing.
+#[derive(Deserialize)]
+struct Row {
+    time_ps: u64,
+    port_id: u32,
+    outbound: bool,
+    packet: String,
+    class: u8,
+    size_bytes: u16,
+    message: Option<u32>,
+    source: Option<u32>,
+    destination: Option<u32>,
+    source_port: Option<u16>,
+    from_responder: bool,
+    opcode: Option<u8>,
+    psn: Option<u32>,
+    payload_bytes: Option<u16>,
+    switches: Option<u8>,
+    marked: bool,
+    ack_request: bool,
+    selective: bool,
+    offset_bytes: Option<u64>,
+    length_bytes: Option<u64>,
+    syndrome: Option<u8>,
+    msn: Option<u32>,
 }
 
-fn transport(message: u32, cells: &[&Field]) -> Option<CapturedTransport> {
-    let [
-        from_responder,
-        opcode,
-        psn,
-        payload,
-        switches,
-        marked,
-        ack_request,
-        selective,
-        offset,
-        length,
-        syndrome,
-        msn,
-    ] = cells
-    else {
-        return None;
-    };
-    let access = |(offset, length)| CapturedAccess {
-        offset: Bytes::new(offset),
-        length: Bytes::new(length),
-    };
-    let aeth = match (integer(syndrome)?, integer(msn)?) {
-        (Some(syndrome), Some(msn)) => Some(Aeth {
-            syndrome: Syndrome::from_byte(syndrome.try_into().ok()?).ok()?,
-            msn: msn.try_into().ok()?,
-        }),
-        _ => None,
-    };
-    Some(CapturedTransport {
-        message,
-        opcode: Opcode::from_code(narrow(opcode)?)?,
-        from_responder: flag(from_responder)?,
-        psn: Psn::new(narrow(psn)?),
-        payload: narrow(payload)?,
-        switches: narrow(switches)?,
-        marked: flag(marked)?,
-        ack_request: flag(ack_request)?,
-        selective: flag(selective)?,
-        access: integer(offset)?.zip(integer(length)?).map(access),
-        aeth,
-    })
+impl Row {
+    fn packet(self) -> Option<CaptureRow> {
+        let (packet, addresses) = match self.packet.as_str() {
+            PAUSE => (CapturedPacket::Pause, None),
+            RESUME => (CapturedPacket::Resume, None),
+            _ => {
+                let addresses = Addresses {
+                    source: NodeId::new(self.source?),
+                    destination: NodeId::new(self.destination?),
+                    source_port: self.source_port?,
+                };
+                let transport = self.transport()?;
+                (CapturedPacket::Transport(transport), Some(addresses))
+            }
+        };
+        let record = CaptureRecord {
+            time: Time::from_ps(self.time_ps),
+            port: PortId::new(self.port_id),
+            outbound: self.outbound,
+            class: self.class,
+            size: self.size_bytes,
+            packet,
+        };
+        Some(CaptureRow { record, addresses })
+    }
+
+    fn transport(&self) -> Option<CapturedTransport> {
+        let access = |(offset, length)| CapturedAccess {
+            offset: Bytes::new(offset),
+            length: Bytes::new(length),
+        };
+        let aeth = match self.syndrome.zip(self.msn) {
+            Some((syndrome, msn)) => Some(Aeth {
+                syndrome: Syndrome::from_byte(syndrome).ok()?,
+                msn,
+            }),
+            None => None,
+        };
+        Some(CapturedTransport {
+            message: self.message?,
+            opcode: Opcode::from_code(self.opcode?)?,
+            from_responder: self.from_responder,
+            psn: Psn::new(self.psn?),
+            payload: self.payload_bytes?,
+            switches: self.switches?,
+            marked: self.marked,
+            ack_request: self.ack_request,
+            selective: self.selective,
+            access: self.offset_bytes.zip(self.length_bytes).map(access),
+            aeth,
+        })
+    }
 }

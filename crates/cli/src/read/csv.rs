@@ -1,59 +1,36 @@
-//! `flows.csv`.
+//! CSV files.
 
 use std::path::Path;
 
-use csv::StringRecord;
+use csv::{Position, Reader, StringRecord};
+use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
-use crate::read::{FLOW_COLUMNS, FlowRow};
+use crate::read::{DAMAGED, bad_row, columns};
 
-/// Hands every row to `take`.
+/// The rows of a file, from the columns that the fields of `T` are called.
 ///
 /// # Errors
-/// If the file isn't what `run` writes, with the line; or whatever `take` returns.
-pub(crate) fn flows(
+/// If the file isn't what `run` writes; of a row, with its line.
+pub(crate) fn rows<T: DeserializeOwned>(
     path: &Path,
-    take: &mut dyn FnMut(FlowRow) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let broken = |error: csv::Error| Failure::at(path, error);
-    let mut reader = csv::Reader::from_path(path).map_err(broken)?;
-    let columns = columns(path, reader.headers().map_err(broken)?)?;
-    for record in reader.records() {
-        let record = record.map_err(broken)?;
-        take(row(&record, columns).ok_or_else(|| bad_row(path, &record))?)?;
+) -> Result<impl Iterator<Item = Result<T, Failure>> + use<T>, Failure> {
+    let path = path.to_owned();
+    let broken = {
+        let path = path.clone();
+        move |error| Failure::at(&path, error)
+    };
+    let mut reader = Reader::from_path(&path).map_err(&broken)?;
+    let header = reader.headers().map_err(&broken)?.clone();
+    if let Some(name) = columns::missing::<T>(header.iter()) {
+        let message = format!("line 1: there is no column \"{name}\"");
+        return Err(Failure::at(&path, message).hint(DAMAGED));
     }
-    Ok(())
-}
-
-/// Where the columns of a [`FlowRow`] stand.
-fn columns(path: &Path, header: &StringRecord) -> Result<[usize; 8], Failure> {
-    let mut found = [0; 8];
-    for (place, name) in found.iter_mut().zip(FLOW_COLUMNS) {
-        *place = header
-            .iter()
-            .position(|column| column == name)
-            .ok_or_else(|| Failure::at(path, format!("line 1: there is no column \"{name}\"")))?;
-    }
-    Ok(found)
-}
-
-/// `None` if a cell is neither empty nor a number that fits.
-fn row(record: &StringRecord, columns: [usize; 8]) -> Option<FlowRow> {
-    let mut cells = [None; 8];
-    for (cell, column) in cells.iter_mut().zip(columns) {
-        *cell = match record.get(column)? {
-            "" => None,
-            text => Some(text.parse().ok()?),
-        };
-    }
-    FlowRow::from_cells(cells)
-}
-
-fn bad_row(path: &Path, record: &StringRecord) -> Failure {
-    let line = record.position().map_or(0, csv::Position::line);
-    Failure::new(format!(
-        "{}:{line}: expected whole numbers in the columns {}",
-        path.display(),
-        FLOW_COLUMNS.join(", ")
-    ))
+    Ok(reader.into_records().map(move |record| {
+        let record: StringRecord = record.map_err(&broken)?;
+        let line = record.position().map_or(0, Position::line);
+        record
+            .deserialize(Some(&header))
+            .map_err(|_| bad_row::<T>(&path, "line", line, DAMAGED))
+    }))
 }

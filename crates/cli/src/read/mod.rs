@@ -1,15 +1,19 @@
 //! Reads back what `run` has written.
 
 mod capture;
+mod columns;
 mod csv;
 mod overlay;
 mod parquet;
-mod paths;
 mod run;
 #[cfg(test)]
-mod written;
+mod tests;
 
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -18,7 +22,7 @@ pub(crate) use overlay::{Overlay, overlay};
 pub(crate) use run::run;
 
 /// A row of `flows.parquet` or `flows.csv`, as far as exports need it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct FlowRow {
     pub(crate) source: u32,
     pub(crate) destination: u32,
@@ -31,66 +35,27 @@ pub(crate) struct FlowRow {
     pub(crate) standalone_ns: u64,
 }
 
-/// The columns of [`FlowRow`], in its order.
-const FLOW_COLUMNS: [&str; 8] = [
-    "source",
-    "destination",
-    "source_port",
-    "destination_port",
-    "size_bytes",
-    "start_ps",
-    "completion_ps",
-    "standalone_ns",
-];
-
-impl FlowRow {
-    /// A row from the cells of [`FLOW_COLUMNS`]; `None` if one is out of range, or missing although
-    /// it mustn't be.
-    fn from_cells(cells: [Option<u64>; 8]) -> Option<Self> {
-        let [
-            source,
-            destination,
-            source_port,
-            destination_port,
-            size,
-            start,
-            completion,
-            alone,
-        ] = cells;
-        Some(Self {
-            source: source?.try_into().ok()?,
-            destination: destination?.try_into().ok()?,
-            source_port: source_port?.try_into().ok()?,
-            destination_port: destination_port?.try_into().ok()?,
-            size_bytes: size?,
-            start_ps: start?,
-            completion_ps: completion,
-            standalone_ns: alone?,
-        })
-    }
-}
-
-/// Hands every row of a result directory's flows to `take`, in order of completion; from
-/// `flows.parquet`, or from `flows.csv` if that is missing.
+/// The rows of a result directory's flows in order of completion; from `flows.parquet`, or from `flows.csv` if that is
+/// missing.
 ///
 /// # Errors
-/// If there is neither, if one isn't what `run` writes, or whatever `take` returns.
+/// If there is neither, or if one isn't what `run` writes.
 pub(crate) fn flows(
     directory: &Path,
-    take: &mut dyn FnMut(FlowRow) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<Box<dyn Iterator<Item = Result<FlowRow, Failure>>>, Failure> {
     require_results(directory)?;
-    let columnar = directory.join("flows.parquet");
+    let [columnar, text] = ["flows.parquet", "flows.csv"].map(|name| directory.join(name));
     if columnar.exists() {
-        return parquet::flows(&columnar, take);
+        let remedy = "the file is damaged; without it, flows.csv is read instead";
+        return Ok(Box::new(parquet::rows(&columnar, remedy, Some)?));
     }
-    let text = directory.join("flows.csv");
     if text.exists() {
-        return csv::flows(&text, take);
+        return Ok(Box::new(csv::rows(&text)?));
     }
     Err(Failure::at(directory, "holds neither flows.parquet nor flows.csv").hint(NOT_RESULTS))
 }
 
+const DAMAGED: &str = "the file is damaged; run the scenario again";
 const NOT_RESULTS: &str =
     "name a directory that `fairlane run SCENARIO.toml --out DIR` has written";
 
@@ -107,10 +72,30 @@ pub(crate) fn text(directory: &Path, name: &str) -> Result<(PathBuf, String), Fa
     }
 }
 
+/// The JSON of a file of a result directory, and where it is.
+///
+/// # Errors
+/// If the directory or the file can't be read, or the file holds something else.
+pub(crate) fn json(directory: &Path, name: &str) -> Result<(PathBuf, Value), Failure> {
+    let (path, text) = text(directory, name)?;
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok((path, value)),
+        Err(error) => Err(Failure::at(&path, error).hint(DAMAGED)),
+    }
+}
+
 fn require_results(directory: &Path) -> Result<(), Failure> {
     match std::fs::metadata(directory) {
         Ok(facts) if facts.is_dir() => Ok(()),
         Ok(_) => Err(Failure::at(directory, "not a directory").hint(NOT_RESULTS)),
         Err(error) => Err(Failure::at(directory, error).hint(NOT_RESULTS)),
     }
+}
+
+/// A row, or a line, isn't what it should be.
+fn bad_row<T: DeserializeOwned>(path: &Path, what: &str, number: u64, remedy: &str) -> Failure {
+    let names = columns::names::<T>().join(", ");
+    let message =
+        format!("{what} {number}: expected what `fairlane run` writes in the columns {names}");
+    Failure::at(path, message).hint(remedy)
 }

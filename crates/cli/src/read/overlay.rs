@@ -1,16 +1,14 @@
 //! A run, as far as it is drawn over others.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use crate::failure::Failure;
-use crate::read::parquet::{Columns, flag, integer};
-use crate::read::{NOT_RESULTS, require_results};
+use crate::read::{DAMAGED, NOT_RESULTS, parquet, require_results};
 
 /// Most intervals that are drawn; neighbours are merged.
 const MOST_INTERVALS: usize = 600;
-
-const DAMAGED: &str = "the file is damaged; run the scenario again";
 
 /// What is drawn of a run.
 #[derive(Debug, Default)]
@@ -43,20 +41,33 @@ pub(crate) fn overlay(directory: &Path) -> Result<Overlay, Failure> {
     Ok(overlay)
 }
 
+#[derive(Deserialize)]
+struct Message {
+    completion_ps: Option<u64>,
+    ideal_ps: u64,
+}
+
 fn messages(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
-    let columns = Columns {
-        path,
-        names: &["completion_ps", "ideal_ps"],
-        remedy: DAMAGED,
-    };
-    columns.rows(&mut |cells| {
-        let ideal = integer(cells[1])??;
-        if let Some(taken) = integer(cells[0])? {
+    for message in parquet::rows(path, DAMAGED, |message: Message| Some(message))? {
+        let message = message?;
+        if let Some(taken) = message.completion_ps {
+            let ideal = message.ideal_ps.max(1);
             overlay.completion_us.push(taken as f64 * 1e-6);
-            overlay.slowdown.push(taken as f64 / ideal.max(1) as f64);
+            overlay.slowdown.push(taken as f64 / ideal as f64);
         }
-        Some(Ok(ControlFlow::Continue(())))
-    })
+    }
+    Ok(())
+}
+
+/// A port in an interval.
+#[derive(Deserialize)]
+struct PortRow {
+    time_ps: u64,
+    port_id: usize,
+    on_switch: bool,
+    peer_port_id: usize,
+    sent_bytes: u64,
+    queue_max_bytes: u64,
 }
 
 /// What a row of `ports.parquet` adds to its interval.
@@ -67,37 +78,22 @@ struct Sent {
 }
 
 fn ports(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
-    let columns = Columns {
-        path,
-        names: &[
-            "time_ps",
-            "port_id",
-            "on_switch",
-            "peer_port_id",
-            "sent_bytes",
-            "queue_max_bytes",
-        ],
-        remedy: DAMAGED,
-    };
     let mut times: Vec<u64> = Vec::new();
     // By port: whether a switch has it, and which port is at its other end.
     let mut ends: Vec<(bool, usize)> = Vec::new();
     let (mut sent, mut queues): (Vec<Sent>, Vec<f64>) = (Vec::new(), Vec::new());
-    columns.rows(&mut |cells| {
-        let number = |column: usize| integer(cells[column])?;
-        let place = |column: usize| usize::try_from(number(column)?).ok();
-        let time = number(0)?;
-        if times.last() != Some(&time) {
-            times.push(time);
+    for row in parquet::rows(path, DAMAGED, |row: PortRow| Some(row))? {
+        let row = row?;
+        if times.last() != Some(&row.time_ps) {
+            times.push(row.time_ps);
             queues.push(0.0);
         }
-        let (port, on_switch) = (place(1)?, flag(cells[2])?);
-        if port == ends.len() {
-            ends.push((on_switch, place(3)?));
+        if row.port_id == ends.len() {
+            ends.push((row.on_switch, row.peer_port_id));
         }
         let interval = times.len() - 1;
-        if on_switch {
-            let bytes = number(4)? as f64;
+        if row.on_switch {
+            let (port, bytes) = (row.port_id, row.sent_bytes as f64);
             if bytes > 0.0 {
                 sent.push(Sent {
                     interval,
@@ -105,10 +101,9 @@ fn ports(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
                     bytes,
                 });
             }
-            queues[interval] = queues[interval].max(number(5)? as f64);
+            queues[interval] = queues[interval].max(row.queue_max_bytes as f64);
         }
-        Some(Ok(ControlFlow::Continue(())))
-    })?;
+    }
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Ok(());
     };

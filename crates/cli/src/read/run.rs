@@ -1,20 +1,17 @@
 //! A whole run, as far as `explain` needs it.
 
-use std::ops::ControlFlow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairlane_explain::{Collective, Costs, Message, Multipath, Port, Run, Settings};
 use fairlane_scenario::{Scenario, Workload};
 use fairlane_units::NodeId;
-use parquet::record::Field;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::backend::{self, Ways};
 use crate::failure::Failure;
-use crate::read::parquet::{Columns, flag, integer, word};
-use crate::read::{NOT_RESULTS, paths, require_results, text};
-
-const DAMAGED: &str = "the file is damaged; run the scenario again";
+use crate::read::{DAMAGED, NOT_RESULTS, csv, json, parquet, require_results};
 
 /// Reads the results of a run.
 ///
@@ -32,9 +29,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
             return Err(Failure::at(directory, format!("holds no {name}")).hint(NOT_RESULTS));
         }
     }
-    let (path, words) = text(directory, "summary.json")?;
-    let summary: Value =
-        serde_json::from_str(&words).map_err(|error| Failure::at(&path, error).hint(DAMAGED))?;
+    let (path, summary) = json(directory, "summary.json")?;
     let number = |name: &str| {
         let number = summary.get(name).and_then(Value::as_f64);
         number.ok_or_else(|| {
@@ -54,9 +49,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
         multipath: multipath(directory, &summary, scenario)?,
         ..Run::default()
     };
-    let (path, words) = text(directory, "signals.json")?;
-    let signals: Value =
-        serde_json::from_str(&words).map_err(|error| Failure::at(&path, error).hint(DAMAGED))?;
+    let (_, signals) = json(directory, "signals.json")?;
     run.cnps = signals["cnps"]["count"].as_u64().unwrap_or(0);
     ports(directory, scenario, &mut run)?;
     let known = Known {
@@ -119,67 +112,65 @@ fn multipath(
             split_ns: cost("split"),
             reassemble_ns: cost("reassemble"),
         },
-        paths: paths::paths(&directory.join("paths.csv"))?,
+        paths: csv::rows(&directory.join("paths.csv"))?.collect::<Result<_, _>>()?,
     }))
 }
 
-const PORT_COLUMNS: [&str; 9] = [
-    "time_ps",
-    "port_id",
-    "node",
-    "on_switch",
-    "port",
-    "peer_node",
-    "rate_bps",
-    "sent_bytes",
-    "paused_ns",
-];
+/// A port in an interval.
+#[derive(Deserialize)]
+struct PortRow {
+    time_ps: u64,
+    port_id: usize,
+    node: u32,
+    on_switch: bool,
+    port: u32,
+    peer_node: u32,
+    rate_bps: u64,
+    sent_bytes: u64,
+    paused_ns: u64,
+}
 
 /// Reads the time series. Packets of full size are taken to have made it, as far as gaps behind them are concerned.
 fn ports(directory: &Path, scenario: &Scenario, run: &mut Run) -> Result<(), Failure> {
     let packet = &scenario.packet;
     let size = packet.mtu.get() + packet.header.get();
     let gap = packet.gap.get();
-    let columns = Columns {
-        path: &directory.join("ports.parquet"),
-        names: &PORT_COLUMNS,
-        remedy: DAMAGED,
-    };
     let mut begun = false;
-    columns.rows(&mut |cells| {
-        let number = |column: usize| integer(cells[column])?;
-        let id = usize::try_from(number(1)?).ok()?;
+    let add = |row: PortRow| {
         if !begun {
-            (run.start_ps, begun) = (number(0)?, true);
+            (run.start_ps, begun) = (row.time_ps, true);
         }
-        if id == run.ports.len() {
+        if row.port_id == run.ports.len() {
             run.ports.push(Port {
-                node: number(2)?.try_into().ok()?,
-                on_switch: flag(cells[3])?,
-                number: number(4)?.try_into().ok()?,
-                peer: number(5)?.try_into().ok()?,
-                rate_bps: number(6)?,
+                node: row.node,
+                on_switch: row.on_switch,
+                number: row.port,
+                peer: row.peer_node,
+                rate_bps: row.rate_bps,
                 ..Port::default()
             });
         }
-        let port = run.ports.get_mut(id)?;
-        let sent = number(7)?;
+        let port = run.ports.get_mut(row.port_id)?;
+        let sent = row.sent_bytes;
         port.sent.push(sent + sent * gap / size.max(1));
-        port.paused_ns.push(number(8)?);
-        Some(Ok(ControlFlow::Continue(())))
-    })
+        port.paused_ns.push(row.paused_ns);
+        Some(())
+    };
+    parquet::rows(&directory.join("ports.parquet"), DAMAGED, add)?.collect()
 }
 
-const COLLECTIVE_COLUMNS: [&str; 8] = [
-    "operation",
-    "algorithm",
-    "name",
-    "step",
-    "time_ps",
-    "slowest_rank",
-    "slowest_host",
-    "last_message",
-];
+/// A collective, or a step of training.
+#[derive(Deserialize)]
+struct CollectiveRow {
+    operation: String,
+    algorithm: String,
+    name: String,
+    step: u32,
+    time_ps: Option<u64>,
+    slowest_rank: Option<u32>,
+    slowest_host: Option<u32>,
+    last_message: Option<u32>,
+}
 
 /// Reads the collectives that have ended, if the run had any.
 fn collectives(directory: &Path, run: &mut Run) -> Result<(), Failure> {
@@ -187,30 +178,23 @@ fn collectives(directory: &Path, run: &mut Run) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());
     }
-    let columns = Columns {
-        path: &path,
-        names: &COLLECTIVE_COLUMNS,
-        remedy: DAMAGED,
-    };
-    columns.rows(&mut |cells| {
-        let number = |column: usize| integer(cells[column]);
-        let small = |column: usize| number(column).map(|it| it.map(u32::try_from));
-        let words = [word(cells[0])?, word(cells[1])?, word(cells[2])?];
-        let ended = (number(4)?, small(5)?, small(6)?);
-        if let ("step", ..) | (_, (None, ..)) = (words[0], ended) {
-            return Some(Ok(ControlFlow::Continue(())));
-        }
-        let words = words.into_iter().filter(|word| !word.is_empty());
+    let add = |row: CollectiveRow| {
+        let Some(time_ps) = row.time_ps.filter(|_| row.operation != "step") else {
+            return Some(());
+        };
+        let words = [row.operation, row.algorithm, row.name].into_iter();
+        let words = words.filter(|word| !word.is_empty());
         run.collectives.push(Collective {
             what: words.collect::<Vec<_>>().join(" "),
-            step: small(3)??.ok()?,
-            time_ps: ended.0?,
-            slowest_rank: ended.1?.ok()?,
-            slowest_host: ended.2?.ok()?,
-            last_message: small(7)?.transpose().ok()?,
+            step: row.step,
+            time_ps,
+            slowest_rank: row.slowest_rank?,
+            slowest_host: row.slowest_host?,
+            last_message: row.last_message,
         });
-        Some(Ok(ControlFlow::Continue(())))
-    })
+        Some(())
+    };
+    parquet::rows(&path, DAMAGED, add)?.collect()
 }
 
 /// What is known of the ways of messages.
@@ -220,70 +204,64 @@ struct Known<'a> {
     stated: bool,
 }
 
-const MESSAGE_COLUMNS: [&str; 12] = [
-    "id",
-    "source",
-    "destination",
-    "source_port",
-    "destination_port",
-    "verb",
-    "size_bytes",
-    "start_ps",
-    "finish_ps",
-    "ideal_ps",
-    "retransmitted_packets",
-    "outcome",
-];
+/// A message.
+#[derive(Deserialize)]
+struct MessageRow {
+    id: u32,
+    source: u32,
+    destination: u32,
+    source_port: u16,
+    destination_port: u16,
+    verb: String,
+    size_bytes: u64,
+    start_ps: u64,
+    finish_ps: Option<u64>,
+    ideal_ps: u64,
+    retransmitted_packets: u64,
+    outcome: String,
+}
 
 /// Reads the messages that were posted.
 fn messages(directory: &Path, known: &Known<'_>, run: &mut Run) -> Result<(), Failure> {
-    let columns = Columns {
-        path: &directory.join("flows.parquet"),
-        names: &MESSAGE_COLUMNS,
-        remedy: DAMAGED,
-    };
     let several = run.multipath.iter().flat_map(|it| &it.paths);
-    let several: std::collections::BTreeSet<_> = several
+    let several: BTreeSet<_> = several
         .map(|path| (path.source, path.destination))
         .collect();
-    let (end, messages) = (run.end_ps, &mut run.messages);
-    columns.rows(&mut |cells| {
-        let mut message = message(cells, known)?;
+    let path = directory.join("flows.parquet");
+    for message in parquet::rows(&path, DAMAGED, |row| Some(message(row, known)))? {
+        let mut message = message?;
         if several.contains(&(message.source, message.destination)) {
             message.way.clear();
         }
-        if message.start_ps < end {
-            messages.push(message);
+        if message.start_ps < run.end_ps {
+            run.messages.push(message);
         }
-        Some(Ok(ControlFlow::Continue(())))
-    })
+    }
+    Ok(())
 }
 
-fn message(cells: &[&Field], known: &Known<'_>) -> Option<Message> {
-    let number = |column: usize| integer(cells[column])?;
-    let node = |column: usize| u32::try_from(number(column)?).ok();
-    let port = |column: usize| u16::try_from(number(column)?).ok();
-    let mut ends = (node(1)?, node(2)?);
-    let ports = (port(3)?, port(4)?);
+fn message(row: MessageRow, known: &Known<'_>) -> Message {
+    let mut ends = (row.source, row.destination);
     let mut way = Vec::new();
-    if word(cells[5])? == "read" {
+    if row.verb == "read" {
         // Its data goes to whoever posted it.
         ends = (ends.1, ends.0);
     } else if !known.stated {
         let nodes = (NodeId::new(ends.0), NodeId::new(ends.1));
+        let ports = (row.source_port, row.destination_port);
         let found = known.ways.of(nodes, ports).into_iter().flatten();
         way.extend(found.map(NodeId::get));
     }
-    Some(Message {
-        id: node(0)?,
+    Message {
+        id: row.id,
         source: ends.0,
         destination: ends.1,
-        size: number(6)?,
-        start_ps: number(7)?,
-        finish_ps: integer(cells[8])?,
-        ideal_ps: number(9)?,
-        retransmitted: number(10)?,
-        failed: word(cells[11])? == "retry-exceeded",
+        size: row.size_bytes,
+        start_ps: row.start_ps,
+        finish_ps: row.finish_ps,
+        ideal_ps: row.ideal_ps,
+        retransmitted: row.retransmitted_packets,
+        failed: row.outcome == "retry-exceeded",
         way,
-    })
+    }
 }

@@ -67,7 +67,7 @@ impl Run {
     }
 
     fn cells(&self, hosts: usize) -> Vec<Cell> {
-        let all = |value: Option<f64>| Cell::number(value.map(|value| value * hosts as f64));
+        let all = |value: Option<f64>| Cell::from(value.map(|value| value * hosts as f64));
         let last = self.values.last().copied();
         let shortfall = last
             .zip(self.optimum)
@@ -75,9 +75,9 @@ impl Run {
         vec![
             all(last),
             all(self.optimum),
-            Cell::number(shortfall),
-            Cell::count(self.near[0]),
-            Cell::count(self.near[1]),
+            Cell::from(shortfall),
+            Cell::from(self.near[0]),
+            Cell::from(self.near[1]),
             all(self.residuals.get(9).copied()),
         ]
     }

@@ -52,12 +52,12 @@ pub(crate) fn run(settings: Settings, watch: &dyn Watch) -> Result<Outcome, Erro
         );
         let best = second.as_ref().unwrap_or(&first);
         let cells = [
-            Cell::count(Some(flows)),
-            Cell::count(Some(first.iterations)),
-            Cell::number(Some(first.relative_gap())),
-            Cell::count(second.as_ref().map(|found| found.iterations)),
-            Cell::number(Some(best.objective)),
-            Cell::number(Some(best.dual_bound)),
+            Cell::from(flows),
+            Cell::from(first.iterations),
+            Cell::from(first.relative_gap()),
+            Cell::from(second.as_ref().map(|found| found.iterations)),
+            Cell::from(best.objective),
+            Cell::from(best.dual_bound),
         ];
         rows.push(format!("{hosts}x{applications}"), cells);
     }

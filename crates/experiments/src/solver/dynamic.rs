@@ -184,14 +184,11 @@ fn best(
 
 fn cells(events: &[Event]) -> Vec<Cell> {
     let mean = |pick: &dyn Fn(&Event) -> f64| {
-        Cell::number(Some(
-            events.iter().map(pick).sum::<f64>() / events.len() as f64,
-        ))
+        Cell::from(events.iter().map(pick).sum::<f64>() / events.len() as f64)
     };
-    let most =
-        |pick: &dyn Fn(&Event) -> f64| Cell::number(events.iter().map(pick).reduce(f64::max));
+    let most = |pick: &dyn Fn(&Event) -> f64| Cell::from(events.iter().map(pick).reduce(f64::max));
     vec![
-        Cell::count(Some(events.len())),
+        Cell::from(events.len()),
         mean(&|event| event.cold as f64),
         mean(&|event| event.warm as f64),
         most(&|event| event.warm as f64),

@@ -107,13 +107,13 @@ fn cells(way: &Shared, value: f64, bound: f64) -> Vec<Cell> {
     let starved = way.rates.iter().filter(|rate| **rate <= 0.0).count();
     let share = way.wait.map(|(wait, most)| wait as f64 / most as f64);
     vec![
-        Cell::number(Some(value)),
-        Cell::number(Some(bound)),
-        Cell::number((bound > 0.0).then(|| value / bound)),
-        Cell::count(Some(starved)),
+        Cell::from(value),
+        Cell::from(bound),
+        Cell::from((bound > 0.0).then(|| value / bound)),
+        Cell::from(starved),
         way.wait.map_or(Cell::None, |wait| Cell::Count(wait.0)),
         way.wait.map_or(Cell::None, |wait| Cell::Count(wait.1)),
-        Cell::number(share),
+        Cell::from(share),
     ]
 }
 

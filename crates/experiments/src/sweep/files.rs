@@ -38,16 +38,7 @@ impl Frame {
     /// # Errors
     /// If a cell can't be written.
     pub fn csv(&self) -> Result<String, Error> {
-        let broken = |error: &dyn std::fmt::Display| Error::new(format!("CSV: {error}"), "");
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let names = self.columns.iter().map(|column| column.name.as_str());
-        writer.write_record(names).map_err(|error| broken(&error))?;
-        for row in 0..self.rows() {
-            let cells = self.columns.iter().map(|column| cell(column, row));
-            writer.write_record(cells).map_err(|error| broken(&error))?;
-        }
-        let bytes = writer.into_inner().map_err(|error| broken(&error))?;
-        String::from_utf8(bytes).map_err(|error| broken(&error))
+        self.by_rows().csv()
     }
 
     /// The table as a Parquet file: Snappy, no time stamps, so that equal tables are equal files.
@@ -56,14 +47,6 @@ impl Frame {
     /// If a column can't be written.
     pub fn parquet(&self) -> Result<Vec<u8>, Error> {
         fill(self).map_err(|error| Error::new(format!("Parquet: {error}"), ""))
-    }
-}
-
-fn cell(column: &Column, row: usize) -> String {
-    match &column.data {
-        Data::Text(cells) => cells[row].clone(),
-        Data::Count(cells) => cells[row].to_string(),
-        Data::Number(cells) => cells[row].map_or_else(String::new, |number| number.to_string()),
     }
 }
 

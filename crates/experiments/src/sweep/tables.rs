@@ -2,6 +2,7 @@
 
 use fairlane_results::table;
 
+use crate::outcome::{Cell, Rows};
 use crate::sweep::record::Record;
 use crate::sweep::{Point, Sweep};
 
@@ -40,6 +41,23 @@ impl Frame {
             Data::Count(cells) => cells.len(),
             Data::Number(cells) => cells.len(),
         })
+    }
+
+    /// The same by rows.
+    pub fn by_rows(&self) -> Rows {
+        let names = self.columns.iter().map(|column| column.name.clone());
+        let row = |row: usize| {
+            let cell = |column: &Column| match &column.data {
+                Data::Text(cells) => Cell::Text(cells[row].clone()),
+                Data::Count(cells) => Cell::Count(cells[row]),
+                Data::Number(cells) => cells[row].map_or(Cell::None, Cell::Number),
+            };
+            self.columns.iter().map(cell).collect()
+        };
+        Rows {
+            columns: names.collect(),
+            rows: (0..self.rows()).map(row).collect(),
+        }
     }
 
     fn text(&mut self, name: &str, cells: impl Iterator<Item = String>) {

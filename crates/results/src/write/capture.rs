@@ -8,7 +8,7 @@ use fairlane_fabric::{
 use fairlane_units::NodeId;
 use fairlane_wire::{Opcode, Syndrome};
 
-use crate::column::{Column, Kind, Table, Value};
+use crate::column::{Column, Table, Value, columns};
 use crate::error::Error;
 use crate::write::parquet;
 
@@ -44,59 +44,31 @@ impl Row<'_> {
 
 /// The columns; `docs/results.md` explains them.
 fn columns<'a>() -> [Column<Row<'a>>; 24] {
-    [
-        Column::new("time_ps", Kind::Integer(64), |r| {
-            r.record.time.as_ps().into()
-        }),
-        Column::new("port_id", Kind::Integer(32), |r| r.record.port.get().into()),
-        Column::new("node", Kind::Integer(32), |r| r.port.node.get().into()),
-        Column::new("port", Kind::Integer(32), |r| r.port.number.into()),
-        Column::new("outbound", Kind::Flag, |r| r.record.outbound.into()),
-        Column::new("packet", Kind::Word, |r| packet(&r.record.packet).into()),
-        Column::new("class", Kind::Integer(8), |r| r.record.class.into()),
-        Column::new("size_bytes", Kind::Integer(16), |r| r.record.size.into()),
-        Column::new("message", Kind::OptionalInteger(32), |r| {
-            r.transport(|t| t.message)
-        }),
-        Column::new("source", Kind::OptionalInteger(32), |r| {
-            r.ends().map(|[source, _]| source.get()).into()
-        }),
-        Column::new("destination", Kind::OptionalInteger(32), |r| {
-            r.ends().map(|[_, destination]| destination.get()).into()
-        }),
-        Column::new("source_port", Kind::OptionalInteger(16), |r| {
-            r.message.map(|message| message.source_port).into()
-        }),
-        Column::new("from_responder", Kind::Flag, |r| {
-            r.flag(|t| t.from_responder)
-        }),
-        Column::new("opcode", Kind::OptionalInteger(8), |r| {
-            r.transport(|t| t.opcode.code())
-        }),
-        Column::new("psn", Kind::OptionalInteger(32), |r| {
-            r.transport(|t| t.psn.get())
-        }),
-        Column::new("payload_bytes", Kind::OptionalInteger(16), |r| {
-            r.transport(|t| t.payload)
-        }),
-        Column::new("switches", Kind::OptionalInteger(8), |r| {
-            r.transport(|t| t.switches)
-        }),
-        Column::new("marked", Kind::Flag, |r| r.flag(|t| t.marked)),
-        Column::new("ack_request", Kind::Flag, |r| r.flag(|t| t.ack_request)),
-        Column::new("selective", Kind::Flag, |r| r.flag(|t| t.selective)),
-        Column::new("offset_bytes", Kind::OptionalInteger(64), |r| {
-            r.transport(|t| t.access.map(|access| access.offset.get()))
-        }),
-        Column::new("length_bytes", Kind::OptionalInteger(64), |r| {
-            r.transport(|t| t.access.map(|access| access.length.get()))
-        }),
-        Column::new("syndrome", Kind::OptionalInteger(8), |r| {
-            r.transport(|t| t.aeth.map(|aeth| aeth.syndrome.byte()))
-        }),
-        Column::new("msn", Kind::OptionalInteger(32), |r| {
-            r.transport(|t| t.aeth.map(|aeth| aeth.msn))
-        }),
+    columns![
+        time_ps: u64 = |r| r.record.time.as_ps(),
+        port_id: u32 = |r| r.record.port.get(),
+        node: u32 = |r| r.port.node.get(),
+        port: u32 = |r| r.port.number,
+        outbound: bool = |r| r.record.outbound,
+        packet: &str = |r| packet(&r.record.packet),
+        class: u8 = |r| r.record.class,
+        size_bytes: u16 = |r| r.record.size,
+        message: Option<u32> = |r| r.transport(|t| t.message),
+        source: Option<u32> = |r| r.ends().map(|[source, _]| source.get()),
+        destination: Option<u32> = |r| r.ends().map(|[_, destination]| destination.get()),
+        source_port: Option<u16> = |r| r.message.map(|message| message.source_port),
+        from_responder: bool = |r| r.flag(|t| t.from_responder),
+        opcode: Option<u8> = |r| r.transport(|t| t.opcode.code()),
+        psn: Option<u32> = |r| r.transport(|t| t.psn.get()),
+        payload_bytes: Option<u16> = |r| r.transport(|t| t.payload),
+        switches: Option<u8> = |r| r.transport(|t| t.switches),
+        marked: bool = |r| r.flag(|t| t.marked),
+        ack_request: bool = |r| r.flag(|t| t.ack_request),
+        selective: bool = |r| r.flag(|t| t.selective),
+        offset_bytes: Option<u64> = |r| r.transport(|t| t.access.map(|access| access.offset.get())),
+        length_bytes: Option<u64> = |r| r.transport(|t| t.access.map(|access| access.length.get())),
+        syndrome: Option<u8> = |r| r.transport(|t| t.aeth.map(|aeth| aeth.syndrome.byte())),
+        msn: Option<u32> = |r| r.transport(|t| t.aeth.map(|aeth| aeth.msn)),
     ]
 }
 

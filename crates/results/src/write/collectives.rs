@@ -5,49 +5,32 @@ use std::path::Path;
 use fairlane_fabric::CollectiveRecord;
 use fairlane_units::Time;
 
-use crate::column::{Column, Kind, Table};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::{csv, parquet};
 
-/// Whole numbers that a collective may lack.
-const SOME: Kind = Kind::OptionalInteger(64);
-/// Nodes, ranks and messages that a collective may lack.
-const SOME_NUMBER: Kind = Kind::OptionalInteger(32);
-
 /// The columns; `docs/collectives.md` explains them.
 const fn columns<'a>() -> [Column<&'a CollectiveRecord>; 19] {
-    [
-        Column::new("workload", Kind::Integer(32), |r| r.workload.into()),
-        Column::new("step", Kind::Integer(32), |r| r.step.into()),
-        Column::new("operation", Kind::Word, |r| r.operation().into()),
-        Column::new("algorithm", Kind::Word, |r| r.algorithm_name().into()),
-        Column::new("name", Kind::Word, |r| r.name.as_str().into()),
-        Column::new("group", Kind::Integer(32), |r| r.group.into()),
-        Column::new("ranks", Kind::Integer(32), |r| r.ranks.into()),
-        Column::new("size_bytes", Kind::Integer(64), |r| r.size.get().into()),
-        Column::new("sent_bytes", Kind::Integer(64), |r| r.sent.get().into()),
-        Column::new("start_ps", SOME, |r| r.start.map(Time::as_ps).into()),
-        Column::new("ready_ps", SOME, |r| r.ready.map(Time::as_ps).into()),
-        Column::new("end_ps", SOME, |r| r.end.map(Time::as_ps).into()),
-        Column::new("time_ps", SOME, |r| {
-            r.time().map(|time| time.as_ps()).into()
-        }),
-        Column::new("algorithm_gbps", Kind::OptionalReal, |r| {
-            r.algorithm_bandwidth().map(gbps).into()
-        }),
-        Column::new("bus_gbps", Kind::OptionalReal, |r| {
-            r.bus_bandwidth().map(gbps).into()
-        }),
-        Column::new("slowest_rank", SOME_NUMBER, |r| {
-            r.slowest.map(|(rank, _)| rank).into()
-        }),
-        Column::new("slowest_host", SOME_NUMBER, |r| {
-            r.slowest.map(|(_, host)| host.get()).into()
-        }),
-        Column::new("last_message", SOME_NUMBER, |r| r.last.into()),
-        Column::new("last_slowdown", Kind::OptionalReal, |r| {
-            r.last_slowdown.into()
-        }),
+    columns![
+        workload: u32 = |r| r.workload,
+        step: u32 = |r| r.step,
+        operation: &str = |r| r.operation(),
+        algorithm: &str = |r| r.algorithm_name(),
+        name: &str = |r| r.name.as_str(),
+        group: u32 = |r| r.group,
+        ranks: u32 = |r| r.ranks,
+        size_bytes: u64 = |r| r.size.get(),
+        sent_bytes: u64 = |r| r.sent.get(),
+        start_ps: Option<u64> = |r| r.start.map(Time::as_ps),
+        ready_ps: Option<u64> = |r| r.ready.map(Time::as_ps),
+        end_ps: Option<u64> = |r| r.end.map(Time::as_ps),
+        time_ps: Option<u64> = |r| r.time().map(|time| time.as_ps()),
+        algorithm_gbps: Option<f64> = |r| r.algorithm_bandwidth().map(gbps),
+        bus_gbps: Option<f64> = |r| r.bus_bandwidth().map(gbps),
+        slowest_rank: Option<u32> = |r| r.slowest.map(|(rank, _)| rank),
+        slowest_host: Option<u32> = |r| r.slowest.map(|(_, host)| host.get()),
+        last_message: Option<u32> = |r| r.last,
+        last_slowdown: Option<f64> = |r| r.last_slowdown,
     ]
 }
 

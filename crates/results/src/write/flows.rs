@@ -4,44 +4,30 @@ use std::path::Path;
 
 use fairlane_fabric::{MessageRecord, Outcome};
 
-use crate::column::{Column, Kind, Table};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::{csv, parquet};
 
 /// The columns; `docs/results.md` explains them.
-pub const COLUMNS: &[Column<MessageRecord>] = &[
-    Column::new("id", Kind::Integer(32), |m| m.id.into()),
-    Column::new("workload", Kind::Integer(32), |m| m.workload.into()),
-    Column::new("source", Kind::Integer(32), |m| m.source.get().into()),
-    Column::new("destination", Kind::Integer(32), |m| {
-        m.destination.get().into()
-    }),
-    Column::new("source_port", Kind::Integer(16), |m| m.source_port.into()),
-    Column::new("destination_port", Kind::Integer(16), |m| {
-        m.destination_port.into()
-    }),
-    Column::new("class", Kind::Integer(8), |m| m.class.into()),
-    Column::new("verb", Kind::Word, |m| m.verb.name().into()),
-    Column::new("size_bytes", Kind::Integer(64), |m| m.size.get().into()),
-    Column::new("start_ps", Kind::Integer(64), |m| m.start.as_ps().into()),
-    Column::new("finish_ps", Kind::OptionalInteger(64), |m| {
-        m.finish.map(|finish| finish.as_ps()).into()
-    }),
-    Column::new("completion_ps", Kind::OptionalInteger(64), |m| {
-        m.finish
-            .map(|finish| finish.saturating_since(m.start).as_ps())
-            .into()
-    }),
-    Column::new("ideal_ps", Kind::Integer(64), |m| m.ideal.as_ps().into()),
-    Column::new("slowdown", Kind::OptionalReal, |m| m.slowdown().into()),
-    Column::new("standalone_ns", Kind::Integer(64), |m| {
-        m.standalone.as_ns().into()
-    }),
-    Column::new("retransmitted_packets", Kind::Integer(32), |m| {
-        m.retransmitted.into()
-    }),
-    Column::new("outcome", Kind::Word, |m| outcome(m.outcome).into()),
-    Column::new("tenant", Kind::Integer(32), |m| m.tenant.get().into()),
+pub const COLUMNS: &[Column<MessageRecord>] = &columns![
+    id: u32 = |m| m.id,
+    workload: u32 = |m| m.workload,
+    source: u32 = |m| m.source.get(),
+    destination: u32 = |m| m.destination.get(),
+    source_port: u16 = |m| m.source_port,
+    destination_port: u16 = |m| m.destination_port,
+    class: u8 = |m| m.class,
+    verb: &str = |m| m.verb.name(),
+    size_bytes: u64 = |m| m.size.get(),
+    start_ps: u64 = |m| m.start.as_ps(),
+    finish_ps: Option<u64> = |m| m.finish.map(|finish| finish.as_ps()),
+    completion_ps: Option<u64> = |m| m.finish.map(|finish| finish.saturating_since(m.start).as_ps()),
+    ideal_ps: u64 = |m| m.ideal.as_ps(),
+    slowdown: Option<f64> = |m| m.slowdown(),
+    standalone_ns: u64 = |m| m.standalone.as_ns(),
+    retransmitted_packets: u32 = |m| m.retransmitted,
+    outcome: &str = |m| outcome(m.outcome),
+    tenant: u32 = |m| m.tenant.get(),
 ];
 
 /// The word of an outcome in files.

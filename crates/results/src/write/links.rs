@@ -2,7 +2,7 @@
 
 use fairlane_fabric::{PortInfo, Results, metrics};
 
-use crate::column::{Column, Kind, Table};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 
 /// A port that sends on its link.
@@ -13,21 +13,15 @@ pub(crate) struct Row<'a> {
 }
 
 const fn columns<'a>() -> [Column<Row<'a>>; 8] {
-    [
-        Column::new("port_id", Kind::Integer(32), |r| (r.number as u64).into()),
-        Column::new("node", Kind::Integer(32), |r| r.port.node.get().into()),
-        Column::new("on_switch", Kind::Flag, |r| r.port.on_switch.into()),
-        Column::new("port", Kind::Integer(32), |r| r.port.number.into()),
-        Column::new("peer_port_id", Kind::Integer(32), |r| {
-            r.port.peer.get().into()
-        }),
-        Column::new("peer_node", Kind::Integer(32), |r| {
-            r.port.peer_node.get().into()
-        }),
-        Column::new("rate_bps", Kind::Integer(64), |r| {
-            r.port.rate.as_bps().into()
-        }),
-        Column::new("utilization", Kind::Real, |r| r.utilization.into()),
+    columns![
+        port_id: u32 = |r| (r.number as u64),
+        node: u32 = |r| r.port.node.get(),
+        on_switch: bool = |r| r.port.on_switch,
+        port: u32 = |r| r.port.number,
+        peer_port_id: u32 = |r| r.port.peer.get(),
+        peer_node: u32 = |r| r.port.peer_node.get(),
+        rate_bps: u64 = |r| r.port.rate.as_bps(),
+        utilization: f64 = |r| r.utilization,
     ]
 }
 

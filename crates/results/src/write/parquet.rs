@@ -64,16 +64,18 @@ fn schema<R>(columns: &[Column<R>]) -> Result<TypePtr, ParquetError> {
 }
 
 fn field(name: &str, kind: Kind) -> Result<Type, ParquetError> {
-    let repetition = match kind {
-        Kind::OptionalInteger(_) | Kind::OptionalReal => Repetition::OPTIONAL,
-        _ => Repetition::REQUIRED,
+    let repetition = match kind.is_optional() {
+        true => Repetition::OPTIONAL,
+        false => Repetition::REQUIRED,
     };
     let builder = Type::primitive_type_builder(name, physical(kind)).with_repetition(repetition);
     match kind {
         Kind::Integer(bits) | Kind::OptionalInteger(bits) => builder
             .with_logical_type(Some(LogicalType::integer(bits.cast_signed(), false)))
             .build(),
-        Kind::Word => builder.with_logical_type(Some(LogicalType::String)).build(),
+        Kind::Word | Kind::OptionalWord => {
+            builder.with_logical_type(Some(LogicalType::String)).build()
+        }
         Kind::Real | Kind::OptionalReal | Kind::Flag => builder.build(),
     }
 }
@@ -83,7 +85,7 @@ fn physical(kind: Kind) -> Physical {
         Kind::Integer(64) | Kind::OptionalInteger(64) => Physical::INT64,
         Kind::Integer(_) | Kind::OptionalInteger(_) => Physical::INT32,
         Kind::Real | Kind::OptionalReal => Physical::DOUBLE,
-        Kind::Word => Physical::BYTE_ARRAY,
+        Kind::Word | Kind::OptionalWord => Physical::BYTE_ARRAY,
         Kind::Flag => Physical::BOOLEAN,
     }
 }

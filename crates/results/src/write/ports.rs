@@ -5,7 +5,7 @@ use std::path::Path;
 use fairlane_fabric::{ChosenPorts, PortInfo, PortSeries, Results, metrics};
 use fairlane_units::Time;
 
-use crate::column::{Column, Kind, Table};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::parquet;
 
@@ -28,39 +28,21 @@ impl Row<'_> {
 
 /// The columns; `docs/results.md` explains them.
 fn columns<'a>() -> [Column<Row<'a>>; 14] {
-    [
-        Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
-        Column::new("port_id", Kind::Integer(32), |r| (r.port as u64).into()),
-        Column::new("node", Kind::Integer(32), |r| r.info().node.get().into()),
-        Column::new("on_switch", Kind::Flag, |r| r.info().on_switch.into()),
-        Column::new("port", Kind::Integer(32), |r| r.info().number.into()),
-        Column::new("peer_port_id", Kind::Integer(32), |r| {
-            r.info().peer.get().into()
-        }),
-        Column::new("peer_node", Kind::Integer(32), |r| {
-            r.info().peer_node.get().into()
-        }),
-        Column::new("rate_bps", Kind::Integer(64), |r| {
-            r.info().rate.as_bps().into()
-        }),
-        Column::new("sent_bytes", Kind::Integer(32), |r| {
-            r.series.sent[r.sample].into()
-        }),
-        Column::new("utilization", Kind::Real, |r| {
-            metrics::sample_utilisation(r.results, r.series, r.sample, r.info()).into()
-        }),
-        Column::new("queue_bytes", Kind::Integer(32), |r| {
-            r.series.queue[r.sample].into()
-        }),
-        Column::new("queue_max_bytes", Kind::Integer(32), |r| {
-            r.series.queue_max[r.sample].into()
-        }),
-        Column::new("marked_packets", Kind::Integer(32), |r| {
-            r.series.marked[r.sample].into()
-        }),
-        Column::new("paused_ns", Kind::Integer(32), |r| {
-            r.series.paused_ns[r.sample].into()
-        }),
+    columns![
+        time_ps: u64 = |r| r.time.as_ps(),
+        port_id: u32 = |r| (r.port as u64),
+        node: u32 = |r| r.info().node.get(),
+        on_switch: bool = |r| r.info().on_switch,
+        port: u32 = |r| r.info().number,
+        peer_port_id: u32 = |r| r.info().peer.get(),
+        peer_node: u32 = |r| r.info().peer_node.get(),
+        rate_bps: u64 = |r| r.info().rate.as_bps(),
+        sent_bytes: u32 = |r| r.series.sent[r.sample],
+        utilization: f64 = |r| metrics::sample_utilisation(r.results, r.series, r.sample, r.info()),
+        queue_bytes: u32 = |r| r.series.queue[r.sample],
+        queue_max_bytes: u32 = |r| r.series.queue_max[r.sample],
+        marked_packets: u32 = |r| r.series.marked[r.sample],
+        paused_ns: u32 = |r| r.series.paused_ns[r.sample],
     ]
 }
 

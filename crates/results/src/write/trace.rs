@@ -6,30 +6,26 @@ use fairlane_fabric::{
     PauseRecord, PortInfo, RateRecord, Results, TraceEvent, TraceRecord, TracedPacket,
 };
 
-use crate::column::{Column, Kind, Table};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::csv;
 
-const PACKETS: &[Column<TraceRecord>] = &[
-    Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
-    Column::new("node", Kind::Integer(32), |r| r.node.get().into()),
-    Column::new("port", Kind::Integer(32), |r| r.port.into()),
-    Column::new("class", Kind::Integer(8), |r| r.class.into()),
-    Column::new("queue_bytes", Kind::Integer(64), |r| r.queue.get().into()),
-    Column::new("event", Kind::Word, |r| event(r.event).into()),
-    Column::new("packet", Kind::Word, |r| packet(r.packet).into()),
-    Column::new("source", Kind::Integer(32), |r| r.source.get().into()),
-    Column::new("destination", Kind::Integer(32), |r| {
-        r.destination.get().into()
-    }),
-    Column::new("source_port", Kind::Integer(16), |r| r.source_port.into()),
-    Column::new("destination_port", Kind::Integer(16), |r| {
-        r.destination_port.into()
-    }),
-    Column::new("sequence_bytes", Kind::Integer(64), |r| r.sequence.into()),
-    Column::new("size_bytes", Kind::Integer(32), |r| r.bytes.into()),
-    Column::new("payload_bytes", Kind::Integer(32), |r| r.payload.into()),
-    Column::new("marked", Kind::Flag, |r| r.marked.into()),
+const PACKETS: &[Column<TraceRecord>] = &columns![
+    time_ps: u64 = |r| r.time.as_ps(),
+    node: u32 = |r| r.node.get(),
+    port: u32 = |r| r.port,
+    class: u8 = |r| r.class,
+    queue_bytes: u64 = |r| r.queue.get(),
+    event: &str = |r| event(r.event),
+    packet: &str = |r| packet(r.packet),
+    source: u32 = |r| r.source.get(),
+    destination: u32 = |r| r.destination.get(),
+    source_port: u16 = |r| r.source_port,
+    destination_port: u16 = |r| r.destination_port,
+    sequence_bytes: u64 = |r| r.sequence,
+    size_bytes: u32 = |r| r.bytes,
+    payload_bytes: u32 = |r| r.payload,
+    marked: bool = |r| r.marked,
 ];
 
 fn event(event: TraceEvent) -> &'static str {
@@ -76,10 +72,10 @@ pub(crate) fn with_packets<T>(
     })
 }
 
-const RATES: &[Column<RateRecord>] = &[
-    Column::new("time_ps", Kind::Integer(64), |r| r.time.as_ps().into()),
-    Column::new("message", Kind::Integer(32), |r| r.message.into()),
-    Column::new("rate_bps", Kind::Integer(64), |r| r.rate.as_bps().into()),
+const RATES: &[Column<RateRecord>] = &columns![
+    time_ps: u64 = |r| r.time.as_ps(),
+    message: u32 = |r| r.message,
+    rate_bps: u64 = |r| r.rate.as_bps(),
 ];
 
 /// Writes the rates of messages.
@@ -134,16 +130,14 @@ pub(crate) fn with_pauses<T>(
             port: &results.ports[pause.port.index()],
         }
     };
-    let columns = [
-        Column::new("time_ps", Kind::Integer(64), |r: &PauseRow<'_>| {
-            r.pause.time.as_ps().into()
-        }),
-        Column::new("port_id", Kind::Integer(32), |r| r.pause.port.get().into()),
-        Column::new("node", Kind::Integer(32), |r| r.port.node.get().into()),
-        Column::new("on_switch", Kind::Flag, |r| r.port.on_switch.into()),
-        Column::new("port", Kind::Integer(32), |r| r.port.number.into()),
-        Column::new("class", Kind::Integer(8), |r| r.pause.class.into()),
-        Column::new("pause", Kind::Flag, |r| r.pause.pause.into()),
+    let columns: [Column<PauseRow<'_>>; 7] = columns![
+        time_ps: u64 = |r| r.pause.time.as_ps(),
+        port_id: u32 = |r| r.pause.port.get(),
+        node: u32 = |r| r.port.node.get(),
+        on_switch: bool = |r| r.port.on_switch,
+        port: u32 = |r| r.port.number,
+        class: u8 = |r| r.pause.class,
+        pause: bool = |r| r.pause.pause,
     ];
     fill(&Table {
         columns: &columns,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::de::IgnoredAny;
@@ -137,30 +137,18 @@ impl Lines {
 
     /// The next line with its end, if any is left; one that is too long isn't held.
     fn read(&mut self) -> io::Result<Option<Result<String, Failure>>> {
+        if std::mem::take(&mut self.within) {
+            self.reader.skip_until(b'\n')?;
+        }
         let mut line = Vec::new();
-        let mut ended = false;
-        while !ended {
-            let buffer = match self.reader.fill_buf() {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                buffer => buffer?,
-            };
-            if buffer.is_empty() {
-                break;
-            }
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(buffer.len(), |end| end + 1);
-            ended = end.is_some();
-            if self.within {
-                self.within = !ended;
-                ended = false;
-            } else {
-                line.extend_from_slice(&buffer[..taken]);
-            }
-            self.reader.consume(taken);
-            if line.len() > self.longest {
-                self.within = !ended;
-                return Ok(Some(Err(too_long(self.longest))));
-            }
+        // A byte beyond what there is room for shows that there is too much.
+        let limit = (self.longest as u64).saturating_add(1);
+        (&mut self.reader)
+            .take(limit)
+            .read_until(b'\n', &mut line)?;
+        if line.len() > self.longest {
+            self.within = !line.ends_with(b"\n");
+            return Ok(Some(Err(too_long(self.longest))));
         }
         Ok((!line.is_empty()).then(|| text(line)))
     }

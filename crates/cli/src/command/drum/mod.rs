@@ -41,16 +41,11 @@ fn request(instance: &Instance) -> Request {
 
 /// A mistake in a problem, with the file or the line that has it; one of a flag stands there alone.
 fn failure(place: &str, error: Error) -> Failure {
-    let within = if error.place.starts_with("--") {
-        String::new()
-    } else {
-        format!("{place}: ")
-    };
-    let failure = Failure::new(format!("{within}{}: {}", error.place, error.message));
-    if error.hint.is_empty() {
-        failure
-    } else {
-        failure.hint(error.hint)
+    let failure = Failure::new(error.message).within(&error.place);
+    let failure = failure.hint(error.hint);
+    match error.place.starts_with("--") {
+        true => failure,
+        false => failure.within(place),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `fairlane drum random`.
 
 use std::io::{self, BufWriter, Write};
-use std::process::ExitCode;
 
 use crate::args::Random;
 use crate::command::drum::failure;
@@ -11,7 +10,7 @@ use crate::failure::{Failure, from_stdout};
 ///
 /// # Errors
 /// If the arguments don't go together, or standard output can't be written.
-pub(crate) fn random(arguments: &Random) -> Result<ExitCode, Failure> {
+pub(crate) fn random(arguments: &Random) -> Result<(), Failure> {
     let asked = fairlane_drum_file::Random {
         hosts: arguments.hosts,
         applications: arguments.apps,
@@ -29,6 +28,5 @@ pub(crate) fn random(arguments: &Random) -> Result<ExitCode, Failure> {
             .and_then(|()| out.write_all(b"\n"))
             .map_err(|error| from_stdout(&error))?;
     }
-    out.flush().map_err(|error| from_stdout(&error))?;
-    Ok(ExitCode::SUCCESS)
+    out.flush().map_err(|error| from_stdout(&error))
 }

@@ -1,13 +1,11 @@
 //! `fairlane drum schedule`.
 
-use std::process::ExitCode;
+use fairlane_drum_file::{Document, Plan};
 
-use fairlane_drum_file::{Document, Plan, RowUse, Turn};
-
-use crate::args::{Format, Policy, Schedule};
+use crate::args::{Policy, Schedule};
 use crate::command::drum::{failure, input, request};
 use crate::failure::Failure;
-use crate::table::number;
+use crate::table::{dash, number};
 use crate::{print, table};
 
 /// Epochs and applications that a text lists; JSON has them all.
@@ -17,7 +15,7 @@ const MOST_LINES: usize = 50;
 ///
 /// # Errors
 /// If the problem is wrong or has no solution, or there is no such frame.
-pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
+pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
     let path = &arguments.instance.file;
     let problem = input::one(path, arguments.instance.longest_line)?;
     let wrong = |error| failure(&input::name(path), error);
@@ -31,15 +29,12 @@ pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
     };
     let plan = fairlane_drum_file::schedule(document, &request, policy, arguments.frame);
     let plan = plan.map_err(wrong)?;
-    match arguments.format {
-        Format::Json => print::json(&plan)?,
-        Format::Text => print::text(&text(&plan))?,
-    }
-    Ok(ExitCode::SUCCESS)
+    print::either(arguments.format, &plan, text)
 }
 
 /// A schedule for readers.
 fn text(plan: &Plan) -> String {
+    let (wait, bound) = (plan.longest_wait, plan.longest_wait_bound);
     let mut facts = vec![
         ("policy", plan.policy.to_owned()),
         ("slots", plan.k.to_string()),
@@ -47,16 +42,12 @@ fn text(plan: &Plan) -> String {
         ("most active", plan.most_active.to_string()),
         (
             "longest wait",
-            format!(
-                "{} epochs, proven at most {}",
-                plan.longest_wait, plan.longest_wait_bound
-            ),
+            format!("{wait} epochs, proven at most {bound}"),
         ),
     ];
     let error = plan.largest_share_error.map(number);
     facts.extend(error.map(|error| ("share error", format!("{error} epochs at most"))));
-    let value = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
-    facts.push(("objective", value(plan.objective)));
+    facts.push(("objective", dash(plan.objective, number)));
     facts.extend(plan.dual_bound.map(|bound| ("at most", number(bound))));
     let mut parts = vec![table::list(&facts), rows(plan), turns(plan), calendar(plan)];
     parts.extend(plan.notes.iter().map(|note| format!("note: {note}")));
@@ -67,48 +58,32 @@ fn text(plan: &Plan) -> String {
 }
 
 fn rows(plan: &Plan) -> String {
-    let row = |row: &RowUse| {
-        let capacity = row.capacity.map_or_else(|| "-".into(), number);
-        vec![
-            row.name.clone(),
-            capacity,
-            number(row.usage),
-            number(row.most),
-        ]
-    };
-    let rows: Vec<_> = plan.rows.iter().map(row).collect();
-    table::grid(&["row", "capacity", "usage", "most in an epoch"], &rows)
+    table::grid_of(
+        &plan.rows,
+        &[
+            ("row", &|row| row.name.clone()),
+            ("capacity", &|row| dash(row.capacity, number)),
+            ("usage", &|row| number(row.usage)),
+            ("most in an epoch", &|row| number(row.most)),
+        ],
+    )
 }
 
 fn turns(plan: &Plan) -> String {
-    let header = [
-        "application",
-        "share",
-        "rate",
-        "while active",
-        "epochs",
-        "first",
-        "longest wait",
-        "share error",
-    ];
-    let whole = |value: Option<u64>| value.map_or_else(|| "-".into(), table::count);
-    let real = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
-    let row = |turn: &Turn| {
-        let (wait, error) = (whole(turn.longest_wait), real(turn.share_error));
-        let (epochs, first) = (table::count(turn.active_epochs), whole(turn.first_epoch));
-        vec![
-            turn.application.to_string(),
-            real(turn.tau),
-            number(turn.rate),
-            number(turn.active_rate),
-            epochs,
-            first,
-            wait,
-            error,
-        ]
-    };
-    let rows: Vec<_> = plan.applications.iter().take(MOST_LINES).map(row).collect();
-    table::grid(&header, &rows)
+    let count = table::count;
+    table::grid_of(
+        plan.applications.iter().take(MOST_LINES),
+        &[
+            ("application", &|turn| turn.application.to_string()),
+            ("share", &|turn| dash(turn.tau, number)),
+            ("rate", &|turn| number(turn.rate)),
+            ("while active", &|turn| number(turn.active_rate)),
+            ("epochs", &|turn| count(turn.active_epochs)),
+            ("first", &|turn| dash(turn.first_epoch, count)),
+            ("longest wait", &|turn| dash(turn.longest_wait, count)),
+            ("share error", &|turn| dash(turn.share_error, number)),
+        ],
+    )
 }
 
 /// Epochs in which the same applications are active are joined.

@@ -36,10 +36,7 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
                 &asked.request,
                 &asked.threads,
             )?;
-            match asked.format {
-                Format::Json => print::json(&answer)?,
-                Format::Text => print::text(&text::answer(&answer))?,
-            }
+            print::either(asked.format, &answer, text::answer)?;
             u64::from(asked.is_wide(answer.relative_gap))
         }
         Input::Lines(lines) => stream(lines, path, &asked)?,

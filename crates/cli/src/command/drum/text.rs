@@ -2,7 +2,7 @@
 
 use fairlane_drum_file::Answer;
 
-use crate::table::{self, number};
+use crate::table::{self, dash, number};
 
 /// Applications that a text lists; JSON has them all.
 const MOST_APPLICATIONS: usize = 50;
@@ -26,7 +26,9 @@ pub(crate) fn answer(answer: &Answer) -> String {
 }
 
 fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
-    let maybe = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
+    let maybe = |value: Option<f64>| dash(value, number);
+    let (gap, relative) = (maybe(answer.gap), maybe(answer.relative_gap));
+    let (selected, all) = (answer.selected.len(), answer.x.len());
     let mut facts = Vec::new();
     facts.extend(answer.name.clone().map(|name| ("name", name)));
     facts.extend([
@@ -36,39 +38,25 @@ fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
         ("objective", maybe(answer.objective)),
         ("dual bound", maybe(answer.dual_bound)),
         ("proven bound", maybe(answer.proven_bound)),
-        (
-            "gap",
-            format!(
-                "{} ({} relative)",
-                maybe(answer.gap),
-                maybe(answer.relative_gap)
-            ),
-        ),
-        (
-            "selected",
-            format!("{} of {}", answer.selected.len(), answer.x.len()),
-        ),
+        ("gap", format!("{gap} ({relative} relative)")),
+        ("selected", format!("{selected} of {all}")),
         ("passes", table::count(answer.iterations as u64)),
     ]);
-    facts.extend(
-        answer
-            .seconds
-            .map(|seconds| ("time", table::seconds(seconds))),
-    );
+    let time = answer.seconds.map(table::seconds);
+    facts.extend(time.map(|time| ("time", time)));
     facts
 }
 
 fn rows(answer: &Answer) -> String {
-    let row = |index: usize| {
-        let cell = |column: &[f64]| column.get(index).map_or_else(|| "-".into(), |v| number(*v));
-        vec![
-            answer.rows[index].clone(),
-            cell(&answer.usage),
-            cell(&answer.prices),
-        ]
-    };
-    let rows: Vec<_> = (0..answer.rows.len()).map(row).collect();
-    table::grid(&["row", "usage", "price"], &rows)
+    let cell = |column: &[f64], row: usize| dash(column.get(row).copied(), number);
+    table::grid_of(
+        0..answer.rows.len(),
+        &[
+            ("row", &|row| answer.rows[*row].clone()),
+            ("usage", &|row| cell(&answer.usage, *row)),
+            ("price", &|row| cell(&answer.prices, *row)),
+        ],
+    )
 }
 
 fn applications(answer: &Answer) -> String {

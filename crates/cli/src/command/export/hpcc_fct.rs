@@ -1,8 +1,6 @@
 //! `fairlane export hpcc-fct`.
 
-use std::process::ExitCode;
-
-use crate::args::ExportHpccFct;
+use crate::args::ExportFile;
 use crate::command::export::replace;
 use crate::failure::Failure;
 use crate::read::{self, FlowRow};
@@ -11,15 +9,15 @@ use crate::read::{self, FlowRow};
 ///
 /// # Errors
 /// If the results can't be read or the file can't be written; then a file of that name is as it was.
-pub(crate) fn hpcc_fct(arguments: &ExportHpccFct) -> Result<ExitCode, Failure> {
+pub(crate) fn hpcc_fct(arguments: &ExportFile) -> Result<(), Failure> {
     replace((&arguments.output, arguments.force), &mut |out| {
-        let cannot = |error: std::io::Error| Failure::at(&arguments.output, error);
-        read::flows(&arguments.results, &mut |flow| match line(&flow)? {
-            Some(line) => out.write_all(line.as_bytes()).map_err(cannot),
-            None => Ok(()),
-        })
-    })?;
-    Ok(ExitCode::SUCCESS)
+        for flow in read::flows(&arguments.results)? {
+            let line = line(&flow?)?.unwrap_or_default();
+            let written = out.write_all(line.as_bytes());
+            written.map_err(|error| Failure::at(&arguments.output, error))?;
+        }
+        Ok(())
+    })
 }
 
 /// The line of a message: addresses in hexadecimal, ports, bytes, then start, completion time and

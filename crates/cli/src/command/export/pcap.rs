@@ -1,9 +1,8 @@
 //! `fairlane export pcap`.
 
 use std::io::Write;
-use std::process::ExitCode;
 
-use crate::args::ExportPcap;
+use crate::args::ExportFile;
 use crate::command::export::replace;
 use crate::failure::Failure;
 use crate::pcap::{Exporter, Refusal};
@@ -14,19 +13,18 @@ use crate::read::Capture;
 /// # Errors
 /// If nothing was captured, the results can't be read, or the file can't be written; then a file of
 /// that name is as it was.
-pub(crate) fn pcap(arguments: &ExportPcap) -> Result<ExitCode, Failure> {
+pub(crate) fn pcap(arguments: &ExportFile) -> Result<(), Failure> {
     let capture = Capture::open(&arguments.results)?;
     replace((&arguments.output, arguments.force), &mut |out| {
         write(arguments, &capture, out)
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
-fn write(arguments: &ExportPcap, capture: &Capture, out: &mut dyn Write) -> Result<(), Failure> {
+fn write(arguments: &ExportFile, capture: &Capture, out: &mut dyn Write) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::at(&arguments.output, error);
     let mut exporter = Exporter::begin(out, &capture.ports, &capture.captured).map_err(cannot)?;
-    let mut number = 0u64;
-    capture.packets(&mut |row| {
+    for (number, row) in capture.packets()?.enumerate() {
+        let row = row?;
         let refuse = |what: String| {
             let message = format!("captured packet {number} {what}");
             Failure::at(&arguments.results, message).hint("run the scenario again")
@@ -39,7 +37,6 @@ fn write(arguments: &ExportPcap, capture: &Capture, out: &mut dyn Write) -> Resu
                 row.record.port
             )),
         })?;
-        number += 1;
-        Ok(())
-    })
+    }
+    Ok(())
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use fairlane_softnic::{Counter, Counters, Scope, stat};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 /// A counter's name and value.
 pub(super) type Named = (String, u64);
 
 /// A device.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Device {
     pub(super) device: String,
     pub(super) address: String,
@@ -21,7 +22,7 @@ pub(super) struct Device {
     /// The largest path MTU; 0 if the interface has gone.
     pub(super) mtu: u64,
     pub(super) queue_pairs: u64,
-    #[serde(serialize_with = "map")]
+    #[serde(serialize_with = "map", deserialize_with = "list")]
     pub(super) counters: Vec<Named>,
     /// If they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub(super) struct Device {
 }
 
 /// A queue pair.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Pair {
     pub(super) number: u64,
     pub(super) service: String,
@@ -38,13 +39,18 @@ pub(super) struct Pair {
     pub(super) peer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) peer_number: Option<u64>,
-    #[serde(serialize_with = "map")]
+    #[serde(serialize_with = "map", deserialize_with = "list")]
     pub(super) counters: Vec<Named>,
 }
 
 /// Counters as an object.
-fn map<S: serde::Serializer>(counters: &[Named], serializer: S) -> Result<S::Ok, S::Error> {
+fn map<S: Serializer>(counters: &[Named], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counters.iter().map(|(name, value)| (name, value)))
+}
+
+/// Counters of an object, by name.
+fn list<'de, D: Deserializer<'de>>(object: D) -> Result<Vec<Named>, D::Error> {
+    BTreeMap::deserialize(object).map(|counters| counters.into_iter().collect())
 }
 
 /// The document, of which nothing is trusted.
@@ -52,31 +58,7 @@ fn map<S: serde::Serializer>(counters: &[Named], serializer: S) -> Result<S::Ok,
 struct Document {
     version: u32,
     #[serde(flatten)]
-    rest: serde_json::Map<String, serde_json::Value>,
-}
-
-#[derive(Deserialize)]
-struct Body {
-    device: String,
-    address: String,
-    gid: String,
-    pid: i64,
-    program: String,
-    state: String,
-    mtu: u64,
-    queue_pairs: u64,
-    counters: BTreeMap<String, u64>,
-    pairs: Option<Vec<PairBody>>,
-}
-
-#[derive(Deserialize)]
-struct PairBody {
-    number: u64,
-    service: String,
-    state: String,
-    peer: Option<String>,
-    peer_number: Option<u64>,
-    counters: BTreeMap<String, u64>,
+    device: Value,
 }
 
 /// Reads what a device has answered; `process` is its number as the system says it, if it does.
@@ -88,43 +70,24 @@ pub(super) fn read(document: &[u8], process: Option<i32>) -> Result<Device, Stri
         let own = stat::VERSION;
         return Err(format!("its answer has version {version}, expected {own}"));
     }
-    let body: Body = serde_json::from_value(document.rest.into()).map_err(unclear)?;
-    let pairs = body.pairs.map(|all| all.into_iter().map(pair).collect());
-    Ok(Device {
-        device: printable(&body.device),
-        address: printable(&body.address),
-        gid: printable(&body.gid),
-        pid: process.map_or(body.pid, i64::from),
-        program: printable(&body.program),
-        state: printable(&body.state),
-        mtu: body.mtu,
-        queue_pairs: body.queue_pairs,
-        counters: complete(body.counters, |_| true),
-        pairs,
-    })
-}
-
-fn pair(body: PairBody) -> Pair {
-    Pair {
-        number: body.number,
-        service: printable(&body.service),
-        state: printable(&body.state),
-        peer: body.peer.as_deref().map(printable),
-        peer_number: body.peer_number,
-        counters: complete(body.counters, |own| own.scope == Scope::QueuePair),
+    let mut device: Device = serde_json::from_value(printable(document.device)).map_err(unclear)?;
+    device.pid = process.map_or(device.pid, i64::from);
+    complete(&mut device.counters, |_| true);
+    for pair in device.pairs.iter_mut().flatten() {
+        complete(&mut pair.counters, |own| own.scope == Scope::QueuePair);
     }
+    Ok(device)
 }
 
-/// All counters: first those that this command knows, then others of a later version.
-fn complete(mut told: BTreeMap<String, u64>, has: impl Fn(&Counter) -> bool) -> Vec<Named> {
+/// Makes them all counters: first those that this command knows, then others of a later version.
+fn complete(counters: &mut Vec<Named>, has: impl Fn(&Counter) -> bool) {
+    let mut told = BTreeMap::from_iter(std::mem::take(counters));
     let known = Counters::ALL.iter().filter(|counter| has(counter));
-    let named = |counter: &Counter| {
+    counters.extend(known.map(|counter| {
         let value = told.remove(counter.name).unwrap_or(0);
         (counter.name.to_owned(), value)
-    };
-    let mut all: Vec<Named> = known.map(named).collect();
-    all.extend(told.into_iter().filter(|(name, _)| is_name(name)));
-    all
+    }));
+    counters.extend(told.into_iter().filter(|(name, _)| is_name(name)));
 }
 
 /// Whether it is as counters are called, which every format takes.
@@ -133,10 +96,19 @@ fn is_name(name: &str) -> bool {
     name.chars().all(plain) && name.starts_with(|letter: char| letter.is_ascii_lowercase())
 }
 
-/// A text without what terminals would obey.
-fn printable(text: &str) -> String {
+/// A value whose texts are without what terminals would obey.
+fn printable(value: Value) -> Value {
     let shown = |letter: char| if letter.is_control() { '?' } else { letter };
-    text.chars().map(shown).collect()
+    match value {
+        Value::String(text) => text.chars().map(shown).collect::<String>().into(),
+        Value::Array(values) => values.into_iter().map(printable).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let fields = fields.map(|(name, value)| (name, printable(value)));
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Counters for programs: JSON, and one line of CSV for each.
 
+use fairlane_results::to_csv;
 use serde::Serialize;
 
 use super::Sample;
@@ -29,40 +30,32 @@ pub(super) fn line(sample: &Sample) -> Result<String, Failure> {
 
 /// A line for each counter; of queue pairs with their number.
 pub(super) fn csv(sample: &Sample, with_header: bool) -> Result<String, Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let failed = |error: csv::Error| Failure::new(format!("CSV: {error}"));
-    if with_header {
-        let header = [
-            "time", "device", "address", "pid", "program", "qp", "counter", "value",
-        ];
-        writer.write_record(header).map_err(failed)?;
-    }
-    let time = format!("{:.3}", sample.time);
+    let header = [
+        "time", "device", "address", "pid", "program", "qp", "counter", "value",
+    ];
+    let mut lines: Vec<_> = with_header
+        .then(|| header.map(str::to_owned))
+        .into_iter()
+        .collect();
     for device in &sample.devices {
-        let pid = device.pid.to_string();
         let mut put = |pair: &str, counters: &[Named]| {
-            counters.iter().try_for_each(|(name, value)| {
-                let (address, program) = (&device.address, &device.program);
-                let value = value.to_string();
-                let fields = [
-                    &time,
-                    &device.device,
-                    address,
-                    &pid,
-                    program,
-                    pair,
-                    name,
-                    &value,
-                ];
-                writer.write_record(fields)
-            })
+            lines.extend(counters.iter().map(|(name, value)| {
+                [
+                    format!("{:.3}", sample.time),
+                    device.device.clone(),
+                    device.address.clone(),
+                    device.pid.to_string(),
+                    device.program.clone(),
+                    pair.to_owned(),
+                    name.clone(),
+                    value.to_string(),
+                ]
+            }));
         };
-        put("", &device.counters).map_err(failed)?;
+        put("", &device.counters);
         for pair in device.pairs.iter().flatten() {
-            put(&pair.number.to_string(), &pair.counters).map_err(failed)?;
+            put(&pair.number.to_string(), &pair.counters);
         }
     }
-    let bytes = writer.into_inner();
-    let bytes = bytes.map_err(|error| Failure::new(format!("CSV: {error}")))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(to_csv(lines)?)
 }

@@ -61,13 +61,8 @@ fn messages() -> impl Strategy<Value = Vec<MessageRecord>> {
 }
 
 fn read_back(directory: &Path) -> Vec<FlowRow> {
-    let mut rows = Vec::new();
-    read::flows(directory, &mut |row| {
-        rows.push(row);
-        Ok(())
-    })
-    .unwrap();
-    rows
+    let rows = read::flows(directory).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
 }
 
 fn expected(message: &MessageRecord) -> FlowRow {
@@ -140,11 +135,8 @@ proptest! {
         let capture = read::Capture::open(directory.path()).unwrap();
         prop_assert_eq!(&capture.ports, &results.ports);
         prop_assert_eq!(&capture.captured, &[false, true]);
-        let mut rows = Vec::new();
-        capture.packets(&mut |row| {
-            rows.push(row);
-            Ok(())
-        }).unwrap();
+        let rows: Result<Vec<_>, _> = capture.packets().unwrap().collect();
+        let rows = rows.unwrap();
         let read: Vec<_> = rows.iter().map(|row| row.record).collect();
         prop_assert_eq!(&read, &records);
         for row in rows {
