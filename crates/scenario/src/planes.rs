@@ -1,6 +1,6 @@
 //! Planes: parts of a fabric that only hosts join, each by a port of its own.
 
-use crate::types::{Topology, Workload};
+use crate::types::Topology;
 
 /// The most planes that a fabric may have.
 pub const MOST_PLANES: u32 = 8;
@@ -285,24 +285,6 @@ impl Topology {
             | Self::LeafSpine { planes, .. }
             | Self::FatTree { planes, .. } => planes,
             Self::Dumbbell { .. } | Self::Mesh { .. } | Self::File { .. } => 1,
-        }
-    }
-}
-
-impl Workload {
-    /// The plane that its messages take, if it states one.
-    pub const fn plane(&self) -> Option<u8> {
-        match *self {
-            Self::Poisson { plane, .. }
-            | Self::Incast { plane, .. }
-            | Self::Permutation { plane, .. }
-            | Self::AllToAll { plane, .. }
-            | Self::RingAllReduce { plane, .. }
-            | Self::Collective { plane, .. }
-            | Self::Training { plane, .. }
-            | Self::Program { plane, .. }
-            | Self::KeyValue { plane, .. }
-            | Self::Flows { plane, .. } => plane,
         }
     }
 }

@@ -80,37 +80,6 @@ fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {
 }
 
 impl Workload {
-    /// The name of the tenant that it belongs to, if it states one.
-    pub fn tenant(&self) -> Option<&str> {
-        match self {
-            Self::Poisson { tenant, .. }
-            | Self::Incast { tenant, .. }
-            | Self::Permutation { tenant, .. }
-            | Self::AllToAll { tenant, .. }
-            | Self::RingAllReduce { tenant, .. }
-            | Self::Collective { tenant, .. }
-            | Self::Training { tenant, .. }
-            | Self::Program { tenant, .. }
-            | Self::KeyValue { tenant, .. }
-            | Self::Flows { tenant, .. } => tenant.as_deref(),
-        }
-    }
-
-    fn tenant_mut(&mut self) -> &mut Option<String> {
-        match self {
-            Self::Poisson { tenant, .. }
-            | Self::Incast { tenant, .. }
-            | Self::Permutation { tenant, .. }
-            | Self::AllToAll { tenant, .. }
-            | Self::RingAllReduce { tenant, .. }
-            | Self::Collective { tenant, .. }
-            | Self::Training { tenant, .. }
-            | Self::Program { tenant, .. }
-            | Self::KeyValue { tenant, .. }
-            | Self::Flows { tenant, .. } => tenant,
-        }
-    }
-
     /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
     pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
         match self {

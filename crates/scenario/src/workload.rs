@@ -9,10 +9,108 @@ use serde::{Deserialize, Serialize};
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
 use crate::types::{SizeRange, is_one, one};
 
-/// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Workload {
+/// The kinds of workloads: the fields of each, and behind `+` groups of fields that several have.
+macro_rules! workloads {
+    (@ [$($all:tt)*]) => {
+        /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        pub enum Workload {
+            $($all)*
+        }
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident $own:tt, $($rest:tt)*) => {
+        workloads!(@ [$($all)* $(#[$doc])* $kind $own,] $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + class $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// Traffic class, 1 to 7.
+            #[serde(default = "default_class")]
+            class: u8,
+        } $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// What each message is.
+            #[serde(default)]
+            verb: Verb,
+        } $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// What each message is: `write` or `send`.
+            #[serde(default)]
+            verb: Verb,
+        } $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// What each operation is.
+            #[serde(default = "read")]
+            verb: Verb,
+        } $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + plane $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// The tenant that it belongs to; left out, the first.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            tenant: Option<String>,
+            /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            plane: Option<u8>,
+        } $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind { $($own)* } + plane + subflows $($rest)*);
+    };
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + subflows $($rest:tt)*) => {
+        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+            $($own)*
+            /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            paths: Option<u32>,
+        } $($rest)*);
+    };
+    ($($(#[$doc:meta])* $kind:ident $own:tt $(+ $group:ident)*,)*) => {
+        workloads!(@ [] $($(#[$doc])* $kind $own $(+ $group)*,)*);
+
+        impl Workload {
+            /// What each message is.
+            pub const fn verb(&self) -> Verb {
+                match self {
+                    $(Self::$kind { verb, .. })|* => *verb,
+                }
+            }
+
+            /// The name of the tenant that it belongs to, if it states one.
+            pub fn tenant(&self) -> Option<&str> {
+                match self {
+                    $(Self::$kind { tenant, .. })|* => tenant.as_deref(),
+                }
+            }
+
+            pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
+                match self {
+                    $(Self::$kind { tenant, .. })|* => tenant,
+                }
+            }
+
+            /// The plane that its messages take, if it states one.
+            pub const fn plane(&self) -> Option<u8> {
+                match self {
+                    $(Self::$kind { plane, .. })|* => *plane,
+                }
+            }
+        }
+    };
+}
+
+workloads! {
     /// Messages arrive at every source as a Poisson process and go to a uniformly random other host.
     Poisson {
         /// Sizes: a built-in distribution (`websearch`, `hadoop`, `storage`, `rpc`) or a file.
@@ -30,22 +128,7 @@ pub enum Workload {
         /// The hosts that receive.
         #[serde(default)]
         destinations: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + message + paths,
     /// Several hosts send to one at the same time, again and again.
     Incast {
         /// Senders in each round, chosen at random.
@@ -70,22 +153,7 @@ pub enum Workload {
         /// The hosts that may take part.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + message + paths,
     /// Every host sends one message to another, and receives one.
     Permutation {
         /// Size of each message.
@@ -96,22 +164,7 @@ pub enum Workload {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + message + paths,
     /// Every host sends one message to every other.
     AllToAll {
         /// Size of each message.
@@ -122,22 +175,7 @@ pub enum Workload {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + message + paths,
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor. Results don't tell collectives apart: see `collective`.
     RingAllReduce {
@@ -152,22 +190,7 @@ pub enum Workload {
         /// The hosts of the ring, in ascending order.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + message + paths,
     /// A collective operation, once or several times; every host is a rank.
     Collective {
         /// Which one.
@@ -199,22 +222,7 @@ pub enum Workload {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is: `write` or `send`.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + rank + paths,
     /// Training of a model that is divided among hosts by data, tensor and pipeline parallelism, each host a rank; tensor ranks are neighbours,
     /// then data ranks, then stages of the pipeline.
     Training {
@@ -253,22 +261,7 @@ pub enum Workload {
         /// The hosts that take part: tensor times data times pipeline, which says how many data ranks there are.
         #[serde(default)]
         hosts: HostSet,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is: `write` or `send`.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + rank + paths,
     /// The program of a trace.
     Program {
         /// The trace, relative to the scenario: a file, or of Chakra traces the files of all ranks.
@@ -285,22 +278,7 @@ pub enum Workload {
         /// By rank, the place of its host among `hosts`; left out, the rank itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         placement: Vec<u32>,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each message is: `write` or `send`.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + class + rank + paths,
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
     KeyValue {
@@ -344,19 +322,7 @@ pub enum Workload {
         /// When the connections begin.
         #[serde(default)]
         start: Duration,
-        /// Traffic class, 1 to 7.
-        #[serde(default = "default_class")]
-        class: u8,
-        /// What each operation is.
-        #[serde(default = "read")]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-    },
+    } + class + operation + plane,
     /// Messages listed in the scenario or in a file.
     Flows {
         /// A file in the flow text of HPCC's simulator, relative to the scenario.
@@ -365,19 +331,7 @@ pub enum Workload {
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,
-        /// What each message is.
-        #[serde(default)]
-        verb: Verb,
-        /// The tenant that it belongs to; left out, the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<String>,
-        /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        plane: Option<u8>,
-        /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        paths: Option<u32>,
-    },
+    } + message + paths,
 }
 
 impl Workload {
@@ -392,22 +346,6 @@ impl Workload {
             self,
             Self::Collective { .. } | Self::Training { .. } | Self::Program { .. }
         )
-    }
-
-    /// What each message is.
-    pub const fn verb(&self) -> Verb {
-        match self {
-            Self::Poisson { verb, .. }
-            | Self::Incast { verb, .. }
-            | Self::Permutation { verb, .. }
-            | Self::AllToAll { verb, .. }
-            | Self::RingAllReduce { verb, .. }
-            | Self::Collective { verb, .. }
-            | Self::Training { verb, .. }
-            | Self::Program { verb, .. }
-            | Self::KeyValue { verb, .. }
-            | Self::Flows { verb, .. } => *verb,
-        }
     }
 }
 
