@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 8] = [
         "explain",
         "traces",
     ],
-    &["host", "drum-file"],
+    &["host", "drum-file", "cases"],
     &["fabric", "softnic"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],

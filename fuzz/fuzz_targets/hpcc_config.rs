@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-use fairlane_scenario::{conweave, hpcc, load};
+use fairlane_cases::{conweave, hpcc};
+use fairlane_scenario::load;
 use libfuzzer_sys::fuzz_target;
 
 const TOPOLOGY: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\n";

@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fairlane_attacks::Plan;
+use fairlane_cases::{Imported, conweave, hpcc};
 use fairlane_fabric::{Results, metrics, warnings};
-use fairlane_scenario::conweave;
-use fairlane_scenario::hpcc::{self, Imported};
 use fairlane_units::NodeId;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};

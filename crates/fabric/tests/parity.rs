@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{plain_or_gzipped, reference, run, scratch};
+use fairlane_cases::hpcc::import;
 use fairlane_fabric::{Paths, Results, TraceEvent, TraceRecord, TracedPacket, paths};
-use fairlane_scenario::hpcc::import;
 use fairlane_scenario::{Loaded, load};
 use fairlane_units::NodeId;
 

@@ -61,7 +61,7 @@ impl Files<'_> {
 }
 
 /// Reads the text of `path`, decompressing it if it is gzipped.
-pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
+pub fn read_text(path: &Path) -> Result<String, Error> {
     let place = path.display().to_string();
     as_text(read_stream(open(path)?, &place)?, &place)
 }
@@ -114,7 +114,7 @@ fn read_bytes(mut stream: impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// `path` if it is a file, else `path.gz` if that is.
-pub(crate) fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
+pub fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
     let mut gzipped = path.as_os_str().to_owned();
     gzipped.push(".gz");
     [path.to_path_buf(), gzipped.into()]
@@ -124,7 +124,7 @@ pub(crate) fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
 
 /// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
 /// written leaves all targets as they were; a reader of the last file finds all others.
-pub(crate) fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
+pub fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
     let partial = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
         name.push(".partial");

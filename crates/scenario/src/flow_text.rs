@@ -104,7 +104,7 @@ fn parse_lines(
 }
 
 /// The same messages with single blanks, no blank lines and no units; numbers as they were.
-pub(crate) fn normalize(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     for line in lines(text, "") {
         for (i, field) in line.text.split_ascii_whitespace().enumerate() {

@@ -8,7 +8,7 @@
 //! input.
 //!
 //! Side files are those of HPCC's ns-3 simulator (topology, messages) and two-column distribution
-//! tables; [`hpcc`] imports whole cases of that simulator, [`conweave`] those of one that descends from it.
+//! tables.
 //!
 //! ```
 //! use std::path::Path;
@@ -39,25 +39,22 @@ mod blame;
 mod capture_point;
 mod collective;
 mod congestion;
-pub mod conweave;
 mod defaults;
 mod document;
 mod error;
 mod faults;
-mod files;
+pub mod files;
 pub mod flow_text;
 mod forwarding;
 mod host_set;
-pub mod hpcc;
-mod imported;
 mod inputs;
 mod keypath;
 mod layout;
-mod lines;
+pub mod lines;
 mod load;
 mod multipath;
 mod nic;
-mod ns3;
+pub mod ns3;
 mod optional;
 mod overrides;
 mod planes;

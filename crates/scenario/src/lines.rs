@@ -5,15 +5,16 @@ use std::str::FromStr;
 use crate::error::Error;
 
 /// One line that isn't blank.
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     file: &'a str,
     /// Counted from 1.
-    pub(crate) number: usize,
-    pub(crate) text: &'a str,
+    pub number: usize,
+    /// Without spaces around it.
+    pub text: &'a str,
 }
 
 /// The lines of `text` that aren't blank.
-pub(crate) fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Line<'a>> {
+pub fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Line<'a>> {
     text.lines()
         .enumerate()
         .map(move |(i, text)| Line {
@@ -30,16 +31,18 @@ pub(crate) fn number_of(text: &str, index: usize) -> usize {
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn place(&self) -> String {
+    /// File and number, as errors say them.
+    pub fn place(&self) -> String {
         format!("{}:{}", self.file, self.number)
     }
 
-    pub(crate) fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> Error {
+    /// A mistake in it.
+    pub fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::new(self.place(), message, hint)
     }
 
     /// Exactly `N` fields, which `expected` describes.
-    pub(crate) fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Error> {
+    pub fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Error> {
         let mut fields = [""; N];
         let mut found = 0;
         for field in self.text.split_ascii_whitespace() {
@@ -56,12 +59,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads the field called `name`.
-    pub(crate) fn number<T: FromStr>(
-        &self,
-        field: &str,
-        name: &str,
-        expected: &str,
-    ) -> Result<T, Error> {
+    pub fn number<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Error> {
         field.parse().map_err(|_| {
             let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
             self.error(message, format!("write {expected}"))
@@ -70,7 +68,7 @@ impl<'a> Line<'a> {
 }
 
 /// The first characters of a text that may be any length.
-pub(crate) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     const LONGEST: usize = 40;
     if text.chars().count() <= LONGEST {
         return text.into();

@@ -23,7 +23,7 @@ fn fixed_point_ns(value: f64, unit_ns: u64) -> u64 {
 }
 
 /// A non-negative time in seconds, truncated to nanoseconds; `None` if it isn't a time.
-pub(crate) fn seconds(text: &str) -> Option<Duration> {
+pub fn seconds(text: &str) -> Option<Duration> {
     let value: f64 = text.parse().ok()?;
     (0.0..=LONGEST_S)
         .contains(&value)
@@ -56,7 +56,7 @@ pub(crate) fn time(text: &str) -> Option<Duration> {
     clippy::cast_sign_loss,
     reason = "the cast truncates, as ns-3 does"
 )]
-pub(crate) fn rate(text: &str) -> Option<Rate> {
+pub fn rate(text: &str) -> Option<Rate> {
     let (value, unit) = number_and_unit(text)?;
     let factor = if unit.is_empty() {
         1.0

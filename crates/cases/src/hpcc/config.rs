@@ -7,9 +7,9 @@ use fairlane_congestion::Algorithm;
 use fairlane_units::{Duration, Rate};
 
 use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};
-use crate::error::{Error, nearest};
-use crate::lines::{Line, lines, shorten};
-use crate::ns3;
+use fairlane_scenario::lines::{Line, lines, shorten};
+use fairlane_scenario::ns3;
+use fairlane_scenario::{Error, nearest};
 
 /// Whose keys a configuration may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,16 @@
 //! Import of cases of HPCC's simulator.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
+#[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Folder, reference};
+use fairlane_cases::Imported;
+use fairlane_cases::hpcc::import;
 use fairlane_congestion::{Algorithm, WindowMode};
-use fairlane_scenario::hpcc::{Imported, import};
 use fairlane_scenario::{AckPause, BaseRtt, Inputs, Profile, Scenario, load};
 use fairlane_units::{Bytes, Duration, Rate};
 

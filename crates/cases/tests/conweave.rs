@@ -1,11 +1,12 @@
 //! Import of cases of ConWeave's simulator.
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
+#[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 
 use common::{Folder, reference};
-use fairlane_scenario::conweave::import;
-use fairlane_scenario::hpcc::{self, Imported};
+use fairlane_cases::conweave::import;
+use fairlane_cases::{Imported, hpcc};
 use fairlane_scenario::{
     AckPause, Files, Forwarding, Profile, flow_text, generate, load, parse_with,
 };

@@ -13,17 +13,16 @@ use std::path::Path;
 pub(crate) use self::config::{Config, Dialect};
 pub(crate) use self::convert::common;
 pub(crate) use self::keys::source_of;
-pub use crate::imported::Imported;
 
-use crate::error::Error;
-use crate::files::{plain_or_gzipped, read_text};
-use crate::flow_text;
-use crate::imported::{Case, name_files, stem};
-use crate::inputs::{Inputs, SideFile};
-use crate::lines::lines;
-use crate::topology_text::TopologyText;
-use crate::types::Profile;
-use crate::validate::validate;
+use crate::imported::{Case, Imported, name_files, stem};
+use fairlane_scenario::Error;
+use fairlane_scenario::Profile;
+use fairlane_scenario::TopologyText;
+use fairlane_scenario::files::{plain_or_gzipped, read_text};
+use fairlane_scenario::flow_text;
+use fairlane_scenario::lines::lines;
+use fairlane_scenario::validate;
+use fairlane_scenario::{Inputs, SideFile};
 
 /// Whose cases these are.
 const ORIGIN: &str = "HPCC's ns-3 simulator";
@@ -31,7 +30,7 @@ const ORIGIN: &str = "HPCC's ns-3 simulator";
 /// Imports the case of the configuration at `config`.
 ///
 /// # Errors
-/// A key that is unknown or can't be honoured, a malformed file, anything that [`crate::load`]
+/// A key that is unknown or can't be honoured, a malformed file, anything that [`fairlane_scenario::load`]
 /// would refuse: with file and line where there is one.
 pub fn import(config: &Path) -> Result<Imported, Error> {
     let path = plain_or_gzipped(config).unwrap_or_else(|| config.into());

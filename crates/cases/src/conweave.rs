@@ -9,22 +9,22 @@ use std::path::Path;
 
 use fairlane_units::Duration;
 
-use crate::error::Error;
-use crate::files::{plain_or_gzipped, read_text};
-use crate::flow_text;
 use crate::hpcc::{Config, Dialect, common};
 use crate::imported::{Case, Imported, name_files, stem};
-use crate::inputs::Inputs;
-use crate::lines::{Line, lines};
-use crate::ns3;
-use crate::topology_text::TopologyText;
-use crate::types::{AckPause, Forwarding, Profile, Scenario, Transport};
-use crate::validate::validate;
+use fairlane_scenario::Error;
+use fairlane_scenario::Inputs;
+use fairlane_scenario::TopologyText;
+use fairlane_scenario::files::{plain_or_gzipped, read_text};
+use fairlane_scenario::flow_text;
+use fairlane_scenario::lines::{Line, lines};
+use fairlane_scenario::ns3;
+use fairlane_scenario::validate;
+use fairlane_scenario::{AckPause, Forwarding, Profile, Scenario, Transport};
 
 /// Imports the case of the configuration at `config`.
 ///
 /// # Errors
-/// A key that is unknown or can't be honoured, a malformed file, anything that [`crate::load`]
+/// A key that is unknown or can't be honoured, a malformed file, anything that [`fairlane_scenario::load`]
 /// would refuse: with file and line where there is one.
 pub fn import(config: &Path) -> Result<Imported, Error> {
     let path = plain_or_gzipped(config).unwrap_or_else(|| config.into());

@@ -4,9 +4,9 @@ use fairlane_congestion::{Algorithm, WindowMode, dcqcn, dctcp, hpcc, timely};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use super::config::Config;
-use crate::error::Error;
-use crate::ns3;
-use crate::types::{
+use fairlane_scenario::Error;
+use fairlane_scenario::ns3;
+use fairlane_scenario::{
     AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Faults, LinkFault, Nic, Profile, Scenario,
 };
 
