@@ -93,7 +93,7 @@ doc: tools ## API documentation, warnings are errors
 fuzz: tools ## Every fuzz target for about FUZZ_SECONDS (10) each, if cargo-fuzz and a nightly toolchain are there
 	@if ! cargo +nightly fuzz --version >/dev/null 2>&1; then \
 		echo "fuzz targets skipped: they need a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz);"; \
-		echo "the property tests of fairlane-scenario cover the same parsers"; \
+		echo "the property tests of fairlane-scenario and fairlane-cases cover the same parsers"; \
 	else \
 		mkdir -p fuzz/corpus; \
 		cargo +nightly fuzz build >fuzz/corpus/build.log 2>&1 || { cat fuzz/corpus/build.log >&2; exit 1; }; \

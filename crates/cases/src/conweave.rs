@@ -7,19 +7,17 @@
 
 use std::path::Path;
 
+use fairlane_scenario::{
+    AckPause, Error, Forwarding, Inputs, Profile, Scenario, TopologyText, Transport,
+    files::{plain_or_gzipped, read_text},
+    flow_text,
+    lines::{Line, lines},
+    ns3, validate,
+};
 use fairlane_units::Duration;
 
 use crate::hpcc::{Config, Dialect, common};
 use crate::imported::{Case, Imported, name_files, stem};
-use fairlane_scenario::Error;
-use fairlane_scenario::Inputs;
-use fairlane_scenario::TopologyText;
-use fairlane_scenario::files::{plain_or_gzipped, read_text};
-use fairlane_scenario::flow_text;
-use fairlane_scenario::lines::{Line, lines};
-use fairlane_scenario::ns3;
-use fairlane_scenario::validate;
-use fairlane_scenario::{AckPause, Forwarding, Profile, Scenario, Transport};
 
 /// Imports the case of the configuration at `config`.
 ///

@@ -10,19 +10,19 @@ mod keys;
 
 use std::path::Path;
 
+use fairlane_scenario::{
+    Error, Inputs, Profile, SideFile, TopologyText,
+    files::{plain_or_gzipped, read_text},
+    flow_text,
+    lines::lines,
+    validate,
+};
+
 pub(crate) use self::config::{Config, Dialect};
 pub(crate) use self::convert::common;
 pub(crate) use self::keys::source_of;
 
 use crate::imported::{Case, Imported, name_files, stem};
-use fairlane_scenario::Error;
-use fairlane_scenario::Profile;
-use fairlane_scenario::TopologyText;
-use fairlane_scenario::files::{plain_or_gzipped, read_text};
-use fairlane_scenario::flow_text;
-use fairlane_scenario::lines::lines;
-use fairlane_scenario::validate;
-use fairlane_scenario::{Inputs, SideFile};
 
 /// Whose cases these are.
 const ORIGIN: &str = "HPCC's ns-3 simulator";
@@ -112,11 +112,11 @@ fn parse_trace(text: &str, file: &str, nodes: u32) -> Result<Vec<u32>, Error> {
         )
     })?;
     let [count] = first.fields("COUNT")?;
-    let count: usize = first.number(count, "the number of nodes", "a whole number")?;
+    let count: usize = first.parse(count, "the number of nodes", "a whole number")?;
     let mut traced = std::collections::BTreeSet::new();
     for line in rest {
         for field in line.text.split_ascii_whitespace() {
-            let node: u32 = line.number(field, "a node", "a node number")?;
+            let node: u32 = line.parse(field, "a node", "a node number")?;
             if node >= nodes {
                 let message = format!("node {node} doesn't exist, expected below {nodes}");
                 return Err(line.error(message, "nodes are numbered from 0"));

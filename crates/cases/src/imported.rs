@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use fairlane_scenario::{
+    Error, Scenario, SideFile, Topology, Verb, Workload,
+    files::{plain_or_gzipped, read_text, write_all},
+};
+
 use crate::hpcc::{Config, source_of};
-use fairlane_scenario::Error;
-use fairlane_scenario::SideFile;
-use fairlane_scenario::files::{plain_or_gzipped, read_text, write_all};
-use fairlane_scenario::{Scenario, Topology, Verb, Workload};
 
 /// A case, ready to be written as a scenario with its side files.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,14 @@
 
 use alloc::vec::Vec;
 
+use crate::cutting;
 use crate::error::Error;
 use crate::host::Host;
 use crate::mode::Options;
 use crate::newton::{EXACT, Limits, Minimum, Model, minimise};
 use crate::pass::Output;
 use crate::path::{self, Few};
+use crate::polish::polish;
 use crate::problem::{Block, LANES, Problem};
 use crate::solution::relative;
 use crate::supply::{Cell, Staircase};
@@ -25,10 +27,9 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Relative gap between value and bound; infinite if one of them is no number.
+    /// Relative gap between value and bound.
     pub(crate) fn gap(&self) -> f64 {
-        let gap = relative(self.bound - self.objective, self.objective, self.bound);
-        if gap.is_finite() { gap } else { f64::INFINITY }
+        relative(self.bound - self.objective, self.objective, self.bound)
     }
 }
 
@@ -70,8 +71,8 @@ fn solve_rows<const R: usize>(
     })
 }
 
-/// What an attempt from `start` finds, or if that isn't enough, the better of it and one from the prices at the end of a
-/// [path].
+/// What an attempt from `start` finds, or if that isn't enough, the better of it and one from other prices: those at the end
+/// of a [path], or where rates answer by jumps, those that are left when others are [cut](cutting) away.
 pub(crate) fn settled<const R: usize, M: Model<R>>(
     model: &M,
     supplies: &[Staircase],
@@ -86,14 +87,23 @@ pub(crate) fn settled<const R: usize, M: Model<R>>(
     let (mut first, off) = attempt(start, &part)?;
     let spent = first.passes >= options.iterations;
     let bought = !supplies.iter().all(Staircase::is_hard);
-    if spent || bought || is_enough(&first, off, options) {
+    if spent || (bought && !model.is_linear()) || is_enough(&first, off, options) {
         return Ok((first, off));
     }
-    let rows = supplies.len();
-    let size = first.prices.iter().copied().fold(0.0, f64::max);
-    let base = &model.floors()[..rows];
-    let mut demand = Few::<R, M>::new(model, rows);
-    let found = path::prices(&mut demand, base, size, options.tolerance);
+    let found = if model.is_linear() {
+        let passes = (options.iterations - first.passes).min(EVALUATIONS);
+        Some(by_cuts(model, supplies, &first.prices, passes))
+    } else {
+        let rows = supplies.len();
+        let size = first.prices.iter().copied().fold(0.0, f64::max);
+        let base = &model.floors()[..rows];
+        path::prices(
+            &mut Few::<R, M>::new(model, rows),
+            base,
+            size,
+            options.tolerance,
+        )
+    };
     let Some((prices, passes)) = found else {
         return Ok((first, off));
     };
@@ -112,6 +122,42 @@ pub(crate) fn settled<const R: usize, M: Model<R>>(
     } else {
         (first, off)
     })
+}
+
+/// Most evaluations of the dual function by cutting planes. Rare enough to be generous.
+const EVALUATIONS: usize = 700;
+/// Prices below this part of the largest are none.
+const NOTHING: f64 = 1e-9;
+
+/// About the prices at which the dual function is least, found from `guess` by cutting planes where it has kinks, in at most
+/// `most` passes; and how many it took.
+fn by_cuts<const R: usize, M: Model<R>>(
+    model: &M,
+    supplies: &[Staircase],
+    guess: &[f64],
+    most: usize,
+) -> (Vec<f64>, usize) {
+    // A guess may have lost its way to nothing.
+    let typical: [f64; R] = model.first_prices();
+    let highest = guess.iter().chain(&typical).copied().fold(1e-300, f64::max);
+    let upper = alloc::vec![4.0 * highest; guess.len()];
+    let limits: Vec<f64> = supplies.iter().map(Staircase::highest).collect();
+    let found = cutting::minimise(&upper, &limits, 0.0, most, |at, slope| {
+        let pass = model.pass(core::array::from_fn(|r| at.get(r).copied().unwrap_or(0.0)));
+        let mut value = pass.value();
+        for (r, supply) in supplies.iter().enumerate() {
+            value += supply.worth(at[r]) - at[r] * pass.usage[r];
+            slope[r] = supply.supplied(at[r]) - pass.usage[r];
+        }
+        if value.is_finite() {
+            return value;
+        }
+        slope.fill(-1.0);
+        f64::INFINITY
+    });
+    let most = found.at.iter().copied().fold(0.0, f64::max);
+    let clear = |price: &f64| if *price < NOTHING * most { 0.0 } else { *price };
+    (found.at.iter().map(clear).collect(), found.evaluations)
 }
 
 /// Passes that each attempt gets at least, if there are so many.
@@ -137,9 +183,7 @@ fn attempt<const R: usize>(
 ) -> Result<Found, Error> {
     let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
     let rates = rates_at(problem, supplies, &minimum);
-    let costs = supplies.iter().zip(problem.usage(&rates));
-    let objective =
-        problem.value(&rates) - costs.map(|(supply, usage)| supply.cost(usage)).sum::<f64>();
+    let (rates, objective) = better(problem, supplies, &minimum, rates);
     if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
@@ -151,6 +195,37 @@ fn attempt<const R: usize>(
         passes: minimum.passes,
     };
     Ok((answer, minimum.off))
+}
+
+/// Relative gap above which rates are brought onto their rows.
+const ROUGH: f64 = 1e-13;
+
+/// The rates, or those that fill the rows with a price if these are worth more, and their value.
+fn better<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    minimum: &Minimum<R>,
+    rates: Vec<Block>,
+) -> (Vec<Block>, f64) {
+    let value = |rates: &[Block]| {
+        let costs = supplies.iter().zip(problem.usage(rates));
+        problem.value(rates) - costs.map(|(supply, usage)| supply.cost(usage)).sum::<f64>()
+    };
+    let objective = value(&rates);
+    if relative(minimum.bound - objective, objective, minimum.bound) <= ROUGH {
+        return (rates, objective);
+    }
+    let hard = |r: usize| supplies.get(r).is_some_and(Staircase::is_hard);
+    let binding = core::array::from_fn(|r| hard(r) && minimum.prices[r] > 0.0);
+    if let Some(mut filled) = polish::<R>(problem, &rates, minimum.prices, binding) {
+        let hard: Vec<bool> = (0..R).map(hard).collect();
+        problem.fit(&mut filled, &hard);
+        let filled_value = value(&filled);
+        if filled_value > objective {
+            return (filled, filled_value);
+        }
+    }
+    (rates, objective)
 }
 
 /// The answers to the prices found, made feasible.

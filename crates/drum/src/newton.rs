@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::linear::solve_symmetric;
 use crate::math::clamp;
 use crate::pass::{Output, Pass};
-use crate::problem::{Block, Problem};
+use crate::problem::{AnyKernel, Block, Problem};
 use crate::supply::Cell;
 
 /// Applications that answer to the prices of `R` rows.
@@ -23,6 +23,9 @@ pub(crate) trait Model<const R: usize> {
 
     /// Use of each row by least rates.
     fn floors(&self) -> [f64; R];
+
+    /// Whether throughput counts at alpha 0.
+    fn is_linear(&self) -> bool;
 
     /// Whether rates that don't answer to a price may do so when it is far lower.
     fn wakes(&self) -> bool {
@@ -48,6 +51,10 @@ impl<const R: usize> Model<R> for Problem {
                 .sum()
         };
         core::array::from_fn(|r| self.rows.get(r).map_or(0.0, row))
+    }
+
+    fn is_linear(&self) -> bool {
+        matches!(self.kernel, AnyKernel::Linear(_))
     }
 }
 
@@ -187,6 +194,33 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
         any.then_some(prices)
     }
 
+    /// Newton's step for `usage^-3 = capacity^-3`, for alpha 0: there an application's rate is the inverse cube
+    /// root of what its price is above its weight, and no price may fall below.
+    fn cubic(&self, at: &Minimum<R>) -> [f64; R] {
+        let mut matrix = [[0.0; R]; R];
+        let mut right = [0.0; R];
+        for r in 0..R {
+            matrix[r][r] = 1.0;
+            if !self.is_free(at, r) {
+                continue;
+            }
+            let ratio = (at.pass.usage[r] / self.cells[r].capacity).min(1e3);
+            right[r] = at.pass.usage[r] / 3.0 * (ratio * ratio * ratio - 1.0);
+            for q in (0..R).filter(|&q| self.is_free(at, q)) {
+                matrix[r][q] = at.pass.response[r][q];
+            }
+        }
+        let step = solve_symmetric(matrix, right).unwrap_or(right);
+        core::array::from_fn(|r| {
+            let to = at.prices[r] + step[r];
+            if self.is_free(at, r) {
+                clamp(to, self.cells[r].low, self.cells[r].high)
+            } else {
+                at.prices[r]
+            }
+        })
+    }
+
     /// Newton's step on `D`, shortened by `length`.
     fn projected(&self, at: &Minimum<R>, length: f64) -> [f64; R] {
         let mut matrix = [[0.0; R]; R];
@@ -239,8 +273,13 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
 
     /// The next prices, if any are better.
     fn next(&mut self, at: &Minimum<R>, limit: usize) -> Option<Minimum<R>> {
-        for free in [true, false] {
-            let prices = self.logarithmic(at, free);
+        let linear = self.model.is_linear();
+        for first in [true, false] {
+            let prices = match (linear, first) {
+                (false, free) => self.logarithmic(at, free),
+                (true, true) => Some(self.cubic(at)),
+                (true, false) => None,
+            };
             let to = prices.map(|prices| self.at(prices));
             if let Some(to) = to.filter(|to| self.is_better(to, at)) {
                 return Some(to);
@@ -278,7 +317,8 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
         Some(at) if at.bound.is_finite() && !search.is_starved(&at) => at,
         _ => search.at(within(model.first_prices())),
     };
-    let exact = limits.tolerance <= EXACT;
+    // At alpha 0 rates don't follow from prices.
+    let exact = limits.tolerance <= EXACT && !model.is_linear();
     while search.passes < limits.passes
         && (search.gap(&at) > limits.tolerance * at.bound.abs().max(1e-300)
             || (exact && search.off(&at) > EXACT))

@@ -11,7 +11,7 @@ use crate::problem::{Member, Problem, everyone, unit};
 use crate::solution::{Solution, Status};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
-use crate::{interior, max_min, timeshare, topk};
+use crate::{interior, max_min, remainder, simplex, timeshare, topk};
 
 /// Finds the rates of greatest value.
 ///
@@ -261,30 +261,26 @@ pub(crate) fn convex(
     if fairness == Fairness::MaxMin {
         return max_min::solve(host, members);
     }
-    if fairness == Fairness::Alpha(0.0) {
-        // Where nothing bends, rates don't follow from prices. A maximum that a row implies would take the row's place, and
-        // its price.
-        let own = host.applications.maximum.iter();
-        let caps = own.zip(caps(host)).map(|(own, cap)| own.min(2.0 * cap));
-        let caps: Vec<f64> = caps.collect();
-        let found =
-            interior::host::program(&with_caps(host, &caps), members).solve(options.tolerance);
-        let mut answer = found.ok_or(Error::Range)?;
-        answer.bound = answer.bound.max(answer.objective);
+    if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
+        return simplex::solve(host, members);
+    }
+    let caps = caps(host);
+    let capped = with_caps(host, &caps);
+    let problem = Problem::new(&capped, members.clone());
+    let start = in_units(host, start);
+    let (answer, off) = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
+    // Where nothing bends, rates don't follow from prices.
+    let filled = |answer: Answer| match fairness {
+        Fairness::Alpha(0.0) => remainder::fill(&capped, members.clone(), answer),
+        _ => answer,
+    };
+    let answer = filled(answer);
+    if fixed::is_enough(&answer, off, options) {
         return Ok(answer);
     }
-    let problem = Problem::new(host, members.clone());
-    let start = in_units(host, start);
-    let found = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
-    if fixed::is_enough(&found.0, found.1, options) {
-        return Ok(found.0);
-    }
-    Ok(interior::host::improve(
-        host,
-        members,
-        found,
-        options.tolerance,
-    ))
+    let members = members.clone();
+    let found = interior::host::improve(&capped, members, (answer, off), options.tolerance);
+    Ok(filled(found))
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

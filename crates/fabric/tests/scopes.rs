@@ -264,7 +264,7 @@ fn a_tenant_alone_has_what_it_has_per_queue_pair() {
 }
 
 #[test]
-fn congestion_of_long_ago_costs_a_round_trip_or_two() {
+fn congestion_of_long_ago_costs_a_few_round_trips() {
     // Twelve hosts fill the core for 2 ms; 6 ms later one of them sends again, alone.
     let rush: String = (0..12)
         .map(|host| {
@@ -293,7 +293,7 @@ fn congestion_of_long_ago_costs_a_round_trip_or_two() {
         };
         let more = last("congestion.scope=tenant") - last("congestion.scope=qp");
         // A round trip takes 6 us.
-        assert!((-1.0..40.0).contains(&more), "{algorithm}: {more} us");
+        assert!((-1.0..30.0).contains(&more), "{algorithm}: {more} us");
     }
 }
 

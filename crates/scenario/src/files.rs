@@ -61,6 +61,9 @@ impl Files<'_> {
 }
 
 /// Reads the text of `path`, decompressing it if it is gzipped.
+///
+/// # Errors
+/// If it can't be read, is too large, or isn't UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let place = path.display().to_string();
     as_text(read_stream(open(path)?, &place)?, &place)
@@ -124,6 +127,9 @@ pub fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
 
 /// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
 /// written leaves all targets as they were; a reader of the last file finds all others.
+///
+/// # Errors
+/// If one can't be written.
 pub fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
     let partial = |path: &Path| {
         let mut name = path.as_os_str().to_owned();

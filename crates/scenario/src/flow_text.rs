@@ -79,7 +79,7 @@ fn parse_lines(
         )
     })?;
     let [count] = first.fields("COUNT")?;
-    let count: usize = first.number(count, "the number of messages", "a whole number")?;
+    let count: usize = first.parse(count, "the number of messages", "a whole number")?;
     let mut flows: Vec<Flow> = Vec::new();
     for line in rest {
         if flows.len() == count {
@@ -138,12 +138,12 @@ fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
 fn flow(line: &Line<'_>, fields: [&str; 6], profile: Profile) -> Result<Flow, Error> {
     let [source, destination, class, port, size, start] = fields;
     let flow = Flow {
-        source: line.number(source, "the source", "a node number")?,
-        destination: line.number(destination, "the destination", "a node number")?,
+        source: line.parse(source, "the source", "a node number")?,
+        destination: line.parse(destination, "the destination", "a node number")?,
         size: read_size(line, size)?,
         start: read_start(line, start, profile)?,
-        class: line.number(class, "the class", "1 to 7")?,
-        destination_port: line.number(port, "the destination port", "0 to 65535")?,
+        class: line.parse(class, "the class", "1 to 7")?,
+        destination_port: line.parse(port, "the destination port", "0 to 65535")?,
         subflows: 1,
     };
     if !(1..=7).contains(&flow.class) {
@@ -158,7 +158,7 @@ fn flow(line: &Line<'_>, fields: [&str; 6], profile: Profile) -> Result<Flow, Er
 }
 
 fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Error> {
-    let size: u32 = line.number(field, "the size", "bytes, 1 to 4294967295")?;
+    let size: u32 = line.parse(field, "the size", "bytes, 1 to 4294967295")?;
     if size == 0 {
         return Err(line.error("the size is 0, expected at least 1 byte", "remove the line"));
     }

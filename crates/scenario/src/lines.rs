@@ -42,6 +42,9 @@ impl<'a> Line<'a> {
     }
 
     /// Exactly `N` fields, which `expected` describes.
+    ///
+    /// # Errors
+    /// If there are more or fewer.
     pub fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Error> {
         let mut fields = [""; N];
         let mut found = 0;
@@ -59,7 +62,10 @@ impl<'a> Line<'a> {
     }
 
     /// Reads the field called `name`.
-    pub fn number<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Error> {
+    ///
+    /// # Errors
+    /// If it isn't what is expected.
+    pub fn parse<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Error> {
         field.parse().map_err(|_| {
             let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
             self.error(message, format!("write {expected}"))

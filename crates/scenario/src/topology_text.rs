@@ -134,9 +134,9 @@ impl TopologyText {
 fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Error> {
     let whole = "a whole number";
     let [nodes, switches, links] = line.fields("NODES SWITCHES LINKS")?;
-    let nodes: u64 = line.number(nodes, "the number of nodes", whole)?;
-    let switches: u64 = line.number(switches, "the number of switches", whole)?;
-    let links: u64 = line.number(links, "the number of links", whole)?;
+    let nodes: u64 = line.parse(nodes, "the number of nodes", whole)?;
+    let switches: u64 = line.parse(switches, "the number of switches", whole)?;
+    let links: u64 = line.parse(links, "the number of links", whole)?;
     if nodes == 0 || nodes > MOST_NODES {
         let message = format!("{nodes} nodes, expected 1 to {MOST_NODES}");
         return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
@@ -166,7 +166,7 @@ fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Error {
 }
 
 fn node(line: &Line<'_>, field: &str, nodes: u32) -> Result<u32, Error> {
-    let node: u32 = line.number(field, "a node", "a node number")?;
+    let node: u32 = line.parse(field, "a node", "a node number")?;
     if node >= nodes {
         let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
         return Err(line.error(message, "nodes are numbered from 0"));
@@ -278,7 +278,7 @@ pub(crate) fn shortest_delay(profile: Profile) -> Duration {
 
 fn read_loss(line: &Line<'_>, field: &str) -> Result<f64, Error> {
     let expected = "a probability from 0 to below 1";
-    let loss: f64 = line.number(field, "the loss", expected)?;
+    let loss: f64 = line.parse(field, "the loss", expected)?;
     if (0.0..1.0).contains(&loss) {
         return Ok(loss);
     }

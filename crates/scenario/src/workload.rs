@@ -54,7 +54,7 @@ macro_rules! workloads {
             verb: Verb,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + plane $($rest:tt)*) => {
+    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
         workloads!(@ [$($all)*] $(#[$doc])* $kind {
             $($own)*
             /// The tenant that it belongs to; left out, the first.
@@ -66,9 +66,6 @@ macro_rules! workloads {
         } $($rest)*);
     };
     (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind { $($own)* } + plane + subflows $($rest)*);
-    };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + subflows $($rest:tt)*) => {
         workloads!(@ [$($all)*] $(#[$doc])* $kind {
             $($own)*
             /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
@@ -128,7 +125,7 @@ workloads! {
         /// The hosts that receive.
         #[serde(default)]
         destinations: HostSet,
-    } + class + message + paths,
+    } + class + message + owner + paths,
     /// Several hosts send to one at the same time, again and again.
     Incast {
         /// Senders in each round, chosen at random.
@@ -153,7 +150,7 @@ workloads! {
         /// The hosts that may take part.
         #[serde(default)]
         hosts: HostSet,
-    } + class + message + paths,
+    } + class + message + owner + paths,
     /// Every host sends one message to another, and receives one.
     Permutation {
         /// Size of each message.
@@ -164,7 +161,7 @@ workloads! {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-    } + class + message + paths,
+    } + class + message + owner + paths,
     /// Every host sends one message to every other.
     AllToAll {
         /// Size of each message.
@@ -175,7 +172,7 @@ workloads! {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-    } + class + message + paths,
+    } + class + message + owner + paths,
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor. Results don't tell collectives apart: see `collective`.
     RingAllReduce {
@@ -190,7 +187,7 @@ workloads! {
         /// The hosts of the ring, in ascending order.
         #[serde(default)]
         hosts: HostSet,
-    } + class + message + paths,
+    } + class + message + owner + paths,
     /// A collective operation, once or several times; every host is a rank.
     Collective {
         /// Which one.
@@ -222,7 +219,7 @@ workloads! {
         /// The hosts that take part.
         #[serde(default)]
         hosts: HostSet,
-    } + class + rank + paths,
+    } + class + rank + owner + paths,
     /// Training of a model that is divided among hosts by data, tensor and pipeline parallelism, each host a rank; tensor ranks are neighbours,
     /// then data ranks, then stages of the pipeline.
     Training {
@@ -261,7 +258,7 @@ workloads! {
         /// The hosts that take part: tensor times data times pipeline, which says how many data ranks there are.
         #[serde(default)]
         hosts: HostSet,
-    } + class + rank + paths,
+    } + class + rank + owner + paths,
     /// The program of a trace.
     Program {
         /// The trace, relative to the scenario: a file, or of Chakra traces the files of all ranks.
@@ -278,7 +275,7 @@ workloads! {
         /// By rank, the place of its host among `hosts`; left out, the rank itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         placement: Vec<u32>,
-    } + class + rank + paths,
+    } + class + rank + owner + paths,
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
     KeyValue {
@@ -322,7 +319,7 @@ workloads! {
         /// When the connections begin.
         #[serde(default)]
         start: Duration,
-    } + class + operation + plane,
+    } + class + operation + owner,
     /// Messages listed in the scenario or in a file.
     Flows {
         /// A file in the flow text of HPCC's simulator, relative to the scenario.
@@ -331,7 +328,7 @@ workloads! {
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,
-    } + message + paths,
+    } + message + owner + paths,
 }
 
 impl Workload {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use fairlane_congestion::Algorithm;
+use fairlane_scenario::{
+    Error,
+    lines::{Line, lines, shorten},
+    nearest, ns3,
+};
 use fairlane_units::{Duration, Rate};
 
 use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};
-use fairlane_scenario::lines::{Line, lines, shorten};
-use fairlane_scenario::ns3;
-use fairlane_scenario::{Error, nearest};
 
 /// Whose keys a configuration may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! From configuration keys to a scenario. Missing keys mean what that simulator's code says.
 
 use fairlane_congestion::{Algorithm, WindowMode, dcqcn, dctcp, hpcc, timely};
+use fairlane_scenario::{
+    AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Error, Faults, LinkFault, Nic, Profile,
+    Scenario, ns3,
+};
 use fairlane_units::{Bytes, Duration, Rate};
 
 use super::config::Config;
-use fairlane_scenario::Error;
-use fairlane_scenario::ns3;
-use fairlane_scenario::{
-    AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Faults, LinkFault, Nic, Profile, Scenario,
-};
 
 /// Everything but topology, messages and traced nodes.
 pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Error> {

@@ -18,7 +18,7 @@ pub(crate) fn rows<T: DeserializeOwned>(
     let path = path.to_owned();
     let broken = {
         let path = path.clone();
-        move |error| Failure::at(&path, error)
+        move |error| Failure::at(&path, error).hint(DAMAGED)
     };
     let mut reader = Reader::from_path(&path).map_err(&broken)?;
     let header = reader.headers().map_err(&broken)?.clone();

@@ -255,11 +255,6 @@ impl Enforcer {
         true
     }
 
-    /// Who hears nothing for so long is idle: a queue can't delay what it waits for by more.
-    const fn idle_after(&self) -> Duration {
-        self.environment.base_rtt.saturating_mul(IDLE_ROUND_TRIPS)
-    }
-
     /// The rate of a queue pair's lane.
     pub fn rate_of(&self, id: SenderId) -> Rate {
         self.rate(self.members.all[id.0 as usize].lane)
@@ -270,9 +265,6 @@ impl Enforcer {
         self.pairs.len()
     }
 }
-
-/// Round trips without queues after which a pair that heard nothing is idle.
-const IDLE_ROUND_TRIPS: u64 = 4;
 
 /// The history that a tenant shares in.
 #[expect(clippy::cast_possible_truncation, reason = "memory ends earlier")]

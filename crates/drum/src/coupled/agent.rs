@@ -114,9 +114,30 @@ pub(crate) fn carry_out(
     (selection, sums): (Selection, &mut Sums),
 ) {
     match curve {
-        Curve::Half(kernel) => Host::new(kernel, desk, held, (selection, sums)).run(order),
-        Curve::Log(kernel) => Host::new(kernel, desk, held, (selection, sums)).run(order),
-        Curve::General(kernel) => Host::new(kernel, desk, held, (selection, sums)).run(order),
+        Curve::Half(kernel) => Host {
+            kernel,
+            desk,
+            held,
+            selection,
+            sums,
+        }
+        .run(order),
+        Curve::Log(kernel) => Host {
+            kernel,
+            desk,
+            held,
+            selection,
+            sums,
+        }
+        .run(order),
+        Curve::General(kernel) => Host {
+            kernel,
+            desk,
+            held,
+            selection,
+            sums,
+        }
+        .run(order),
     }
 }
 
@@ -128,22 +149,7 @@ struct Host<'a, 'b, K> {
     sums: &'a mut Sums,
 }
 
-impl<'a, 'b, K: Prox> Host<'a, 'b, K> {
-    fn new(
-        kernel: K,
-        desk: &'a mut Desk,
-        held: &'a mut Held<'b>,
-        (selection, sums): (Selection, &'a mut Sums),
-    ) -> Self {
-        Self {
-            kernel,
-            desk,
-            held,
-            selection,
-            sums,
-        }
-    }
-
+impl<K: Prox> Host<'_, '_, K> {
     fn run(mut self, order: &Order) {
         self.desk.base.clear();
         if self.kernel.is_flat() {

@@ -12,7 +12,7 @@ use crate::coupled::owner::CoupledOptions;
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;
-use crate::fixed::Answer;
+use crate::interior::Point;
 use crate::topk::dual::State;
 use crate::trace::Trace;
 
@@ -106,7 +106,7 @@ pub(crate) fn solve_chosen(
 
 fn solution(
     held: &Held,
-    (point, counts): (Answer, Vec<bool>),
+    (point, counts): (Point, Vec<bool>),
     (dual_bound, proven_bound): (f64, f64),
     prices: &[f64],
     passes: usize,
@@ -143,7 +143,7 @@ struct Node {
 struct Tree<'a> {
     search: Search<'a>,
     options: &'a CoupledOptions,
-    incumbent: Option<(Answer, Vec<bool>)>,
+    incumbent: Option<(Point, Vec<bool>)>,
     /// Bounds of the selections that were tried.
     tried: BTreeMap<Vec<bool>, f64>,
     open: Vec<Node>,
@@ -154,11 +154,27 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
+    /// What each flow gains by counting, at prices.
+    fn gains(&self, prices: &[f64]) -> Vec<f64> {
+        let held = self.search.held;
+        let gain = |f: usize| {
+            let uses = held.program.uses(f).iter();
+            let price = uses.map(|&(row, load)| load * prices[row as usize]).sum();
+            let (ways, count) = held.ways(f, price, self.search.selection);
+            let most = |counts: bool| {
+                let ways = ways[..count].iter().filter(|way| way.counts == counts);
+                ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
+            };
+            most(true) - most(false)
+        };
+        (0..held.hosts.len()).map(gain).collect()
+    }
+
     /// Prices and thresholds to begin with.
     fn start(&self, prices: &[f64], states: &[State]) -> Lowest {
         let held = self.search.held;
         let mut gains: Vec<Vec<f64>> = alloc::vec![Vec::new(); held.host_count];
-        for (gain, host) in self.search.gains(prices).into_iter().zip(&held.hosts) {
+        for (gain, host) in self.gains(prices).into_iter().zip(&held.hosts) {
             gains[*host].push(gain);
         }
         let threshold = |gains: &mut Vec<f64>| {
@@ -309,7 +325,7 @@ impl Tree<'_> {
     fn exchange(&mut self) {
         let mut tries = EXCHANGES;
         while let Some((point, counts)) = &self.incumbent {
-            let gains = self.search.gains(&point.prices);
+            let gains = self.gains(&point.prices);
             let best = point.objective;
             let counts = counts.clone();
             let least = self.enough() - point.bound;
@@ -368,7 +384,7 @@ impl Tree<'_> {
     /// selection left.
     fn fix(&self, states: &mut [State], lowest: &Lowest) -> bool {
         let held = self.search.held;
-        let (gains, enough) = (self.search.gains(&lowest.prices), self.enough());
+        let (gains, enough) = (self.gains(&lowest.prices), self.enough());
         for host in 0..held.host_count {
             let own = |f: &usize| held.hosts[*f] == host;
             let inside = (0..states.len()).filter(|f| states[*f] == State::In);

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use crate::coupled::flock::row_of;
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
-use crate::fixed::{Answer, OPEN};
+use crate::fixed::OPEN;
 use crate::host::Supply;
-use crate::interior::{Column, Program};
+use crate::interior::{Column, Point, Program};
 use crate::kernel::Kernel;
 use crate::math::clamp;
 use crate::max_min;
@@ -181,7 +181,7 @@ impl Held {
     }
 
     /// Weighted max-min shares; the value is the level that everybody has.
-    pub(crate) fn shares(&self) -> Answer {
+    pub(crate) fn shares(&self) -> Point {
         let columns = self.program.columns.iter().zip(&self.maxima);
         let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
         let mut loads = alloc::vec![alloc::vec![0.0; self.hosts.len()]; self.capacities.len()];
@@ -190,7 +190,14 @@ impl Held {
                 loads[row as usize][f] += load;
             }
         }
-        max_min::fill(flows, loads)
+        let answer = max_min::fill(flows, loads);
+        Point {
+            rates: answer.rates,
+            prices: answer.prices,
+            objective: answer.objective,
+            bound: answer.bound,
+            passes: answer.passes,
+        }
     }
 
     /// The best rates where these flows count.
@@ -199,7 +206,7 @@ impl Held {
         counts: &[bool],
         selection: Selection,
         tolerance: f64,
-    ) -> Option<Answer> {
+    ) -> Option<Point> {
         let mut program = self.program.clone();
         if selection.choice == Choice::All && program.alpha > 0.0 {
             // A maximum that a row implies would take the row's place, and its price.
@@ -226,7 +233,7 @@ impl Held {
                     point.prices.iter().copied().fold(0.0, f64::max)
                 });
                 let other = program.by_prices(size, tolerance);
-                let gap = |point: &Answer| point.gap();
+                let gap = |point: &Point| point.gap();
                 found
                     .into_iter()
                     .chain(other)

@@ -120,10 +120,18 @@ impl Search<'_> {
         let mut counts: Vec<bool> = states.iter().map(|state| *state == State::In).collect();
         let mut free: Vec<(usize, f64, usize)> = Vec::new();
         for (f, state) in states.iter().enumerate() {
-            let [out, inside] = self.keeps(f, prices);
-            value += if *state == State::In { inside } else { out };
-            if *state == State::Free {
-                free.push((self.held.hosts[f], inside - out, f));
+            let (ways, count) = self.held.ways(f, self.price(f, prices), self.selection);
+            let most = |counts: bool| {
+                let ways = ways[..count].iter().filter(|way| way.counts == counts);
+                ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
+            };
+            match state {
+                State::In => value += most(true),
+                State::Out => value += most(false),
+                State::Free => {
+                    value += most(false);
+                    free.push((self.held.hosts[f], most(true) - most(false), f));
+                }
             }
         }
         free.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
@@ -141,23 +149,9 @@ impl Search<'_> {
         (if value.is_nan() { f64::INFINITY } else { value }, counts)
     }
 
-    /// What a flow keeps at most if it doesn't count, and if it does.
-    fn keeps(&self, f: usize, prices: &[f64]) -> [f64; 2] {
-        let price = self.held.program.price(f, prices);
-        let (ways, count) = self.held.ways(f, price, self.selection);
-        [false, true].map(|counts| {
-            let ways = ways[..count].iter().filter(|way| way.counts == counts);
-            ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
-        })
-    }
-
-    /// What each flow gains by counting, at prices.
-    pub(crate) fn gains(&self, prices: &[f64]) -> Vec<f64> {
-        let gain = |f: usize| {
-            let [out, inside] = self.keeps(f, prices);
-            inside - out
-        };
-        (0..self.held.hosts.len()).map(gain).collect()
+    fn price(&self, f: usize, prices: &[f64]) -> f64 {
+        let uses = self.held.program.uses(f).iter();
+        uses.map(|&(row, load)| load * prices[row as usize]).sum()
     }
 
     /// Minimises it from prices and thresholds, until `enough` is reached or nothing more is gained.
@@ -270,9 +264,7 @@ impl Search<'_> {
 
     /// What a flow gains by counting, smoothed.
     fn gain(&self, f: usize, at: &[f64], tau: f64) -> f64 {
-        let (ways, count) = self
-            .held
-            .ways(f, self.held.program.price(f, at), self.selection);
+        let (ways, count) = self.held.ways(f, self.price(f, at), self.selection);
         let sum = |counts: bool| {
             let keeps = || ways[..count].iter().filter(move |way| way.counts == counts);
             let most = keeps()
@@ -307,7 +299,7 @@ impl Search<'_> {
         tau: f64,
     ) -> ([Way; 3], [f64; 3], f64, f64) {
         let rows = self.held.capacities.len();
-        let price = self.held.program.price(f, at);
+        let price = self.price(f, at);
         let (ways, count) = self.held.ways(f, price, self.selection);
         let threshold = if state == State::Free {
             at[rows + self.held.hosts[f]]

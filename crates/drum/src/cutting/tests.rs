@@ -3,43 +3,7 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::Localiser;
-
-/// The least value found.
-#[derive(Debug)]
-struct Minimum {
-    value: f64,
-    /// What cuts tell of the least value.
-    lower: f64,
-    evaluations: usize,
-}
-
-/// Minimises a function over prices from zero to `limit`, starting with prices up to `upper`.
-fn minimise(
-    upper: &[f64],
-    limit: &[f64],
-    tolerance: f64,
-    most: usize,
-    oracle: impl Fn(&[f64], &mut [f64]) -> f64,
-) -> Minimum {
-    let mut localiser = Localiser::new(upper, limit);
-    let (mut prices, mut slope) = (vec![0.0; upper.len()], vec![0.0; upper.len()]);
-    let mut evaluations = 0;
-    while evaluations < most {
-        localiser.next(&mut prices);
-        let value = oracle(&prices, &mut slope);
-        localiser.on_value(&prices, value, &slope);
-        evaluations += 1;
-        if localiser.is_done(tolerance * localiser.best().abs()) {
-            break;
-        }
-    }
-    Minimum {
-        value: localiser.best(),
-        lower: localiser.lower(),
-        evaluations,
-    }
-}
+use super::minimise;
 
 /// `sum c |x - m| + q (x - m)^2`: kinks and curvature, least value 0 at `m`.
 fn kinked(at: &[f64], middle: &[f64], slope: &mut [f64], (kink, curve): (f64, f64)) -> f64 {

@@ -17,9 +17,10 @@ pub(crate) struct General {
 /// Stands for the logarithm of 0: so small that no rate makes up for it.
 const NOTHING: f64 = -1e8;
 
+/// Largest size of `t`: rates between 1e-290 and 1e290.
 /// Where exponentials end.
 const MOST: f64 = 8e307;
-/// Largest size of `t`: rates between 1e-290 and 1e290.
+
 pub(super) const WIDEST: f64 = 668.0;
 
 impl General {

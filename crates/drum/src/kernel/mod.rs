@@ -39,16 +39,10 @@ pub(crate) struct Worth {
 /// [`kappa`](Self::kappa).
 pub(crate) trait Kernel: Copy {
     /// Turns a weight into what the kernel calculates with.
-    #[inline(always)]
-    fn weight(self, weight: f64) -> f64 {
-        weight
-    }
+    fn weight(self, weight: f64) -> f64;
 
     /// Turns a latency coefficient into what the kernel calculates with.
-    #[inline(always)]
-    fn kappa(self, kappa: f64) -> f64 {
-        kappa
-    }
+    fn kappa(self, kappa: f64) -> f64;
 
     /// The kernel's variable of a rate.
     fn variable(self, rate: f64) -> f64;

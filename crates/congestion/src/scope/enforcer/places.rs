@@ -48,7 +48,8 @@ impl Enforcer {
 
     /// The tenant's next pair, round and round, that nobody uses and that has been idle.
     fn replaceable(&mut self, now: Time, id: TenantId, tenant: u32) -> Option<(TenantId, HostId)> {
-        let span = self.idle_after();
+        // A queue can't delay what a pair waits for by more.
+        let span = self.environment.base_rtt.saturating_mul(IDLE_ROUND_TRIPS);
         let is_idle = |pair: u32| {
             let pair = &self.pairs[pair as usize];
             pair.lane == NONE && pair.idle(now).is_none_or(|idle| idle >= span)
@@ -64,3 +65,6 @@ impl Enforcer {
         found
     }
 }
+
+/// Round trips without queues after which a pair that heard nothing is idle.
+const IDLE_ROUND_TRIPS: u64 = 4;
