@@ -426,8 +426,9 @@ fn what_has_arrived_is_no_congestion() {
     assert!(cut < Rate::from_gbps(51), "{cut}");
 }
 
-/// The rate of a pair under HPCC whose packets pass two ports of which one is twice as busy as it should be.
-fn rate_behind(busy: usize, core_only: bool) -> Rate {
+/// A pair under HPCC that has heard of the ports on its way for 200 us, of each of which a record says how much it had sent
+/// every microsecond, and its queue.
+fn after_telemetry(core_only: bool, ports: &[(u64, Bytes)]) -> (Enforcer, SenderId) {
     let setting = Setting {
         params: Params::new(Algorithm::Hpcc),
         window: WindowMode::Scaled,
@@ -438,10 +439,8 @@ fn rate_behind(busy: usize, core_only: bool) -> Rate {
     let format = TelemetryFormat::EXACT;
     for at in 1..200u64 {
         let mut record = Telemetry::EMPTY;
-        for port in 0..2 {
-            let queue = BDP * u64::from(port == busy);
-            let sent = Bytes::new(at * 6000);
-            record.push(port as u32, format.hop(us(at), sent, queue, LINE));
+        for (port, &(sent, queue)) in (0..).zip(ports) {
+            record.push(port, format.hop(us(at), Bytes::new(at * sent), queue, LINE));
         }
         let ack = Ack {
             acknowledged: PACKET * at,
@@ -454,6 +453,13 @@ fn rate_behind(busy: usize, core_only: bool) -> Rate {
         };
         enforcer.on_ack(us(at), id, &ack);
     }
+    (enforcer, id)
+}
+
+/// The rate of a pair whose packets pass two ports of which one is twice as busy as it should be.
+fn rate_behind(busy: usize, core_only: bool) -> Rate {
+    let queue = |port: usize| BDP * u64::from(port == busy);
+    let (enforcer, id) = after_telemetry(core_only, &[(6000, queue(0)), (6000, queue(1))]);
     enforcer.rate_of(id)
 }
 
@@ -467,24 +473,7 @@ fn what_shares_divide_is_not_heard() {
 
 #[test]
 fn what_a_pair_learnt_stays_while_it_is_idle() {
-    let setting = Setting {
-        params: Params::new(Algorithm::Hpcc),
-        ..setting(Scope::Tenant, Config::default())
-    };
-    let mut enforcer = Enforcer::new(Arc::new(setting), ENVIRONMENT, &[weight(red(), 1.0)]);
-    let id = enforcer.open(us(0), red(), HostId::new(1), &ENVIRONMENT);
-    let format = TelemetryFormat::EXACT;
-    for at in 1..200u64 {
-        let mut record = Telemetry::EMPTY;
-        record.push(0, format.hop(us(at), Bytes::new(at * 12_500), BDP, LINE));
-        let ack = Ack {
-            acknowledged: PACKET * at,
-            next_to_send: PACKET * (at + 1),
-            telemetry: Some(Reading::new(&record, &format)),
-            ..Ack::default()
-        };
-        enforcer.on_ack(us(at), id, &ack);
-    }
+    let (mut enforcer, id) = after_telemetry(false, &[(12_500, BDP)]);
     let learnt = enforcer.rate_of(id);
     assert!(learnt < LINE.scale(0.2));
     enforcer.settle(id);
