@@ -12,6 +12,7 @@ use fairlane_drum::{
 use fairlane_threads::Threads;
 
 use crate::conic::Program;
+use crate::networks::clarabel;
 use crate::table::{self, row};
 use crate::{Outcome, process};
 
@@ -213,8 +214,8 @@ fn conic(host: &Host<'_>) -> Outcome<f64> {
             host.utility.latency * apps.latency_weight[app] / (z * z),
         );
     }
-    let answer = program.solve(f64::INFINITY)?;
-    Ok(answer.value.ok_or("Clarabel found no optimum")?)
+    let optimum = program.solve(clarabel(f64::INFINITY)?);
+    Ok(optimum.ok_or("Clarabel found no optimum")?.value)
 }
 
 /// Solves a network of hosts and prints wall time, user time, memory and the worst gap (1e-12).

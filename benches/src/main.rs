@@ -11,6 +11,8 @@
 //! Remaining arguments are for the processes that it starts.
 #![forbid(unsafe_code)]
 
+#[path = "../../crates/drum/tests/conic/mod.rs"]
+#[allow(dead_code, reason = "each user takes a part")]
 mod conic;
 mod drum;
 mod fat_tree;

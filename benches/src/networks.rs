@@ -7,12 +7,13 @@ mod problems;
 
 use std::time::{Duration, Instant};
 
+use clarabel::solver::{DefaultSettings, DefaultSettingsBuilder};
 use fairlane_drum::coupled::{self, CoupledOptions, Network};
 use fairlane_drum::{Fairness, Host, Load, Mode, Options, Sequential, Supply, solve};
 
 use self::problems::Problem;
 use crate::Outcome;
-use crate::conic::{Answer, Program};
+use crate::conic::{Optimum, Program};
 use crate::table::{self, row};
 
 /// Most rows of a network.
@@ -93,13 +94,39 @@ pub(crate) fn one(seed: &str) -> Outcome<()> {
     table::print("drum: one random problem", &[header, cells])
 }
 
+/// Clarabel with one thread, for so many seconds at most.
+pub(crate) fn clarabel(limit: f64) -> Outcome<DefaultSettings<f64>> {
+    let mut settings = DefaultSettingsBuilder::default();
+    let settings = settings.verbose(false).time_limit(limit).max_threads(1);
+    Ok(settings.build()?)
+}
+
+/// What Clarabel makes of a problem.
+struct Generic {
+    /// The greatest value, if it is found.
+    value: Option<f64>,
+    time: Duration,
+}
+
+impl Generic {
+    fn solve(program: Program) -> Outcome<Self> {
+        let settings = clarabel(PATIENCE)?;
+        let start = Instant::now();
+        let found = program.solve(settings);
+        Ok(Self {
+            value: found.map(|Optimum { value, .. }| value),
+            time: start.elapsed(),
+        })
+    }
+}
+
 /// What both solvers make of a problem.
 struct Comparison {
     error: Option<String>,
     gap: f64,
     value: f64,
     time: Duration,
-    generic: Answer,
+    generic: Generic,
 }
 
 impl Comparison {
@@ -214,10 +241,10 @@ impl Problem {
                 break;
             }
         }
-        let mut generic = self.conic().solve(PATIENCE)?;
+        let mut generic = Generic::solve(self.conic())?;
         for _ in 1..3 {
             if generic.time <= SHORT {
-                generic.time = generic.time.min(self.conic().solve(PATIENCE)?.time);
+                generic.time = generic.time.min(Generic::solve(self.conic())?.time);
             }
         }
         let (value, gap) = *result.as_ref().unwrap_or(&(f64::NAN, f64::NAN));

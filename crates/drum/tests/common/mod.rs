@@ -1,11 +1,11 @@
 //! Random hosts, and an independent solver for the same problem.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT, PowerConeT};
-use clarabel::solver::{
-    DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
-};
+#[path = "../conic/mod.rs"]
+mod conic;
+
+use clarabel::solver::DefaultSettingsBuilder;
+use conic::Program;
 use fairlane_drum::{Application, Fairness, Host, Table, Utility};
 
 /// Random numbers by SplitMix64.
@@ -111,68 +111,6 @@ pub(crate) fn value(host: &Host<'_>, x: &[f64], counted: impl Fn(usize) -> bool)
     (0..apps.len()).map(worth).sum()
 }
 
-/// A conic program in triplets.
-#[derive(Default)]
-struct Program {
-    objective: Vec<f64>,
-    entries: Vec<(usize, usize, f64)>,
-    right: Vec<f64>,
-    cones: Vec<SupportedConeT<f64>>,
-}
-
-impl Program {
-    fn variable(&mut self, cost: f64) -> usize {
-        self.objective.push(cost);
-        self.objective.len() - 1
-    }
-
-    /// Adds the row `right - sum of entries`, which is to lie in the cone pushed with it.
-    fn row(&mut self, entries: &[(usize, f64)], right: f64) {
-        let row = self.right.len();
-        self.entries
-            .extend(entries.iter().map(|&(column, value)| (row, column, value)));
-        self.right.push(right);
-    }
-
-    /// `value^exponent * rate^(1 - exponent) >= 1`.
-    fn inverse_power(&mut self, value: usize, rate: usize, exponent: f64) {
-        self.row(&[(value, -1.0)], 0.0);
-        self.row(&[(rate, -1.0)], 0.0);
-        self.row(&[], 1.0);
-        self.cones.push(PowerConeT(exponent));
-    }
-
-    fn solve(self) -> Option<Vec<f64>> {
-        let (rows, columns) = (self.right.len(), self.objective.len());
-        let (i, (j, v)): (Vec<_>, (Vec<_>, Vec<_>)) =
-            self.entries.iter().map(|&(i, j, v)| (i, (j, v))).unzip();
-        let matrix = CscMatrix::new_from_triplets(rows, columns, i, j, v);
-        let settings = DefaultSettingsBuilder::default()
-            .verbose(false)
-            .tol_gap_abs(1e-11)
-            .tol_gap_rel(1e-11)
-            .tol_feas(1e-11)
-            .build()
-            .expect("settings");
-        let quadratic = CscMatrix::zeros((columns, columns));
-        let mut solver = DefaultSolver::new(
-            &quadratic,
-            &self.objective,
-            &matrix,
-            &self.right,
-            &self.cones,
-            settings,
-        )
-        .expect("a program");
-        solver.solve();
-        let solved = matches!(
-            solver.solution.status,
-            SolverStatus::Solved | SolverStatus::AlmostSolved
-        );
-        solved.then(|| solver.solution.x.clone())
-    }
-}
-
 /// Rates of greatest value by Clarabel, an interior-point solver for conic programs.
 pub(crate) fn clarabel(host: &Host<'_>, rows: &[(Vec<f64>, f64)]) -> Option<Vec<f64>> {
     let Fairness::Alpha(alpha) = host.utility.fairness else {
@@ -183,49 +121,32 @@ pub(crate) fn clarabel(host: &Host<'_>, rows: &[(Vec<f64>, f64)]) -> Option<Vec<
     let rates: Vec<usize> = (0..apps.len()).map(|_| program.variable(0.0)).collect();
     for (loads, capacity) in rows {
         let entries: Vec<(usize, f64)> = rates.iter().copied().zip(loads.iter().copied()).collect();
-        program.row(&entries, *capacity);
+        program.at_most(&entries, *capacity);
     }
     for (j, &rate) in rates.iter().enumerate() {
-        program.row(&[(rate, -1.0)], -apps.minimum[j]);
+        program.at_most(&[(rate, -1.0)], -apps.minimum[j]);
         let most = if apps.maximum[j].is_finite() {
             apps.maximum[j]
         } else {
             1e6
         };
-        program.row(&[(rate, 1.0)], most);
+        program.at_most(&[(rate, 1.0)], most);
     }
-    program
-        .cones
-        .push(NonnegativeConeT(rows.len() + 2 * rates.len()));
     for (j, &rate) in rates.iter().enumerate() {
-        utility(&mut program, rate, alpha, apps.weight[j]);
+        program.utility(rate, alpha, apps.weight[j]);
         let z = apps.completions[j];
         let latency = host.utility.latency * apps.latency_weight[j] / (z * z);
         if latency > 0.0 {
-            let inverse_square = program.variable(latency);
-            program.inverse_power(inverse_square, rate, 1.0 / 3.0);
+            program.latency(rate, latency);
         }
     }
-    let solution = program.solve()?;
-    Some(solution[..rates.len()].to_vec())
-}
-
-/// Adds `-weight U(rate)` to the costs.
-fn utility(program: &mut Program, rate: usize, alpha: f64, weight: f64) {
-    if alpha == 1.0 {
-        let log = program.variable(-weight);
-        program.row(&[(log, -1.0)], 0.0);
-        program.row(&[], 1.0);
-        program.row(&[(rate, -1.0)], 0.0);
-        program.cones.push(ExponentialConeT());
-    } else if alpha < 1.0 {
-        let power = program.variable(-weight / (1.0 - alpha));
-        program.row(&[(rate, -1.0)], 0.0);
-        program.row(&[], 1.0);
-        program.row(&[(power, -1.0)], 0.0);
-        program.cones.push(PowerConeT(1.0 - alpha));
-    } else {
-        let power = program.variable(weight / (alpha - 1.0));
-        program.inverse_power(power, rate, 1.0 / alpha);
-    }
+    let settings = DefaultSettingsBuilder::default()
+        .verbose(false)
+        .tol_gap_abs(1e-11)
+        .tol_gap_rel(1e-11)
+        .tol_feas(1e-11)
+        .build()
+        .expect("settings");
+    let optimum = program.solve(settings)?;
+    Some(optimum.variables[..rates.len()].to_vec())
 }

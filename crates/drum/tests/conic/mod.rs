@@ -1,20 +1,15 @@
-//! The problems of the solver as conic programs, for Clarabel.
-
-use std::time::{Duration, Instant};
+//! Conic programs, for Clarabel, a generic interior-point solver.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT, PowerConeT};
-use clarabel::solver::{
-    DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
-};
+use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-use crate::Outcome;
-
-/// What Clarabel makes of a program.
-pub(crate) struct Answer {
-    /// The greatest value, if it was found to Clarabel's tolerances, full or reduced.
-    pub(crate) value: Option<f64>,
-    pub(crate) time: Duration,
+/// What Clarabel finds, to its tolerances, full or reduced.
+pub(crate) struct Optimum {
+    /// The greatest value.
+    pub(crate) value: f64,
+    /// The variables, in the order in which they were added.
+    pub(crate) variables: Vec<f64>,
 }
 
 /// A conic program: costs of variables, and rows `right - sum of entries` that lie in cones.
@@ -84,17 +79,14 @@ impl Program {
         self.cones.push(PowerConeT(exponent));
     }
 
-    /// Solves it, in so many seconds at most.
-    pub(crate) fn solve(self, limit: f64) -> Outcome<Answer> {
-        let start = Instant::now();
+    /// The optimum, if Clarabel finds it.
+    ///
+    /// # Panics
+    /// If Clarabel doesn't take the program, or the settings.
+    pub(crate) fn solve(self, settings: DefaultSettings<f64>) -> Option<Optimum> {
         let (rows, columns) = (self.right.len(), self.cost.len());
         let (i, j, values) = self.entries;
         let matrix = CscMatrix::new_from_triplets(rows, columns, i, j, values);
-        let settings = DefaultSettingsBuilder::default()
-            .verbose(false)
-            .time_limit(limit)
-            .max_threads(1)
-            .build()?;
         let none = CscMatrix::zeros((columns, columns));
         let mut solver = DefaultSolver::new(
             &none,
@@ -104,15 +96,16 @@ impl Program {
             &self.cones,
             settings,
         )
-        .map_err(|error| format!("{error:?}"))?;
+        .expect("a program");
         solver.solve();
+        let found = solver.solution;
         let solved = matches!(
-            solver.solution.status,
+            found.status,
             SolverStatus::Solved | SolverStatus::AlmostSolved
         );
-        Ok(Answer {
-            value: solved.then_some(-solver.solution.obj_val),
-            time: start.elapsed(),
+        solved.then_some(Optimum {
+            value: -found.obj_val,
+            variables: found.x,
         })
     }
 }
