@@ -293,7 +293,7 @@ fn congestion_of_long_ago_costs_a_few_round_trips() {
         };
         let more = last("congestion.scope=tenant") - last("congestion.scope=qp");
         // A round trip takes 6 us.
-        assert!((-1.0..30.0).contains(&more), "{algorithm}: {more} us");
+        assert!((-1.0..40.0).contains(&more), "{algorithm}: {more} us");
     }
 }
 
