@@ -103,7 +103,10 @@ macro_rules! columns {
         [$($crate::column::Column::new(
             stringify!($name),
             <$type as $crate::column::Typed>::KIND,
-            |$row| $value.into(),
+            |$row| {
+                let value: $type = $value;
+                value.into()
+            },
         )),*]
     };
 }

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use fairlane_fabric::{
-    CaptureRecord, CapturedPacket, CapturedTransport, MessageRecord, PortInfo, Results,
+    CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport, MessageRecord, PortInfo,
+    Results,
 };
-use fairlane_units::NodeId;
-use fairlane_wire::{Opcode, Syndrome};
+use fairlane_units::{Bytes, NodeId};
+use fairlane_wire::{Aeth, Opcode, Syndrome};
 
-use crate::column::{Column, Table, Value, columns};
+use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::parquet;
 
@@ -21,15 +22,22 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     /// A field of the transport headers; nothing for pause frames.
-    fn transport<T: Into<Value<'static>>>(
-        &self,
-        field: impl Fn(&CapturedTransport) -> T,
-    ) -> Value<'static> {
-        self.record.packet.transport().map(field).into()
+    fn transport<T>(&self, field: impl Fn(&CapturedTransport) -> T) -> Option<T> {
+        self.record.packet.transport().map(field)
     }
 
-    fn flag(&self, field: impl Fn(&CapturedTransport) -> bool) -> Value<'static> {
-        self.record.packet.transport().is_some_and(field).into()
+    fn flag(&self, field: impl Fn(&CapturedTransport) -> bool) -> bool {
+        self.record.packet.transport().is_some_and(field)
+    }
+
+    /// What of the memory that it accesses.
+    fn access(&self, field: impl Fn(&CapturedAccess) -> Bytes) -> Option<u64> {
+        let access = self.transport(|transport| transport.access)??;
+        Some(field(&access).get())
+    }
+
+    fn aeth(&self) -> Option<Aeth> {
+        self.transport(|transport| transport.aeth)?
     }
 
     /// Node numbers of the packet's sender and receiver.
@@ -65,10 +73,10 @@ fn columns<'a>() -> [Column<Row<'a>>; 24] {
         marked: bool = |r| r.flag(|t| t.marked),
         ack_request: bool = |r| r.flag(|t| t.ack_request),
         selective: bool = |r| r.flag(|t| t.selective),
-        offset_bytes: Option<u64> = |r| r.transport(|t| t.access.map(|access| access.offset.get())),
-        length_bytes: Option<u64> = |r| r.transport(|t| t.access.map(|access| access.length.get())),
-        syndrome: Option<u8> = |r| r.transport(|t| t.aeth.map(|aeth| aeth.syndrome.byte())),
-        msn: Option<u32> = |r| r.transport(|t| t.aeth.map(|aeth| aeth.msn)),
+        offset_bytes: Option<u64> = |r| r.access(|access| access.offset),
+        length_bytes: Option<u64> = |r| r.access(|access| access.length),
+        syndrome: Option<u8> = |r| r.aeth().map(|aeth| aeth.syndrome.byte()),
+        msn: Option<u32> = |r| r.aeth().map(|aeth| aeth.msn),
     ]
 }
 
@@ -78,7 +86,7 @@ fn packet(packet: &CapturedPacket) -> &'static str {
         CapturedPacket::Resume => return RESUME,
         CapturedPacket::Transport(transport) => transport,
     };
-    let nak = |aeth: fairlane_wire::Aeth| matches!(aeth.syndrome, Syndrome::Nak(_));
+    let nak = |aeth: Aeth| matches!(aeth.syndrome, Syndrome::Nak(_));
     match transport.opcode {
         Opcode::Cnp => "cnp",
         Opcode::RcAcknowledge if !transport.from_responder => "feedback",

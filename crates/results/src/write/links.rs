@@ -14,7 +14,7 @@ pub(crate) struct Row<'a> {
 
 const fn columns<'a>() -> [Column<Row<'a>>; 8] {
     columns![
-        port_id: u32 = |r| (r.number as u64),
+        port_id: u32 = |r| u32::try_from(r.number).expect("ports have 32 bits"),
         node: u32 = |r| r.port.node.get(),
         on_switch: bool = |r| r.port.on_switch,
         port: u32 = |r| r.port.number,

@@ -30,7 +30,7 @@ impl Row<'_> {
 fn columns<'a>() -> [Column<Row<'a>>; 14] {
     columns![
         time_ps: u64 = |r| r.time.as_ps(),
-        port_id: u32 = |r| (r.port as u64),
+        port_id: u32 = |r| u32::try_from(r.port).expect("ports have 32 bits"),
         node: u32 = |r| r.info().node.get(),
         on_switch: bool = |r| r.info().on_switch,
         port: u32 = |r| r.info().number,
