@@ -110,8 +110,9 @@ def test_schedules_leave_nobody_out() -> None:
     assert taken["policy"] == "reserve" and taken["longest_wait"] <= taken["longest_wait_bound"]
     with pytest.raises(drum.ProblemError, match="frame: "):
         drum.schedule(problem, frame=1)
-    with pytest.raises(drum.ProblemError, match="reserved: 9 slots"):
-        drum.schedule(problem, policy="reserve", reserved=9)
+    for reserved in (0, 9):
+        with pytest.raises(drum.ProblemError, match=f"reserved: {reserved} slots"):
+            drum.schedule(problem, policy="reserve", reserved=reserved)
     with pytest.raises(drum.ProblemError, match="kind: missing"):
         drum.schedule({})
 

@@ -243,9 +243,9 @@ fn reserve(
     )?;
     let (k, count) = (host.whole_k()?, host.table.len());
     let own = host.clone();
-    if reserved > k {
+    if !(1..=k).contains(&reserved) {
         let message = format!("{reserved} slots are reserved of {k}");
-        return Err(Error::new("reserved", message, "reserve at most k slots"));
+        return Err(Error::new("reserved", message, "reserve 1 to k slots"));
     }
     let mut gains = vec![0.0; count];
     if reserved < k {

@@ -1,7 +1,7 @@
 //! Networks, and methods for comparison.
 
 use fairlane_drum::Sequential;
-use fairlane_drum_file::{Answer, Error, Mode, Problem, Request};
+use fairlane_drum_file::{Answer, Document, Error, Mode, Policy, Problem, Request, schedule};
 use serde_json::{Value, json};
 
 fn network() -> Value {
@@ -226,5 +226,17 @@ fn comparisons_refuse_polls_as_attempts() {
     for mode in [Mode::Admm, Mode::DualDecomposition, Mode::Paper] {
         let error = solve(&file, &in_mode(mode, Some(2.0))).expect_err("a refusal");
         assert_eq!(error.place, "inputs.dependency");
+    }
+}
+
+#[test]
+fn slots_are_reserved_within_what_there_is() {
+    for reserved in [0, 3] {
+        let document = Document::read(&host().to_string()).expect("a document");
+        let request = in_mode(Mode::ActiveSet, Some(2.0));
+        let refusal = schedule(document, &request, Policy::Reserve { reserved }, None);
+        let refusal = refusal.expect_err("a refusal");
+        assert_eq!(refusal.place, "reserved");
+        assert!(!refusal.hint.is_empty(), "{refusal}");
     }
 }

@@ -78,6 +78,5 @@ pub use mode::{Mode, Options};
 pub use solution::{Solution, Status};
 pub use solve::{resolve, solve};
 pub use table::{Application, Table};
-pub use topk::gains;
 pub use trace::Trace;
 pub use workers::{Sequential, Workers};

@@ -33,15 +33,19 @@ pub(crate) fn solve(
     Ok(Filling::new(host, members)?.fill())
 }
 
-/// Fills rates with these weights, floors and caps; `loads` are uses by row, over its capacity.
-pub(crate) fn fill(rates: impl Iterator<Item = (f64, f64, f64)>, loads: Vec<Vec<f64>>) -> Answer {
+/// Fills rates with these weights, floors and caps. By row its uses: whose, in ascending order, and how much of its capacity for a unit
+/// of rate.
+pub(crate) fn fill(rates: impl Iterator<Item = (f64, f64, f64)>, rows: Vec<Vec<Use>>) -> Answer {
     let lanes = rates.map(|(weight, floor, cap)| Lane { weight, floor, cap });
     let filling = Filling {
         lanes: lanes.collect(),
-        loads,
+        rows,
     };
     filling.fill()
 }
+
+/// Whose rate uses a row, and which part of its capacity for a unit of that.
+pub(crate) type Use = (usize, f64);
 
 /// An application while it is filled.
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +92,7 @@ struct Full {
 
 struct Filling {
     lanes: Vec<Lane>,
-    /// By row, over its capacity.
-    loads: Vec<Vec<f64>>,
+    rows: Vec<Vec<Use>>,
 }
 
 impl Filling {
@@ -103,7 +106,7 @@ impl Filling {
             floor: apps.minimum[m.index],
             cap: apps.maximum[m.index],
         };
-        let mut loads = Vec::with_capacity(host.rows.len());
+        let mut rows = Vec::with_capacity(host.rows.len());
         for row in &host.rows {
             let Supply::Capacity(capacity) = row.supply else {
                 return Err(Error::Unsupported {
@@ -113,28 +116,27 @@ impl Filling {
                 });
             };
             let load = |m: Member| row.coefficient(apps, m.index) / capacity;
-            loads.push(members.clone().map(load).collect());
+            let uses = members.clone().map(load).enumerate();
+            rows.push(uses.filter(|(_, load)| *load > 0.0).collect());
         }
         Ok(Self {
             lanes: members.map(lane).collect(),
-            loads,
+            rows,
         })
     }
 
     /// Fills all rates.
     fn fill(&self) -> Answer {
         let mut rates: Vec<f64> = self.lanes.iter().map(|lane| lane.floor).collect();
-        let mut rising: Vec<usize> = (0..self.lanes.len())
-            .filter(|index| self.lanes[*index].weight > 0.0)
-            .collect();
-        let mut prices = alloc::vec![0.0; self.loads.len()];
+        let mut rising: Vec<bool> = self.lanes.iter().map(|lane| lane.weight > 0.0).collect();
+        let mut prices = alloc::vec![0.0; self.rows.len()];
         let (mut level, mut passes) = (0.0, 0);
         let mut first = true;
-        while !rising.is_empty() {
+        while rising.contains(&true) {
             let (found, asked) = self.level(&rising, &rates, level);
             passes += asked;
             level = found.level;
-            for &index in &rising {
+            for index in indices(&rising) {
                 rates[index] = self.lanes[index].at(level);
             }
             if first {
@@ -144,8 +146,12 @@ impl Filling {
                 first = false;
             }
             let Some(row) = found.full else { break };
-            rising.retain(|&index| self.loads[row][index] == 0.0);
-            rising.retain(|&index| level < self.lanes[index].last());
+            for &(index, _) in &self.rows[row] {
+                rising[index] = false;
+            }
+            for (rises, lane) in rising.iter_mut().zip(&self.lanes) {
+                *rises &= level < lane.last();
+            }
         }
         self.fit(&mut rates);
         let objective = self.reached(&rates);
@@ -161,10 +167,9 @@ impl Filling {
 
     /// The level at which the first row fills when only `rising` rise from `from` on, and how often
     /// the rows were added up.
-    fn level(&self, rising: &[usize], rates: &[f64], from: f64) -> (Full, usize) {
-        let mut points: Vec<f64> = rising
-            .iter()
-            .flat_map(|&index| [self.lanes[index].first(), self.lanes[index].last()])
+    fn level(&self, rising: &[bool], rates: &[f64], from: f64) -> (Full, usize) {
+        let mut points: Vec<f64> = indices(rising)
+            .flat_map(|index| [self.lanes[index].first(), self.lanes[index].last()])
             .filter(|point| point.is_finite() && *point > from)
             .collect();
         points.push(from);
@@ -187,39 +192,46 @@ impl Filling {
     }
 
     /// Use of rows by all that don't rise.
-    fn base(&self, rising: &[usize], rates: &[f64]) -> Vec<f64> {
-        let mut still: Vec<f64> = rates.to_vec();
-        for &index in rising {
-            still[index] = 0.0;
-        }
-        let row = |loads: &Vec<f64>| loads.iter().zip(&still).map(|(g, x)| g * x).sum();
-        self.loads.iter().map(row).collect()
+    fn base(&self, rising: &[bool], rates: &[f64]) -> Vec<f64> {
+        let still = |uses: &Vec<Use>| {
+            let still = uses.iter().filter(|(index, _)| !rising[*index]);
+            still.map(|&(index, load)| load * rates[index]).sum()
+        };
+        self.rows.iter().map(still).collect()
     }
 
-    fn usage(&self, row: usize, rising: &[usize], base: f64, level: f64) -> f64 {
-        let loads = &self.loads[row];
-        let load = |&index: &usize| loads[index] * self.lanes[index].at(level);
-        base + rising.iter().map(load).sum::<f64>()
+    /// Uses of a row by those that rise.
+    fn risen<'a>(&'a self, row: usize, rising: &'a [bool]) -> impl Iterator<Item = &'a Use> {
+        let uses = self.rows[row].iter();
+        uses.filter(|(index, _)| rising[*index])
+    }
+
+    fn usage(&self, row: usize, rising: &[bool], base: f64, level: f64) -> f64 {
+        let used = self
+            .risen(row, rising)
+            .map(|&(index, load)| load * self.lanes[index].at(level));
+        base + used.sum::<f64>()
     }
 
     /// Whether no row that anybody who rises uses is too full.
-    fn fits(&self, rising: &[usize], base: &[f64], level: f64) -> bool {
-        let concerns = |row: usize| rising.iter().any(|index| self.loads[row][*index] > 0.0);
-        (0..base.len())
-            .all(|row| !concerns(row) || self.usage(row, rising, base[row], level) <= 1.0)
+    fn fits(&self, rising: &[bool], base: &[f64], level: f64) -> bool {
+        (0..base.len()).all(|row| {
+            self.risen(row, rising).next().is_none()
+                || self.usage(row, rising, base[row], level) <= 1.0
+        })
     }
 
     /// The level between two neighbouring points, from the first of which on use rises linearly.
-    fn within(&self, rising: &[usize], base: &[f64], low: f64, next: f64) -> Full {
+    fn within(&self, rising: &[bool], base: &[f64], low: f64, next: f64) -> Full {
         let mut found = Full {
             level: f64::INFINITY,
             full: None,
             slope: 0.0,
         };
         for row in 0..base.len() {
-            let slope: f64 = rising
-                .iter()
-                .map(|&index| self.loads[row][index] * self.lanes[index].slope(low))
+            let slope: f64 = self
+                .risen(row, rising)
+                .map(|&(index, load)| load * self.lanes[index].slope(low))
                 .sum();
             if slope == 0.0 {
                 continue;
@@ -247,12 +259,12 @@ impl Filling {
     fn fit(&self, rates: &mut [f64]) {
         for _ in 0..3 {
             let mut factor = 1.0_f64;
-            for loads in &self.loads {
-                let sum = |value: fn(&Lane, f64) -> f64| -> f64 {
-                    let entries = loads.iter().zip(self.lanes.iter().zip(rates.iter()));
-                    entries.map(|(g, (lane, x))| g * value(lane, *x)).sum()
-                };
-                let (usage, floors) = (sum(|_, x| x), sum(|lane, _| lane.floor));
+            for uses in &self.rows {
+                let used = uses.iter().map(|&(index, load)| load * rates[index]);
+                let floors = uses
+                    .iter()
+                    .map(|&(index, load)| load * self.lanes[index].floor);
+                let (usage, floors) = (used.sum::<f64>(), floors.sum::<f64>());
                 if usage > 1.0 && usage > floors {
                     factor = factor.min((1.0 - floors).max(0.0) / (usage - floors));
                 }
@@ -291,12 +303,12 @@ impl Filling {
         if worth == 0.0 {
             return self.top();
         }
-        let costs: Vec<f64> = (0..self.lanes.len())
-            .map(|index| {
-                let rows = self.loads.iter().zip(prices);
-                rows.map(|(loads, price)| loads[index] * price).sum()
-            })
-            .collect();
+        let mut costs = alloc::vec![0.0; self.lanes.len()];
+        for (uses, price) in self.rows.iter().zip(prices) {
+            for &(index, load) in uses {
+                costs[index] += load * price;
+            }
+        }
         // Newton from below on pieces: the cost of a level is piecewise linear and rises.
         let mut points: Vec<f64> = self
             .lanes
@@ -326,4 +338,12 @@ impl Filling {
             self.top()
         }
     }
+}
+
+/// The places of those that are marked.
+fn indices(marked: &[bool]) -> impl Iterator<Item = usize> + '_ {
+    let places = marked.iter().enumerate();
+    places
+        .filter(|(_, marked)| **marked)
+        .map(|(place, _)| place)
 }

@@ -202,7 +202,9 @@ impl Search<'_, '_, '_> {
             }
             let gap = descent.best() - self.chooser.best();
             if descent.next(prices, 0.01 * gap) || descent.evaluations >= EVALUATIONS {
-                return Some((descent.best(), descent.best_at()?));
+                // Where no prices that were tried have a value, the node may hold anything.
+                let prices = descent.best_at().unwrap_or_else(|| from.to_vec());
+                return Some((descent.best(), prices));
             }
         }
     }

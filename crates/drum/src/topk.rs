@@ -9,13 +9,12 @@
 use alloc::vec::Vec;
 
 use self::chooser::Chooser;
-use self::dual::{Dual, Evaluation, State};
+use self::dual::{Dual, Evaluation};
 use self::rules::{Rules, caps, with_caps};
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::fixed::staircases;
 use crate::host::Host;
 use crate::mode::{Mode, Options};
-use crate::problem::unit;
 use crate::search;
 use crate::solution::Solution;
 
@@ -63,39 +62,6 @@ pub(crate) fn solve(
         left = search::run(&mut chooser, &mut dual, &found, &supplies)?;
     }
     chooser.finish(&lowest, &found, left)
-}
-
-/// What selecting each application would gain at `prices` (a row each, in utility for a unit of the row's
-/// capacity), under [`Mode::TopUtilities`] or [`Mode::ActiveSet`]: what schedules choose by.
-///
-/// # Errors
-/// As [`solve`](crate::solve), and if the mode doesn't select or there is not one price for each row.
-pub fn gains(host: &Host<'_>, mode: &Mode<'_>, prices: &[f64]) -> Result<Vec<f64>, Error> {
-    host.check()?;
-    if !matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. }) {
-        return Err(Error::Unsupported {
-            place: Place::Field("mode"),
-            reason: "nothing is selected, so nothing is gained by it",
-            hint: "use a mode that selects",
-        });
-    }
-    if prices.len() != host.rows.len() {
-        return Err(Error::Shape {
-            place: Place::Field("prices"),
-            length: prices.len(),
-            applications: host.applications.len(),
-        });
-    }
-    let rules = Rules::new(host, mode)?;
-    let caps = caps(host);
-    let capped = with_caps(host, &caps);
-    let supplies = staircases(host);
-    let everyone: Vec<usize> = (0..host.applications.len()).collect();
-    let states = alloc::vec![State::Free; everyone.len()];
-    let mut dual = Dual::new(&capped, everyone, rules.unselected(), rules.k, &supplies);
-    let rows = host.rows.iter().zip(prices);
-    let in_units: Vec<f64> = rows.map(|(row, price)| price * unit(&row.supply)).collect();
-    Ok(dual.gains(&in_units, &states).to_vec())
 }
 
 /// The applications of the host that are chosen.

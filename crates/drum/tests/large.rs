@@ -126,3 +126,42 @@ fn problems_whose_numbers_have_nothing_in_common_leave_no_gap() {
     }
     assert!((40..56).contains(&networks), "{networks} networks");
 }
+
+#[test]
+fn max_min_takes_the_room_of_what_flows_use() {
+    // As a table of rows and flows this would take 19 GB.
+    let (rows, each) = (6_000, 66);
+    let flows = rows * each;
+    let tight = |number: usize| (number < 10).then(|| (number + 1) as f64 / 11.0);
+    let row = |number: usize| SharedRow {
+        kind: RowKind::Core,
+        host: None,
+        capacity: each as f64 * tight(number).unwrap_or(2.0),
+        entries: (number..flows)
+            .step_by(rows)
+            .map(|flow| (flow, 1.0))
+            .collect(),
+    };
+    let network = Network {
+        hosts: 1,
+        applications: flows,
+        utility: Utility {
+            fairness: Fairness::MaxMin,
+            latency: 0.0,
+        },
+        weight: vec![1.0; flows],
+        latency_weight: vec![1.0; flows],
+        completions: vec![1.0; flows],
+        minimum: Vec::new(),
+        maximum: vec![1.0; flows],
+        rows: (0..rows).map(row).collect(),
+    };
+    let network = network.indexed().expect("a network");
+    let solution = solve(&network, &CoupledOptions::default(), &Sequential).expect("shares");
+    for (flow, rate) in solution.x.iter().enumerate() {
+        let wanted = tight(flow % rows).unwrap_or(1.0);
+        assert!((rate - wanted).abs() < 1e-9, "{flow}: {rate}, not {wanted}");
+    }
+    assert!((solution.objective - 1.0 / 11.0).abs() < 1e-12);
+    assert!(solution.relative_gap() < 1e-9);
+}

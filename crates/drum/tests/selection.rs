@@ -3,8 +3,8 @@
 mod instances;
 
 use fairlane_drum::{
-    Application, Dependency, Error, Fairness, Host, Mode, Options, Solution, Status, Table,
-    Utility, gains, solve,
+    Application, Dependency, Error, Fairness, Host, Load, Mode, Options, Solution, Status, Supply,
+    Table, Utility, solve,
 };
 use instances::{Instance, Random, best_active_set, best_utilities, check_feasible, tied, value};
 
@@ -405,31 +405,54 @@ fn floors_hold_for_those_who_are_active() {
 }
 
 #[test]
-fn gains_at_the_bound_rank_the_selection() {
-    let mut random = Random(12);
-    for _ in 0..50 {
-        let instance = Instance::random(&mut random, 30, 8, 0.5, 0.0);
-        let host = instance.host();
-        let mode = Mode::ActiveSet { k: 8, outage: None };
-        let solution = solve(&host, &mode, &Options::default()).expect("a solution");
-        let gains = gains(&host, &mode, &solution.dual_prices).expect("gains");
-        let inside = |j: usize| solution.selected.contains(&j);
-        let least = (0..30)
-            .filter(|j| inside(*j))
-            .map(|j| gains[j])
-            .fold(f64::INFINITY, f64::min);
-        let most = (0..30)
-            .filter(|j| !inside(*j))
-            .map(|j| gains[j])
-            .fold(0.0, f64::max);
-        let gap = solution.dual_bound - solution.objective;
-        // A swap of neighbours can be better than the ranking by the duality gap at most.
-        assert!(least >= most - gap - 1e-9, "{least} {most} {}", gap);
+fn at_alpha_0_a_row_may_cost_just_what_is_gained() {
+    let throughput = Utility {
+        fairness: Fairness::Alpha(0.0),
+        latency: 0.0,
+    };
+    let mut random = Random(31);
+    for case in 0..1000 {
+        let m = 3 + (random.bits() % 4) as usize;
+        let mut table = Table::default();
+        for _ in 0..m {
+            table.push(Application {
+                weight: random.pick(&[0.5, 1.0, 1.5]),
+                bytes: random.pick(&[0.5, 1.0, 2.0]),
+                ..Application::default()
+            });
+        }
+        let load = |j: usize| table.weight[j] / table.bytes[j];
+        // The last slope takes away all that the best application gains.
+        let last = (0..m).map(load).fold(0.0, f64::max);
+        let price = [(0.0, 0.1 * last), (2.0, 0.5 * last), (4.0, last)];
+        let mut host = Host::new(table.view(), throughput, 1.0, 1.0);
+        host.rows.truncate(1);
+        host.rows[0].supply = Supply::Price(&price);
+        let mut loads = vec![vec![0.0; m]; 2];
+        loads
+            .iter_mut()
+            .flatten()
+            .for_each(|load| *load = random.within(0.0, 1.0).round());
+        for (number, loads) in loads.iter().enumerate() {
+            let slopes = if number == 0 { &price[..2] } else { &price[..] };
+            let mut row = host.rows[0];
+            row.load = Load::Requests(loads);
+            row.supply = Supply::Price(slopes);
+            host.rows.push(row);
+        }
+        let k = 1 + (random.bits() % 2) as usize;
+        let mode = Mode::ActiveSet { k, outage: None };
+        let Ok(solution) = solve(&host, &mode, &Options::default()) else {
+            panic!("case {case}: refused");
+        };
+        let mut best = 0.0_f64;
+        for set in 1_u32..1 << m {
+            let chosen: Vec<usize> = (0..m).filter(|j| set >> j & 1 == 1).collect();
+            if chosen.len() <= k {
+                let found = solve(&host, &Mode::Selected(&chosen), &Options::default());
+                best = best.max(found.expect("a selection has a value").objective);
+            }
+        }
+        check_bound(&solution, best, &format!("case {case}"));
     }
-    let refusal = gains(
-        &Instance::random(&mut random, 2, 1, 0.5, 0.0).host(),
-        &Mode::All,
-        &[1.0; 2],
-    );
-    assert!(matches!(refusal, Err(Error::Unsupported { .. })));
 }

@@ -88,11 +88,13 @@ fn simulate_all(
             .map(|metric| measure(&plan, &results, metric))
             .collect())
     };
-    let mut order: Vec<_> = runs
-        .iter_mut()
-        .map(|run| (plan(run).map_or(0, |plan| work(&plan)), run))
-        .collect();
-    order.sort_by_key(|(work, _)| Reverse(*work));
+    let mut order: Vec<_> = runs.iter_mut().map(|run| (0, run)).collect();
+    settings.threads.for_each(&mut order, |_, (length, run)| {
+        if !watch.stopped() {
+            *length = plan(run).map_or(0, |plan| work(&plan));
+        }
+    });
+    order.sort_by_key(|(length, _)| Reverse(*length));
     let begun = AtomicUsize::new(0);
     settings.threads.for_each(&mut order, |_, (_, run)| {
         let number = begun.fetch_add(1, Ordering::Relaxed) + 1;

@@ -76,7 +76,10 @@ pub fn solve_chosen<S: Source, W: Workers>(
         }
         fleet.carry_out(&choice(&start), workers);
         let mut owner = Owner::with_prices(source.capacities(), *options, &start);
-        fleet.drive(&mut owner, workers)?;
+        match fleet.drive(&mut owner, workers) {
+            Err(Error::Range) if best.is_some() => break,
+            driven => driven?,
+        }
         passes += owner.iterations() + 2;
         if best
             .as_ref()

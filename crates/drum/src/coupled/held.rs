@@ -19,6 +19,7 @@ use crate::supply::Staircase;
 pub(crate) struct Most {
     rows: usize,
     flows: usize,
+    hosts: usize,
 }
 
 impl Most {
@@ -26,11 +27,13 @@ impl Most {
     pub(crate) const ALL: Self = Self {
         rows: 6_000,
         flows: 400_000,
+        hosts: usize::MAX,
     };
-    /// In which some are selected: a search takes many steps, each in proportion to the cube of rows.
+    /// In which some are selected: a search takes many steps, each in proportion to the cube of rows and hosts.
     pub(crate) const CHOSEN: Self = Self {
         rows: 500,
         flows: 20_000,
+        hosts: 2_000,
     };
 }
 
@@ -63,7 +66,7 @@ impl Held {
     pub(crate) fn new<S: Source>(source: &S, alpha: f64, most: Most) -> Option<Self> {
         let capacities = source.capacities();
         let flows: usize = (0..source.hosts()).map(|host| source.flows(host)).sum();
-        if capacities.len() > most.rows || flows > most.flows {
+        if capacities.len() > most.rows || flows > most.flows || source.hosts() > most.hosts {
             return None;
         }
         let (mut columns, mut hosts) = (Vec::new(), Vec::new());
@@ -184,13 +187,13 @@ impl Held {
     pub(crate) fn shares(&self) -> Point {
         let columns = self.program.columns.iter().zip(&self.maxima);
         let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
-        let mut loads = alloc::vec![alloc::vec![0.0; self.hosts.len()]; self.capacities.len()];
+        let mut rows = alloc::vec![Vec::new(); self.capacities.len()];
         for f in 0..self.hosts.len() {
             for &(row, load) in self.program.uses(f) {
-                loads[row as usize][f] += load;
+                rows[row as usize].push((f, load));
             }
         }
-        let answer = max_min::fill(flows, loads);
+        let answer = max_min::fill(flows, rows);
         Point {
             rates: answer.rates,
             prices: answer.prices,

@@ -101,6 +101,8 @@ fn find<S: Source, W: Workers>(
     let alpha = held_alpha(source.utility())?;
     let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
     let narrow = options.tolerance <= NARROW && options.method != Method::Admm && !options.trace;
+    let is_enough = |found: &CoupledSolution| found.relative_gap() <= options.tolerance.max(OPEN);
+    let mut tried = None;
     if (needs_holding(alpha) || narrow)
         && !proximal
         && let Some(held) = Held::new(source, alpha, Most::ALL)
@@ -109,10 +111,9 @@ fn find<S: Source, W: Workers>(
         if alpha == f64::INFINITY {
             return Ok(exact::shares(&held));
         }
-        if let Some(found) = exact::solve(&held, options)
-            && (needs_holding(alpha) || found.relative_gap() <= options.tolerance.max(OPEN))
-        {
-            return Ok(found);
+        match exact::solve(&held, options) {
+            Some(found) if needs_holding(alpha) || is_enough(&found) => return Ok(found),
+            found => tried = Some(found),
         }
         if check_alpha(source.utility()).is_err() {
             return Err(Error::Range);
@@ -120,37 +121,24 @@ fn find<S: Source, W: Workers>(
     }
     let mut fleet = Fleet::new(source, Selection::default())?;
     let mut owner = Owner::new(source.capacities(), fleet.method(options));
-    match fleet.drive(&mut owner, workers) {
-        Ok(()) => {
-            let found = fleet.solution(&owner);
-            Ok(
-                if proximal || found.relative_gap() <= options.tolerance.max(OPEN) {
-                    found
-                } else {
-                    improved(source, alpha, options, found)
-                },
-            )
-        }
-        Err(Error::Range) => {
-            let held = Held::new(source, alpha, Most::ALL);
-            let found = held.and_then(|held| exact::solve(&held, options));
-            found.ok_or(Error::Range)
-        }
+    let driven = fleet.drive(&mut owner, workers);
+    let found = driven.map(|()| fleet.solution(&owner));
+    if matches!(&found, Ok(found) if proximal || is_enough(found)) {
+        return found;
+    }
+    let held = || Held::new(source, alpha, Most::ALL).and_then(|held| exact::solve(&held, options));
+    match found {
+        Ok(found) => Ok(match tried.unwrap_or_else(held) {
+            Some(other) => better(found, other),
+            None => found,
+        }),
+        Err(Error::Range) => tried.unwrap_or_else(held).ok_or(Error::Range),
         Err(error) => Err(error),
     }
 }
 
-/// The better of an answer and what a small network that is held is found to have, and the smaller of their bounds.
-fn improved<S: Source>(
-    source: &S,
-    alpha: f64,
-    options: &CoupledOptions,
-    found: CoupledSolution,
-) -> CoupledSolution {
-    let held = Held::new(source, alpha, Most::ALL);
-    let Some(other) = held.and_then(|held| exact::solve(&held, options)) else {
-        return found;
-    };
+/// The better of an answer and what the network is found to have where it is held, and the smaller of their bounds.
+fn better(found: CoupledSolution, other: CoupledSolution) -> CoupledSolution {
     let (bound, prices) = if other.dual_bound < found.dual_bound {
         (other.dual_bound, other.prices.clone())
     } else {

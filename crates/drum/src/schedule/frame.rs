@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
 /// Epochs are counted in fractions of 2^-32 until they are rounded.
 const FRACTION_BITS: u32 = 32;
@@ -57,16 +56,6 @@ impl Frame {
         (libm::ceil((1.0 / least) * (1.0 - 1e-12)) as u64).max(1)
     }
 
-    /// Least rates (WQE/s) under which time sharing gives each application at least one of so many epochs,
-    /// for peaks in WQE/s: the minima to solve with where the shortest frame is too long.
-    ///
-    /// # Panics
-    /// If there are no epochs.
-    pub fn floors(peak: &[f64], epochs: u64) -> Vec<f64> {
-        assert!(epochs > 0, "a frame has epochs");
-        peak.iter().map(|peak| peak / epochs as f64).collect()
-    }
-
     /// Epochs of the frame.
     pub const fn epochs(&self) -> u64 {
         self.epochs
@@ -85,17 +74,6 @@ impl Frame {
         self.starts[application + 1] - self.starts[application]
     }
 
-    /// Whether an application is active in an epoch, counted from the start of the schedule.
-    ///
-    /// # Panics
-    /// If there is no such application.
-    pub fn is_active(&self, application: usize, epoch: u64) -> bool {
-        let place = epoch % self.epochs;
-        let run = self.run(application);
-        let first = run.start % self.epochs;
-        (place + self.epochs - first) % self.epochs < run.end - run.start
-    }
-
     /// Who is active in an epoch, counted from the start of the schedule.
     pub fn active(&self, epoch: u64) -> impl Iterator<Item = usize> {
         let place = epoch % self.epochs;
@@ -103,12 +81,6 @@ impl Frame {
         (place..total)
             .step_by(self.epochs as usize)
             .map(|point| self.starts.partition_point(|start| *start <= point) - 1)
-    }
-
-    /// Most applications that are active at a time.
-    pub fn most_active(&self) -> u64 {
-        let total = self.starts.last().copied().unwrap_or(0);
-        total.div_ceil(self.epochs)
     }
 
     /// Longest time from one active epoch of an application to its next, in epochs; none if it has no
@@ -137,10 +109,6 @@ impl Frame {
         let active = i128::from(self.active_epochs(application)) << FRACTION_BITS;
         // Less than an epoch either way, so it fits.
         (active - self.wanted[application] as i128) as f64 / EPOCH as f64
-    }
-
-    fn run(&self, application: usize) -> Range<u64> {
-        self.starts[application]..self.starts[application + 1]
     }
 }
 
@@ -313,10 +281,6 @@ mod tests {
             for epoch in 0..3 * epochs {
                 let active: Vec<usize> = frame.active(epoch).collect();
                 prop_assert!(active.len() <= k, "{} active in {epoch}", active.len());
-                prop_assert!(active.len() as u64 <= frame.most_active());
-                for application in 0..tau.len() {
-                    prop_assert_eq!(active.contains(&application), frame.is_active(application, epoch));
-                }
                 for application in active {
                     counts[application] += u64::from(epoch < epochs);
                     if let Some(before) = last[application].replace(epoch) {
@@ -342,13 +306,11 @@ mod tests {
         assert_eq!(Frame::shortest(&tau), 351);
         let frame = Frame::new(&tau, 1, 351).unwrap();
         assert_eq!(frame.longest_wait(0), Some(351));
-        assert_eq!(frame.most_active(), 1);
     }
 
     #[test]
     fn applications_without_a_share_are_never_active() {
         let frame = Frame::new(&[0.5, 0.0, 0.5], 1, 4).unwrap();
-        assert!((0..4).all(|epoch| !frame.is_active(1, epoch)));
         assert_eq!(frame.longest_wait(1), None);
         let order: Vec<usize> = (0..4).flat_map(|epoch| frame.active(epoch)).collect();
         assert_eq!(order, [0, 0, 2, 2]);

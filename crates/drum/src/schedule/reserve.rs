@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::Waits;
-
 /// Chooses `k` applications for each epoch: most by gain, the rest by waiting time.
 ///
 /// Nobody waits longer than `ceil((m - k + r) / r)` epochs, where `r` slots go by waiting time. Proof: order
@@ -12,7 +10,8 @@ use super::Waits;
 /// `m - 1` ahead of it, and every further one at least `r`, as long as that many are ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserve {
-    waits: Waits,
+    /// Epochs since each application was last active, since the start if it never was.
+    since: Vec<u64>,
     slots: usize,
     reserved: usize,
 }
@@ -29,7 +28,7 @@ impl Reserve {
             "a reserve takes at least one slot and at most all of them"
         );
         Self {
-            waits: Waits::new(applications),
+            since: alloc::vec![0; applications],
             slots,
             reserved,
         }
@@ -43,40 +42,30 @@ impl Reserve {
     pub fn choose(&mut self, gains: &[f64]) -> Vec<usize> {
         assert_eq!(
             gains.len(),
-            self.waits.since.len(),
+            self.since.len(),
             "one gain for each application"
         );
-        self.waits.tick();
+        for since in &mut self.since {
+            *since += 1;
+        }
         let mut order: Vec<usize> = (0..gains.len()).collect();
         order.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
         let by_gain = (self.slots - self.reserved).min(order.len());
         let (mut chosen, mut rest) = (order[..by_gain].to_vec(), order.split_off(by_gain));
-        rest.sort_by_key(|index| (core::cmp::Reverse(self.waits.since[*index]), *index));
+        rest.sort_by_key(|index| (core::cmp::Reverse(self.since[*index]), *index));
         chosen.extend(rest.iter().take(self.reserved));
         chosen.sort_unstable();
-        self.waits.serve(&chosen);
+        for &application in &chosen {
+            self.since[application] = 0;
+        }
         chosen
-    }
-
-    /// Epochs since an application was active; since the start if it never was.
-    ///
-    /// # Panics
-    /// If there is no such application.
-    pub fn waiting(&self, application: usize) -> u64 {
-        self.waits.since[application]
     }
 
     /// The longest time from one active epoch of an application to its next, and from the start to its
     /// first, in epochs.
     pub fn longest_wait(&self) -> u64 {
-        let others = self.waits.since.len().saturating_sub(self.slots);
+        let others = self.since.len().saturating_sub(self.slots);
         ((others + self.reserved).div_ceil(self.reserved)) as u64
-    }
-
-    /// Which part of the best value of `k` slots is given up at most, if no utility is negative: the
-    /// optimum is concave in the number of slots, as far as prices tell.
-    pub fn largest_loss(&self) -> f64 {
-        self.reserved as f64 / self.slots as f64
     }
 }
 
@@ -105,7 +94,6 @@ mod tests {
                 for application in chosen {
                     prop_assert!(epoch - last[application] <= reserve.longest_wait());
                     last[application] = epoch;
-                    prop_assert_eq!(reserve.waiting(application), 0);
                 }
                 for since in &last {
                     prop_assert!(epoch - since < reserve.longest_wait());
