@@ -2,7 +2,9 @@
 //!
 //! For hosts that aren't coupled, [`solve`](fairlane_drum::solve) is simpler, certified and faster.
 
-use fairlane_drum::{Dependency, Error, Fairness, Host, Load, Place, Row, Supply, Trace};
+use fairlane_drum::{Dependency, Error, Fairness, Host, Load, Place, Row, Supply};
+
+use crate::trace::Trace;
 
 /// Newton's steps of a scalar problem: six give 12 digits for alpha in 0.25..8, ten for less.
 const STEPS: usize = 10;

@@ -3,7 +3,9 @@
 //!
 //! It is the standard problem of network utility maximisation, not (1) of the paper, which is unbounded.
 
-use fairlane_drum::{Error, Host, Trace};
+use fairlane_drum::{Error, Host};
+
+use crate::trace::Trace;
 
 use crate::admm::{Iterates, Parts};
 

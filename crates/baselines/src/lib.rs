@@ -23,3 +23,6 @@
 pub mod admm;
 pub mod decomposition;
 pub mod paper;
+mod trace;
+
+pub use trace::Trace;

@@ -5,7 +5,9 @@
 //! point at best, which [`Finding`] says. For alpha of at least 1 the problem is convex in the logarithms
 //! of the rates, and [`solve_logarithmic`] solves it.
 
-use fairlane_drum::{Error, Place, Trace};
+use fairlane_drum::{Error, Place};
+
+use crate::trace::Trace;
 
 use crate::admm::root;
 

@@ -66,7 +66,6 @@ mod supply;
 mod table;
 mod timeshare;
 mod topk;
-mod trace;
 mod vector;
 mod workers;
 
@@ -78,5 +77,4 @@ pub use mode::{Mode, Options};
 pub use solution::{Solution, Status};
 pub use solve::{resolve, solve};
 pub use table::{Application, Table};
-pub use trace::Trace;
 pub use workers::{Sequential, Workers};

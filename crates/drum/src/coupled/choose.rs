@@ -50,7 +50,6 @@ pub fn solve_chosen<S: Source, W: Workers>(
     let options = &fleet.method(options);
     let rough = CoupledOptions {
         tolerance: 1e-2,
-        trace: false,
         ..*options
     };
     let mut owner = Owner::new(source.capacities(), rough);

@@ -225,7 +225,6 @@ impl Sums {
         }
         self.worth += part.worth;
         self.response += part.response;
-        self.residual += part.residual;
     }
 }
 

@@ -14,7 +14,6 @@ use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;
 use crate::interior::Point;
 use crate::topk::dual::State;
-use crate::trace::Trace;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
 const WORK: usize = 120_000_000;
@@ -129,7 +128,6 @@ fn solution(
             .collect(),
         x: point.rates,
         iterations: passes,
-        trace: Trace::default(),
         counts,
     }
 }

@@ -93,8 +93,6 @@ pub struct Sums {
     /// How strongly flows answer to a change of all prices by one factor: `sum p^2 / -phi''` over their prices `p`,
     /// after an `Answer`.
     pub response: f64,
-    /// Sum of `(c (x+ - x))^2` of a proximal step: what is left of optimality.
-    pub residual: f64,
 }
 
 impl Sums {
@@ -114,7 +112,7 @@ impl Sums {
         self.weights.fill(0.0);
         self.tops.fill(0.0);
         self.floors.clear();
-        (self.worth, self.response, self.residual) = (0.0, 0.0, 0.0);
+        (self.worth, self.response) = (0.0, 0.0);
     }
 
     /// Adds the sums of others.
@@ -130,7 +128,6 @@ impl Sums {
         }
         self.worth += other.worth;
         self.response += other.response;
-        self.residual += other.residual;
     }
 }
 

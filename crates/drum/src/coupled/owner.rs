@@ -15,7 +15,6 @@ use crate::coupled::descent::{Descent, Turn};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::repair::{RowState, repair, uniform_repair};
 use crate::error::{Error, Place};
-use crate::trace::Trace;
 
 /// Load over capacity at which a flow counts as having no price.
 const FAR: f64 = 1e12;
@@ -27,6 +26,8 @@ const LOST: f64 = 1e4;
 const AFTER_STALL: usize = 10;
 /// Stalls after which it stops: what is left is rounding.
 const STALLS: usize = 6;
+/// Proximal steps before quasi-Newton steps.
+const OPENING: usize = 6;
 
 /// Rows that a flow is taken to pay alike.
 const SHARED: f64 = 2.0;
@@ -83,9 +84,6 @@ pub struct Owner {
     bound_prices: Vec<f64>,
     result: Option<f64>,
     reduces: usize,
-    trace: Trace,
-    residual: f64,
-    choose: bool,
     stalls: usize,
     /// Whether rates that were kept had to be changed once more.
     shrunk: bool,
@@ -107,7 +105,7 @@ impl Owner {
             response: 0.0,
             asked: Vec::new(),
             proximal: 0,
-            left: options.opening,
+            left: OPENING,
             answered: f64::INFINITY,
             current: f64::NEG_INFINITY,
             descent: Descent::default(),
@@ -117,9 +115,6 @@ impl Owner {
             bound_prices: Vec::new(),
             result: None,
             reduces: 0,
-            trace: Trace::default(),
-            residual: f64::INFINITY,
-            choose: false,
             stalls: 0,
             shrunk: false,
         }
@@ -175,11 +170,6 @@ impl Owner {
     /// Sums of lists over all hosts so far.
     pub fn iterations(&self) -> usize {
         self.reduces
-    }
-
-    /// What was known after each of them.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
     }
 
     /// Whether rates are final.
@@ -262,7 +252,7 @@ impl Owner {
         self.stage = Stage::Answering;
         Order::Answer {
             prices,
-            choose: self.choose,
+            choose: false,
         }
     }
 
@@ -277,13 +267,12 @@ impl Owner {
         self.answered = self.dual(sums.worth);
         self.response = sums.response;
         let last = self.reduces >= self.options.iterations;
-        if last || self.options.trace || self.is_promising(self.answered) {
+        if last || self.is_promising(self.answered) {
             self.stage = Stage::Certifying;
             return Ok(Order::Value {
                 repair: repair(&self.rows()),
             });
         }
-        self.record();
         Ok(self.descend())
     }
 
@@ -298,7 +287,6 @@ impl Owner {
 
     /// Some flow has no price at all: nothing can be said at these prices.
     fn on_infinite(&mut self) -> Result<Order, Error> {
-        self.record();
         if self.reduces >= self.options.iterations {
             return self.finish().ok_or(Error::Range);
         }
@@ -415,7 +403,6 @@ impl Owner {
             self.value = worth;
             self.best.clone_from(&self.asked);
         }
-        self.record();
         if self.is_certified() && worth == self.value {
             return self.keep();
         }
@@ -458,20 +445,5 @@ impl Owner {
 
     fn count(&mut self) {
         self.reduces += 1;
-    }
-
-    fn record(&mut self) {
-        let missing = self.reduces.saturating_sub(self.trace.objective.len());
-        let excess = |(load, capacity): (&f64, &f64)| {
-            let over = (load - capacity).max(0.0) / capacity;
-            over * over
-        };
-        let primal: f64 = self.loads.iter().zip(&self.capacities).map(excess).sum();
-        for _ in 0..missing {
-            self.trace.objective.push(self.value);
-            self.trace.bound.push(self.bound);
-            self.trace.primal_residual.push(libm::sqrt(primal));
-            self.trace.dual_residual.push(self.residual);
-        }
     }
 }

@@ -13,7 +13,6 @@ use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
 use crate::host::{Fairness, Utility};
 use crate::solve::LEAST;
-use crate::trace::Trace;
 use crate::workers::Workers;
 
 /// Relative gap from which on a network that can be held is: few passes over hosts get within a rougher one, and a narrower
@@ -42,8 +41,6 @@ pub struct CoupledSolution {
     pub usage: Vec<f64>,
     /// Lists summed up over all hosts (all-reduces).
     pub iterations: usize,
-    /// What was known after each of them; values only if the options asked for a trace.
-    pub trace: Trace,
     /// Which flows count, under a choice among them; empty where all do.
     pub counts: Vec<bool>,
 }
@@ -100,7 +97,7 @@ fn find<S: Source, W: Workers>(
 ) -> Result<CoupledSolution, Error> {
     let alpha = held_alpha(source.utility())?;
     let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
-    let narrow = options.tolerance <= NARROW && options.method != Method::Admm && !options.trace;
+    let narrow = options.tolerance <= NARROW && options.method != Method::Admm;
     let is_enough = |found: &CoupledSolution| found.relative_gap() <= options.tolerance.max(OPEN);
     let mut tried = None;
     if (needs_holding(alpha) || narrow)
@@ -145,7 +142,6 @@ fn better(found: CoupledSolution, other: CoupledSolution) -> CoupledSolution {
         (found.dual_bound, found.prices.clone())
     };
     let iterations = found.iterations + other.iterations;
-    let trace = found.trace.clone();
     let best = if other.objective > found.objective {
         other
     } else {
@@ -156,7 +152,6 @@ fn better(found: CoupledSolution, other: CoupledSolution) -> CoupledSolution {
         proven_bound: bound.max(best.objective),
         prices,
         iterations,
-        trace,
         ..best
     }
 }
@@ -345,7 +340,6 @@ impl<'a, S: Source> Fleet<'a, S> {
             prices: owner.prices().to_vec(),
             usage: owner.loads().to_vec(),
             iterations: owner.iterations(),
-            trace: owner.trace().clone(),
             counts,
         }
     }

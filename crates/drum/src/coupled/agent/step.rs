@@ -1,7 +1,7 @@
 //! Proximal steps of a host's flows.
 
 use super::Host;
-use crate::coupled::flock::{Counts, LANES, bounds, lanes, max, scatter, store, total};
+use crate::coupled::flock::{Counts, LANES, bounds, lanes, max, scatter, store};
 use crate::coupled::problem::Flows;
 use crate::kernel::{Prox, Worth};
 use crate::math::{clamp, min};
@@ -24,10 +24,9 @@ impl<K: Prox> Host<'_, '_, K> {
             selection: self.selection,
         };
         let curvature = &*self.held.curvature;
-        self.sums.residual += widest(
+        widest(
             #[inline(always)]
             || {
-                let mut residual = [0.0; LANES];
                 for from in (0..rates.len()).step_by(LANES) {
                     let block = counts.block(flows, from);
                     let old = lanes(rates, from, 1.0);
@@ -65,8 +64,6 @@ impl<K: Prox> Host<'_, '_, K> {
                     let mut new = [0.0; LANES];
                     for lane in 0..LANES {
                         let sends = block.sends[lane] > 0.0;
-                        let force = c[lane] * (next[lane] - old[lane]);
-                        residual[lane] += if sends { force * force } else { 0.0 };
                         let relaxed = relaxed(old[lane], next[lane]);
                         new[lane] = if sends { relaxed } else { least[lane] };
                     }
@@ -75,7 +72,6 @@ impl<K: Prox> Host<'_, '_, K> {
                     }
                     store(rates, from, &new);
                 }
-                total(residual)
             },
         );
         if frozen {

@@ -22,10 +22,6 @@ pub struct CoupledOptions {
     /// together, unless this is [`Method::Admm`]; below 1/4 larger ones go by [`Method::Admm`], and so should whoever drives an
     /// [`Owner`](crate::coupled::Owner).
     pub method: Method,
-    /// Proximal steps before quasi-Newton steps.
-    pub opening: usize,
-    /// Whether value and bound are asked for at each iteration, for a trace.
-    pub trace: bool,
 }
 
 impl Default for CoupledOptions {
@@ -34,8 +30,6 @@ impl Default for CoupledOptions {
             tolerance: 1e-6,
             iterations: 1000,
             method: Method::Accelerated,
-            opening: 6,
-            trace: false,
         }
     }
 }

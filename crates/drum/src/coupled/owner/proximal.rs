@@ -17,7 +17,6 @@ impl Owner {
         self.count();
         self.take(sums);
         if self.options.method == Method::Admm {
-            self.residual = libm::sqrt(sums.residual);
             self.stage = Stage::Valuing;
             return Order::Value {
                 repair: uniform_repair(&self.rows()),
@@ -91,7 +90,6 @@ impl Owner {
 
     pub(super) fn on_bound(&mut self, worth: f64) -> Order {
         self.lower_bound(worth);
-        self.record();
         let certified = self.is_certified() && self.current == self.value;
         if certified || self.reduces >= self.options.iterations {
             self.stage = Stage::Keeping;

@@ -1,7 +1,5 @@
 //! How a solver got to its answer.
 
-use alloc::vec::Vec;
-
 /// What was known after each iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
@@ -16,15 +14,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// First iteration, counted from 1, from whose end on the relative gap is at most `gap`.
-    pub fn iterations_to(&self, gap: f64) -> Option<usize> {
-        let mut pairs = self.objective.iter().zip(&self.bound);
-        let small = pairs.position(|(&value, &bound)| {
-            bound.is_finite() && bound - value <= gap * value.abs().max(bound.abs()).max(1e-300)
-        });
-        small.map(|index| index + 1)
-    }
-
     /// First iteration, counted from 1, whose objective is within `share` of the `optimum`'s size.
     pub fn iterations_within(&self, optimum: f64, share: f64) -> Option<usize> {
         let near = |&value: &f64| (value - optimum).abs() <= share * optimum.abs();
