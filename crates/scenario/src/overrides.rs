@@ -60,9 +60,13 @@ impl Override {
         };
         match value {
             Value::Table(table) => {
-                let key = KeyPath(vec![segment.clone()]).to_string();
+                let Segment::Key(key) = segment else {
+                    let parent = self.parent(rest);
+                    let message = format!("`{parent}` is a table, expected one of its keys");
+                    return Err(self.wrong(message, "numbers count elements of lists"));
+                };
                 let inner = table
-                    .entry(key)
+                    .entry(key.clone())
                     .or_insert_with(|| Value::Table(Table::new()));
                 self.write(inner, rest)
             }

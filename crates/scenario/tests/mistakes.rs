@@ -598,6 +598,11 @@ fn overrides_are_blamed_by_name() {
     assert!(added.starts_with("error --set workload.+="), "{added}");
     assert!(set("workload.+.load=1").contains("`workload` is a list"));
     assert!(set("seed.x=1").contains("`seed` is a single value"));
+    let number = set("topology.0=1");
+    assert!(
+        number.contains("`topology` is a table, expected one of its keys"),
+        "{number}"
+    );
     assert!(set("profile=hpcc").contains("`hpcc-ns3`?"));
 }
 

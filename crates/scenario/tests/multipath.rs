@@ -77,6 +77,14 @@ fn mistakes_have_place_and_hint() {
             "multipath.chunk",
         ),
         ("[multipath]\ndepth = 0", "multipath.depth"),
+        (
+            "[multipath]\ntwo_sided = \"stream\"\npaths = 128\ndepth = 16384",
+            "x.toml:12:1: `multipath.depth`",
+        ),
+        (
+            "[multipath]\nmessage_limit = 512\nchunk = 512\nchunk_least = 1\nchunk_most = 512",
+            "`packet.mtu`",
+        ),
         ("[multipath]\ntwins = \"probe\"", "multipath.twins"),
         ("[multipath]\nplan = [50000, 50001]", "multipath.paths"),
         (

@@ -161,6 +161,17 @@ fn services_have_only_some_verbs() {
         &format!("{ud}{long}"),
         &["`workload[0].size`", "more than a packet"],
     );
+    let points = |largest: &str| {
+        let low = "{ size = \"32B\", percent = 0 }";
+        let sizes = format!("sizes = [{low}, {{ size = \"{largest}\", percent = 100 }}]");
+        let sizes = clients_with("size = \"32B\"", &format!("{sizes}\nverb = \"send\""));
+        format!("{ud}{sizes}")
+    };
+    assert!(read(&format!("{FABRIC}{}", points("512B"))).is_ok());
+    refused(
+        &points("2kB"),
+        &["`workload[0].sizes`", "more than a packet"],
+    );
 }
 
 #[test]

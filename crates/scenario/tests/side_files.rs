@@ -184,6 +184,21 @@ fn flows_between_nodes_that_are_no_hosts() {
 }
 
 #[test]
+fn sizes_of_a_file_that_the_verb_lacks_are_blamed_on_the_file() {
+    let folder = Folder::new("atomics")
+        .with("f.txt", "1\n0 1 3 100 64 0\n")
+        .with(
+            "s.toml",
+            "[[workload]]\nkind = \"flows\"\nverb = \"fetch-add\"\npath = \"f.txt\"",
+        );
+    let message = refusal(load(&folder.0.join("s.toml"), &[], None));
+    assert!(
+        message.contains("`workload[0].path`") && message.contains("8 B"),
+        "{message}"
+    );
+}
+
+#[test]
 fn size_files() {
     let sizes =
         SizeDistribution::parse("# sizes\n0 0\n\n100 50 # half\n200 100\n", "c.txt").unwrap();

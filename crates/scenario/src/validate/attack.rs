@@ -1,25 +1,21 @@
-//! The attack: who, what, and the ranges of its keys.
+//! The attack: who, what, and its keys.
 
-use fairlane_units::{Bytes, Duration, NodeId};
+use fairlane_units::NodeId;
 
 use super::limits::{fail, message_size, positive_span, rate, span, within};
 use super::{Check, Subject};
+use crate::attack::Stated;
 use crate::error::{Error, nearest};
 use crate::types::{Attack, AttackKind, HostSet, Profile, Tenant};
-
-/// Queue pairs of one host.
-const MOST_QPS: u32 = 1 << 16;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let Some(attack) = &subject.scenario.attack else {
         return Ok(());
     };
-    belonging(attack)?;
+    keys(subject.scenario.profile, attack)?;
+    doubled(attack)?;
     let tenants = subject.scenario.tenants();
     let attacker = attacker(attack, &tenants)?;
-    counts(attack)?;
-    sizes(attack)?;
-    times(subject, attack)?;
     let own = members(subject, &attacker.hosts, "tenant")?;
     hosts(subject, attack, (attacker, &own))?;
     needs(subject, attack)
@@ -29,17 +25,27 @@ fn place(key: &str) -> String {
     format!("attack.{key}")
 }
 
-/// Keys must be those of the kind.
-fn belonging(attack: &Attack) -> Check {
+/// Keys must be those of the kind, and in their ranges.
+fn keys(profile: Profile, attack: &Attack) -> Check {
     let keys = attack.kind.keys();
-    match attack.stated().into_iter().find(|key| !keys.contains(key)) {
-        Some(key) => {
-            let message = format!("doesn't belong to kind \"{}\"", attack.kind);
-            let hint = format!("its keys are {}", keys.join(", "));
-            fail(place(key), message, hint)
-        }
-        None => Ok(()),
+    let stated = attack.stated();
+    if let Some((key, _)) = stated.iter().find(|(key, _)| !keys.contains(key)) {
+        let message = format!("doesn't belong to kind \"{}\"", attack.kind);
+        let hint = format!("its keys are {}", keys.join(", "));
+        return fail(place(key), message, hint);
     }
+    for (key, stated) in stated {
+        let place = place(key);
+        match stated {
+            Stated::Count(value, most) => within(&place, value, 1, most)?,
+            Stated::Message(value) => message_size(&place, value)?,
+            Stated::Rate(value) => rate(&place, value)?,
+            Stated::Period(value) => positive_span(profile, &place, value)?,
+            Stated::Span(value) => span(profile, &place, value)?,
+            Stated::Hosts => {}
+        }
+    }
+    Ok(())
 }
 
 fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Error> {
@@ -62,15 +68,8 @@ fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Er
     })
 }
 
-fn counts(attack: &Attack) -> Check {
-    let count = |key: &str, value: Option<u32>, most: u32| match value {
-        Some(value) => within(&place(key), value, 1, most),
-        None => Ok(()),
-    };
-    count("qps", attack.qps, MOST_QPS)?;
-    count("rings", attack.rings, 4)?;
-    count("bdps", attack.bdps, 60)?;
-    count("outstanding", attack.outstanding, 1 << 10)?;
+/// Keys that mean the same.
+fn doubled(attack: &Attack) -> Check {
     let doubled = match (attack.piece, attack.qps, attack.bdps) {
         (Some(_), Some(_), _) => ("qps", "qps means equal parts, piece their size"),
         (Some(_), None, Some(_)) => ("bdps", "bdps and piece both mean a size"),
@@ -78,32 +77,6 @@ fn counts(attack: &Attack) -> Check {
     };
     let message = format!("stands beside {}, expected one of the two", doubled.0);
     fail(place("piece"), message, doubled.1)
-}
-
-fn sizes(attack: &Attack) -> Check {
-    let size = |key: &str, value: Option<Bytes>| match value {
-        Some(value) => message_size(&place(key), value),
-        None => Ok(()),
-    };
-    size("above", attack.above)?;
-    size("piece", attack.piece)?;
-    size("value", attack.value)?;
-    attack.rate.map_or(Ok(()), |it| rate(&place("rate"), it))
-}
-
-fn times(subject: &Subject<'_>, attack: &Attack) -> Check {
-    let profile = subject.scenario.profile;
-    let positive = |key: &str, value: Option<Duration>| match value {
-        Some(value) => positive_span(profile, &place(key), value),
-        None => Ok(()),
-    };
-    positive("gap", attack.gap)?;
-    positive("pause", attack.pause)?;
-    positive("period", attack.period)?;
-    positive("duration", attack.duration)?;
-    attack
-        .start
-        .map_or(Ok(()), |it| span(profile, &place("start"), it))
 }
 
 /// The hosts of a set, with the place of the key that names it.

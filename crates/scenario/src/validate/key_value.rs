@@ -1,10 +1,9 @@
 //! Workloads of connections that stay open.
 
-use fairlane_units::Bytes;
-
 use super::Check;
 use super::limits::{class, fail, positive, positive_span, within};
 use super::traffic::Scope;
+use super::verbs::sizes as sizes_of;
 use crate::types::{Profile, Service, Workload};
 
 /// Connections of one workload; each has a state of some kilobytes.
@@ -118,16 +117,11 @@ fn datagram(scope: &Scope<'_>, workload: &Workload) -> Check {
     if scenario.transport.service != Service::Ud {
         return Ok(());
     }
-    let Workload::KeyValue { size, range, .. } = workload else {
-        return Ok(());
-    };
-    let (mtu, largest) = (
-        scenario.packet.mtu,
-        size.or(range.map(|range| range.high))
-            .unwrap_or(Bytes::new(u64::MAX)),
-    );
-    if largest > mtu {
-        let key = if size.is_some() { "size" } else { "range" };
+    let mtu = scenario.packet.mtu;
+    let sizes = sizes_of(scope.subject, scope.index, workload);
+    if let Some((key, _, largest)) = sizes
+        && largest > mtu
+    {
         let message = format!("has more than a packet, expected at most {mtu} for datagrams");
         return fail(
             scope.key(key),

@@ -64,11 +64,21 @@ fn unstated(workloads: &[Workload]) -> Check {
     fail(format!("workload[{index}].paths"), message, hint)
 }
 
-/// A mistake of the crate, at `place` if it is about paths.
+/// A mistake of the crate in the keys of a scenario: at `place` if it is about paths.
 fn said(mistake: Mistake, place: Option<String>) -> Error {
-    let about_paths = mistake.place == "multipath.paths";
-    let place = place.filter(|_| about_paths).unwrap_or(mistake.place);
-    Error::new(place, mistake.message, mistake.hint)
+    let (own, hint) = match mistake.place.as_str() {
+        "multipath.paths" => (place.unwrap_or(mistake.place), mistake.hint),
+        "multipath.holes" => (
+            "multipath.depth".into(),
+            "lower it or the number of paths".into(),
+        ),
+        "multipath.mtu" => (
+            "packet.mtu".into(),
+            "a packet is at most `multipath.message_limit`".into(),
+        ),
+        _ => (mistake.place, mistake.hint),
+    };
+    Error::new(own, mistake.message, hint)
 }
 
 /// Whether a list has ports for so many paths.

@@ -133,7 +133,7 @@ fn sized(scenario: &Scenario, verb: Verb, [smallest, largest]: [Bytes; 2], place
 }
 
 /// Where a workload states its sizes, and the smallest and largest.
-fn sizes(
+pub(super) fn sizes(
     subject: &Subject<'_>,
     index: usize,
     workload: &Workload,
@@ -166,10 +166,11 @@ fn sizes(
         }
         // The fabric checks each message.
         Workload::Training { .. } | Workload::Program { .. } => None,
-        Workload::Flows { .. } => {
+        Workload::Flows { path, .. } => {
             let flows = subject.inputs.flows.get(index)?.as_ref()?;
             let sizes = || flows.iter().map(|flow| flow.size);
-            Some(("flow", sizes().min()?, sizes().max()?))
+            let key = if path.is_some() { "path" } else { "flow" };
+            Some((key, sizes().min()?, sizes().max()?))
         }
     }
 }
