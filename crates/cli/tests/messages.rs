@@ -375,6 +375,27 @@ fn import_writes_a_case_that_can_be_described() {
 }
 
 #[test]
+fn import_replaces_no_side_file_unless_asked_to() {
+    for side in ["imported.topology.txt", "imported.flows.txt"] {
+        let case = Case::with("case/config.txt", CONFIG)
+            .and(
+                "case/topology.txt",
+                "3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 100Gbps 0.001ms 0\n",
+            )
+            .and("case/flow.txt", "1\n0 1 3 100 1000 2.0\n")
+            .and("case/trace.txt", "0\n\n")
+            .and(side, "mine");
+        let import = "import hpcc case/config.txt -o imported";
+        let text = case.transcript(import);
+        assert!(text.ends_with("--- exit 2\n"), "{text}");
+        assert!(text.contains(side) && text.contains("--force"), "{text}");
+        assert_eq!(fs::read_to_string(case.path(side)).unwrap(), "mine");
+        assert!(!case.path("imported.toml").exists());
+        assert!(case.run(&format!("{import} --force")).status.success());
+    }
+}
+
+#[test]
 fn an_import_that_fails_names_the_key_and_writes_nothing() {
     let case = Case::with(
         "case/config.txt",

@@ -37,7 +37,7 @@ pub(crate) fn init(arguments: &Init) -> Result<(), Failure> {
 }
 
 /// The file of a name: `.toml` is added where it is missing.
-pub(super) fn toml_name(name: &Path) -> PathBuf {
+fn toml_name(name: &Path) -> PathBuf {
     let mut whole = name.as_os_str().to_owned();
     if name.extension() != Some("toml".as_ref()) {
         whole.push(".toml");
