@@ -350,6 +350,17 @@ fn compare_is_legible_with_many_runs() {
 }
 
 #[test]
+fn a_page_without_a_place_is_refused_before_runs_are_read() {
+    let case = Case::with("s.toml", STAR);
+    let text = case.transcript("compare a b --report missing/x.html");
+    assert!(text.contains("missing/x.html: no such directory"), "{text}");
+    assert!(
+        text.contains("\nhint: ") && text.ends_with("--- exit 2\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn import_writes_a_case_that_can_be_described() {
     let case = Case::with("case/config.txt", CONFIG)
         .and(

@@ -56,6 +56,7 @@ struct Row<'a> {
 pub(crate) fn compare(arguments: &Compare) -> Result<(), Failure> {
     if let Some(path) = &arguments.report {
         refuse_existing(path, arguments.force)?;
+        refuse_missing_folder(path)?;
     }
     let runs = arguments.results.iter().map(|path| Run::read(path));
     let comparison = Comparison::new(runs.collect::<Result<_, _>>()?);
@@ -70,6 +71,17 @@ pub(crate) fn compare(arguments: &Compare) -> Result<(), Failure> {
         TableFormat::Csv => print::text(&comparison.csv()?)?,
     }
     Ok(())
+}
+
+/// A page that has no place is refused before the runs are read.
+fn refuse_missing_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::at(path, "no such directory")
+                .hint("make it first, or name a file in another one"))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Run {
