@@ -1,16 +1,16 @@
 //! The only module that calls the simulator, its metrics and the scenario's loader.
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fairlane_attacks::Plan;
 use fairlane_cases::{Imported, conweave, hpcc};
 use fairlane_fabric::{Results, metrics, warnings};
-use fairlane_units::NodeId;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
-pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways};
+pub(crate) use fairlane_fabric::{
+    AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways, paths,
+};
 pub(crate) use fairlane_results::figures::{figures, page, page_data};
 pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};
 pub(crate) use fairlane_scenario::{AttackKind, Loaded, schema};
@@ -122,22 +122,4 @@ pub(crate) fn simulate(
 pub(crate) fn build(loaded: &Loaded) -> Result<(), Failure> {
     Plan::new(loaded)?.simulation()?;
     Ok(())
-}
-
-/// The paths between two hosts, by source port if that decides, for messages with a destination port.
-///
-/// # Errors
-/// If a node isn't a host, or the fabric can't be built.
-pub(crate) fn paths(
-    loaded: &Loaded,
-    ends: (NodeId, NodeId),
-    source_ports: RangeInclusive<u16>,
-    destination_port: u16,
-) -> Result<Paths, Failure> {
-    Ok(fairlane_fabric::paths(
-        loaded,
-        ends,
-        source_ports,
-        destination_port,
-    )?)
 }

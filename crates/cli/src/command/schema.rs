@@ -1,6 +1,6 @@
 //! `fairlane schema`.
 
-use crate::args::{Schema, SchemaOf};
+use crate::args::SchemaOf;
 use crate::backend;
 use crate::failure::Failure;
 use crate::print;
@@ -9,8 +9,8 @@ use crate::print;
 ///
 /// # Errors
 /// If standard output can't be written.
-pub(crate) fn schema(arguments: &Schema) -> Result<(), Failure> {
-    print::json(&match arguments.of {
+pub(crate) fn schema(of: SchemaOf) -> Result<(), Failure> {
+    print::json(&match of {
         SchemaOf::Scenario => backend::schema(),
         SchemaOf::Drum => fairlane_drum_file::schema(),
     })
