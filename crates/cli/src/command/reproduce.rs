@@ -75,11 +75,7 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
         }
     }
     let passes = outcomes.iter().all(Outcome::passes);
-    Ok(if passes {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(ExitCode::from(u8::from(!passes)))
 }
 
 /// A failure; an interruption says where folders of experiments before it stay, if there are any.
