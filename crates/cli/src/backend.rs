@@ -19,9 +19,6 @@ use crate::args;
 use crate::failure::Failure;
 
 /// Reads and checks a scenario with the changes of the command line.
-///
-/// # Errors
-/// If it is wrong, with the place.
 pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
     if arguments.scenario == Path::new("-") {
         let place = "standard input";
@@ -54,9 +51,6 @@ pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
 }
 
 /// What a reader of the results should know beforehand.
-///
-/// # Errors
-/// If the fabric can't be built.
 pub(crate) fn notes(loaded: &Loaded) -> Result<Vec<String>, Failure> {
     let mut notes = fairlane_fabric::forwarding::notes(&loaded.scenario);
     notes.extend(warnings::before(loaded)?.into_iter().map(warning));
@@ -85,9 +79,6 @@ pub(crate) fn importer(from: &args::Import) -> (&args::ImportCase, Importer) {
 }
 
 /// The algorithm of a name.
-///
-/// # Errors
-/// If there is none.
 pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     let found = Algorithm::ALL.into_iter().find(|it| it.name() == name);
     found.ok_or_else(|| {
@@ -101,9 +92,6 @@ pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
 
 /// Runs a scenario, and its attack if it has one, on so many threads, or as many as pay; `watch` hears of
 /// progress and may interrupt.
-///
-/// # Errors
-/// If topology, workloads or buffers don't fit together.
 pub(crate) fn simulate(
     loaded: &Loaded,
     threads: Option<usize>,
@@ -116,9 +104,6 @@ pub(crate) fn simulate(
 }
 
 /// Builds a scenario, and its attack if it has one, as a run does before it starts.
-///
-/// # Errors
-/// If topology, workloads or buffers don't fit together.
 pub(crate) fn build(loaded: &Loaded) -> Result<(), Failure> {
     Plan::new(loaded)?.simulation()?;
     Ok(())

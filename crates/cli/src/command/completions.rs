@@ -8,9 +8,6 @@ use crate::failure::Failure;
 use crate::print;
 
 /// Prints a script that makes a shell complete the arguments of this command.
-///
-/// # Errors
-/// If standard output can't be written.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     // The generator panics where it can't write, so that it writes into memory.
     let mut script = Vec::new();

@@ -27,9 +27,6 @@ use crate::args::{Command, Drum, Export};
 use crate::failure::Failure;
 
 /// Does what the command line says.
-///
-/// # Errors
-/// Whatever is wrong outside of this program.
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => return run::run(&arguments),

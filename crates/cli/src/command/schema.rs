@@ -6,9 +6,6 @@ use crate::failure::Failure;
 use crate::print;
 
 /// Prints the JSON Schema of the scenario, or of a problem of `drum`.
-///
-/// # Errors
-/// If standard output can't be written.
 pub(crate) fn schema(of: SchemaOf) -> Result<(), Failure> {
     print::json(&match of {
         SchemaOf::Scenario => backend::schema(),

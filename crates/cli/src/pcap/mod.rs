@@ -37,9 +37,6 @@ pub(crate) enum Refusal {
 
 impl<'a, W: Write> Exporter<'a, W> {
     /// Begins a file with an interface for each captured port, in the order of ports.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(crate) fn begin(out: W, ports: &'a [PortInfo], captured: &[bool]) -> io::Result<Self> {
         let mut out = pcapng::Writer::begin(out)?;
         let mut interfaces = Vec::with_capacity(ports.len());

@@ -61,9 +61,6 @@ pub(super) struct Writer<W> {
 
 impl<W: Write> Writer<W> {
     /// Begins a file.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub(super) fn begin(out: W) -> io::Result<Self> {
         let mut writer = Self {
             out,
@@ -83,9 +80,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Describes an interface by a short name, what it is and its rate, and returns its number.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn interface(
         &mut self,
         name: &str,
@@ -108,9 +102,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends a packet.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn packet(&mut self, packet: &Packet<'_>) -> io::Result<()> {
         let length = u32::try_from(packet.bytes.len()).map_err(io::Error::other)?;
         let [high, low] = [packet.time_ns >> 32, packet.time_ns & 0xffff_ffff];

@@ -28,9 +28,6 @@ const METRICS: [&str; 10] = [
 ];
 
 /// The page, of runs in these directories.
-///
-/// # Errors
-/// If a file of results is damaged.
 pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<String, Failure> {
     let overlays = directories.iter().map(|directory| read::overlay(directory));
     let overlays = overlays.collect::<Result<Vec<_>, _>>()?;
