@@ -33,41 +33,57 @@ impl Imported {
     /// # Errors
     /// A path that isn't UTF-8, or files that can't be written.
     pub fn write(&self, case: &Path) -> Result<(), Error> {
-        let is_toml = case
-            .extension()
-            .is_some_and(|extension| extension == "toml");
-        let base = if is_toml {
-            case.with_extension("")
-        } else {
-            case.into()
-        };
-        let name = base
-            .file_name()
-            .and_then(|name| name.to_str())
-            .ok_or_else(|| {
-                let place = case.display().to_string();
-                Error::new(
-                    place,
-                    "is no file name, expected CASE.toml",
-                    "name the scenario to write",
-                )
-            })?;
+        let (_, name) = split(case)?;
         let (topology, flows) = (format!("{name}.topology.txt"), format!("{name}.flows.txt"));
+        let [target, topology_path, flows_path] = Self::targets(case)?;
         let mut scenario = self.scenario.clone();
-        scenario.name = name.into();
+        scenario.name = name;
         name_files(&mut scenario, &topology, &flows);
         let mut text = format!("# Imported from a case of {}.\n", self.origin);
         for note in &self.notes {
             text.push_str(&format!("# {}\n", note.replace(['\n', '\r'], " ")));
         }
         text.push_str(&scenario.to_toml()?);
-        let target = base.with_file_name(format!("{name}.toml"));
         write_all(&[
-            (base.with_file_name(topology), &self.topology),
-            (base.with_file_name(flows), &self.flows),
+            (topology_path, &self.topology),
+            (flows_path, &self.flows),
             (target, &text),
         ])
     }
+
+    /// The files that [`Imported::write`] writes for `case`: the scenario, its topology and its messages.
+    ///
+    /// # Errors
+    /// A path that isn't UTF-8, or names no file.
+    pub fn targets(case: &Path) -> Result<[PathBuf; 3], Error> {
+        let (base, name) = split(case)?;
+        let beside = |ending: &str| base.with_file_name(format!("{name}{ending}"));
+        Ok([".toml", ".topology.txt", ".flows.txt"].map(beside))
+    }
+}
+
+/// A case without the extension of a scenario, and the last part of that.
+fn split(case: &Path) -> Result<(PathBuf, String), Error> {
+    let is_toml = case
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    let base = if is_toml {
+        case.with_extension("")
+    } else {
+        case.into()
+    };
+    let name = base
+        .file_name()
+        .and_then(|name| name.to_str())
+        .map(str::to_owned);
+    let name = name.ok_or_else(|| {
+        Error::new(
+            case.display().to_string(),
+            "is no file name, expected CASE.toml",
+            "name the scenario to write",
+        )
+    })?;
+    Ok((base, name))
 }
 
 /// Makes files the topology and the messages of a scenario.

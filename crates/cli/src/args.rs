@@ -1,17 +1,17 @@
 //! The command line.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 mod attack;
-mod begin;
 mod drum;
 mod sweep;
 mod verbs;
 
 pub(crate) use attack::Attack;
-pub(crate) use begin::{Check, Completions, Init};
 pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
 pub(crate) use sweep::Sweep;
 pub(crate) use verbs::{Exec, Stat, StatFormat};
@@ -35,9 +35,13 @@ pub(crate) enum Command {
     /// Run a scenario, packet by packet
     Run(Run),
     /// Say what a run of a scenario would say before it starts, and run nothing
-    Check(Check),
+    Check(Scenario),
     /// Write a scenario to begin with
-    Init(Init),
+    Init {
+        /// Scenario to write; .toml is added where it is missing
+        #[arg(value_name = "NAME", default_value = "scenario")]
+        name: PathBuf,
+    },
     /// Run a scenario in many variants and put them into tables and pictures
     Sweep(Sweep),
     /// Turn another simulator's files into a scenario
@@ -53,7 +57,14 @@ pub(crate) enum Command {
     /// Put the results of several runs side by side
     Compare(Compare),
     /// Say why a run went as it did: what its messages waited for
-    Explain(Explain),
+    Explain {
+        /// Directory that `run` has written
+        #[arg(value_name = "DIR")]
+        results: PathBuf,
+        /// Form of the output
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
     /// Share queue pairs and completion queues among applications
     #[command(subcommand, arg_required_else_help = true)]
     Drum(Drum),
@@ -68,17 +79,17 @@ pub(crate) enum Command {
     /// Show what software NICs of running programs have counted
     Stat(Stat),
     /// Print a JSON Schema
-    Schema(Schema),
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+        of: SchemaOf,
+    },
     /// Print what makes a shell complete this command's arguments
-    Completions(Completions),
-}
-
-/// Arguments of `schema`.
-#[derive(Args, Debug)]
-pub(crate) struct Schema {
-    /// Of what
-    #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
-    pub(crate) of: SchemaOf,
+    Completions {
+        /// Of which shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
 }
 
 /// What has a JSON Schema.
@@ -231,7 +242,7 @@ pub(crate) struct Paths {
     pub(crate) destination: u32,
     /// Source ports to try, inclusive
     #[arg(long, value_name = "A-B", default_value = "10000-10031", value_parser = ports)]
-    pub(crate) ports: Ports,
+    pub(crate) ports: RangeInclusive<u16>,
     /// Destination port of the messages; profile hpcc-ns3 hashes it
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) destination_port: u16,
@@ -257,17 +268,6 @@ pub(crate) struct Compare {
     pub(crate) force: bool,
 }
 
-/// Arguments of `explain`.
-#[derive(Args, Debug)]
-pub(crate) struct Explain {
-    /// Directory that `run` has written
-    #[arg(value_name = "DIR")]
-    pub(crate) results: PathBuf,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-}
-
 /// Form of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -288,17 +288,8 @@ pub(crate) enum TableFormat {
     Csv,
 }
 
-/// An inclusive range of ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ports {
-    /// First.
-    pub(crate) first: u16,
-    /// Last, not below the first.
-    pub(crate) last: u16,
-}
-
 /// Reads `A-B` or a single port.
-fn ports(text: &str) -> Result<Ports, String> {
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let port = |text: &str| {
         text.trim().parse::<u16>().map_err(|_| {
@@ -309,5 +300,5 @@ fn ports(text: &str) -> Result<Ports, String> {
     if last < first {
         return Err(format!("the range is empty: {last} is below {first}"));
     }
-    Ok(Ports { first, last })
+    Ok(first..=last)
 }

@@ -1,16 +1,16 @@
 //! The only module that calls the simulator, its metrics and the scenario's loader.
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fairlane_attacks::Plan;
 use fairlane_cases::{Imported, conweave, hpcc};
 use fairlane_fabric::{Results, metrics, warnings};
-use fairlane_units::NodeId;
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
-pub(crate) use fairlane_fabric::{AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways};
+pub(crate) use fairlane_fabric::{
+    AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways, paths,
+};
 pub(crate) use fairlane_results::figures::{figures, page, page_data};
 pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};
 pub(crate) use fairlane_scenario::{AttackKind, Loaded, schema};
@@ -19,9 +19,6 @@ use crate::args;
 use crate::failure::Failure;
 
 /// Reads and checks a scenario with the changes of the command line.
-///
-/// # Errors
-/// If it is wrong, with the place.
 pub(crate) fn load(arguments: &args::Scenario) -> Result<Loaded, Failure> {
     if arguments.scenario == Path::new("-") {
         let place = "standard input";
@@ -54,9 +51,6 @@ pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
 }
 
 /// What a reader of the results should know beforehand.
-///
-/// # Errors
-/// If the fabric can't be built.
 pub(crate) fn notes(loaded: &Loaded) -> Result<Vec<String>, Failure> {
     let mut notes = fairlane_fabric::forwarding::notes(&loaded.scenario);
     notes.extend(warnings::before(loaded)?.into_iter().map(warning));
@@ -85,9 +79,6 @@ pub(crate) fn importer(from: &args::Import) -> (&args::ImportCase, Importer) {
 }
 
 /// The algorithm of a name.
-///
-/// # Errors
-/// If there is none.
 pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
     let found = Algorithm::ALL.into_iter().find(|it| it.name() == name);
     found.ok_or_else(|| {
@@ -101,9 +92,6 @@ pub(crate) fn algorithm(name: &str) -> Result<Algorithm, Failure> {
 
 /// Runs a scenario, and its attack if it has one, on so many threads, or as many as pay; `watch` hears of
 /// progress and may interrupt.
-///
-/// # Errors
-/// If topology, workloads or buffers don't fit together.
 pub(crate) fn simulate(
     loaded: &Loaded,
     threads: Option<usize>,
@@ -116,28 +104,7 @@ pub(crate) fn simulate(
 }
 
 /// Builds a scenario, and its attack if it has one, as a run does before it starts.
-///
-/// # Errors
-/// If topology, workloads or buffers don't fit together.
 pub(crate) fn build(loaded: &Loaded) -> Result<(), Failure> {
     Plan::new(loaded)?.simulation()?;
     Ok(())
-}
-
-/// The paths between two hosts, by source port if that decides, for messages with a destination port.
-///
-/// # Errors
-/// If a node isn't a host, or the fabric can't be built.
-pub(crate) fn paths(
-    loaded: &Loaded,
-    ends: (NodeId, NodeId),
-    source_ports: RangeInclusive<u16>,
-    destination_port: u16,
-) -> Result<Paths, Failure> {
-    Ok(fairlane_fabric::paths(
-        loaded,
-        ends,
-        source_ports,
-        destination_port,
-    )?)
 }

@@ -121,7 +121,7 @@ impl From<fairlane_experiments::Error> for Failure {
 
 /// A broken invariant of this program, described by the message of the panic before.
 pub(crate) fn bug() -> Failure {
-    Failure::new("this is a bug in fairlane, and nothing was written")
+    Failure::new("this is a bug in fairlane")
         .hint("please report it with the message above, the scenario and its side files")
 }
 

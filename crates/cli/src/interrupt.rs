@@ -20,9 +20,6 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     /// Starts to listen.
-    ///
-    /// # Errors
-    /// If the system refuses a signal handler.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let signal = Arc::new(AtomicUsize::new(0));
         Self::register(&signal)

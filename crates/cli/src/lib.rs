@@ -32,10 +32,8 @@ use fairlane_results::{meter, report, staging, summary, table, write};
 
 /// Reads the command line, does what it says and returns the exit status.
 pub fn main() -> ExitCode {
-    let arguments = match args::Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
-    };
+    // Help, version and usage errors end the process here.
+    let arguments = args::Arguments::parse();
     // Nothing that a panic leaves half done is used afterwards.
     let done = catch_unwind(AssertUnwindSafe(|| command::dispatch(arguments.command)));
     match done.unwrap_or_else(|_| Err(failure::bug())) {
@@ -44,16 +42,5 @@ pub fn main() -> ExitCode {
             failure.report();
             failure.exit_code()
         }
-    }
-}
-
-/// Prints help, version or a usage error.
-fn usage(error: &clap::Error) -> ExitCode {
-    // A reader that went away, as in `fairlane --help | head -1`, is no failure.
-    let _ = error.print();
-    if error.use_stderr() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::SUCCESS
     }
 }

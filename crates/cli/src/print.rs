@@ -20,17 +20,11 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a value to standard output as indented JSON.
-///
-/// # Errors
-/// As [`text`].
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     text(&fairlane_results::to_json(value)?)
 }
 
 /// Writes what people read, or the value, to standard output.
-///
-/// # Errors
-/// As [`text`].
 pub(crate) fn either<T: Serialize>(
     format: Format,
     value: &T,

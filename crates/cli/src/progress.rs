@@ -238,12 +238,6 @@ fn fraction(origin: Time, progress: &Progress<'_>) -> f64 {
     arrivals.min(part(progress.placed.as_f64(), progress.total.as_f64()))
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a fraction of a small number of steps"
-)]
 fn steps(fraction: f64) -> u64 {
     (fraction * STEPS as f64) as u64
 }

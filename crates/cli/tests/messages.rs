@@ -350,6 +350,17 @@ fn compare_is_legible_with_many_runs() {
 }
 
 #[test]
+fn a_page_without_a_place_is_refused_before_runs_are_read() {
+    let case = Case::with("s.toml", STAR);
+    let text = case.transcript("compare a b --report missing/x.html");
+    assert!(text.contains("missing/x.html: no such directory"), "{text}");
+    assert!(
+        text.contains("\nhint: ") && text.ends_with("--- exit 2\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn import_writes_a_case_that_can_be_described() {
     let case = Case::with("case/config.txt", CONFIG)
         .and(
@@ -372,6 +383,27 @@ fn import_writes_a_case_that_can_be_described() {
     assert_eq!(case.run(again).status.code(), Some(2));
     assert!(case.run(&format!("{again} --force")).status.success());
     assert!(case.run("topology other.toml").status.success());
+}
+
+#[test]
+fn import_replaces_no_side_file_unless_asked_to() {
+    for side in ["imported.topology.txt", "imported.flows.txt"] {
+        let case = Case::with("case/config.txt", CONFIG)
+            .and(
+                "case/topology.txt",
+                "3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 100Gbps 0.001ms 0\n",
+            )
+            .and("case/flow.txt", "1\n0 1 3 100 1000 2.0\n")
+            .and("case/trace.txt", "0\n\n")
+            .and(side, "mine");
+        let import = "import hpcc case/config.txt -o imported";
+        let text = case.transcript(import);
+        assert!(text.ends_with("--- exit 2\n"), "{text}");
+        assert!(text.contains(side) && text.contains("--force"), "{text}");
+        assert_eq!(fs::read_to_string(case.path(side)).unwrap(), "mine");
+        assert!(!case.path("imported.toml").exists());
+        assert!(case.run(&format!("{import} --force")).status.success());
+    }
 }
 
 #[test]

@@ -80,13 +80,14 @@ impl Ways {
     }
 
     /// Nodes that the data of a message passes, both hosts included, by its ends and ports; in the plane of messages whose
-    /// workload states none. Nothing if switches choose packet by packet, or if there is no way.
+    /// workload states none. Nothing if switches choose packet by packet, if there is no way, or if an end isn't a host.
     pub fn of(
         &self,
         (source, destination): (NodeId, NodeId),
         (source_port, destination_port): (u16, u16),
     ) -> Option<Vec<NodeId>> {
-        if !self.plan.foreseen {
+        let is_host = |node: NodeId| self.graph.is_switch.get(node.index()) == Some(&false);
+        if !self.plan.foreseen || !is_host(source) || !is_host(destination) {
             return None;
         }
         let tuple = FiveTuple {

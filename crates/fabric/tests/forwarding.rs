@@ -4,7 +4,7 @@
 mod common;
 
 use common::{complete, flows, links, loaded, loaded_with, run, taken};
-use fairlane_fabric::{AnyPath, Paths, Results, paths};
+use fairlane_fabric::{AnyPath, Paths, Results, Ways, paths};
 use fairlane_scenario::{Forwarding, Verb};
 use fairlane_units::NodeId;
 use proptest::prelude::*;
@@ -200,6 +200,22 @@ fn where_there_is_one_path_the_bound_is_the_ideal_time() {
         assert!(several <= one, "{several} {one}");
         // The first packet is longer by its RETH.
         assert!(one.as_ps() - several.as_ps() < 20_000, "{several} {one}");
+    }
+}
+
+#[test]
+fn only_hosts_have_ways() {
+    let text = format!("{LEAF_SPINE}{}", flows(&[(0, 4, 1, "0ns")]));
+    let ways = Ways::new(&loaded(&text, &[&forwarding(Forwarding::Ecmp)])).unwrap();
+    let nodes = |source, destination| {
+        let ends = (NodeId::new(source), NodeId::new(destination));
+        ways.of(ends, (10_000, 100)).map(|nodes| nodes.len())
+    };
+    assert_eq!(nodes(0, 4), Some(5));
+    // Leaf 8, and numbers that no node has.
+    for other in [8, 14, u32::MAX] {
+        assert_eq!(nodes(0, other), None, "{other}");
+        assert_eq!(nodes(other, 4), None, "{other}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! partial directory; a process that is killed outright leaves it behind under its telltale name.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -207,19 +207,40 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
 /// # Errors
 /// If it can't be written.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".partial-{}", std::process::id()));
-    let partial = Path::new(&name);
-    let write = || {
-        let mut file = File::create(partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(partial, path)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(partial);
-        Error::at(path, error)
+    replace_with(path, |out| {
+        out.write_all(bytes).map_err(|error| Error::at(path, error))
     })
+}
+
+/// The same with what `fill` writes.
+///
+/// # Errors
+/// If the file can't be written, or `fill` fails.
+pub fn replace_with<E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::at(path, "not a name for a file"))?;
+    let name = format!(".{}.partial-{}", name.to_string_lossy(), std::process::id());
+    let partial = path.with_file_name(name);
+    let file = File::create(&partial).map_err(|error| {
+        Error::at(path, error).hint("name a file in a folder that exists and can be written")
+    })?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    let done = fill(&mut out).and_then(|()| {
+        let ended = out
+            .flush()
+            .and_then(|()| out.get_ref().sync_all())
+            .and_then(|()| fs::rename(&partial, path));
+        ended.map_err(|error| E::from(Error::at(path, error)))
+    });
+    if done.is_err() {
+        // The failure that is already on its way says more than one about the temporary file.
+        let _ = fs::remove_file(&partial);
+    }
+    done
 }
 
 #[cfg(test)]
@@ -306,5 +327,22 @@ mod tests {
             assert_eq!(Staging::begin(&target, false).is_err(), taken, "{process}");
             fs::remove_dir(&other).unwrap();
         }
+    }
+    #[test]
+    fn a_file_is_whole_or_as_before() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a");
+        replace(&path, b"old").unwrap();
+        let failed: Result<(), Error> = replace_with(&path, |out| {
+            out.write_all(b"half").unwrap();
+            Err(Error::new("in the middle"))
+        });
+        assert_eq!(failed.unwrap_err().message, "in the middle");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(root.path()), ["a"]);
+        let missing = replace(&root.path().join("missing/a"), b"new").unwrap_err();
+        assert!(missing.hint.is_some());
     }
 }

@@ -9,12 +9,11 @@ use fairlane_attacks::{Asked, Job, Plan, Role, Row, Run, Suite, Watch, notes_of}
 use fairlane_fabric::Results;
 use fairlane_results::to_json;
 use fairlane_units::Time;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::args;
 use crate::backend::{self, AttackKind, Scope};
 use crate::command::drum::threads;
-use crate::command::run;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::report::{Throughput, Timeline};
@@ -23,12 +22,6 @@ use crate::{print, table};
 
 /// The name of the verdict in a result directory; reports are listed apart.
 const VERDICT: &str = "verdict.json";
-
-/// The verdict as it is written.
-#[derive(Debug, Serialize)]
-struct Verdict<'a> {
-    rows: &'a [Row],
-}
 
 /// Tries attacks on a scenario and prints the verdict.
 ///
@@ -56,7 +49,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<(), Failure> {
         return Err(failure);
     }
     let rows = done?;
-    let verdict = Verdict { rows: &rows };
+    let verdict = json!({ "rows": rows });
     if let Some(staging) = staging {
         write(&staging.path().join(VERDICT), &to_json(&verdict)?)?;
         let reports = reports();
@@ -68,7 +61,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<(), Failure> {
     for note in notes_of(&rows) {
         print::say(format_args!("note: {note}"));
     }
-    print::either(arguments.format, &verdict, |verdict| text(verdict.rows))
+    print::either(arguments.format, &verdict, |_| text(&rows))
 }
 
 /// What the command line asks for, without scopes and attacks that the scenario can't have.
@@ -154,7 +147,10 @@ impl Reporter<'_> {
             window: window(plan, results),
             honest,
         };
-        let page = run::page(&plan.loaded, results, Some(&timeline))?;
+        let figures = backend::figures(results);
+        let scenario = plan.loaded.to_toml()?;
+        let drawn = (results, Some(&timeline));
+        let page = backend::page(&plan.loaded, &scenario, drawn, &figures);
         write(&folder.join(report_name(kind, run.scope)), &page)
     }
 }

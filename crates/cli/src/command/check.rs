@@ -1,6 +1,6 @@
 //! `fairlane check`.
 
-use crate::args::Check;
+use crate::args::Scenario;
 use crate::backend;
 use crate::command::run::refuse_idleness;
 use crate::failure::Failure;
@@ -11,8 +11,8 @@ use crate::print;
 ///
 /// # Errors
 /// If a run would refuse the scenario.
-pub(crate) fn check(arguments: &Check) -> Result<(), Failure> {
-    let loaded = backend::load(&arguments.scenario)?;
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Failure> {
+    let loaded = backend::load(scenario)?;
     refuse_idleness(&loaded)?;
     for note in backend::notes(&loaded)? {
         print::say(note);

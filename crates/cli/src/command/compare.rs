@@ -56,6 +56,7 @@ struct Row<'a> {
 pub(crate) fn compare(arguments: &Compare) -> Result<(), Failure> {
     if let Some(path) = &arguments.report {
         refuse_existing(path, arguments.force)?;
+        refuse_missing_folder(path)?;
     }
     let runs = arguments.results.iter().map(|path| Run::read(path));
     let comparison = Comparison::new(runs.collect::<Result<_, _>>()?);
@@ -70,6 +71,17 @@ pub(crate) fn compare(arguments: &Compare) -> Result<(), Failure> {
         TableFormat::Csv => print::text(&comparison.csv()?)?,
     }
     Ok(())
+}
+
+/// A page that has no place is refused before the runs are read.
+fn refuse_missing_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::at(path, "no such directory")
+                .hint("make it first, or name a file in another one"))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Run {
@@ -119,14 +131,8 @@ impl Comparison {
         }
     }
 
-    /// Names of the runs, short.
-    fn names(&self) -> Vec<String> {
-        let names: Vec<_> = self.runs.iter().map(|run| run.directory.clone()).collect();
-        overview::short_names(&names)
-    }
-
     fn text(&self) -> String {
-        let names = self.names();
+        let names = short_names(&self.runs);
         let leaves: Vec<_> = self.runs.iter().map(|run| &run.figures).collect();
         let mut parts = vec![self.settings(&names), overview::overview(&names, &leaves)];
         if let Some(run) = self.runs.first() {
@@ -151,8 +157,7 @@ impl Comparison {
         let row = |(name, run): (&String, &Run)| {
             let values = shown
                 .iter()
-                .map(|setting| exact(&flatten::get(&run.settings, setting)));
-            let values = values.map(|value| if value.is_empty() { "-".into() } else { value });
+                .map(|setting| dashed(&flatten::get(&run.settings, setting)));
             std::iter::once(name.clone()).chain(values).collect()
         };
         let rows: Vec<_> = names.iter().zip(&self.runs).map(row).collect();
@@ -203,6 +208,12 @@ impl Comparison {
     }
 }
 
+/// Names of runs, short.
+fn short_names(runs: &[Run]) -> Vec<String> {
+    let names: Vec<_> = runs.iter().map(|run| run.directory.clone()).collect();
+    overview::short_names(&names)
+}
+
 /// Every name that any of the runs has, in the order of the runs.
 fn names<'a>(runs: impl Iterator<Item = &'a Leaves>) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -219,4 +230,10 @@ fn exact(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// A value without rounding; a dash for nothing.
+fn dashed(value: &Value) -> String {
+    let value = exact(value);
+    if value.is_empty() { "-".into() } else { value }
 }

@@ -52,9 +52,6 @@ impl Finding {
 }
 
 /// Prints what a program would find.
-///
-/// # Errors
-/// If standard output can't be written.
 pub(crate) fn doctor() -> Result<ExitCode, Failure> {
     let mut findings = libraries();
     findings.extend(addresses());

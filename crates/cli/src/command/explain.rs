@@ -1,6 +1,8 @@
 //! `fairlane explain`.
 
-use crate::args::Explain;
+use std::path::Path;
+
+use crate::args::Format;
 use crate::failure::Failure;
 use crate::{backend, print, read};
 
@@ -8,8 +10,8 @@ use crate::{backend, print, read};
 ///
 /// # Errors
 /// If the directory doesn't hold the results of a run.
-pub(crate) fn explain(arguments: &Explain) -> Result<(), Failure> {
-    let run = read::run(&arguments.results)?;
+pub(crate) fn explain(results: &Path, format: Format) -> Result<(), Failure> {
+    let run = read::run(results)?;
     let report = backend::explain(&run);
-    print::either(arguments.format, &report, |report| report.text())
+    print::either(format, &report, |report| report.text())
 }

@@ -1,9 +1,10 @@
 //! `fairlane import`.
 
+use fairlane_cases::Imported;
+
 use crate::args::Import;
 use crate::backend;
 use crate::command::export::refuse_existing;
-use crate::command::init::toml_name;
 use crate::failure::Failure;
 use crate::print;
 
@@ -13,14 +14,16 @@ use crate::print;
 /// If a file is missing, unreadable or says something that can't be honoured.
 pub(crate) fn import(from: &Import) -> Result<(), Failure> {
     let (case, import) = backend::importer(from);
-    let written = toml_name(&case.output);
-    refuse_existing(&written, case.force)?;
+    let targets = Imported::targets(&case.output)?;
+    for target in &targets {
+        refuse_existing(target, case.force)?;
+    }
     let imported = import(&case.config)?;
     imported.write(&case.output)?;
     for note in imported.notes {
         print::say(format_args!("note: {note}"));
     }
-    let written = written.display();
+    let written = targets[0].display();
     print::say(format_args!(
         "wrote {written}; run it with: fairlane run {written} --out DIR"
     ));

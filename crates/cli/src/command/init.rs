@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::args::Init;
 use crate::failure::Failure;
 use crate::print;
 
@@ -15,8 +14,7 @@ const TEXT: &str = include_str!("init/scenario.toml");
 ///
 /// # Errors
 /// If there is a file of that name, or it can't be written.
-pub(crate) fn init(arguments: &Init) -> Result<(), Failure> {
-    let name = &arguments.name;
+pub(crate) fn init(name: &Path) -> Result<(), Failure> {
     if name.file_name().is_none() {
         let failure = Failure::new(format!("\"{}\" names no file", name.display()));
         return Err(failure.hint("name the scenario, as in `fairlane init incast`"));
@@ -37,7 +35,7 @@ pub(crate) fn init(arguments: &Init) -> Result<(), Failure> {
 }
 
 /// The file of a name: `.toml` is added where it is missing.
-pub(super) fn toml_name(name: &Path) -> PathBuf {
+fn toml_name(name: &Path) -> PathBuf {
     let mut whole = name.as_os_str().to_owned();
     if name.extension() != Some("toml".as_ref()) {
         whole.push(".toml");

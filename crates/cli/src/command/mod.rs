@@ -27,14 +27,11 @@ use crate::args::{Command, Drum, Export};
 use crate::failure::Failure;
 
 /// Does what the command line says.
-///
-/// # Errors
-/// Whatever is wrong outside of this program.
 pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => return run::run(&arguments),
-        Command::Check(arguments) => check::check(&arguments),
-        Command::Init(arguments) => init::init(&arguments),
+        Command::Check(scenario) => check::check(&scenario),
+        Command::Init { name } => init::init(&name),
         Command::Sweep(arguments) => return sweep::sweep(&arguments),
         Command::Import(from) => import::import(&from),
         Command::Export(Export::HpccFct(arguments)) => export::hpcc_fct(&arguments),
@@ -42,7 +39,7 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Topology(arguments) => topology::topology(&arguments),
         Command::Paths(arguments) => paths::paths(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
-        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Explain { results, format } => explain::explain(&results, format),
         Command::Drum(Drum::Solve(arguments)) => return drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
         Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
@@ -51,8 +48,8 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Exec(arguments) => exec::exec(&arguments),
         Command::Doctor => return doctor::doctor(),
         Command::Stat(arguments) => return stat::stat(&arguments),
-        Command::Schema(arguments) => schema::schema(&arguments),
-        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Schema { of } => schema::schema(of),
+        Command::Completions { shell } => completions::completions(shell),
     }
     .map(|()| ExitCode::SUCCESS)
 }

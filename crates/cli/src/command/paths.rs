@@ -58,8 +58,8 @@ pub(crate) fn paths(arguments: &Paths) -> Result<(), Failure> {
         NodeId::new(arguments.source),
         NodeId::new(arguments.destination),
     );
-    let range = arguments.ports.first..=arguments.ports.last;
-    match backend::paths(&loaded, ends, range, arguments.destination_port)? {
+    let ports = arguments.ports.clone();
+    match backend::paths(&loaded, ends, ports, arguments.destination_port)? {
         backend::Paths::ByPort(previews) => {
             let preview = Preview::new(arguments.source, arguments.destination, &previews);
             match arguments.format {

@@ -53,7 +53,14 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let mut outcomes = Vec::new();
     for experiment in &experiments {
-        outcomes.push(run(experiment, arguments, &interrupt)?);
+        let done = run(experiment, arguments, &interrupt);
+        let done = done.map_err(|failure| {
+            kept(
+                failure,
+                arguments.out.as_deref().filter(|_| !outcomes.is_empty()),
+            )
+        })?;
+        outcomes.push(done);
         if arguments.format == Format::Text
             && let Some(outcome) = outcomes.last()
         {
@@ -68,11 +75,18 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<ExitCode, Failure> {
         }
     }
     let passes = outcomes.iter().all(Outcome::passes);
-    Ok(if passes {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(ExitCode::from(u8::from(!passes)))
+}
+
+/// A failure; an interruption says where folders of experiments before it stay, if there are any.
+fn kept(failure: Failure, written: Option<&Path>) -> Failure {
+    let Some(out) = written else {
+        return failure;
+    };
+    let out = out.display();
+    failure.kept(format!(
+        "interrupted: the experiments before this one are kept in {out}"
+    ))
 }
 
 /// An experiment as the list has it.
@@ -342,4 +356,26 @@ fn checks(checks: &[Check]) -> String {
             ("verdict", &|check| verdict(check)),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(written: Option<&Path>) -> String {
+        let interrupted = Failure::Interrupted {
+            signal: 2,
+            words: "interrupted: nothing was written".into(),
+        };
+        match kept(interrupted, written) {
+            Failure::Interrupted { words, .. } => words,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_interruption_names_the_folder_of_what_is_written() {
+        assert!(words(None).ends_with("nothing was written"));
+        assert!(words(Some(Path::new("out"))).ends_with("kept in out"));
+    }
 }

@@ -12,7 +12,6 @@ use crate::interrupt::Interrupt;
 use crate::live::Live;
 use crate::meter::{Host, Usage, Work};
 use crate::progress::Reporter;
-use crate::report::Timeline;
 use crate::staging::Staging;
 use crate::{print, summary, write};
 
@@ -148,24 +147,6 @@ fn refuse_contradictions(loaded: &Loaded, results: &Results) -> Result<(), Failu
     .hint("nothing was written; please report this with the scenario and its side files"))
 }
 
-/// The report on a run.
-///
-/// # Errors
-/// If the scenario has no TOML form.
-pub(crate) fn page(
-    loaded: &Loaded,
-    results: &Results,
-    attack: Option<&Timeline<'_>>,
-) -> Result<String, Failure> {
-    let figures = backend::figures(results);
-    Ok(backend::page(
-        loaded,
-        &loaded.to_toml()?,
-        (results, attack),
-        &figures,
-    ))
-}
-
 /// Says why the result is a negative one, if it is.
 fn say_ending(results: &Results) {
     match &results.totals.ending {
@@ -188,8 +169,8 @@ fn say_ending(results: &Results) {
 }
 
 fn exit_code(ending: &Ending) -> ExitCode {
-    match ending {
-        Ending::Complete | Ending::Stopped | Ending::Interrupted => ExitCode::SUCCESS,
-        Ending::Stalled(_) | Ending::Failed => ExitCode::from(1),
-    }
+    ExitCode::from(u8::from(matches!(
+        ending,
+        Ending::Stalled(_) | Ending::Failed
+    )))
 }

@@ -1,16 +1,13 @@
 //! `fairlane schema`.
 
-use crate::args::{Schema, SchemaOf};
+use crate::args::SchemaOf;
 use crate::backend;
 use crate::failure::Failure;
 use crate::print;
 
 /// Prints the JSON Schema of the scenario, or of a problem of `drum`.
-///
-/// # Errors
-/// If standard output can't be written.
-pub(crate) fn schema(arguments: &Schema) -> Result<(), Failure> {
-    print::json(&match arguments.of {
+pub(crate) fn schema(of: SchemaOf) -> Result<(), Failure> {
+    print::json(&match of {
         SchemaOf::Scenario => backend::schema(),
         SchemaOf::Drum => fairlane_drum_file::schema(),
     })

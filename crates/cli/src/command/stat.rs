@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::Serialize;
+
 use crate::args::{Stat, StatFormat};
 use crate::failure::Failure;
 use crate::print;
@@ -17,10 +19,11 @@ use ask::Trouble;
 use device::Device;
 
 /// What all devices that answer have counted at a time.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct Sample {
     /// By the wall's clock, in seconds of Unix.
     time: f64,
+    #[serde(skip)]
     taken: Instant,
     devices: Vec<Device>,
 }
@@ -124,7 +127,7 @@ fn show(arguments: &Stat, sample: &Sample, before: Option<&Sample>) -> Result<()
             print::text(&format!("{blank}{text}"))
         }
         StatFormat::Json if arguments.interval.is_some() => print::text(&records::line(sample)?),
-        StatFormat::Json => print::json(&records::json(sample)),
+        StatFormat::Json => print::json(sample),
         StatFormat::Csv => print::text(&records::csv(sample, !again)?),
         StatFormat::Prometheus => print::text(&prometheus::text(&sample.devices)),
     }

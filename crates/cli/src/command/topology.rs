@@ -20,9 +20,6 @@ struct Whole {
 }
 
 /// Prints what the fabric of a scenario amounts to.
-///
-/// # Errors
-/// If the scenario is wrong.
 pub(crate) fn topology(arguments: &Topology) -> Result<(), Failure> {
     let loaded = backend::load(&arguments.scenario)?;
     if arguments.format == TableFormat::Csv {

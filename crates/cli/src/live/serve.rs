@@ -4,13 +4,13 @@
 //! there, under a name of its own that leads to this address; so requests that name another host or origin are refused,
 //! and there is nothing that a request could change.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use std::vec::IntoIter;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -20,7 +20,7 @@ use axum::middleware::{self, Next};
 use axum::response::sse::{Event, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use futures_util::stream::{Stream, unfold};
+use futures_util::stream::{Iter, Stream, StreamExt, iter, unfold};
 use tokio::sync::watch;
 
 use crate::failure::Failure;
@@ -211,58 +211,32 @@ async fn page(State(shared): State<Arc<Shared>>) -> Html<String> {
 async fn events(State(shared): State<Arc<Shared>>) -> Sse<impl Stream<Item = Told>> {
     let mut heard = shared.latest.subscribe();
     heard.mark_changed();
-    let listener = Listener {
-        heard,
-        reports: 0,
-        waiting: VecDeque::new(),
-        over: false,
-    };
-    Sse::new(unfold(listener, Listener::next))
+    Sse::new(unfold(Some((heard, 0)), news).flatten())
 }
 
 type Told = Result<Event, Infallible>;
 
-/// A page that hears events.
-struct Listener {
-    heard: watch::Receiver<Latest>,
-    /// The number of the report that it has.
-    reports: u64,
-    waiting: VecDeque<Event>,
-    /// Whether nothing more will come.
-    over: bool,
-}
+/// A page that hears events, with the number of the report that it has; none if nothing more will come.
+type Listener = Option<(watch::Receiver<Latest>, u64)>;
 
-impl Listener {
-    async fn next(mut self) -> Option<(Told, Self)> {
-        while self.waiting.is_empty() {
-            if self.over || self.heard.changed().await.is_err() {
-                return None;
-            }
-            self.take();
-        }
-        let event = self.waiting.pop_front()?;
-        Some((Ok(event), self))
+/// What is new, as events.
+async fn news(listener: Listener) -> Option<(Iter<IntoIter<Told>>, Listener)> {
+    let (mut heard, reports) = listener?;
+    heard.changed().await.ok()?;
+    let latest = heard.borrow_and_update().clone();
+    let mut told = Vec::new();
+    let mut tell = |name: &str, json: &str| told.push(Ok(Event::default().event(name).data(json)));
+    if !latest.progress.is_empty() {
+        tell("progress", &latest.progress);
     }
-
-    /// Puts what is new into events.
-    fn take(&mut self) {
-        let latest = self.heard.borrow_and_update().clone();
-        let mut tell = |name: &str, json: &str| {
-            self.waiting
-                .push_back(Event::default().event(name).data(json));
-        };
-        if !latest.progress.is_empty() {
-            tell("progress", &latest.progress);
-        }
-        if latest.reports > self.reports {
-            tell("report", &latest.report);
-        }
-        if latest.over {
-            tell("end", "{}");
-        }
-        self.reports = latest.reports;
-        self.over = latest.over;
+    if latest.reports > reports {
+        tell("report", &latest.report);
     }
+    if latest.over {
+        tell("end", "{}");
+    }
+    let listener = (!latest.over).then_some((heard, latest.reports));
+    Some((iter(told), listener))
 }
 
 #[cfg(test)]

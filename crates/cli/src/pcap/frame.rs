@@ -24,9 +24,6 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Writes a packet that went from one port to the other to the front of `bytes`, which has room for
 /// [`LONGEST`], and returns its length. There is no frame check sequence.
-///
-/// # Errors
-/// If the packet has no form on the wire.
 pub(super) fn emit(
     row: &CaptureRow,
     ends: [&PortInfo; 2],

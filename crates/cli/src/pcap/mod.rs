@@ -37,15 +37,15 @@ pub(crate) enum Refusal {
 
 impl<'a, W: Write> Exporter<'a, W> {
     /// Begins a file with an interface for each captured port, in the order of ports.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(crate) fn begin(out: W, ports: &'a [PortInfo], captured: &[bool]) -> io::Result<Self> {
         let mut out = pcapng::Writer::begin(out)?;
         let mut interfaces = Vec::with_capacity(ports.len());
         for (port, captured) in ports.iter().zip(captured) {
             interfaces.push(match captured {
-                true => Some(out.interface(&interface(port, ports))?),
+                true => {
+                    let (name, description) = words(port, ports);
+                    Some(out.interface(&name, &description, port.rate.as_bps())?)
+                }
                 false => None,
             });
         }
@@ -83,20 +83,14 @@ impl<'a, W: Write> Exporter<'a, W> {
     }
 }
 
-fn interface(port: &PortInfo, ports: &[PortInfo]) -> pcapng::Interface {
-    let name = |port: &PortInfo, separator: &str| {
-        let kind = if port.on_switch { "switch" } else { "host" };
-        let (node, number) = (port.node, port.number);
-        match separator {
-            "-" => format!("{kind}{node}-port{number}"),
-            _ => format!("{kind} {node} port {number}"),
-        }
-    };
+/// A short name of a port, and what it is.
+fn words(port: &PortInfo, ports: &[PortInfo]) -> (String, String) {
+    let kind = |port: &PortInfo| if port.on_switch { "switch" } else { "host" };
+    let place = |port: &PortInfo| format!("{} {} port {}", kind(port), port.node, port.number);
     let peer = ports.get(port.peer.index());
-    let peer = peer.map_or_else(|| "nowhere".into(), |peer| name(peer, " "));
-    pcapng::Interface {
-        name: name(port, "-"),
-        description: format!("{}, linked to {peer} at {}", name(port, " "), port.rate),
-        speed_bps: port.rate.as_bps(),
-    }
+    let peer = peer.map_or_else(|| "nowhere".into(), place);
+    (
+        format!("{}{}-port{}", kind(port), port.node, port.number),
+        format!("{}, linked to {peer} at {}", place(port), port.rate),
+    )
 }

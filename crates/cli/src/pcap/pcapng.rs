@@ -39,17 +39,6 @@ mod direction {
     pub(super) const OUTBOUND: u32 = 2;
 }
 
-/// Where packets were captured.
-#[derive(Debug)]
-pub(super) struct Interface {
-    /// A short name.
-    pub(super) name: String,
-    /// What it is.
-    pub(super) description: String,
-    /// Its rate.
-    pub(super) speed_bps: u64,
-}
-
 /// A captured packet.
 #[derive(Debug)]
 pub(super) struct Packet<'a> {
@@ -72,9 +61,6 @@ pub(super) struct Writer<W> {
 
 impl<W: Write> Writer<W> {
     /// Begins a file.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub(super) fn begin(out: W) -> io::Result<Self> {
         let mut writer = Self {
             out,
@@ -93,18 +79,20 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Describes an interface and returns its number.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub(super) fn interface(&mut self, interface: &Interface) -> io::Result<u32> {
+    /// Describes an interface by a short name, what it is and its rate, and returns its number.
+    pub(super) fn interface(
+        &mut self,
+        name: &str,
+        description: &str,
+        speed_bps: u64,
+    ) -> io::Result<u32> {
         let body = &mut self.body;
         body.extend(u32::from(ETHERNET).to_le_bytes());
         // No packet is cut.
         body.extend(0u32.to_le_bytes());
-        append(body, option::NAME, interface.name.as_bytes());
-        append(body, option::DESCRIPTION, interface.description.as_bytes());
-        append(body, option::SPEED, &interface.speed_bps.to_le_bytes());
+        append(body, option::NAME, name.as_bytes());
+        append(body, option::DESCRIPTION, description.as_bytes());
+        append(body, option::SPEED, &speed_bps.to_le_bytes());
         append(body, option::RESOLUTION, &[NANOSECONDS]);
         append(body, option::FCS_LENGTH, &[0]);
         append(body, option::END, &[]);
@@ -114,9 +102,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends a packet.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub(super) fn packet(&mut self, packet: &Packet<'_>) -> io::Result<()> {
         let length = u32::try_from(packet.bytes.len()).map_err(io::Error::other)?;
         let [high, low] = [packet.time_ns >> 32, packet.time_ns & 0xffff_ffff];

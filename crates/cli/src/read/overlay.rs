@@ -107,8 +107,7 @@ fn ports(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Ok(());
     };
-    let intervals = (times.len() - 1).max(1) as f64;
-    let step_ns = (last - first) as f64 * 1e-3 / intervals;
+    let step_ns = step_ns((*first, *last), times.len());
     let to_host = |port: usize| {
         let peer = ends.get(port).and_then(|(_, peer)| ends.get(*peer));
         peer.is_some_and(|(on_switch, _)| !on_switch)
@@ -128,4 +127,21 @@ fn ports(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
     let deepest = |depths: &[f64]| depths.iter().copied().fold(0.0, f64::max);
     overlay.queue_bytes = queues.chunks(merged).map(deepest).collect();
     Ok(())
+}
+
+/// Length of intervals, of which the first and the last start at `ends`; zero if a damaged file has them the other way round.
+fn step_ns((first, last): (u64, u64), intervals: usize) -> f64 {
+    let steps = intervals.saturating_sub(1).max(1) as f64;
+    last.saturating_sub(first) as f64 * 1e-3 / steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_damaged_file_give_no_length() {
+        assert_eq!(step_ns((1000, 5000), 3), 2.0);
+        assert_eq!(step_ns((5000, 1000), 3), 0.0);
+    }
 }

@@ -9,9 +9,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
-use serde::de::value::{Error, MapDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Unexpected, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::read::{bad_row, columns};
@@ -45,8 +45,8 @@ pub(crate) fn rows<T: DeserializeOwned, U, R: FnMut(T) -> Option<U>>(
     Ok(rows.map(move |(number, row)| {
         let row = row.map_err(&broken)?;
         let cells = row.get_column_iter();
-        let cells = cells.map(|(name, cell)| (name.as_str(), Cell(cell)));
-        let row = T::deserialize(MapDeserializer::new(cells)).ok();
+        let cells = cells.map(|(name, cell)| (name.as_str(), value(cell)));
+        let row = T::deserialize(MapDeserializer::<_, serde_json::Error>::new(cells)).ok();
         let row = row.and_then(&mut read);
         row.ok_or_else(|| bad_row::<T>(&path, "row", number as u64, remedy))
     }))
@@ -61,43 +61,18 @@ fn projection(schema: &Type, names: &[&str]) -> Result<Type, ParquetError> {
         .build()
 }
 
-/// A cell as a value; of others than these nothing is read.
-struct Cell<'a>(&'a Field);
-
-impl<'de> Deserializer<'de> for Cell<'de> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
-            Field::Bool(flag) => visitor.visit_bool(*flag),
-            Field::UByte(number) => visitor.visit_u8(*number),
-            Field::UShort(number) => visitor.visit_u16(*number),
-            Field::UInt(number) => visitor.visit_u32(*number),
-            Field::ULong(number) => visitor.visit_u64(*number),
-            Field::Int(number) => visitor.visit_i32(*number),
-            Field::Long(number) => visitor.visit_i64(*number),
-            Field::Str(word) => visitor.visit_borrowed_str(word),
-            _ => Err(serde::de::Error::invalid_type(Unexpected::Unit, &visitor)),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
-            Field::Null => visitor.visit_none(),
-            _ => visitor.visit_some(self),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-impl<'de> IntoDeserializer<'de, Error> for Cell<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
+/// A cell as a value; what no column that is read holds is a list, which no field takes.
+fn value(cell: &Field) -> Value {
+    match cell {
+        Field::Null => Value::Null,
+        Field::Bool(flag) => (*flag).into(),
+        Field::UByte(number) => (*number).into(),
+        Field::UShort(number) => (*number).into(),
+        Field::UInt(number) => (*number).into(),
+        Field::ULong(number) => (*number).into(),
+        Field::Int(number) => (*number).into(),
+        Field::Long(number) => (*number).into(),
+        Field::Str(word) => word.as_str().into(),
+        _ => Value::Array(Vec::new()),
     }
 }

@@ -52,22 +52,14 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
     let (_, signals) = json(directory, "signals.json")?;
     run.cnps = signals["cnps"]["count"].as_u64().unwrap_or(0);
     ports(directory, scenario, &mut run)?;
-    let known = Known {
-        ways: &ways,
-        // A stated plane isn't in the results of a message.
-        stated: scenario.workload.iter().any(states_plane),
-    };
-    messages(directory, &known, &mut run)?;
+    // A stated plane isn't in the results of a message.
+    let stated = scenario.workload.iter().any(states_plane);
+    messages(directory, (!stated).then_some(&ways), &mut run)?;
     collectives(directory, &mut run)?;
     Ok(run)
 }
 
-/// A positive number as an integer.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
+/// A positive number as an integer, the largest if there is none so large.
 fn rounded(number: f64) -> u64 {
     number.round() as u64
 }
@@ -151,12 +143,16 @@ fn ports(directory: &Path, scenario: &Scenario, run: &mut Run) -> Result<(), Fai
             });
         }
         let port = run.ports.get_mut(row.port_id)?;
-        let sent = row.sent_bytes;
-        port.sent.push(sent + sent * gap / size.max(1));
+        port.sent.push(with_gaps(row.sent_bytes, gap, size));
         port.paused_ns.push(row.paused_ns);
         Some(())
     };
     parquet::rows(&directory.join("ports.parquet"), DAMAGED, add)?.collect()
+}
+
+/// Bytes with the gaps behind packets of a size.
+fn with_gaps(sent: u64, gap: u64, size: u64) -> u64 {
+    sent.saturating_add(sent.saturating_mul(gap) / size.max(1))
 }
 
 /// A collective, or a step of training.
@@ -197,13 +193,6 @@ fn collectives(directory: &Path, run: &mut Run) -> Result<(), Failure> {
     parquet::rows(&path, DAMAGED, add)?.collect()
 }
 
-/// What is known of the ways of messages.
-struct Known<'a> {
-    ways: &'a Ways,
-    /// Whether workloads state planes.
-    stated: bool,
-}
-
 /// A message.
 #[derive(Deserialize)]
 struct MessageRow {
@@ -221,14 +210,14 @@ struct MessageRow {
     outcome: String,
 }
 
-/// Reads the messages that were posted.
-fn messages(directory: &Path, known: &Known<'_>, run: &mut Run) -> Result<(), Failure> {
+/// Reads the messages that were posted, with their ways as far as these are known.
+fn messages(directory: &Path, ways: Option<&Ways>, run: &mut Run) -> Result<(), Failure> {
     let several = run.multipath.iter().flat_map(|it| &it.paths);
     let several: BTreeSet<_> = several
         .map(|path| (path.source, path.destination))
         .collect();
     let path = directory.join("flows.parquet");
-    for message in parquet::rows(&path, DAMAGED, |row| Some(message(row, known)))? {
+    for message in parquet::rows(&path, DAMAGED, |row| Some(message(row, ways)))? {
         let mut message = message?;
         if several.contains(&(message.source, message.destination)) {
             message.way.clear();
@@ -240,16 +229,16 @@ fn messages(directory: &Path, known: &Known<'_>, run: &mut Run) -> Result<(), Fa
     Ok(())
 }
 
-fn message(row: MessageRow, known: &Known<'_>) -> Message {
+fn message(row: MessageRow, ways: Option<&Ways>) -> Message {
     let mut ends = (row.source, row.destination);
     let mut way = Vec::new();
     if row.verb == "read" {
         // Its data goes to whoever posted it.
         ends = (ends.1, ends.0);
-    } else if !known.stated {
+    } else if let Some(ways) = ways {
         let nodes = (NodeId::new(ends.0), NodeId::new(ends.1));
         let ports = (row.source_port, row.destination_port);
-        let found = known.ways.of(nodes, ports).into_iter().flatten();
+        let found = ways.of(nodes, ports).into_iter().flatten();
         way.extend(found.map(NodeId::get));
     }
     Message {
@@ -263,5 +252,16 @@ fn message(row: MessageRow, known: &Known<'_>) -> Message {
         retransmitted: row.retransmitted_packets,
         failed: row.outcome == "retry-exceeded",
         way,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_a_damaged_file_end_at_the_largest_number() {
+        assert_eq!(with_gaps(1000, 20, 100), 1200);
+        assert_eq!(with_gaps(u64::MAX, 20, 1), u64::MAX);
     }
 }

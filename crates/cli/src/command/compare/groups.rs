@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fairlane_attacks::Estimate;
 use serde_json::Value;
 
-use super::{Run, exact};
-use crate::command::{flatten, overview};
+use super::{Run, dashed, short_names};
+use crate::command::flatten;
 use crate::table;
 
 /// Runs that differ in their seed alone.
@@ -52,8 +52,7 @@ pub(super) fn groups(runs: &[Run], differing: &[String]) -> Vec<Group> {
             .map(|group| words(&values(first(group), names)));
         distinct.collect::<BTreeSet<_>>().len()
     });
-    let directories: Vec<_> = runs.iter().map(|run| run.directory.clone()).collect();
-    let short = overview::short_names(&directories);
+    let short = short_names(runs);
     let group = |group: &(Vec<Value>, Vec<usize>)| Group {
         name: match naming.is_empty() {
             true => short[group.1[0]].clone(),
@@ -87,11 +86,7 @@ fn naming<'a>(told: &[&'a str], distinct: &dyn Fn(&[&str]) -> usize) -> Vec<&'a 
 }
 
 fn words(values: &[Value]) -> String {
-    let words = values
-        .iter()
-        .map(exact)
-        .map(|word| if word.is_empty() { "-".into() } else { word });
-    words.collect::<Vec<_>>().join(", ")
+    values.iter().map(dashed).collect::<Vec<_>>().join(", ")
 }
 
 /// Mean and interval of a figure over the runs of a group.

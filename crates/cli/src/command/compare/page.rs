@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fairlane_experiments::sweep::{SHARES, quantiles};
 
 use super::groups::{Group, estimate};
-use super::{Comparison, Run};
+use super::{Comparison, Run, short_names};
 use crate::failure::Failure;
 use crate::read::{self, Overlay};
 use crate::report::study::{
@@ -28,9 +28,6 @@ const METRICS: [&str; 10] = [
 ];
 
 /// The page, of runs in these directories.
-///
-/// # Errors
-/// If a file of results is damaged.
 pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<String, Failure> {
     let overlays = directories.iter().map(|directory| read::overlay(directory));
     let overlays = overlays.collect::<Result<Vec<_>, _>>()?;
@@ -80,7 +77,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
         source: Source {
             title: "Settings that differ",
             summary: "By run",
-            text: comparison.settings(&comparison.names()),
+            text: comparison.settings(&short_names(&comparison.runs)),
         },
     })?;
     Ok(page)

@@ -17,15 +17,6 @@ pub(crate) enum Input {
     Lines(Lines),
 }
 
-/// How a file is read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
-    /// Longest line, and longest file of one problem, in bytes.
-    pub(crate) longest: usize,
-    /// Each line is a problem, whatever is on the first.
-    pub(crate) by_line: bool,
-}
-
 /// A line with its number, unless it can't be read.
 pub(crate) struct Line {
     pub(crate) number: usize,
@@ -56,11 +47,12 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Opens a file and finds out what it holds.
+/// Opens a file and finds out what it holds: `longest` is the longest line, and the longest file of one problem, in
+/// bytes; with `by_line` each line is a problem, whatever is on the first.
 ///
 /// # Errors
 /// If it can't be read, or holds nothing.
-pub(crate) fn open(path: &Path, reading: Reading) -> Result<Input, Failure> {
+pub(crate) fn open(path: &Path, longest: usize, by_line: bool) -> Result<Input, Failure> {
     let wrong = |error: io::Error| {
         Failure::new(format!("{}: {error}", name(path)))
             .hint("name a file, or give - and the problem on standard input")
@@ -74,7 +66,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Input, Failure> {
     };
     let mut lines = Lines {
         reader,
-        longest: reading.longest,
+        longest,
         pending: VecDeque::new(),
         number: 0,
         within: false,
@@ -84,7 +76,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Input, Failure> {
             .hint("a problem is a JSON object: see `fairlane schema drum`"));
     };
     let first = first.map_err(wrong)?;
-    if reading.by_line {
+    if by_line {
         lines.pending.push_back(first);
         return Ok(Input::Lines(lines));
     }
@@ -112,8 +104,7 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Input, Failure> {
 /// # Errors
 /// If it can't be read, or doesn't hold one problem.
 pub(crate) fn one(path: &Path, longest: usize) -> Result<String, Failure> {
-    let by_line = false;
-    match open(path, Reading { longest, by_line })? {
+    match open(path, longest, false)? {
         Input::One(text) => Ok(text),
         Input::Lines(_) => Err(
             Failure::new(format!("{}: holds several problems", name(path)))

@@ -11,7 +11,7 @@ use fairlane_drum_file::{Answer, Problem, Request};
 use fairlane_threads::Threads;
 
 use crate::args::{Format, Solve};
-use crate::command::drum::input::{self, Input, Line, Lines, Reading};
+use crate::command::drum::input::{self, Input, Line, Lines};
 use crate::command::drum::{failure, request, text, threads};
 use crate::failure::{Failure, from_stdout};
 use crate::{print, table};
@@ -24,11 +24,8 @@ use crate::{print, table};
 pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
     let asked = Asked::new(arguments)?;
     let path = &arguments.instance.file;
-    let reading = Reading {
-        longest: arguments.instance.longest_line,
-        by_line: arguments.keep_going,
-    };
-    let wide = match input::open(path, reading)? {
+    let longest = arguments.instance.longest_line;
+    let wide = match input::open(path, longest, arguments.keep_going)? {
         Input::One(document) => {
             let answer = answer(
                 &input::name(path),
@@ -36,7 +33,7 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
                 &asked.request,
                 &asked.threads,
             )?;
-            print::either(asked.format, &answer, text::answer)?;
+            print::either(arguments.format, &answer, text::answer)?;
             u64::from(asked.is_wide(answer.relative_gap))
         }
         Input::Lines(lines) => stream(lines, path, &asked)?,
@@ -44,7 +41,7 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
     if wide == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    let limit = asked.require_gap.unwrap_or_default();
+    let limit = arguments.require_gap.unwrap_or_default();
     print::say(format!(
         "{} with a relative gap above {}",
         match wide {
@@ -57,33 +54,29 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
 }
 
 /// What is asked of every problem.
-struct Asked {
+struct Asked<'a> {
+    arguments: &'a Solve,
     request: Request,
     threads: Threads,
-    format: Format,
-    require_gap: Option<f64>,
-    keep_going: bool,
 }
 
-impl Asked {
-    fn new(arguments: &Solve) -> Result<Self, Failure> {
-        let require_gap = arguments.require_gap;
-        if let Some(gap) = require_gap.filter(|gap| gap.is_nan() || *gap < 0.0) {
+impl<'a> Asked<'a> {
+    fn new(arguments: &'a Solve) -> Result<Self, Failure> {
+        let gap = arguments.require_gap;
+        if let Some(gap) = gap.filter(|gap| gap.is_nan() || *gap < 0.0) {
             let message = format!("--require-gap: {gap} is not a number that is not negative");
             return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
         }
         Ok(Self {
+            arguments,
             request: request(&arguments.instance),
             threads: threads(arguments.threads),
-            format: arguments.format,
-            require_gap,
-            keep_going: arguments.keep_going,
         })
     }
 
     /// Whether a relative gap is larger than asked for; one without end is none.
     fn is_wide(&self, gap: Option<f64>) -> bool {
-        let limit = self.require_gap;
+        let limit = self.arguments.require_gap;
         limit.is_some_and(|limit| gap.is_none_or(|gap| gap > limit))
     }
 }
@@ -121,7 +114,7 @@ struct Summary {
 }
 
 /// Solves the problems of a stream; gives how many answers have a larger gap than asked for.
-fn stream(lines: Lines, path: &Path, asked: &Asked) -> Result<u64, Failure> {
+fn stream(lines: Lines, path: &Path, asked: &Asked<'_>) -> Result<u64, Failure> {
     let name = input::name(path);
     let begun = Instant::now();
     // The outer error is one of the file, the inner one of a line.
@@ -138,7 +131,7 @@ fn stream(lines: Lines, path: &Path, asked: &Asked) -> Result<u64, Failure> {
     let (mut summary, mut failed) = (Summary::default(), None);
     asked.threads.stream(lines, task, |written| {
         let done = written.and_then(|written| match written {
-            Err(failure) if asked.keep_going => {
+            Err(failure) if asked.arguments.keep_going => {
                 failure.report();
                 summary.refused += 1;
                 Ok(())
@@ -176,9 +169,9 @@ fn stream(lines: Lines, path: &Path, asked: &Asked) -> Result<u64, Failure> {
     }
 }
 
-fn write(place: &str, line: &str, asked: &Asked) -> Result<Written, Failure> {
+fn write(place: &str, line: &str, asked: &Asked<'_>) -> Result<Written, Failure> {
     let answer = answer(place, line, &asked.request, &Sequential)?;
-    let line = match asked.format {
+    let line = match asked.arguments.format {
         Format::Json => serde_json::to_string(&answer)
             .map_err(|error| Failure::new(format!("JSON: {error}")))?,
         Format::Text => text::answer(&answer) + "\n",
@@ -191,7 +184,7 @@ fn write(place: &str, line: &str, asked: &Asked) -> Result<Written, Failure> {
 }
 
 impl Summary {
-    fn add(&mut self, written: &Written, asked: &Asked) {
+    fn add(&mut self, written: &Written, asked: &Asked<'_>) {
         self.hosts += 1;
         self.wide += u64::from(asked.is_wide(written.gap));
         self.applications += written.applications as u64;

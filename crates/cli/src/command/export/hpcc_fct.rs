@@ -10,7 +10,7 @@ use crate::read::{self, FlowRow};
 /// # Errors
 /// If the results can't be read or the file can't be written; then a file of that name is as it was.
 pub(crate) fn hpcc_fct(arguments: &ExportFile) -> Result<(), Failure> {
-    replace((&arguments.output, arguments.force), &mut |out| {
+    replace((&arguments.output, arguments.force), |out| {
         for flow in read::flows(&arguments.results)? {
             let line = line(&flow?)?.unwrap_or_default();
             let written = out.write_all(line.as_bytes());

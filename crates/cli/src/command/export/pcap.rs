@@ -15,7 +15,7 @@ use crate::read::Capture;
 /// that name is as it was.
 pub(crate) fn pcap(arguments: &ExportFile) -> Result<(), Failure> {
     let capture = Capture::open(&arguments.results)?;
-    replace((&arguments.output, arguments.force), &mut |out| {
+    replace((&arguments.output, arguments.force), |out| {
         write(arguments, &capture, out)
     })
 }

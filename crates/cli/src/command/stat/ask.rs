@@ -42,9 +42,6 @@ pub(super) enum Trouble {
 }
 
 /// Asks all devices, or those at an address.
-///
-/// # Errors
-/// If the system doesn't list sockets.
 pub(super) fn all(
     address: Option<IpAddr>,
     with_pairs: bool,

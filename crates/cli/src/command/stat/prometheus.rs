@@ -22,13 +22,6 @@ struct Exposition {
     families: BTreeMap<String, Family>,
 }
 
-/// Whose counters they are.
-#[derive(Clone, Copy)]
-enum Of {
-    Device,
-    QueuePair,
-}
-
 /// Every counter of devices and queue pairs.
 pub(super) fn text(devices: &[Device]) -> String {
     let mut all = Exposition::default();
@@ -68,7 +61,7 @@ impl Exposition {
         let say = "Queue pairs that it has.";
         let pairs = (braces(&own), device.queue_pairs);
         self.add(("fairlane_queue_pairs", say), "gauge", pairs);
-        self.add_counters(Of::Device, &device.counters, &braces(&own));
+        self.add_counters("fairlane_", &device.counters, &braces(&own));
     }
 
     fn add_pair(&mut self, device: &Device, pair: &Pair) {
@@ -84,14 +77,10 @@ impl Exposition {
         info.push(("peer_qp", peer_qp.unwrap_or_default()));
         let say = "Which queue pair it is.";
         self.add(("fairlane_qp_info", say), "gauge", (braces(&info), 1));
-        self.add_counters(Of::QueuePair, &pair.counters, &braces(&own));
+        self.add_counters("fairlane_qp_", &pair.counters, &braces(&own));
     }
 
-    fn add_counters(&mut self, of: Of, counters: &[Named], labels: &str) {
-        let start = match of {
-            Of::Device => "fairlane_",
-            Of::QueuePair => "fairlane_qp_",
-        };
+    fn add_counters(&mut self, start: &str, counters: &[Named], labels: &str) {
         for (name, value) in counters {
             let (name, help, value) = metric(name, *value);
             let name = format!("{start}{name}_total");

@@ -1,30 +1,13 @@
 //! Counters for programs: JSON, and one line of CSV for each.
 
-use fairlane_results::to_csv;
-use serde::Serialize;
-
 use super::Sample;
-use super::device::{Device, Named};
+use super::device::Named;
 use crate::failure::Failure;
+use fairlane_results::to_csv;
 
-/// What is printed as JSON.
-#[derive(Serialize)]
-pub(super) struct Record<'a> {
-    /// Seconds of Unix.
-    time: f64,
-    devices: &'a [Device],
-}
-
-pub(super) fn json(sample: &Sample) -> Record<'_> {
-    Record {
-        time: sample.time,
-        devices: &sample.devices,
-    }
-}
-
-/// The same in one line.
+/// JSON in one line.
 pub(super) fn line(sample: &Sample) -> Result<String, Failure> {
-    let text = serde_json::to_string(&json(sample));
+    let text = serde_json::to_string(sample);
     text.map_err(|error| Failure::new(format!("JSON: {error}")))
 }
 

@@ -52,10 +52,6 @@ fn counters(device: &Device, before: Option<(&Device, f64)>, all: bool) -> Strin
 }
 
 /// How fast a counter has grown.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the rate is shown to four digits"
-)]
 fn rate(before: &Device, (name, value): (&str, u64), seconds: f64) -> String {
     let old = before.counters.iter().find(|(own, _)| own == name);
     let grown = value.saturating_sub(old.map_or(0, |(_, value)| *value));
