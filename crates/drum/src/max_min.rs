@@ -33,19 +33,34 @@ pub(crate) fn solve(
     Ok(Filling::new(host, members)?.fill())
 }
 
-/// Fills rates with these weights, floors and caps. By row its uses: whose, in ascending order, and how much of its capacity for a unit
-/// of rate.
-pub(crate) fn fill(rates: impl Iterator<Item = (f64, f64, f64)>, rows: Vec<Vec<Use>>) -> Answer {
+/// Fills rates with these weights, floors and caps, and what each uses of how many rows.
+pub(crate) fn fill(
+    rates: impl Iterator<Item = (f64, f64, f64)>,
+    uses: Uses,
+    rows: usize,
+) -> Answer {
     let lanes = rates.map(|(weight, floor, cap)| Lane { weight, floor, cap });
     let filling = Filling {
         lanes: lanes.collect(),
+        uses,
         rows,
     };
     filling.fill()
 }
 
-/// Whose rate uses a row, and which part of its capacity for a unit of that.
-pub(crate) type Use = (usize, f64);
+/// What rates use of rows, one rate after the other: which row, and which part of its capacity for a unit of the rate.
+pub(crate) struct Uses {
+    pub(crate) all: Vec<(u32, f64)>,
+    /// Where those of each rate end.
+    pub(crate) ends: Vec<usize>,
+}
+
+impl Uses {
+    fn of(&self, index: usize) -> &[(u32, f64)] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start..self.ends[index]]
+    }
+}
 
 /// An application while it is filled.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +107,8 @@ struct Full {
 
 struct Filling {
     lanes: Vec<Lane>,
-    rows: Vec<Vec<Use>>,
+    uses: Uses,
+    rows: usize,
 }
 
 impl Filling {
@@ -106,7 +122,7 @@ impl Filling {
             floor: apps.minimum[m.index],
             cap: apps.maximum[m.index],
         };
-        let mut rows = Vec::with_capacity(host.rows.len());
+        let mut capacities = Vec::with_capacity(host.rows.len());
         for row in &host.rows {
             let Supply::Capacity(capacity) = row.supply else {
                 return Err(Error::Unsupported {
@@ -115,28 +131,42 @@ impl Filling {
                     hint: "give the row a capacity, or use a finite alpha",
                 });
             };
-            let load = |m: Member| row.coefficient(apps, m.index) / capacity;
-            let uses = members.clone().map(load).enumerate();
-            rows.push(uses.filter(|(_, load)| *load > 0.0).collect());
+            capacities.push(capacity);
+        }
+        let mut uses = Uses {
+            all: Vec::with_capacity(members.len() * host.rows.len()),
+            ends: Vec::with_capacity(members.len()),
+        };
+        for member in members.clone() {
+            for (number, (row, capacity)) in host.rows.iter().zip(&capacities).enumerate() {
+                let load = row.coefficient(apps, member.index) / capacity;
+                if load > 0.0 {
+                    uses.all.push((number as u32, load));
+                }
+            }
+            uses.ends.push(uses.all.len());
         }
         Ok(Self {
             lanes: members.map(lane).collect(),
-            rows,
+            uses,
+            rows: host.rows.len(),
         })
     }
 
     /// Fills all rates.
     fn fill(&self) -> Answer {
         let mut rates: Vec<f64> = self.lanes.iter().map(|lane| lane.floor).collect();
-        let mut rising: Vec<bool> = self.lanes.iter().map(|lane| lane.weight > 0.0).collect();
-        let mut prices = alloc::vec![0.0; self.rows.len()];
+        let mut rising: Vec<usize> = (0..self.lanes.len())
+            .filter(|index| self.lanes[*index].weight > 0.0)
+            .collect();
+        let mut prices = alloc::vec![0.0; self.rows];
         let (mut level, mut passes) = (0.0, 0);
         let mut first = true;
-        while rising.contains(&true) {
+        while !rising.is_empty() {
             let (found, asked) = self.level(&rising, &rates, level);
             passes += asked;
             level = found.level;
-            for index in indices(&rising) {
+            for &index in &rising {
                 rates[index] = self.lanes[index].at(level);
             }
             if first {
@@ -146,12 +176,8 @@ impl Filling {
                 first = false;
             }
             let Some(row) = found.full else { break };
-            for &(index, _) in &self.rows[row] {
-                rising[index] = false;
-            }
-            for (rises, lane) in rising.iter_mut().zip(&self.lanes) {
-                *rises &= level < lane.last();
-            }
+            let stays = |index: usize| self.uses.of(index).iter().any(|it| it.0 as usize == row);
+            rising.retain(|&index| !stays(index) && level < self.lanes[index].last());
         }
         self.fit(&mut rates);
         let objective = self.reached(&rates);
@@ -167,9 +193,10 @@ impl Filling {
 
     /// The level at which the first row fills when only `rising` rise from `from` on, and how often
     /// the rows were added up.
-    fn level(&self, rising: &[bool], rates: &[f64], from: f64) -> (Full, usize) {
-        let mut points: Vec<f64> = indices(rising)
-            .flat_map(|index| [self.lanes[index].first(), self.lanes[index].last()])
+    fn level(&self, rising: &[usize], rates: &[f64], from: f64) -> (Full, usize) {
+        let mut points: Vec<f64> = rising
+            .iter()
+            .flat_map(|&index| [self.lanes[index].first(), self.lanes[index].last()])
             .filter(|point| point.is_finite() && *point > from)
             .collect();
         points.push(from);
@@ -191,52 +218,57 @@ impl Filling {
         (self.within(rising, &base, points[low], next), asked + 1)
     }
 
+    /// Use of each row by rates.
+    fn usage(&self, rates: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
+        let mut usage = alloc::vec![0.0; self.rows];
+        for (index, rate) in rates {
+            for &(row, load) in self.uses.of(index) {
+                usage[row as usize] += load * rate;
+            }
+        }
+        usage
+    }
+
     /// Use of rows by all that don't rise.
-    fn base(&self, rising: &[bool], rates: &[f64]) -> Vec<f64> {
-        let still = |uses: &Vec<Use>| {
-            let still = uses.iter().filter(|(index, _)| !rising[*index]);
-            still.map(|&(index, load)| load * rates[index]).sum()
-        };
-        self.rows.iter().map(still).collect()
+    fn base(&self, rising: &[usize], rates: &[f64]) -> Vec<f64> {
+        let mut still: Vec<f64> = rates.to_vec();
+        for &index in rising {
+            still[index] = 0.0;
+        }
+        self.usage(still.into_iter().enumerate())
     }
 
-    /// Uses of a row by those that rise.
-    fn risen<'a>(&'a self, row: usize, rising: &'a [bool]) -> impl Iterator<Item = &'a Use> {
-        let uses = self.rows[row].iter();
-        uses.filter(|(index, _)| rising[*index])
+    /// Use of rows by those that rise, at a level.
+    fn risen(&self, rising: &[usize], level: f64) -> Vec<f64> {
+        let rates = rising.iter();
+        self.usage(rates.map(|&index| (index, self.lanes[index].at(level))))
     }
 
-    fn usage(&self, row: usize, rising: &[bool], base: f64, level: f64) -> f64 {
-        let used = self
-            .risen(row, rising)
-            .map(|&(index, load)| load * self.lanes[index].at(level));
-        base + used.sum::<f64>()
-    }
-
-    /// Whether no row that anybody who rises uses is too full.
-    fn fits(&self, rising: &[bool], base: &[f64], level: f64) -> bool {
-        (0..base.len()).all(|row| {
-            self.risen(row, rising).next().is_none()
-                || self.usage(row, rising, base[row], level) <= 1.0
-        })
+    /// Whether no row that anybody who rises has a part of is too full.
+    fn fits(&self, rising: &[usize], base: &[f64], level: f64) -> bool {
+        let risen = self.risen(rising, level);
+        let mut rows = risen.iter().zip(base);
+        rows.all(|(risen, base)| *risen == 0.0 || base + risen <= 1.0)
     }
 
     /// The level between two neighbouring points, from the first of which on use rises linearly.
-    fn within(&self, rising: &[bool], base: &[f64], low: f64, next: f64) -> Full {
+    fn within(&self, rising: &[usize], base: &[f64], low: f64, next: f64) -> Full {
         let mut found = Full {
             level: f64::INFINITY,
             full: None,
             slope: 0.0,
         };
-        for row in 0..base.len() {
-            let slope: f64 = self
-                .risen(row, rising)
-                .map(|&(index, load)| load * self.lanes[index].slope(low))
-                .sum();
+        let risen = self.risen(rising, low);
+        let slopes = self.usage(
+            rising
+                .iter()
+                .map(|&index| (index, self.lanes[index].slope(low))),
+        );
+        for (row, &slope) in slopes.iter().enumerate() {
             if slope == 0.0 {
                 continue;
             }
-            let room = 1.0 - self.usage(row, rising, base[row], low);
+            let room = 1.0 - (base[row] + risen[row]);
             let level = low + room.max(0.0) / slope;
             if level < found.level {
                 found = Full {
@@ -259,12 +291,9 @@ impl Filling {
     fn fit(&self, rates: &mut [f64]) {
         for _ in 0..3 {
             let mut factor = 1.0_f64;
-            for uses in &self.rows {
-                let used = uses.iter().map(|&(index, load)| load * rates[index]);
-                let floors = uses
-                    .iter()
-                    .map(|&(index, load)| load * self.lanes[index].floor);
-                let (usage, floors) = (used.sum::<f64>(), floors.sum::<f64>());
+            let usage = self.usage(rates.iter().copied().enumerate());
+            let floors = self.usage(self.lanes.iter().map(|lane| lane.floor).enumerate());
+            for (usage, floors) in usage.into_iter().zip(floors) {
                 if usage > 1.0 && usage > floors {
                     factor = factor.min((1.0 - floors).max(0.0) / (usage - floors));
                 }
@@ -303,12 +332,11 @@ impl Filling {
         if worth == 0.0 {
             return self.top();
         }
-        let mut costs = alloc::vec![0.0; self.lanes.len()];
-        for (uses, price) in self.rows.iter().zip(prices) {
-            for &(index, load) in uses {
-                costs[index] += load * price;
-            }
-        }
+        let cost = |index| {
+            let uses = self.uses.of(index).iter();
+            uses.map(|&(row, load)| load * prices[row as usize]).sum()
+        };
+        let costs: Vec<f64> = (0..self.lanes.len()).map(cost).collect();
         // Newton from below on pieces: the cost of a level is piecewise linear and rises.
         let mut points: Vec<f64> = self
             .lanes
@@ -338,12 +366,4 @@ impl Filling {
             self.top()
         }
     }
-}
-
-/// The places of those that are marked.
-fn indices(marked: &[bool]) -> impl Iterator<Item = usize> + '_ {
-    let places = marked.iter().enumerate();
-    places
-        .filter(|(_, marked)| **marked)
-        .map(|(place, _)| place)
 }

@@ -76,6 +76,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
         fleet.carry_out(&choice(&start), workers);
         let mut owner = Owner::with_prices(source.capacities(), *options, &start);
         match fleet.drive(&mut owner, workers) {
+            // What earlier rounds have found stands.
             Err(Error::Range) if best.is_some() => break,
             driven => driven?,
         }

@@ -10,7 +10,7 @@ use crate::host::Supply;
 use crate::interior::{Column, Point, Program};
 use crate::kernel::Kernel;
 use crate::math::clamp;
-use crate::max_min;
+use crate::max_min::{self, Uses};
 use crate::problem::{AnyKernel, with_kernel};
 use crate::supply::Staircase;
 
@@ -187,13 +187,11 @@ impl Held {
     pub(crate) fn shares(&self) -> Point {
         let columns = self.program.columns.iter().zip(&self.maxima);
         let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
-        let mut rows = alloc::vec![Vec::new(); self.capacities.len()];
-        for f in 0..self.hosts.len() {
-            for &(row, load) in self.program.uses(f) {
-                rows[row as usize].push((f, load));
-            }
-        }
-        let answer = max_min::fill(flows, rows);
+        let uses = Uses {
+            all: self.program.uses.clone(),
+            ends: self.program.columns.iter().map(|it| it.end).collect(),
+        };
+        let answer = max_min::fill(flows, uses, self.capacities.len());
         Point {
             rates: answer.rates,
             prices: answer.prices,
