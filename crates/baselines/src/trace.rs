@@ -5,8 +5,6 @@
 pub struct Trace {
     /// Value of the best rates so far that keep all rows, or of the iterate where a solver has none.
     pub objective: Vec<f64>,
-    /// Least upper bound so far; empty for solvers without one.
-    pub bound: Vec<f64>,
     /// How far the iterate is from keeping the constraints, in the solver's own norm.
     pub primal_residual: Vec<f64>,
     /// How far the iterate is from being best, in the solver's own norm.

@@ -9,6 +9,9 @@ use fairlane_scenario::{
 
 use crate::hpcc::{Config, source_of};
 
+/// How files of a case end: the scenario, its topology and its messages.
+const ENDINGS: [&str; 3] = [".toml", ".topology.txt", ".flows.txt"];
+
 /// A case, ready to be written as a scenario with its side files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
@@ -33,20 +36,20 @@ impl Imported {
     /// # Errors
     /// A path that isn't UTF-8, or files that can't be written.
     pub fn write(&self, case: &Path) -> Result<(), Error> {
-        let (_, name) = split(case)?;
-        let (topology, flows) = (format!("{name}.topology.txt"), format!("{name}.flows.txt"));
-        let [target, topology_path, flows_path] = Self::targets(case)?;
+        let (base, name) = split(case)?;
+        let names = ENDINGS.map(|ending| format!("{name}{ending}"));
+        let [target, topology, flows] = names.each_ref().map(|name| base.with_file_name(name));
         let mut scenario = self.scenario.clone();
         scenario.name = name;
-        name_files(&mut scenario, &topology, &flows);
+        name_files(&mut scenario, &names[1], &names[2]);
         let mut text = format!("# Imported from a case of {}.\n", self.origin);
         for note in &self.notes {
             text.push_str(&format!("# {}\n", note.replace(['\n', '\r'], " ")));
         }
         text.push_str(&scenario.to_toml()?);
         write_all(&[
-            (topology_path, &self.topology),
-            (flows_path, &self.flows),
+            (topology, &self.topology),
+            (flows, &self.flows),
             (target, &text),
         ])
     }
@@ -57,8 +60,7 @@ impl Imported {
     /// A path that isn't UTF-8, or names no file.
     pub fn targets(case: &Path) -> Result<[PathBuf; 3], Error> {
         let (base, name) = split(case)?;
-        let beside = |ending: &str| base.with_file_name(format!("{name}{ending}"));
-        Ok([".toml", ".topology.txt", ".flows.txt"].map(beside))
+        Ok(ENDINGS.map(|ending| base.with_file_name(format!("{name}{ending}"))))
     }
 }
 

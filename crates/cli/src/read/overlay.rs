@@ -129,7 +129,7 @@ fn ports(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Length of intervals, of which the first and the last start at `ends`; zero if a damaged file has them the other way round.
+/// Length in nanoseconds of intervals whose first and last begin at these picoseconds; zero if a damaged file has them the other way round.
 fn step_ns((first, last): (u64, u64), intervals: usize) -> f64 {
     let steps = intervals.saturating_sub(1).max(1) as f64;
     last.saturating_sub(first) as f64 * 1e-3 / steps
