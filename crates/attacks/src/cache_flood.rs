@@ -4,7 +4,7 @@
 //! That NICs fall off beyond their cache is known (Kalia et al., ATC 2016; DRUM (S0), figure 2c); here a
 //! tenant does it to those whom it shares a NIC with. No congestion control is in its way.
 
-use fairlane_scenario::{Error, HostSet, Loaded, Verb, Workload};
+use fairlane_scenario::{Error, HostSet, KeyValue, Loaded, Verb, Workload};
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use crate::scene::{Scene, Window, error_at};
@@ -23,7 +23,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, loaded: &mut Loaded) -> Res
         false => flood,
     };
     let servers = servers(scene)?;
-    loaded.scenario.workload.push(Workload::KeyValue {
+    loaded.scenario.workload.push(Workload::KeyValue(KeyValue {
         clients: set(&scene.sources),
         servers: set(&servers),
         applications: 1,
@@ -41,7 +41,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, loaded: &mut Loaded) -> Res
         verb: Verb::Read,
         tenant: Some(scene.name.clone()),
         plane: None,
-    });
+    }));
     Ok(())
 }
 

@@ -190,9 +190,7 @@ impl<'a> Scene<'a> {
             .workload
             .iter()
             .map(|workload| match workload {
-                Workload::KeyValue {
-                    start, duration, ..
-                } => *start + duration.unwrap_or_default(),
+                Workload::KeyValue(it) => it.start + it.duration.unwrap_or_default(),
                 _ => Duration::ZERO,
             });
         let messages = self.honest.last().map(|last| last.start - Time::ZERO);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairlane_scenario::{
-    Error, Scenario, SideFile, Topology, Verb, Workload,
+    Error, Flows, Scenario, SideFile, Topology, Verb, Workload,
     files::{plain_or_gzipped, read_text, write_all},
 };
 
@@ -93,14 +93,14 @@ pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
     scenario.topology = Topology::File {
         path: topology.into(),
     };
-    scenario.workload = vec![Workload::Flows {
+    scenario.workload = vec![Workload::Flows(Flows {
         path: Some(flows.into()),
         flow: Vec::new(),
         verb: Verb::Write,
         tenant: None,
         plane: None,
         paths: None,
-    }];
+    })];
 }
 
 /// The folder that holds the case is its name: configurations are all called alike.

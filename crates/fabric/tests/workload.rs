@@ -6,8 +6,8 @@ use fairlane_fabric::MessageSpec;
 use fairlane_fabric::topology::Topology;
 use fairlane_fabric::workload::{generate, offered};
 use fairlane_scenario::{
-    Error, Flow, HostSet, Inputs, LinkSpec, SizeDistribution, SizePoint, Topology as Shape, Verb,
-    Workload,
+    AllToAll, Error, Flow, Flows, HostSet, Incast, Inputs, LinkSpec, Permutation, Poisson,
+    RingAllReduce, SizeDistribution, SizePoint, Topology as Shape, Verb, Workload,
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ fn refused(workload: Workload, hosts: u32) -> Error {
 }
 
 fn poisson(load: f64, duration: Duration) -> Workload {
-    Workload::Poisson {
+    Workload::Poisson(Poisson {
         sizes: fairlane_scenario::Sizes::Points(Vec::new()),
         load,
         start: Duration::from_us(10),
@@ -77,11 +77,11 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
-    Workload::Incast {
+    Workload::Incast(Incast {
         degree,
         size: Bytes::new(20_000),
         receiver,
@@ -95,12 +95,12 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 fn permutation(hosts: &str) -> Workload {
     let (size, start) = (Bytes::new(1000), Duration::from_us(1));
-    Workload::Permutation {
+    Workload::Permutation(Permutation {
         size,
         start,
         hosts: set(hosts),
@@ -109,12 +109,12 @@ fn permutation(hosts: &str) -> Workload {
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 fn all_to_all(hosts: &str) -> Workload {
     let (size, start) = (Bytes::new(1000), Duration::ZERO);
-    Workload::AllToAll {
+    Workload::AllToAll(AllToAll {
         size,
         start,
         hosts: set(hosts),
@@ -123,12 +123,12 @@ fn all_to_all(hosts: &str) -> Workload {
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
     let (size, hosts) = (Bytes::new(size), set("all"));
-    Workload::RingAllReduce {
+    Workload::RingAllReduce(RingAllReduce {
         size,
         start,
         rounds,
@@ -138,7 +138,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 fn flow(source: u32, destination: u32, start: Duration) -> Flow {
@@ -155,14 +155,14 @@ fn flow(source: u32, destination: u32, start: Duration) -> Flow {
 }
 
 fn flows(flow: Vec<Flow>) -> Workload {
-    Workload::Flows {
+    Workload::Flows(Flows {
         path: None,
         flow,
         verb: Verb::Write,
         tenant: None,
         plane: None,
         paths: None,
-    }
+    })
 }
 
 /// Two thirds small messages, the rest up to 100 kB.
@@ -454,14 +454,14 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         flows: vec![Some(read)],
         ..Inputs::default()
     };
-    let workload = Workload::Flows {
+    let workload = Workload::Flows(Flows {
         path: Some("flow.txt".into()),
         flow: Vec::new(),
         verb: Verb::Write,
         tenant: None,
         plane: None,
         paths: None,
-    };
+    });
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));
 }

@@ -114,65 +114,45 @@ fn rates(host: &LinkSpec, fabric: &LinkSpec) -> String {
 fn workload(loaded: &Loaded, number: usize) -> String {
     let size = |size: &Bytes| loaded.size_text(&format!("workload[{number}].size"), *size);
     match &loaded.scenario.workload[number] {
-        Workload::Poisson {
-            sizes,
-            load,
-            duration,
-            ..
-        } => {
+        Workload::Poisson(it) => format!(
+            "{} sizes at {} % load for {}",
+            sizes_name(&it.sizes),
+            percent(it.load),
+            it.duration
+        ),
+        Workload::Incast(it) => {
+            let each = size(&it.size);
+            format!("incast of {} x {each}, {} rounds", it.degree, it.rounds)
+        }
+        Workload::Permutation(it) => format!("permutation of {}", size(&it.size)),
+        Workload::AllToAll(it) => format!("all-to-all of {}", size(&it.size)),
+        Workload::RingAllReduce(it) => {
             format!(
-                "{} sizes at {} % load for {duration}",
-                sizes_name(sizes),
-                percent(*load)
+                "ring all-reduce of {}, {} rounds",
+                size(&it.size),
+                it.rounds
             )
         }
-        Workload::Incast {
-            degree,
-            size: each,
-            rounds,
-            ..
-        } => {
-            format!("incast of {degree} x {}, {rounds} rounds", size(each))
-        }
-        Workload::Permutation { size: each, .. } => format!("permutation of {}", size(each)),
-        Workload::AllToAll { size: each, .. } => format!("all-to-all of {}", size(each)),
-        Workload::RingAllReduce {
-            size: each, rounds, ..
-        } => {
-            format!("ring all-reduce of {}, {rounds} rounds", size(each))
-        }
-        Workload::Collective {
-            operation,
-            size: each,
-            rounds,
-            groups,
-            ..
-        } => format!(
-            "{operation:?} of {}, {rounds} rounds in {groups} groups",
-            size(each)
+        Workload::Collective(it) => format!(
+            "{:?} of {}, {} rounds in {} groups",
+            it.operation,
+            size(&it.size),
+            it.rounds,
+            it.groups
         ),
-        Workload::Training {
-            tensor,
-            pipeline,
-            steps,
-            ..
-        } => format!("training for {steps} steps, {tensor} tensor ranks, {pipeline} stages"),
-        Workload::Program { path, .. } => format!("program of {}", path.name()),
-        Workload::KeyValue {
-            applications,
-            connections,
-            batch,
-            ..
-        } => format!(
-            "{applications} key-value applications a client, {connections} connections each, \
-             batches of {batch}"
+        Workload::Training(it) => format!(
+            "training for {} steps, {} tensor ranks, {} stages",
+            it.steps, it.tensor, it.pipeline
         ),
-        Workload::Flows {
-            path: Some(path), ..
-        } => format!("flows from {}", path.display()),
-        Workload::Flows {
-            path: None, flow, ..
-        } => format!("{} flows", flow.len()),
+        Workload::Program(it) => format!("program of {}", it.path.name()),
+        Workload::KeyValue(it) => format!(
+            "{} key-value applications a client, {} connections each, batches of {}",
+            it.applications, it.connections, it.batch
+        ),
+        Workload::Flows(it) => match &it.path {
+            Some(path) => format!("flows from {}", path.display()),
+            None => format!("{} flows", it.flow.len()),
+        },
     }
 }
 

@@ -79,26 +79,26 @@ impl Inputs {
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {
-                Workload::Poisson { sizes, .. } => Some(inputs.sizes_of(sizes, files, i)?),
-                Workload::KeyValue {
-                    sizes: Some(sizes), ..
-                } => Some(inputs.sizes_of(sizes, files, i)?),
+                Workload::Poisson(it) => Some(&it.sizes),
+                Workload::KeyValue(it) => it.sizes.as_ref(),
                 _ => None,
             };
+            let sizes = sizes
+                .map(|sizes| inputs.sizes_of(sizes, files, i))
+                .transpose()?;
             let flows = match workload {
-                Workload::Flows {
-                    path: Some(path), ..
-                } => {
-                    let (text, file) = inputs.open(files, path, format!("workload[{i}].path"))?;
-                    Some(flow_text::parse(&text, &file, scenario.profile)?)
-                }
-                Workload::Flows {
-                    path: None, flow, ..
-                } => Some(flow.clone()),
+                Workload::Flows(it) => Some(match &it.path {
+                    Some(path) => {
+                        let key = format!("workload[{i}].path");
+                        let (text, file) = inputs.open(files, path, key)?;
+                        flow_text::parse(&text, &file, scenario.profile)?
+                    }
+                    None => it.flow.clone(),
+                }),
                 _ => None,
             };
             let trace = match workload {
-                Workload::Program { path, .. } => Some(traces(path, files, i)?),
+                Workload::Program(it) => Some(traces(&it.path, files, i)?),
                 _ => None,
             };
             inputs.traces.push(trace);

@@ -215,7 +215,7 @@ impl Loaded {
             copies.push((copy, file.text.as_bytes()));
         }
         for (workload, trace) in scenario.workload.iter_mut().zip(&self.inputs.traces) {
-            let (Workload::Program { path, .. }, Some(files)) = (workload, trace) else {
+            let (Workload::Program(program), Some(files)) = (workload, trace) else {
                 continue;
             };
             let mut names = Vec::new();
@@ -224,7 +224,7 @@ impl Loaded {
                 names.push(copy.clone());
                 copies.push((copy, &file.bytes));
             }
-            *path = match (&path, names.first()) {
+            program.path = match (&program.path, names.first()) {
                 (TracePath::One(_), Some(name)) => TracePath::One(name.clone()),
                 _ => TracePath::Each(names),
             };
@@ -267,18 +267,14 @@ fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
     }
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
         match workload {
-            Workload::Flows {
-                path: Some(path), ..
-            } if key == format!("workload[{i}].path") => {
-                *path = copy.into();
+            Workload::Flows(it) if key == format!("workload[{i}].path") => {
+                it.path = Some(copy.into());
             }
-            Workload::Poisson { sizes, .. } if key == format!("workload[{i}].sizes") => {
-                *sizes = Sizes::Named(copy.display().to_string());
+            Workload::Poisson(it) if key == format!("workload[{i}].sizes") => {
+                it.sizes = Sizes::Named(copy.display().to_string());
             }
-            Workload::KeyValue {
-                sizes: Some(sizes), ..
-            } if key == format!("workload[{i}].sizes") => {
-                *sizes = Sizes::Named(copy.display().to_string());
+            Workload::KeyValue(it) if key == format!("workload[{i}].sizes") => {
+                it.sizes = Some(Sizes::Named(copy.display().to_string()));
             }
             _ => {}
         }

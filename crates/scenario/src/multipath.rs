@@ -228,16 +228,16 @@ impl Workload {
     /// How many paths each message has, if it is stated.
     pub const fn paths(&self) -> Option<u32> {
         match self {
-            Self::Poisson { paths, .. }
-            | Self::Incast { paths, .. }
-            | Self::Permutation { paths, .. }
-            | Self::AllToAll { paths, .. }
-            | Self::RingAllReduce { paths, .. }
-            | Self::Collective { paths, .. }
-            | Self::Training { paths, .. }
-            | Self::Program { paths, .. }
-            | Self::Flows { paths, .. } => *paths,
-            Self::KeyValue { .. } => None,
+            Self::Poisson(it) => it.paths,
+            Self::Incast(it) => it.paths,
+            Self::Permutation(it) => it.paths,
+            Self::AllToAll(it) => it.paths,
+            Self::RingAllReduce(it) => it.paths,
+            Self::Collective(it) => it.paths,
+            Self::Training(it) => it.paths,
+            Self::Program(it) => it.paths,
+            Self::Flows(it) => it.paths,
+            Self::KeyValue(_) => None,
         }
     }
 }

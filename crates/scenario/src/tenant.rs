@@ -82,32 +82,33 @@ fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {
 impl Workload {
     /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
     pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
-        match self {
-            Self::Poisson { sources, .. } => Some(("sources", sources)),
-            Self::Incast { hosts, .. }
-            | Self::Permutation { hosts, .. }
-            | Self::AllToAll { hosts, .. }
-            | Self::RingAllReduce { hosts, .. }
-            | Self::Collective { hosts, .. }
-            | Self::Training { hosts, .. }
-            | Self::Program { hosts, .. } => Some(("hosts", hosts)),
-            Self::KeyValue { clients, .. } => Some(("clients", clients)),
-            Self::Flows { .. } => None,
-        }
+        let hosts = match self {
+            Self::Poisson(it) => return Some(("sources", &it.sources)),
+            Self::KeyValue(it) => return Some(("clients", &it.clients)),
+            Self::Incast(it) => &it.hosts,
+            Self::Permutation(it) => &it.hosts,
+            Self::AllToAll(it) => &it.hosts,
+            Self::RingAllReduce(it) => &it.hosts,
+            Self::Collective(it) => &it.hosts,
+            Self::Training(it) => &it.hosts,
+            Self::Program(it) => &it.hosts,
+            Self::Flows(_) => return None,
+        };
+        Some(("hosts", hosts))
     }
 
     fn hosts_mut(&mut self) -> Option<&mut HostSet> {
-        match self {
-            Self::Poisson { sources: hosts, .. }
-            | Self::Incast { hosts, .. }
-            | Self::Permutation { hosts, .. }
-            | Self::AllToAll { hosts, .. }
-            | Self::RingAllReduce { hosts, .. }
-            | Self::Collective { hosts, .. }
-            | Self::Training { hosts, .. }
-            | Self::Program { hosts, .. }
-            | Self::KeyValue { clients: hosts, .. } => Some(hosts),
-            Self::Flows { .. } => None,
-        }
+        Some(match self {
+            Self::Poisson(it) => &mut it.sources,
+            Self::KeyValue(it) => &mut it.clients,
+            Self::Incast(it) => &mut it.hosts,
+            Self::Permutation(it) => &mut it.hosts,
+            Self::AllToAll(it) => &mut it.hosts,
+            Self::RingAllReduce(it) => &mut it.hosts,
+            Self::Collective(it) => &mut it.hosts,
+            Self::Training(it) => &mut it.hosts,
+            Self::Program(it) => &mut it.hosts,
+            Self::Flows(_) => return None,
+        })
     }
 }

@@ -14,7 +14,10 @@ pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, T
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 pub(crate) use crate::workload::default_class;
-pub use crate::workload::{Flow, HostSet, SizePoint, Sizes, Verb, Workload};
+pub use crate::workload::{
+    AllToAll, Collective, Flow, Flows, HostSet, Incast, KeyValue, Permutation, Poisson, Program,
+    RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
+};
 
 /// One fabric, its traffic and the policies that it runs under.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,96 +11,98 @@ use crate::types::{SizeRange, is_one, one};
 
 /// The kinds of workloads: the fields of each, and behind `+` groups of fields that several have.
 macro_rules! workloads {
-    (@ [$($all:tt)*]) => {
-        /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+    (@ $(#[$doc:meta])* $kind:ident $fields:tt) => {
+        $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-        pub enum Workload {
-            $($all)*
-        }
+        #[serde(deny_unknown_fields)]
+        pub struct $kind $fields
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident $own:tt, $($rest:tt)*) => {
-        workloads!(@ [$($all)* $(#[$doc])* $kind $own,] $($rest)*);
-    };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + class $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + class $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// Traffic class, 1 to 7.
             #[serde(default = "default_class")]
-            class: u8,
+            pub class: u8,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each message is.
             #[serde(default)]
-            verb: Verb,
+            pub verb: Verb,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each message is: `write` or `send`.
             #[serde(default)]
-            verb: Verb,
+            pub verb: Verb,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each operation is.
             #[serde(default = "read")]
-            verb: Verb,
+            pub verb: Verb,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// The tenant that it belongs to; left out, the first.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            tenant: Option<String>,
+            pub tenant: Option<String>,
             /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            plane: Option<u8>,
+            pub plane: Option<u8>,
         } $($rest)*);
     };
-    (@ [$($all:tt)*] $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
-        workloads!(@ [$($all)*] $(#[$doc])* $kind {
+    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
+        workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            paths: Option<u32>,
+            pub paths: Option<u32>,
         } $($rest)*);
     };
     ($($(#[$doc:meta])* $kind:ident $own:tt $(+ $group:ident)*,)*) => {
-        workloads!(@ [] $($(#[$doc])* $kind $own $(+ $group)*,)*);
+        /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum Workload {
+            $($(#[$doc])* $kind($kind),)*
+        }
+
+        $(workloads!(@ $(#[$doc])* $kind $own $(+ $group)*);)*
 
         impl Workload {
             /// What each message is.
             pub const fn verb(&self) -> Verb {
                 match self {
-                    $(Self::$kind { verb, .. })|* => *verb,
+                    $(Self::$kind(it) => it.verb,)*
                 }
             }
 
             /// The name of the tenant that it belongs to, if it states one.
             pub fn tenant(&self) -> Option<&str> {
                 match self {
-                    $(Self::$kind { tenant, .. })|* => tenant.as_deref(),
+                    $(Self::$kind(it) => it.tenant.as_deref(),)*
                 }
             }
 
             pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
                 match self {
-                    $(Self::$kind { tenant, .. })|* => tenant,
+                    $(Self::$kind(it) => &mut it.tenant,)*
                 }
             }
 
             /// The plane that its messages take, if it states one.
             pub const fn plane(&self) -> Option<u8> {
                 match self {
-                    $(Self::$kind { plane, .. })|* => *plane,
+                    $(Self::$kind(it) => it.plane,)*
                 }
             }
         }
@@ -111,237 +113,237 @@ workloads! {
     /// Messages arrive at every source as a Poisson process and go to a uniformly random other host.
     Poisson {
         /// Sizes: a built-in distribution (`websearch`, `hadoop`, `storage`, `rpc`) or a file.
-        sizes: Sizes,
+        pub sizes: Sizes,
         /// Mean use of a source's link by payload, above 0 and at most 1.
-        load: f64,
+        pub load: f64,
         /// First possible arrival.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// Arrivals happen in `start .. start + duration`.
-        duration: Duration,
+        pub duration: Duration,
         /// The hosts that send.
         #[serde(default)]
-        sources: HostSet,
+        pub sources: HostSet,
         /// The hosts that receive.
         #[serde(default)]
-        destinations: HostSet,
+        pub destinations: HostSet,
     } + class + message + owner + paths,
     /// Several hosts send to one at the same time, again and again.
     Incast {
         /// Senders in each round, chosen at random.
-        degree: u32,
+        pub degree: u32,
         /// Size of each message.
-        size: Bytes,
+        pub size: Bytes,
         /// The receiver; left out, another random host each round.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        receiver: Option<u32>,
+        pub receiver: Option<u32>,
         /// First round.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// Time between rounds.
         #[serde(default = "default_period")]
-        period: Duration,
+        pub period: Duration,
         /// Rounds.
         #[serde(default = "one")]
-        rounds: u32,
+        pub rounds: u32,
         /// Each sender starts up to this much later, uniformly.
         #[serde(default)]
-        jitter: Duration,
+        pub jitter: Duration,
         /// The hosts that may take part.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + message + owner + paths,
     /// Every host sends one message to another, and receives one.
     Permutation {
         /// Size of each message.
-        size: Bytes,
+        pub size: Bytes,
         /// When all start.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// The hosts that take part.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + message + owner + paths,
     /// Every host sends one message to every other.
     AllToAll {
         /// Size of each message.
-        size: Bytes,
+        pub size: Bytes,
         /// When all start.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// The hosts that take part.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + message + owner + paths,
     /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
     /// once it has received the previous step from its predecessor. Results don't tell collectives apart: see `collective`.
     RingAllReduce {
         /// Size of the vector that is reduced.
-        size: Bytes,
+        pub size: Bytes,
         /// When the first collective starts.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// Collectives, one after the other.
         #[serde(default = "one")]
-        rounds: u32,
+        pub rounds: u32,
         /// The hosts of the ring, in ascending order.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + message + owner + paths,
     /// A collective operation, once or several times; every host is a rank.
     Collective {
         /// Which one.
-        operation: CollectiveKind,
+        pub operation: CollectiveKind,
         /// In which steps.
         #[serde(default)]
-        algorithm: CollectiveAlgorithm,
+        pub algorithm: CollectiveAlgorithm,
         /// Hosts of an inner group of algorithm `hierarchical`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        inner: Option<u32>,
+        pub inner: Option<u32>,
         /// Of a broadcast or reduce, the rank within each group that has the vector, or gets the sum.
         #[serde(default)]
-        root: u32,
+        pub root: u32,
         /// Size of the whole vector; of an all-to-all what each rank sends to all, of a barrier nothing.
         #[serde(default)]
-        size: Bytes,
+        pub size: Bytes,
         /// When the ranks begin.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// Collectives, one after the other: a rank begins the next one when it has done its part of one, and the gap has passed.
         #[serde(default = "one")]
-        rounds: u32,
+        pub rounds: u32,
         /// What each rank computes between two of them.
         #[serde(default)]
-        gap: Duration,
+        pub gap: Duration,
         /// The hosts, in ascending order, are divided into so many groups of neighbours, each with a collective of its own.
         #[serde(default = "one")]
-        groups: u32,
+        pub groups: u32,
         /// The hosts that take part.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + rank + owner + paths,
     /// Training of a model that is divided among hosts by data, tensor and pipeline parallelism, each host a rank; tensor ranks are neighbours,
     /// then data ranks, then stages of the pipeline.
     Training {
         /// The layers of the model, in order.
-        layers: Vec<Layer>,
+        pub layers: Vec<Layer>,
         /// Steps of the optimizer.
         #[serde(default = "one")]
-        steps: u32,
+        pub steps: u32,
         /// Micro-batches of each step, forwards and backwards in turn (1F1B).
         #[serde(default = "one")]
-        micro_batches: u32,
+        pub micro_batches: u32,
         /// Ranks that share the operations of each layer.
         #[serde(default = "one")]
-        tensor: u32,
+        pub tensor: u32,
         /// Stages, among which the layers are divided.
         #[serde(default = "one")]
-        pipeline: u32,
+        pub pipeline: u32,
         /// Neighbouring data ranks that exchange tokens before and after the experts of a layer.
         #[serde(default = "one")]
-        expert: u32,
+        pub expert: u32,
         /// Bytes of a parameter's gradient.
         #[serde(default = "gradient_bytes")]
-        gradient_bytes: u32,
+        pub gradient_bytes: u32,
         /// Gradients are reduced as soon as so many bytes of them are there.
         #[serde(default = "bucket")]
-        bucket: Bytes,
+        pub bucket: Bytes,
         /// In which steps gradients are reduced among data ranks, and activations among tensor ranks.
         #[serde(default)]
-        algorithm: CollectiveAlgorithm,
+        pub algorithm: CollectiveAlgorithm,
         /// What the optimizer computes once all gradients are reduced.
         #[serde(default)]
-        optimizer: Duration,
+        pub optimizer: Duration,
         /// When the first step begins.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// The hosts that take part: tensor times data times pipeline, which says how many data ranks there are.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
     } + class + rank + owner + paths,
     /// The program of a trace.
     Program {
         /// The trace, relative to the scenario: a file, or of Chakra traces the files of all ranks.
-        path: TracePath,
+        pub path: TracePath,
         /// Its format; left out, it follows from the extension: `.goal` or `.et`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        format: Option<TraceFormat>,
+        pub format: Option<TraceFormat>,
         /// When the ranks begin.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
         /// The hosts of the ranks, in ascending order.
         #[serde(default)]
-        hosts: HostSet,
+        pub hosts: HostSet,
         /// By rank, the place of its host among `hosts`; left out, the rank itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        placement: Vec<u32>,
+        pub placement: Vec<u32>,
     } + class + rank + owner + paths,
     /// Applications ask servers for values over connections that stay open: each connection posts a
     /// batch of operations once it has seen the completion of the batch before.
     KeyValue {
         /// The hosts that the applications run on.
         #[serde(default)]
-        clients: HostSet,
+        pub clients: HostSet,
         /// The hosts that they ask, in turn: connection by connection.
-        servers: HostSet,
+        pub servers: HostSet,
         /// Applications on each client, each with a thread of its own.
         #[serde(default = "one")]
-        applications: u32,
+        pub applications: u32,
         /// Connections of each application.
         #[serde(default = "one")]
-        connections: u32,
+        pub connections: u32,
         /// The size of every value; give this, `range` or `sizes`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<Bytes>,
+        pub size: Option<Bytes>,
         /// Sizes between two limits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        range: Option<SizeRange>,
+        pub range: Option<SizeRange>,
         /// Sizes from a distribution.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        sizes: Option<Sizes>,
+        pub sizes: Option<Sizes>,
         /// Operations posted at once (`wr_num`); the last one's completion is signalled.
         #[serde(default = "one")]
-        batch: u32,
+        pub batch: u32,
         /// Operations of each connection; left out, as many as there is time for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        count: Option<u32>,
+        pub count: Option<u32>,
         /// Batches begin in `start .. start + duration`; without `count` and `duration`, until every
         /// workload that has one of them is done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        duration: Option<Duration>,
+        pub duration: Option<Duration>,
         /// Time between two polls of an application, each of which takes one completion; 0: it polls
         /// all the time.
         #[serde(default)]
-        poll_interval: Duration,
+        pub poll_interval: Duration,
         /// Weight of each connection's utility under policy `drum`.
         #[serde(default = "weight")]
-        weight: f64,
+        pub weight: f64,
         /// When the connections begin.
         #[serde(default)]
-        start: Duration,
+        pub start: Duration,
     } + class + operation + owner,
     /// Messages listed in the scenario or in a file.
     Flows {
         /// A file in the flow text of HPCC's simulator, relative to the scenario.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<PathBuf>,
+        pub path: Option<PathBuf>,
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        flow: Vec<Flow>,
+        pub flow: Vec<Flow>,
     } + message + owner + paths,
 }
 
 impl Workload {
     /// Whether its messages travel on connections that stay open.
     pub const fn is_key_value(&self) -> bool {
-        matches!(self, Self::KeyValue { .. })
+        matches!(self, Self::KeyValue(_))
     }
 
     /// Whether its messages wait for each other as ranks of a program do.
     pub const fn is_program(&self) -> bool {
         matches!(
             self,
-            Self::Collective { .. } | Self::Training { .. } | Self::Program { .. }
+            Self::Collective(_) | Self::Training(_) | Self::Program(_)
         )
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use common::{Folder, read};
 use fairlane_congestion::{Algorithm, WindowMode};
 use fairlane_scenario::{
-    AckPause, HostSet, Inputs, Loaded, Profile, Scenario, Workload, hosts, layout, load, parse,
+    AckPause, HostSet, Inputs, Loaded, Poisson, Profile, Scenario, Workload, hosts, layout, load,
+    parse,
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
@@ -138,10 +139,10 @@ fn sizes_keep_the_unit_that_was_written() {
     let other = Bytes::new(512_000);
     assert_eq!(loaded.size_text("workload[1].size", other), "512kB");
     let mut changed = loaded;
-    let Workload::Incast { size, .. } = &mut changed.scenario.workload[1] else {
+    let Workload::Incast(incast) = &mut changed.scenario.workload[1] else {
         panic!("an incast");
     };
-    *size = other;
+    incast.size = other;
     assert!(changed.to_toml().unwrap().contains("size = \"512kB\""));
 }
 
@@ -182,7 +183,7 @@ fn overrides_reach_every_value() {
     let scenario = loaded.scenario;
     assert!(matches!(
         scenario.workload[0],
-        Workload::Poisson { load: 0.7, .. }
+        Workload::Poisson(Poisson { load: 0.7, .. })
     ));
     assert_eq!(scenario.name, "two words");
     assert_eq!(scenario.congestion.algorithm, Algorithm::Hpcc);
@@ -213,8 +214,8 @@ fn overrides_reach_all_elements_and_add_some() {
         .scenario
         .workload;
     let size = |workload: &Workload| match workload {
-        Workload::Permutation { size, .. } => (0, size.get()),
-        Workload::AllToAll { size, .. } => (1, size.get()),
+        Workload::Permutation(it) => (0, it.size.get()),
+        Workload::AllToAll(it) => (1, it.size.get()),
         other => panic!("{other:?}"),
     };
     let sizes: Vec<_> = workloads.iter().map(size).collect();

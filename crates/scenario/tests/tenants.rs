@@ -54,16 +54,16 @@ fn sound(text: &str) -> Loaded {
 /// The set of hosts that post the messages of the first workload.
 fn posting(loaded: &Loaded) -> &HostSet {
     match &loaded.scenario.workload[0] {
-        Workload::Poisson { sources, .. } => sources,
-        Workload::Incast { hosts, .. }
-        | Workload::Permutation { hosts, .. }
-        | Workload::AllToAll { hosts, .. }
-        | Workload::RingAllReduce { hosts, .. }
-        | Workload::Collective { hosts, .. }
-        | Workload::Training { hosts, .. }
-        | Workload::Program { hosts, .. } => hosts,
-        Workload::KeyValue { clients, .. } => clients,
-        Workload::Flows { .. } => panic!("a list of messages has no set of hosts"),
+        Workload::Poisson(it) => &it.sources,
+        Workload::KeyValue(it) => &it.clients,
+        Workload::Incast(it) => &it.hosts,
+        Workload::Permutation(it) => &it.hosts,
+        Workload::AllToAll(it) => &it.hosts,
+        Workload::RingAllReduce(it) => &it.hosts,
+        Workload::Collective(it) => &it.hosts,
+        Workload::Training(it) => &it.hosts,
+        Workload::Program(it) => &it.hosts,
+        Workload::Flows(_) => panic!("a list of messages has no set of hosts"),
     }
 }
 
@@ -124,10 +124,10 @@ fn hosts_left_out_are_those_of_the_tenant() {
 #[test]
 fn destinations_may_be_anybodys() {
     let loaded = sound(&two(EVERY_KIND[0].0));
-    let Workload::Poisson { destinations, .. } = &loaded.scenario.workload[0] else {
+    let Workload::Poisson(poisson) = &loaded.scenario.workload[0] else {
         panic!("it is a poisson workload");
     };
-    assert!(destinations.is_all());
+    assert!(poisson.destinations.is_all());
     sound(&two(
         "kind = \"incast\"\ndegree = 2\nsize = \"1kB\"\nreceiver = 7",
     ));

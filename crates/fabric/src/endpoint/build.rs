@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fairlane_engine::{Stream, Wake};
 use fairlane_scenario::{
-    Error, HostSet, Inputs, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
+    Error, HostSet, Inputs, KeyValue, Loaded, Policy, Scenario, Service, Spread, Verb, Workload,
 };
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
@@ -56,8 +56,11 @@ pub(crate) fn build(
         tenant: TenantId::default(),
     };
     for (index, workload) in (0u32..).zip(&scenario.workload) {
+        let Workload::KeyValue(it) = workload else {
+            continue;
+        };
         builder.tenant = number_of(&scenario.tenant, index, workload)?;
-        builder.workload(index, workload, &loaded.inputs)?;
+        builder.workload(index, it, &loaded.inputs)?;
     }
     let mut endpoints = builder.endpoints;
     let counted = |application: &&Application| !application.background;
@@ -139,31 +142,17 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn workload(&mut self, index: u32, workload: &Workload, inputs: &Inputs) -> Result<(), Error> {
-        let Workload::KeyValue {
-            clients,
-            servers,
-            applications,
-            connections,
-            class,
-            verb,
-            weight,
-            count,
-            ..
-        } = workload
-        else {
-            return Ok(());
-        };
-        let sizes = value_sizes(index, workload, inputs)?;
-        let from = self.members(index, clients, "clients")?;
-        let to = self.members(index, servers, "servers")?;
+    fn workload(&mut self, index: u32, it: &KeyValue, inputs: &Inputs) -> Result<(), Error> {
+        let sizes = value_sizes(index, it, inputs)?;
+        let from = self.members(index, &it.clients, "clients")?;
+        let to = self.members(index, &it.servers, "servers")?;
         let mut ordinal = 0u32;
         for client in from {
-            for number in 0..*applications {
-                let application = self.application(index, workload, client, number);
-                for _ in 0..*connections {
+            for number in 0..it.applications {
+                let application = self.application(index, it, client, number);
+                for _ in 0..it.connections {
                     let server = to[ordinal as usize % to.len()];
-                    let pair = self.pair(index, application, (server, *class, *verb));
+                    let pair = self.pair(index, application, (server, it.class, it.verb));
                     let mean = sizes.mean();
                     self.endpoints.channels.push(Channel {
                         application,
@@ -174,11 +163,11 @@ impl Builder<'_> {
                             self.seed,
                             STREAMS | u64::from(index) << 32 | u64::from(ordinal),
                         ),
-                        left: *count,
+                        left: it.count,
                         batch: Vec::new(),
                         outstanding: 0,
                         mean,
-                        weight: *weight,
+                        weight: it.weight,
                         pending: VecDeque::new(),
                         turns: AgentTurns::default(),
                     });
@@ -206,29 +195,19 @@ impl Builder<'_> {
         Ok(members)
     }
 
-    fn application(&mut self, index: u32, workload: &Workload, node: NodeId, number: u32) -> u32 {
-        let Workload::KeyValue {
-            batch,
-            count,
-            duration,
-            poll_interval,
-            start,
-            ..
-        } = workload
-        else {
-            unreachable!("only key-value workloads have applications");
-        };
-        let start = Time::ZERO.saturating_add(*start).min(FIRST_START_LIMIT);
+    fn application(&mut self, index: u32, it: &KeyValue, node: NodeId, number: u32) -> u32 {
+        let start = Time::ZERO.saturating_add(it.start).min(FIRST_START_LIMIT);
+        let duration = it.duration;
         self.endpoints.applications.push(Application {
             workload: index,
             host: self.host_of[node.index()],
             node,
             number,
-            batch: *batch,
-            poll_interval: *poll_interval,
+            batch: it.batch,
+            poll_interval: it.poll_interval,
             start,
             end: duration.map_or(Time::MAX, |span| start.saturating_add(span)),
-            background: count.is_none() && duration.is_none(),
+            background: it.count.is_none() && duration.is_none(),
             task: None,
             idle: VecDeque::new(),
             completions: VecDeque::new(),
@@ -292,15 +271,12 @@ impl Builder<'_> {
     }
 }
 
-fn value_sizes(index: u32, workload: &Workload, inputs: &Inputs) -> Result<ValueSizes, Error> {
-    let Workload::KeyValue { size, range, .. } = workload else {
-        unreachable!("only key-value workloads have values");
-    };
-    if let Some(size) = size {
-        return Ok(ValueSizes::Fixed(*size));
+fn value_sizes(index: u32, it: &KeyValue, inputs: &Inputs) -> Result<ValueSizes, Error> {
+    if let Some(size) = it.size {
+        return Ok(ValueSizes::Fixed(size));
     }
-    if let Some(range) = range {
-        return Ok(ValueSizes::Range(*range));
+    if let Some(range) = it.range {
+        return Ok(ValueSizes::Range(range));
     }
     let read = inputs.sizes.get(index as usize).and_then(Option::as_ref);
     read.cloned().map(ValueSizes::Distribution).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Ring all-reduce.
 
-use fairlane_scenario::Error;
+use fairlane_scenario::{Error, RingAllReduce};
 use fairlane_units::{Bytes, NodeId};
 
 use super::context::{Context, Messages};
@@ -10,41 +10,39 @@ use crate::MessageSpec;
 ///
 /// In step s host i sends chunk (i - s) mod n to host i + 1, once it has received that chunk from
 /// host i - 1 in step s - 1 (Patarasuk and Yuan, 2009).
-pub(super) struct RingAllReduce {
-    /// Size of the vector; the chunks add up to it exactly and differ by at most one byte.
-    pub(super) size: Bytes,
-    pub(super) rounds: u32,
-    /// In ascending order.
-    pub(super) hosts: Vec<NodeId>,
+pub(super) fn generate(
+    context: &Context<'_>,
+    workload: &RingAllReduce,
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let template = context.template(workload.size, workload.start, workload.class)?;
+    let hosts = context.members(&workload.hosts, "hosts")?;
+    let size = workload.size;
+    context.at_least_two(&hosts)?;
+    let count = hosts.len();
+    if size.get() < count as u64 {
+        let message = format!("is {size}, expected at least a byte for each of {count} hosts");
+        return Err(context.error("size", message, "reduce a larger vector"));
+    }
+    let ring = Ring { size, hosts };
+    for round in 0..workload.rounds {
+        for step in 0..2 * (count - 1) {
+            // A host begins a round when it has received its last chunk of the round before.
+            let follows = round > 0 || step > 0;
+            ring.step(context, &template, (step, follows), messages)?;
+        }
+    }
+    Ok(())
 }
 
-impl RingAllReduce {
-    pub(super) fn generate(
-        &self,
-        context: &Context<'_>,
-        template: &MessageSpec,
-        messages: &mut Messages,
-    ) -> Result<(), Error> {
-        context.at_least_two(&self.hosts)?;
-        let count = self.hosts.len();
-        if self.size.get() < count as u64 {
-            let message = format!(
-                "is {}, expected at least a byte for each of {count} hosts",
-                self.size
-            );
-            return Err(context.error("size", message, "reduce a larger vector"));
-        }
-        let steps = 2 * (count - 1);
-        for round in 0..self.rounds {
-            for step in 0..steps {
-                // A host begins a round when it has received its last chunk of the round before.
-                let follows = round > 0 || step > 0;
-                self.step(context, template, (step, follows), messages)?;
-            }
-        }
-        Ok(())
-    }
+struct Ring {
+    /// Size of the vector; the chunks add up to it exactly and differ by at most one byte.
+    size: Bytes,
+    /// In ascending order.
+    hosts: Vec<NodeId>,
+}
 
+impl Ring {
     fn step(
         &self,
         context: &Context<'_>,

@@ -1,7 +1,7 @@
 //! Collectives, one after the other, in groups of neighbouring hosts.
 
 use fairlane_program::{Collective, Operation, Program, Work};
-use fairlane_scenario::{Error, Workload, hosts_of_group};
+use fairlane_scenario::{self as scenario, Error, hosts_of_group};
 use fairlane_units::Bytes;
 
 use super::context::{Context, Messages};
@@ -9,41 +9,24 @@ use super::program;
 
 pub(super) fn generate(
     context: &Context<'_>,
-    workload: &Workload,
+    it: &scenario::Collective,
     messages: &mut Messages,
 ) -> Result<(), Error> {
-    let Workload::Collective {
-        operation,
-        algorithm,
-        inner,
-        root,
-        size,
-        start,
-        rounds,
-        gap,
-        groups,
-        hosts,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let hosts = context.members(hosts, "hosts")?;
+    let hosts = context.members(&it.hosts, "hosts")?;
     context.at_least_two(&hosts)?;
     let count = hosts.len() as u32;
-    let each = hosts_of_group(count, *groups, || context.place("groups"))?;
+    let each = hosts_of_group(count, it.groups, || context.place("groups"))?;
     let rank = |rank: u32| {
         let collective = Work::Collective(Collective {
-            kind: operation.program(*root),
-            algorithm: algorithm.program(inner.unwrap_or(1)),
+            kind: it.operation.program(it.root),
+            algorithm: it.algorithm.program(it.inner.unwrap_or(1)),
             group: rank / each,
-            size: *size,
+            size: it.size,
             parts: Vec::new(),
         });
         let mut operations: Vec<Operation> = Vec::new();
-        for round in 0..*rounds {
-            let gaps = (round > 0 && !gap.is_zero()).then_some(Work::Compute(*gap));
+        for round in 0..it.rounds {
+            let gaps = (round > 0 && !it.gap.is_zero()).then_some(Work::Compute(it.gap));
             for work in gaps.into_iter().chain([collective.clone()]) {
                 let before = (operations.len() as u32).checked_sub(1);
                 operations.push(Operation {
@@ -63,7 +46,7 @@ pub(super) fn generate(
         ranks: (0..count).map(rank).collect(),
         groups: all.chunks(each as usize).map(<[u32]>::to_vec).collect(),
     };
-    let template = context.template(Bytes::new(1), *start, *class)?;
+    let template = context.template(Bytes::new(1), it.start, it.class)?;
     if program.groups.len() > 1 {
         messages.steps.recorded.push(context.index);
     }

@@ -28,10 +28,7 @@ use fairlane_units::TenantId;
 use crate::MessageSpec;
 use crate::steps::Steps;
 use crate::topology::Topology;
-use all_reduce::RingAllReduce;
 use context::{Context, Messages};
-use incast::Incast;
-use poisson::Poisson;
 
 /// Generates the messages of `workloads` in order of start; of equal start, in order of generation.
 ///
@@ -107,127 +104,24 @@ pub(crate) fn number_of(
 
 fn add(context: &Context<'_>, workload: &Workload, messages: &mut Messages) -> Result<(), Error> {
     match workload {
-        Workload::Poisson { .. } => add_poisson(context, workload, messages),
-        Workload::Incast { .. } => add_incast(context, workload, messages),
-        Workload::Permutation {
-            size,
-            start,
-            hosts,
-            class,
-            ..
-        } => {
-            let template = context.template(*size, *start, *class)?;
-            exchange::permutation(
-                context,
-                &template,
-                &context.members(hosts, "hosts")?,
-                messages,
-            )
+        Workload::Poisson(it) => poisson::generate(context, it, messages),
+        Workload::Incast(it) => incast::generate(context, it, messages),
+        Workload::Permutation(it) => {
+            let template = context.template(it.size, it.start, it.class)?;
+            let hosts = context.members(&it.hosts, "hosts")?;
+            exchange::permutation(context, &template, &hosts, messages)
         }
-        Workload::AllToAll {
-            size,
-            start,
-            hosts,
-            class,
-            ..
-        } => {
-            let template = context.template(*size, *start, *class)?;
-            exchange::all_to_all(
-                context,
-                &template,
-                &context.members(hosts, "hosts")?,
-                messages,
-            )
+        Workload::AllToAll(it) => {
+            let template = context.template(it.size, it.start, it.class)?;
+            let hosts = context.members(&it.hosts, "hosts")?;
+            exchange::all_to_all(context, &template, &hosts, messages)
         }
-        Workload::RingAllReduce {
-            size,
-            start,
-            rounds,
-            hosts,
-            class,
-            ..
-        } => {
-            let template = context.template(*size, *start, *class)?;
-            let hosts = context.members(hosts, "hosts")?;
-            let ring = RingAllReduce {
-                size: *size,
-                rounds: *rounds,
-                hosts,
-            };
-            ring.generate(context, &template, messages)
-        }
+        Workload::RingAllReduce(it) => all_reduce::generate(context, it, messages),
         // Its operations come into being as the run goes.
-        Workload::KeyValue { .. } => Ok(()),
-        Workload::Collective { .. } => collective::generate(context, workload, messages),
-        Workload::Training { .. } => training::generate(context, workload, messages),
-        Workload::Program { .. } => trace::generate(context, workload, messages),
-        Workload::Flows { flow, .. } => {
-            flows::flows(context, context.flows().unwrap_or(flow), messages)
-        }
+        Workload::KeyValue(_) => Ok(()),
+        Workload::Collective(it) => collective::generate(context, it, messages),
+        Workload::Training(it) => training::generate(context, it, messages),
+        Workload::Program(it) => trace::generate(context, it, messages),
+        Workload::Flows(it) => flows::flows(context, context.flows().unwrap_or(&it.flow), messages),
     }
-}
-
-fn add_poisson(
-    context: &Context<'_>,
-    workload: &Workload,
-    messages: &mut Messages,
-) -> Result<(), Error> {
-    let Workload::Poisson {
-        load,
-        start,
-        duration,
-        sources,
-        destinations,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let poisson = Poisson {
-        sizes: context.sizes()?,
-        load: *load,
-        start: *start,
-        duration: *duration,
-        class: context.class(*class)?,
-        sources: context.members(sources, "sources")?,
-        destinations: context.members(destinations, "destinations")?,
-    };
-    poisson.generate(context, messages)
-}
-
-fn add_incast(
-    context: &Context<'_>,
-    workload: &Workload,
-    messages: &mut Messages,
-) -> Result<(), Error> {
-    let Workload::Incast {
-        degree,
-        size,
-        receiver,
-        start,
-        period,
-        rounds,
-        jitter,
-        hosts,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let incast = Incast {
-        degree: *degree,
-        size: context.size(*size)?,
-        receiver: receiver
-            .map(|node| context.host(node, "receiver"))
-            .transpose()?,
-        start: *start,
-        period: *period,
-        rounds: *rounds,
-        jitter: *jitter,
-        hosts: context.members(hosts, "hosts")?,
-        class: context.class(*class)?,
-    };
-    incast.generate(context, messages)
 }

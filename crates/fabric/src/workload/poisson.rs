@@ -1,7 +1,7 @@
 //! Open-loop arrivals.
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Error, SizeDistribution};
+use fairlane_scenario::{Error, Poisson, SizeDistribution};
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use super::context::{Context, Messages};
@@ -9,33 +9,40 @@ use crate::MessageSpec;
 
 /// Messages arrive at every source as a Poisson process whose mean gap is
 /// mean size x 8 / (rate of the source's link x load).
-pub(super) struct Poisson<'a> {
-    pub(super) sizes: &'a SizeDistribution,
-    pub(super) load: f64,
-    pub(super) start: Duration,
-    pub(super) duration: Duration,
-    pub(super) sources: Vec<NodeId>,
-    pub(super) destinations: Vec<NodeId>,
-    pub(super) class: u8,
+pub(super) fn generate(
+    context: &Context<'_>,
+    poisson: &Poisson,
+    messages: &mut Messages,
+) -> Result<(), Error> {
+    let load = poisson.load;
+    if !(load > 0.0 && load <= 1.0) {
+        let message = format!("is {load}, expected above 0 and at most 1");
+        return Err(context.error("load", message, "0.5 uses half of every source's link"));
+    }
+    let arrivals = Arrivals {
+        sizes: context.sizes()?,
+        load,
+        duration: poisson.duration,
+        template: context.template(Bytes::new(1), poisson.start, poisson.class)?,
+        destinations: context.members(&poisson.destinations, "destinations")?,
+    };
+    for source in context.members(&poisson.sources, "sources")? {
+        arrivals.at(source, context, messages)?;
+    }
+    Ok(())
 }
 
-impl Poisson<'_> {
-    pub(super) fn generate(
-        &self,
-        context: &Context<'_>,
-        messages: &mut Messages,
-    ) -> Result<(), Error> {
-        if !(self.load > 0.0 && self.load <= 1.0) {
-            let message = format!("is {}, expected above 0 and at most 1", self.load);
-            return Err(context.error("load", message, "0.5 uses half of every source's link"));
-        }
-        for source in &self.sources {
-            self.generate_from(*source, context, messages)?;
-        }
-        Ok(())
-    }
+/// What the arrivals at all sources have in common.
+struct Arrivals<'a> {
+    sizes: &'a SizeDistribution,
+    load: f64,
+    duration: Duration,
+    template: MessageSpec,
+    destinations: Vec<NodeId>,
+}
 
-    fn generate_from(
+impl Arrivals<'_> {
+    fn at(
         &self,
         source: NodeId,
         context: &Context<'_>,
@@ -46,25 +53,21 @@ impl Poisson<'_> {
             let message = format!("leaves host {source} nobody to send to");
             return Err(context.error("destinations", message, "add another host"));
         }
-        let template = context.template(Bytes::new(1), self.start, self.class)?;
         let rate = context.rates[source.index()];
         let gap = self.sizes.mean() * 8e12 / (rate.as_f64() * self.load);
         let mut stream = context.stream(source);
-        let end = template.start.saturating_add(self.duration);
-        let mut start = after_gap(template.start, gap, &mut stream);
+        let end = self.template.start.saturating_add(self.duration);
+        let mut start = after_gap(self.template.start, gap, &mut stream);
         while start < end {
             let size = self.sizes.sample(stream.next_f64());
-            let destination = others.pick(&mut stream);
-            messages.push(
-                context,
-                MessageSpec {
-                    source,
-                    destination,
-                    size,
-                    start,
-                    ..template
-                },
-            )?;
+            let message = MessageSpec {
+                source,
+                destination: others.pick(&mut stream),
+                size,
+                start,
+                ..self.template
+            };
+            messages.push(context, message)?;
             start = after_gap(start, gap, &mut stream);
         }
         Ok(())

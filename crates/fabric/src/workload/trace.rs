@@ -1,7 +1,7 @@
 //! Programs that traces have recorded.
 
 use fairlane_program::Program;
-use fairlane_scenario::{Error, TraceFile, TraceFormat, Workload};
+use fairlane_scenario::{self as scenario, Error, TraceFile, TraceFormat};
 use fairlane_traces::Format;
 use fairlane_units::{Bytes, NodeId};
 
@@ -10,24 +10,13 @@ use super::program;
 
 pub(super) fn generate(
     context: &Context<'_>,
-    workload: &Workload,
+    it: &scenario::Program,
     messages: &mut Messages,
 ) -> Result<(), Error> {
-    let Workload::Program {
-        format,
-        start,
-        hosts,
-        placement,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let trace = read(context, *format, context.trace()?)?;
-    let hosts = context.members(hosts, "hosts")?;
-    let hosts = placed(context, (&hosts, placement), trace.ranks.len())?;
-    let template = context.template(Bytes::new(1), *start, *class)?;
+    let trace = read(context, it.format, context.trace()?)?;
+    let hosts = context.members(&it.hosts, "hosts")?;
+    let hosts = placed(context, (&hosts, &it.placement), trace.ranks.len())?;
+    let template = context.template(Bytes::new(1), it.start, it.class)?;
     messages.steps.recorded.push(context.index);
     program::add(context, &template, ("path", &trace, &hosts), messages)
 }

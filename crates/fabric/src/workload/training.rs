@@ -5,7 +5,7 @@
 //! micro-batches forwards.
 
 use fairlane_program::{Algorithm, Collective, Kind, Operation, Program, Work};
-use fairlane_scenario::{Error, Layer, Workload, data_ranks};
+use fairlane_scenario::{Error, Layer, Training, data_ranks};
 use fairlane_units::{Bytes, Duration};
 
 use super::context::{Context, Messages};
@@ -13,49 +13,30 @@ use super::program;
 
 pub(super) fn generate(
     context: &Context<'_>,
-    workload: &Workload,
+    it: &Training,
     messages: &mut Messages,
 ) -> Result<(), Error> {
-    let Workload::Training {
-        layers,
-        steps,
-        micro_batches,
-        tensor,
-        pipeline,
-        expert,
-        gradient_bytes,
-        bucket,
-        algorithm,
-        optimizer,
-        start,
-        hosts,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let hosts = context.members(hosts, "hosts")?;
+    let hosts = context.members(&it.hosts, "hosts")?;
     let count = hosts.len() as u32;
-    let data = data_ranks(count, [*tensor, *pipeline, *expert], |key| {
+    let data = data_ranks(count, [it.tensor, it.pipeline, it.expert], |key| {
         context.place(key)
     })?;
+    let layers = it.layers.iter();
     let all: Vec<&Layer> = layers
-        .iter()
         .flat_map(|it| std::iter::repeat_n(it, it.count as usize))
         .collect();
     let model = Model {
         layers: &all,
-        steps: *steps,
-        batches: *micro_batches,
-        tensor: *tensor,
+        steps: it.steps,
+        batches: it.micro_batches,
+        tensor: it.tensor,
         data,
-        pipeline: *pipeline,
-        expert: *expert,
-        gradient_bytes: u64::from(*gradient_bytes),
-        bucket: bucket.get(),
-        algorithm: algorithm.program(1),
-        optimizer: *optimizer,
+        pipeline: it.pipeline,
+        expert: it.expert,
+        gradient_bytes: u64::from(it.gradient_bytes),
+        bucket: it.bucket.get(),
+        algorithm: it.algorithm.program(1),
+        optimizer: it.optimizer,
     };
     let program = Program {
         ranks: (0..count)
@@ -63,7 +44,7 @@ pub(super) fn generate(
             .collect(),
         groups: model.groups(),
     };
-    let template = context.template(Bytes::new(1), *start, *class)?;
+    let template = context.template(Bytes::new(1), it.start, it.class)?;
     messages.steps.recorded.push(context.index);
     program::add(context, &template, ("layers", &program, &hosts), messages)
 }

@@ -221,26 +221,19 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
         Traffic { senders, receivers }
     };
     match workload {
-        Workload::Poisson {
-            sources,
-            destinations,
-            ..
-        } => vec![between(hosts(sources), hosts(destinations))],
-        Workload::KeyValue {
-            clients, servers, ..
-        } => vec![between(hosts(clients), hosts(servers))],
+        Workload::Poisson(it) => vec![between(hosts(&it.sources), hosts(&it.destinations))],
+        Workload::KeyValue(it) => vec![between(hosts(&it.clients), hosts(&it.servers))],
         // Data flows to the receiver, whoever posts.
-        Workload::Incast {
-            receiver,
-            hosts: set,
-            ..
-        } => vec![Traffic {
-            senders: hosts(set),
-            receivers: receiver.map_or_else(|| hosts(set), |host| [NodeId::new(host)].into()),
-        }],
-        Workload::Flows { flow, .. } => {
+        Workload::Incast(it) => {
+            let named = it.receiver.map(|host| [NodeId::new(host)].into());
+            vec![Traffic {
+                senders: hosts(&it.hosts),
+                receivers: named.unwrap_or_else(|| hosts(&it.hosts)),
+            }]
+        }
+        Workload::Flows(it) => {
             let read = subject.inputs.flows.get(index).and_then(Option::as_ref);
-            let mut flows: Vec<_> = read.unwrap_or(flow).iter().collect();
+            let mut flows: Vec<_> = read.unwrap_or(&it.flow).iter().collect();
             flows.sort_by_key(|flow| flow.source);
             let of_source = flows.chunk_by(|one, other| one.source == other.source);
             let traffic = of_source.map(|flows| {

@@ -4,74 +4,50 @@ use super::Check;
 use super::limits::{class, fail, positive, positive_span, within};
 use super::traffic::Scope;
 use super::verbs::sizes as sizes_of;
-use crate::types::{Profile, Service, Workload};
+use crate::types::{KeyValue, Profile, Service, Workload};
 
 /// Connections of one workload; each has a state of some kilobytes.
 const MOST_CONNECTIONS: u64 = 1 << 16;
 
-pub(super) fn check(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::KeyValue {
-        count,
-        duration,
-        poll_interval,
-        weight,
-        start,
-        class: c,
-        batch,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
+pub(super) fn check(scope: &Scope<'_>, it: &KeyValue) -> Check {
     let profile = scope.subject.scenario.profile;
     if profile == Profile::HpccNs3 {
         let place = format!("workload[{}].kind", scope.index);
         let message = "is \"key-value\", which profile \"hpcc-ns3\" doesn't have";
         return fail(place, message, "use profile \"exact\"");
     }
-    connections(scope, workload)?;
-    sizes(scope, workload)?;
-    positive(&scope.key("batch"), *batch)?;
-    within(&scope.key("batch"), *batch, 1, 1 << 16)?;
-    if let Some(count) = count {
-        positive(&scope.key("count"), *count)?;
+    connections(scope, it)?;
+    sizes(scope, it)?;
+    within(&scope.key("batch"), it.batch, 1, 1 << 16)?;
+    if let Some(count) = it.count {
+        positive(&scope.key("count"), count)?;
     }
-    if let Some(duration) = duration {
-        positive_span(profile, &scope.key("duration"), *duration)?;
+    if let Some(duration) = it.duration {
+        positive_span(profile, &scope.key("duration"), duration)?;
     }
-    scope.span("poll_interval", *poll_interval)?;
-    if !(*weight > 0.0 && weight.is_finite()) {
-        let message = format!("is {weight}, expected above 0");
+    scope.span("poll_interval", it.poll_interval)?;
+    if !(it.weight > 0.0 && it.weight.is_finite()) {
+        let message = format!("is {}, expected above 0", it.weight);
         return fail(scope.key("weight"), message, "1 is usual");
     }
-    scope.span("start", *start)?;
-    class(&scope.key("class"), *c)?;
+    scope.span("start", it.start)?;
+    class(&scope.key("class"), it.class)?;
     endless(scope)
 }
 
 /// Hosts and the number of connections.
-fn connections(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::KeyValue {
-        clients,
-        servers,
-        applications,
-        connections,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let from = scope.hosts("clients", clients)?;
-    let to = scope.hosts("servers", servers)?;
+fn connections(scope: &Scope<'_>, it: &KeyValue) -> Check {
+    let from = scope.hosts("clients", &it.clients)?;
+    let to = scope.hosts("servers", &it.servers)?;
     if let Some(both) = from.iter().find(|host| to.contains(host)) {
         let message = format!("host {both} is a client too");
         return fail(scope.key("servers"), message, "name other hosts");
     }
-    positive(&scope.key("applications"), *applications)?;
-    positive(&scope.key("connections"), *connections)?;
+    positive(&scope.key("applications"), it.applications)?;
+    positive(&scope.key("connections"), it.connections)?;
     let all = (from.len() as u64)
-        .saturating_mul(u64::from(*applications))
-        .saturating_mul(u64::from(*connections));
+        .saturating_mul(u64::from(it.applications))
+        .saturating_mul(u64::from(it.connections));
     if all > MOST_CONNECTIONS {
         let message =
             format!("asks for {all} connections in all, expected at most {MOST_CONNECTIONS}");
@@ -84,23 +60,17 @@ fn connections(scope: &Scope<'_>, workload: &Workload) -> Check {
     Ok(())
 }
 
-fn sizes(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::KeyValue {
-        size, range, sizes, ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let given = [size.is_some(), range.is_some(), sizes.is_some()];
+fn sizes(scope: &Scope<'_>, it: &KeyValue) -> Check {
+    let given = [it.size.is_some(), it.range.is_some(), it.sizes.is_some()];
     if given.iter().filter(|given| **given).count() != 1 {
         let place = format!("workload[{}]", scope.index);
         let message = "expected one of `size`, `range` and `sizes`";
         return fail(place, message, "add `size = \"32B\"`");
     }
-    if let Some(size) = size {
-        scope.size("size", *size)?;
+    if let Some(size) = it.size {
+        scope.size("size", size)?;
     }
-    if let Some(range) = range {
+    if let Some(range) = it.range {
         scope.size("range.low", range.low)?;
         scope.size("range.high", range.high)?;
         if range.low > range.high {
@@ -108,16 +78,17 @@ fn sizes(scope: &Scope<'_>, workload: &Workload) -> Check {
             return fail(scope.key("range.low"), message, "swap the two");
         }
     }
-    datagram(scope, workload)
+    datagram(scope)
 }
 
 /// A datagram is one packet.
-fn datagram(scope: &Scope<'_>, workload: &Workload) -> Check {
+fn datagram(scope: &Scope<'_>) -> Check {
     let scenario = scope.subject.scenario;
     if scenario.transport.service != Service::Ud {
         return Ok(());
     }
     let mtu = scenario.packet.mtu;
+    let workload = &scenario.workload[scope.index];
     let sizes = sizes_of(scope.subject, scope.index, workload);
     if let Some((key, _, largest)) = sizes
         && largest > mtu
@@ -136,9 +107,7 @@ fn datagram(scope: &Scope<'_>, workload: &Workload) -> Check {
 fn endless(scope: &Scope<'_>) -> Check {
     let scenario = scope.subject.scenario;
     let ends = |workload: &Workload| match workload {
-        Workload::KeyValue {
-            count, duration, ..
-        } => count.is_some() || duration.is_some(),
+        Workload::KeyValue(it) => it.count.is_some() || it.duration.is_some(),
         _ => false,
     };
     if scenario.stop.is_some() || scenario.workload.iter().any(ends) {

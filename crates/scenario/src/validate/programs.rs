@@ -12,7 +12,7 @@ use crate::collective::{
 };
 use crate::error::Error;
 use crate::sizes::LARGEST_MESSAGE;
-use crate::types::{HostSet, Verb, Workload};
+use crate::types::{Collective, HostSet, Program, Training, Verb};
 
 /// Operations of all ranks of a training.
 const MOST_OPERATIONS: u64 = 10_000_000;
@@ -21,18 +21,10 @@ const MOST_PARAMETERS: u64 = 1 << 44;
 
 impl Scope<'_> {
     /// Checks what programs have in common; how many hosts take part.
-    fn ranks(
-        &self,
-        workload: &Workload,
-        hosts: &HostSet,
-        start: Duration,
-        of: u8,
-    ) -> Result<u32, Error> {
-        if !matches!(workload.verb(), Verb::Write | Verb::Send) {
-            let message = format!(
-                "is \"{}\", expected \"write\" or \"send\"",
-                workload.verb().name()
-            );
+    fn ranks(&self, verb: Verb, hosts: &HostSet, start: Duration, of: u8) -> Result<u32, Error> {
+        if !matches!(verb, Verb::Write | Verb::Send) {
+            let name = verb.name();
+            let message = format!("is \"{name}\", expected \"write\" or \"send\"");
             let hint = "who sends decides when";
             return Err(Error::new(self.key("verb"), message, hint));
         }
@@ -42,36 +34,20 @@ impl Scope<'_> {
     }
 }
 
-pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::Collective {
-        operation,
-        algorithm,
-        inner,
-        root,
-        size,
-        start,
-        rounds,
-        gap,
-        groups,
-        hosts,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let count = scope.ranks(workload, hosts, *start, *class)?;
-    if *operation != CollectiveKind::Barrier {
-        within(&scope.key("size"), *size, Bytes::new(1), LONGEST)?;
+pub(super) fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
+    let (size, rounds, groups) = (it.size, it.rounds, it.groups);
+    let count = scope.ranks(it.verb, &it.hosts, it.start, it.class)?;
+    if it.operation != CollectiveKind::Barrier {
+        within(&scope.key("size"), size, Bytes::new(1), LONGEST)?;
     }
-    scope.span("gap", *gap)?;
-    positive(&scope.key("rounds"), *rounds)?;
-    positive(&scope.key("groups"), *groups)?;
-    let each = hosts_of_group(count, *groups, || scope.key("groups"))?;
-    within(&scope.key("root"), *root, 0, each - 1)?;
-    inner_group(scope, *algorithm, *inner, each)?;
-    let kind = operation.program(*root);
-    let steps = algorithm.program(inner.unwrap_or(1));
+    scope.span("gap", it.gap)?;
+    positive(&scope.key("rounds"), rounds)?;
+    positive(&scope.key("groups"), groups)?;
+    let each = hosts_of_group(count, groups, || scope.key("groups"))?;
+    within(&scope.key("root"), it.root, 0, each - 1)?;
+    inner_group(scope, it.algorithm, it.inner, each)?;
+    let kind = it.operation.program(it.root);
+    let steps = it.algorithm.program(it.inner.unwrap_or(1));
     if !is_possible(kind, steps) {
         let message = "isn't one for this operation, expected another";
         return fail(
@@ -80,12 +56,12 @@ pub(super) fn collective(scope: &Scope<'_>, workload: &Workload) -> Check {
             "leave it out for the usual one",
         );
     }
-    let all = most_messages(kind, steps, each).saturating_mul(u64::from(*groups));
-    scope.messages(all.saturating_mul(u64::from(*rounds)))?;
-    if *size <= LARGEST_MESSAGE || *operation == CollectiveKind::Barrier {
+    let all = most_messages(kind, steps, each).saturating_mul(u64::from(groups));
+    scope.messages(all.saturating_mul(u64::from(rounds)))?;
+    if size <= LARGEST_MESSAGE || it.operation == CollectiveKind::Barrier {
         return Ok(());
     }
-    let largest = Pattern::new(kind, steps, (each, *size), &[]).largest();
+    let largest = Pattern::new(kind, steps, (each, size), &[]).largest();
     if largest <= LARGEST_MESSAGE {
         return Ok(());
     }
@@ -118,41 +94,23 @@ fn inner_group(
     }
 }
 
-pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::Training {
-        layers,
-        steps,
-        micro_batches,
-        tensor,
-        pipeline,
-        expert,
-        gradient_bytes,
-        bucket,
-        algorithm,
-        optimizer,
-        start,
-        hosts,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let count = scope.ranks(workload, hosts, *start, *class)?;
-    let sizes = [
-        ("steps", steps),
-        ("micro_batches", micro_batches),
-        ("tensor", tensor),
+pub(super) fn training(scope: &Scope<'_>, it: &Training) -> Check {
+    let pipeline = it.pipeline;
+    let count = scope.ranks(it.verb, &it.hosts, it.start, it.class)?;
+    for (key, value) in [
+        ("steps", it.steps),
+        ("micro_batches", it.micro_batches),
+        ("tensor", it.tensor),
         ("pipeline", pipeline),
-        ("expert", expert),
-    ];
-    for (key, value) in sizes {
-        positive(&scope.key(key), *value)?;
+        ("expert", it.expert),
+    ] {
+        positive(&scope.key(key), value)?;
     }
-    within(&scope.key("gradient_bytes"), *gradient_bytes, 1, 8)?;
-    within(&scope.key("bucket"), *bucket, Bytes::new(1), LARGEST)?;
-    scope.span("optimizer", *optimizer)?;
-    if !is_possible(CollectiveKind::AllReduce.program(0), algorithm.program(0)) {
+    within(&scope.key("gradient_bytes"), it.gradient_bytes, 1, 8)?;
+    within(&scope.key("bucket"), it.bucket, Bytes::new(1), LARGEST)?;
+    scope.span("optimizer", it.optimizer)?;
+    let all_reduce = CollectiveKind::AllReduce.program(0);
+    if !is_possible(all_reduce, it.algorithm.program(0)) {
         let message = "isn't one for all-reduce without further figures, expected another";
         return fail(
             scope.key("algorithm"),
@@ -160,17 +118,19 @@ pub(super) fn training(scope: &Scope<'_>, workload: &Workload) -> Check {
             "write \"ring\", \"tree\" or \"halving-doubling\"",
         );
     }
-    data_ranks(count, [*tensor, *pipeline, *expert], |key| scope.key(key))?;
-    let depth = all_layers(scope, layers)?;
-    if depth < u64::from(*pipeline) {
+    data_ranks(count, [it.tensor, pipeline, it.expert], |key| {
+        scope.key(key)
+    })?;
+    let depth = all_layers(scope, &it.layers)?;
+    if depth < u64::from(pipeline) {
         let message =
             format!("is {pipeline} stages of {depth} layers, expected a layer for each at least");
         return fail(scope.key("pipeline"), message, "lower it, or add layers");
     }
-    let batches = u64::from(*steps).saturating_mul(u64::from(*micro_batches));
+    let batches = u64::from(it.steps).saturating_mul(u64::from(it.micro_batches));
     let operations = u64::from(count)
         .saturating_mul(batches)
-        .saturating_mul(depth * 8 / u64::from(*pipeline) + 8);
+        .saturating_mul(depth * 8 / u64::from(pipeline) + 8);
     if operations > MOST_OPERATIONS {
         let message = format!("about {operations} operations, expected at most {MOST_OPERATIONS}");
         return fail(
@@ -207,20 +167,9 @@ fn all_layers(scope: &Scope<'_>, layers: &[Layer]) -> Result<u64, Error> {
     Ok(all)
 }
 
-pub(super) fn trace(scope: &Scope<'_>, workload: &Workload) -> Check {
-    let Workload::Program {
-        path,
-        start,
-        hosts,
-        placement,
-        class,
-        ..
-    } = workload
-    else {
-        return Ok(());
-    };
-    let count = scope.ranks(workload, hosts, *start, *class)?;
-    if matches!(path, TracePath::Each(paths) if paths.is_empty()) {
+pub(super) fn trace(scope: &Scope<'_>, it: &Program) -> Check {
+    let count = scope.ranks(it.verb, &it.hosts, it.start, it.class)?;
+    if matches!(&it.path, TracePath::Each(paths) if paths.is_empty()) {
         return fail(
             scope.key("path"),
             "has no file, expected one for each rank",
@@ -228,7 +177,7 @@ pub(super) fn trace(scope: &Scope<'_>, workload: &Workload) -> Check {
         );
     }
     let mut taken = vec![false; count as usize];
-    for (rank, &place) in placement.iter().enumerate() {
+    for (rank, &place) in it.placement.iter().enumerate() {
         let key = scope.key(&format!("placement[{rank}]"));
         within(&key, place, 0, count.saturating_sub(1))?;
         if std::mem::replace(&mut taken[place as usize], true) {

@@ -104,11 +104,11 @@ pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
     }
     match workload {
         // The receiver of an incast of READs posts them.
-        Workload::Incast {
+        Workload::Incast(crate::types::Incast {
             verb: Verb::Read,
             receiver: Some(receiver),
             ..
-        } => scope.owns(NodeId::new(*receiver), || scope.key("receiver")),
+        }) => scope.owns(NodeId::new(*receiver), || scope.key("receiver")),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use super::limits::{
 use super::{Check, Subject, tenants};
 use crate::error::Error;
 use crate::sizes::SizeDistribution;
-use crate::types::{Flow, HostSet, Workload};
+use crate::types::{Flow, HostSet, Incast, Poisson, Workload};
 
 /// The most messages of one workload; more would not fit in memory.
 const MOST_MESSAGES: u64 = 50_000_000;
@@ -21,46 +21,27 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             allowed: tenants::allowed(subject, i)?,
         };
         match workload {
-            Workload::Poisson { .. } => scope.poisson(workload)?,
-            Workload::Incast { .. } => scope.incast(workload)?,
-            Workload::Permutation {
-                size,
-                start,
-                hosts,
-                class,
-                ..
-            } => {
-                scope.size("size", *size)?;
-                let count = scope.collective(*start, hosts, *class)?;
+            Workload::Poisson(it) => scope.poisson(it)?,
+            Workload::Incast(it) => scope.incast(it)?,
+            Workload::Permutation(it) => {
+                scope.size("size", it.size)?;
+                let count = scope.several(it.start, &it.hosts, it.class)?;
                 scope.messages(count)?;
             }
-            Workload::AllToAll {
-                size,
-                start,
-                hosts,
-                class,
-                ..
-            } => {
-                scope.size("size", *size)?;
-                let count = scope.collective(*start, hosts, *class)?;
+            Workload::AllToAll(it) => {
+                scope.size("size", it.size)?;
+                let count = scope.several(it.start, &it.hosts, it.class)?;
                 scope.messages(count.saturating_mul(count - 1))?;
             }
-            Workload::RingAllReduce {
-                size,
-                start,
-                rounds,
-                hosts,
-                class,
-                ..
-            } => {
-                let count = scope.collective(*start, hosts, *class)?;
-                scope.ring(*size, count, *rounds)?;
+            Workload::RingAllReduce(it) => {
+                let count = scope.several(it.start, &it.hosts, it.class)?;
+                scope.ring(it.size, count, it.rounds)?;
             }
-            Workload::Collective { .. } => super::programs::collective(&scope, workload)?,
-            Workload::Training { .. } => super::programs::training(&scope, workload)?,
-            Workload::Program { .. } => super::programs::trace(&scope, workload)?,
-            Workload::KeyValue { .. } => super::key_value::check(&scope, workload)?,
-            Workload::Flows { path, flow, .. } => scope.flows(path.is_some(), flow)?,
+            Workload::Collective(it) => super::programs::collective(&scope, it)?,
+            Workload::Training(it) => super::programs::training(&scope, it)?,
+            Workload::Program(it) => super::programs::trace(&scope, it)?,
+            Workload::KeyValue(it) => super::key_value::check(&scope, it)?,
+            Workload::Flows(it) => scope.flows(it.path.is_some(), &it.flow)?,
         }
         scope.plane(workload.plane())?;
         tenants::belongs(&scope, workload)?;
@@ -132,30 +113,14 @@ impl Scope<'_> {
         )
     }
 
-    fn poisson(&self, workload: &Workload) -> Check {
-        let Workload::Poisson {
-            load,
-            start,
-            duration,
-            sources,
-            destinations,
-            class: c,
-            plane,
-            ..
-        } = workload
-        else {
-            return Ok(());
-        };
-        share(&self.key("load"), *load)?;
-        class(&self.key("class"), *c)?;
-        self.span("start", *start)?;
-        positive_span(
-            self.subject.scenario.profile,
-            &self.key("duration"),
-            *duration,
-        )?;
-        let from = self.hosts("sources", sources)?;
-        let to = self.hosts("destinations", destinations)?;
+    fn poisson(&self, it: &Poisson) -> Check {
+        share(&self.key("load"), it.load)?;
+        class(&self.key("class"), it.class)?;
+        self.span("start", it.start)?;
+        let profile = self.subject.scenario.profile;
+        positive_span(profile, &self.key("duration"), it.duration)?;
+        let from = self.hosts("sources", &it.sources)?;
+        let to = self.hosts("destinations", &it.destinations)?;
         if let ([only], Some(source)) = (to.as_slice(), from.iter().find(|source| to == [**source]))
         {
             let message =
@@ -167,9 +132,7 @@ impl Scope<'_> {
             );
         }
         match self.subject.inputs.sizes.get(self.index) {
-            Some(Some(sizes)) => {
-                self.messages(self.arrivals(sizes, (*load, *plane), *duration, from.len()))
-            }
+            Some(Some(sizes)) => self.messages(self.arrivals(it, sizes, from.len())),
             _ => Ok(()),
         }
     }
@@ -181,53 +144,34 @@ impl Scope<'_> {
         clippy::cast_precision_loss,
         reason = "an estimate; the cast saturates"
     )]
-    fn arrivals(
-        &self,
-        sizes: &SizeDistribution,
-        (load, plane): (f64, Option<u8>),
-        span: Duration,
-        hosts: usize,
-    ) -> u64 {
+    fn arrivals(&self, it: &Poisson, sizes: &SizeDistribution, hosts: usize) -> u64 {
         // The load is that of all links of a host, or of the one of its plane.
-        let ports = plane.map_or_else(|| self.subject.ports(), |_| 1);
+        let ports = it.plane.map_or_else(|| self.subject.ports(), |_| 1);
         let rates = self.subject.fabric.links.iter().map(|link| link.rate);
         let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64() * f64::from(ports);
-        (hosts as f64 * load * fastest * span.as_secs_f64() / 8.0 / sizes.mean()) as u64
+        let bits = hosts as f64 * it.load * fastest * it.duration.as_secs_f64();
+        (bits / 8.0 / sizes.mean()) as u64
     }
 
-    fn incast(&self, workload: &Workload) -> Check {
-        let Workload::Incast {
-            degree,
-            size,
-            receiver,
-            start,
-            period,
-            rounds,
-            jitter,
-            hosts,
-            class: c,
-            ..
-        } = workload
-        else {
-            return Ok(());
-        };
-        positive(&self.key("degree"), *degree)?;
-        positive(&self.key("rounds"), *rounds)?;
-        self.size("size", *size)?;
-        class(&self.key("class"), *c)?;
-        self.span("start", *start)?;
-        self.span("period", *period)?;
-        self.span("jitter", *jitter)?;
-        if *rounds > 1 && period.is_zero() {
+    fn incast(&self, it: &Incast) -> Check {
+        let (degree, rounds, period) = (it.degree, it.rounds, it.period);
+        positive(&self.key("degree"), degree)?;
+        positive(&self.key("rounds"), rounds)?;
+        self.size("size", it.size)?;
+        class(&self.key("class"), it.class)?;
+        self.span("start", it.start)?;
+        self.span("period", period)?;
+        self.span("jitter", it.jitter)?;
+        if rounds > 1 && period.is_zero() {
             let message = "is 0, expected a time between rounds";
             return fail(self.key("period"), message, "write a time such as \"1ms\"");
         }
-        if period.saturating_mul(u64::from(*rounds)) > LONGEST {
+        if period.saturating_mul(u64::from(rounds)) > LONGEST {
             let message = format!("{rounds} rounds of {period}, expected at most {LONGEST} in all");
             return fail(self.key("rounds"), message, "write fewer rounds");
         }
-        self.senders(*degree, *receiver, hosts)?;
-        self.messages(u64::from(*degree).saturating_mul(u64::from(*rounds)))
+        self.senders(degree, it.receiver, &it.hosts)?;
+        self.messages(u64::from(degree).saturating_mul(u64::from(rounds)))
     }
 
     /// Whether there are `degree` hosts beside the receiver.
@@ -257,15 +201,10 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Checks what collectives have in common; how many hosts take part.
-    fn collective(
-        &self,
-        start: Duration,
-        hosts: &HostSet,
-        traffic_class: u8,
-    ) -> Result<u64, Error> {
+    /// Checks what workloads have in common whose hosts begin at one time; how many hosts take part.
+    fn several(&self, start: Duration, hosts: &HostSet, of: u8) -> Result<u64, Error> {
         self.span("start", start)?;
-        class(&self.key("class"), traffic_class)?;
+        class(&self.key("class"), of)?;
         let count = self.hosts("hosts", hosts)?.len() as u64;
         if count < 2 {
             let message = format!("{count} host, expected at least 2");

@@ -138,38 +138,32 @@ pub(super) fn sizes(
     index: usize,
     workload: &Workload,
 ) -> Option<(&'static str, Bytes, Bytes)> {
+    let one = |size| Some(("size", size, size));
+    let distribution = || {
+        let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
+        let (first, last) = (sizes.points().first()?, sizes.points().last()?);
+        Some(("sizes", first.size, last.size))
+    };
     match workload {
-        Workload::Poisson { .. } => {
-            let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
-            let (first, last) = (sizes.points().first()?, sizes.points().last()?);
-            Some(("sizes", first.size, last.size))
-        }
-        Workload::Incast { size, .. }
-        | Workload::Permutation { size, .. }
-        | Workload::AllToAll { size, .. } => Some(("size", *size, *size)),
-        Workload::KeyValue {
-            size, range, sizes, ..
-        } => match (size, range, sizes) {
-            (Some(size), ..) => Some(("size", *size, *size)),
-            (_, Some(range), _) => Some(("range", range.low, range.high)),
-            _ => {
-                let sizes = subject.inputs.sizes.get(index)?.as_ref()?;
-                let (first, last) = (sizes.points().first()?, sizes.points().last()?);
-                Some(("sizes", first.size, last.size))
-            }
+        Workload::Poisson(_) => distribution(),
+        Workload::Incast(it) => one(it.size),
+        Workload::Permutation(it) => one(it.size),
+        Workload::AllToAll(it) => one(it.size),
+        Workload::KeyValue(it) => match (it.size, it.range) {
+            (Some(size), _) => one(size),
+            (_, Some(range)) => Some(("range", range.low, range.high)),
+            _ => distribution(),
         },
         // Each step carries a part of the vector.
-        Workload::RingAllReduce { size, .. } => Some(("size", Bytes::new(1), *size)),
+        Workload::RingAllReduce(it) => Some(("size", Bytes::new(1), it.size)),
         // Of a larger one, too, no message is larger than that.
-        Workload::Collective { size, .. } => {
-            Some(("size", Bytes::new(1), (*size).min(LARGEST_MESSAGE)))
-        }
+        Workload::Collective(it) => Some(("size", Bytes::new(1), it.size.min(LARGEST_MESSAGE))),
         // The fabric checks each message.
-        Workload::Training { .. } | Workload::Program { .. } => None,
-        Workload::Flows { path, .. } => {
+        Workload::Training(_) | Workload::Program(_) => None,
+        Workload::Flows(it) => {
             let flows = subject.inputs.flows.get(index)?.as_ref()?;
             let sizes = || flows.iter().map(|flow| flow.size);
-            let key = if path.is_some() { "path" } else { "flow" };
+            let key = if it.path.is_some() { "path" } else { "flow" };
             Some((key, sizes().min()?, sizes().max()?))
         }
     }
