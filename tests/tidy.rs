@@ -236,6 +236,33 @@ fn no_machine_and_no_registry_is_named() {
     assert_none(&lines_with(&REGISTRIES));
 }
 
+/// Where the tests of a crate are one program, a file that it doesn't name would be run by nobody.
+#[test]
+fn every_file_of_tests_is_run() {
+    let files = files();
+    let mains = files.iter().filter_map(|(name, text)| {
+        let folder = name.strip_suffix("main.rs")?;
+        folder.ends_with("/tests/").then_some((folder, text))
+    });
+    let mut forgotten = Vec::new();
+    let mut programs = 0;
+    for (folder, main) in mains {
+        programs += 1;
+        let stems = files.keys().filter_map(|name| {
+            let stem = name.strip_prefix(folder)?.strip_suffix(".rs")?;
+            (!stem.contains('/') && stem != "main").then_some(stem)
+        });
+        let named = |stem: &str| main.lines().any(|line| line == format!("mod {stem};"));
+        forgotten.extend(
+            stems
+                .filter(|stem| !named(stem))
+                .map(|stem| format!("{folder}{stem}.rs: main.rs doesn't name it")),
+        );
+    }
+    assert!(programs > 0, "no crate has tests/main.rs");
+    assert_none(&forgotten);
+}
+
 /// The commands that `fairlane --help` lists; the tests of `fairlane-cli` keep the snapshot true.
 fn commands() -> Vec<String> {
     let help = read("crates/cli/tests/snapshots/help.snap");

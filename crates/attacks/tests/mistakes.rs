@@ -1,9 +1,6 @@
 //! Attacks that can't be: refused with place and hint.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{dumbbell, flows, refused, star};
+use crate::common::{dumbbell, flows, refused, star};
 
 /// Place and message of the refusal of an attack on a small dumbbell.
 fn refusal(attack: &str) -> (String, String) {

@@ -1,14 +1,12 @@
 //! What attacks make of messages.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{dumbbell, flows, plan, star};
 use fairlane_attacks::Plan;
 use fairlane_units::{Bytes, Time};
 use proptest::prelude::*;
+
+use crate::common::{dumbbell, flows, plan, star};
 
 /// Random traffic of both tenants between twelve hosts, with messages of up to 3 MB.
 fn random(seed: u64, attack: &str) -> Plan {
@@ -271,7 +269,7 @@ fn what_waited_for_a_message_waits_for_all_its_pieces() {
 
 #[test]
 fn gaps_in_a_collective_count_from_the_first_piece() {
-    let results = common::run(&collective("kind = \"staggered\", gap = \"100us\""));
+    let results = crate::common::run(&collective("kind = \"staggered\", gap = \"100us\""));
     let mut starts: BTreeMap<(u32, u64), u32> = BTreeMap::new();
     for message in &results.messages {
         let at = message.start.as_ps() / 1_000_000;

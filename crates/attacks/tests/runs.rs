@@ -1,11 +1,9 @@
 //! Each attack works where nobody defends: scope `qp`, DCQCN, and the same honestly doesn't.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{dumbbell, flows, last_finish, loaded, plan, run, star};
 use fairlane_fabric::Results;
 use fairlane_units::Time;
+
+use crate::common::{dumbbell, flows, last_finish, loaded, plan, run, star};
 
 /// Red's share of the link that one message of red and one of blue meet on, until red is done.
 fn share(attack: &str) -> f64 {

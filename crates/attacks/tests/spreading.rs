@@ -5,7 +5,6 @@
 //! a way's delay besides; a piece that follows another is posted once that has arrived, as in the simulator. What a
 //! tenant gains there it takes from no other's part: a message to one destination shares that with whatever else is
 //! sent there, its pieces don't.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,17 +1,15 @@
 //! The suite: what it runs, and the verdicts that come out.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::sync::Mutex;
 
-use common::{dumbbell, flows, loaded};
 use fairlane_attacks::{Plan, Role, Row, Run, Suite, Watch};
 use fairlane_congestion::Scope;
 use fairlane_fabric::{Results, base_round_trip};
 use fairlane_scenario::{Attack, AttackKind};
 use fairlane_threads::Threads;
 use fairlane_units::Bytes;
+
+use crate::common::{dumbbell, flows, loaded};
 
 /// Red sends two long messages over the link of a dumbbell, blue one long and many short ones.
 fn scenario() -> String {

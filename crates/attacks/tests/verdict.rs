@@ -1,5 +1,4 @@
 //! Verdicts from measurements.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use fairlane_attacks::{Estimate, Job, Measurement, Subject, Tail, Trial, notes_of, verdict};
 use fairlane_scenario::Error;

@@ -1,9 +1,8 @@
 //! `fairlane attack`: rows, notes, reports, what is refused.
 
-mod support;
-
 use serde_json::Value;
-use support::Case;
+
+use crate::support::Case;
 
 /// Red and blue on a dumbbell: long messages of both, short ones of blue.
 const DUEL: &str = r#"

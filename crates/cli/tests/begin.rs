@@ -1,11 +1,9 @@
 //! What comes before a run: scenarios to begin with, checked, described, from standard input; completions.
 
-mod support;
-
 use std::io::Write as _;
 use std::process::{Output, Stdio};
 
-use support::{Case, LEAF_SPINE, STAR};
+use crate::support::{Case, LEAF_SPINE, STAR};
 
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

@@ -1,19 +1,13 @@
 //! Exported captures: every packet is one of RoCEv2 with a right ICRC, and all agree with `flows.csv`.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a step of a test that fails fails the test"
-)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use fairlane_wire::{Frame, NakCode, Network, Opcode, Syndrome};
-use support::flows::{self, MTU, Message};
-use support::pcapng::{self, Captured};
-use support::{Case, STAR, mixed};
+
+use crate::support::flows::{self, MTU, Message};
+use crate::support::pcapng::{self, Captured};
+use crate::support::{Case, STAR, mixed};
 
 /// Runs a scenario with settings, and exports its capture.
 fn exported(scenario: &str, sets: &str) -> (Case, Vec<Captured>, Vec<String>) {
@@ -199,7 +193,7 @@ fn marks_come_back_as_congestion_notifications() {
 
 #[test]
 fn packets_between_switches_are_captured_at_chosen_ports() {
-    let scenario = support::LEAF_SPINE.replacen(
+    let scenario = crate::support::LEAF_SPINE.replacen(
         "[topology]",
         "capture = [\"switch:4/port:3\"]\n[topology]",
         1,

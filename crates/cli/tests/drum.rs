@@ -1,7 +1,5 @@
 //! `fairlane drum`: answers, streams, schedules, and every refusal.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -12,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::Case;
+
+use crate::support::Case;
 
 fn snapshot(name: &str, text: &str) {
     let timeless = |line: &str| {

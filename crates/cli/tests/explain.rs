@@ -1,15 +1,10 @@
 //! `fairlane explain`: text, JSON, and directories that hold no results.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot set up its case has failed"
-)]
-
-mod support;
 
 use std::fs;
 
 use serde_json::Value;
-use support::Case;
+
+use crate::support::Case;
 
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

@@ -1,10 +1,4 @@
 //! `fairlane run --live`: the page of a run that goes on, over HTTP and in a browser.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot set up its case has failed"
-)]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::Case;
+
+use crate::support::Case;
 
 const CHECKS: &str = concat!(
     include_str!("../../../report/checks.js"),
@@ -144,7 +139,7 @@ fn json(text: &str) -> Value {
 
 /// The files of a result directory; of the summary what doesn't depend on the machine.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let names = support::list(directory).into_iter();
+    let names = crate::support::list(directory).into_iter();
     let read = |name: String| {
         let path = directory.join(&name);
         let mut content = match path.is_dir() {

@@ -1,11 +1,9 @@
 //! Every message a person may see: help, usage errors, refusals, with the exit status.
 
-mod support;
-
 use std::fs;
 use std::process::Stdio;
 
-use support::{Case, LEAF_SPINE, STAR};
+use crate::support::{Case, LEAF_SPINE, STAR};
 
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

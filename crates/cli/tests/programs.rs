@@ -1,12 +1,6 @@
 //! Programs of ranks: what a run of one leaves behind, and that it can be run again and explained.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot set up its case has failed"
-)]
 
-mod support;
-
-use support::{Case, list};
+use crate::support::{Case, list};
 
 const STAR: &str = "[topology]\nkind = \"star\"\nhosts = 4\n\
     host_link = { rate = \"100Gbps\", delay = \"1us\" }\n";

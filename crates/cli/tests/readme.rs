@@ -1,12 +1,10 @@
 //! The command lines of the README run as they stand.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::Case;
+use crate::support::Case;
 
 /// Lines that need what doesn't ship, or take long; of runs `check` is asked whether they could begin.
 const NOT_RUN: [&str; 9] = [

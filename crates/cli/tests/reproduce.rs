@@ -1,11 +1,10 @@
 //! `fairlane reproduce`: the list, outcomes, files, exit status.
 
-mod support;
-
 use std::fs;
 
 use serde_json::Value;
-use support::Case;
+
+use crate::support::Case;
 
 /// The names of all experiments.
 fn names(case: &Case) -> Vec<String> {

@@ -1,19 +1,12 @@
 //! What `run` leaves behind, and what it doesn't.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a step of a test that fails fails the test"
-)]
-
-mod support;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Case, ENDLESS, STAR, list};
+use crate::support::{Case, ENDLESS, STAR, list};
 
 const FILES: [&str; 8] = [
     "flows.csv",

@@ -1,7 +1,4 @@
 //! `fairlane stat` asks devices of this process.
-#![expect(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +12,8 @@ use fairlane_softnic::{
     Connection, Counters, Device, Modify, QpNumber, QueuePairOptions, Rights, SendRequest, Sending,
     Settings, Sge, Target, stat,
 };
-use support::Case;
+
+use crate::support::Case;
 
 /// An address that no other test has.
 fn address(own: u8) -> IpAddr {

@@ -1,18 +1,11 @@
 //! `fairlane sweep`: the same table whatever happens on the way, and mistakes in words.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a step of a test that fails fails the test"
-)]
-
-mod support;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Case, list};
+use crate::support::{Case, list};
 
 const FILES: [&str; 7] = [
     "means.csv",

@@ -6,14 +6,12 @@
     reason = "a step of a test that fails fails the test; a test that is skipped says so"
 )]
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use support::flows::{self, MTU, Message};
-use support::{Case, mixed};
+use crate::support::flows::{self, MTU, Message};
+use crate::support::{Case, mixed};
 
 /// Loss, so that packets are sent again, beside the pauses that the scenario has of itself.
 const LOSS: &str = "--set faults.loss_rate=0.01 --set transport.ack_timeout=100us \

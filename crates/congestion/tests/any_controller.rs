@@ -1,14 +1,13 @@
 //! Random operations against every algorithm: what holds of any controller.
 
-mod common;
-
-use common::sender::{Sender, Step};
 use fairlane_congestion::{
     Algorithm, Environment, Loss, Params, dcqcn, dctcp, hpcc, infiniband, nscc, powertcp, swift,
     timely,
 };
 use fairlane_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
+
+use crate::common::sender::{Sender, Step};
 
 fn step() -> impl Strategy<Value = Step> {
     let advance = 0u64..20_000;

@@ -2,12 +2,8 @@
 //!
 //! A change of a curve is reviewed with `cargo insta review`.
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::link::{Link, Story};
-use common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 use fairlane_congestion::dcqcn::Dcqcn;
 use fairlane_congestion::dctcp::Dctcp;
 use fairlane_congestion::hpcc::Hpcc;
@@ -18,6 +14,9 @@ use fairlane_congestion::swift::Swift;
 use fairlane_congestion::timely::Timely;
 use fairlane_congestion::{Algorithm, CongestionControl, Controller, Params};
 use fairlane_units::{Duration, Rate};
+
+use crate::common::link::{Link, Story};
+use crate::common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 
 fn gbps(rate: Rate) -> f64 {
     rate.as_f64() / 1e9
@@ -173,7 +172,7 @@ fn infiniband_walks_through_its_table() {
 fn every_algorithm_has_a_curve() {
     for algorithm in Algorithm::ALL {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
-        let curve = format!("{folder}/curves__{algorithm}.snap");
+        let curve = format!("{folder}/tests__curves__{algorithm}.snap");
         assert!(std::path::Path::new(&curve).exists(), "{curve} is missing");
     }
 }

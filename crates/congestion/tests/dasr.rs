@@ -1,11 +1,10 @@
 //! Direct apportioning in virtual time: what it promises.
 
-mod common;
-
-use common::incast::{Flow, Net, STAR, Says, WIRE, at, fair, in_rtts, rtts};
 use fairlane_congestion::dasr::{Mode, Params};
 use fairlane_units::{Bytes, Rate, TenantId};
 use proptest::prelude::*;
+
+use crate::common::incast::{Flow, Net, STAR, Says, WIRE, at, fair, in_rtts, rtts};
 
 fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {

@@ -1,8 +1,5 @@
 //! Direct apportioning: what holds after any sequence of packets, and what a single sender does.
 
-mod common;
-
-use common::incast::{STAR, WIRE, at};
 use fairlane_congestion::dasr::{
     Data, Declared, DestinationId, Load, Mode, Params, Part, Peer, Receiver, Sender,
 };
@@ -10,6 +7,8 @@ use fairlane_congestion::scope::{Grant, Share};
 use fairlane_congestion::{Parameters, Rule};
 use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
+
+use crate::common::incast::{STAR, WIRE, at};
 
 const LINE: Rate = STAR.line_rate;
 const PAYLOAD: Bytes = Bytes::new(1000);

@@ -1,14 +1,13 @@
 //! Single steps of the algorithms that hear round-trip times, against the formulas of the papers.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENVIRONMENT, timed, us};
 use fairlane_congestion::swift::{self, Swift};
 use fairlane_congestion::timely::Timely;
 use fairlane_congestion::{Ack, CongestionControl, Loss};
 use fairlane_units::{Bytes, Duration, Rate, Time};
+
+use crate::common::{ENVIRONMENT, timed, us};
 
 /// Feeds one acknowledgement per round trip, each with a round-trip time in nanoseconds.
 fn rounds(timely: &mut Timely, from: u64, rtts: &[u64]) {

@@ -1,12 +1,11 @@
 //! Single steps against the formulas of the papers.
 
-mod common;
-
-use common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 use fairlane_congestion::CongestionControl;
 use fairlane_congestion::dcqcn::{self, Dcqcn};
 use fairlane_congestion::hpcc::{self, Hpcc};
 use fairlane_units::{Duration, Rate, Time};
+
+use crate::common::{ENVIRONMENT, NOTIFICATION, ack, hop, run_timers, telemetry, us};
 
 fn notified(config: dcqcn::Config) -> Dcqcn {
     let mut dcqcn = Dcqcn::new(config.into(), &ENVIRONMENT);

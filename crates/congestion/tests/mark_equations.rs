@@ -1,14 +1,13 @@
 //! Single steps of DCTCP and of InfiniBand's congestion control, and the notification point.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENVIRONMENT, NOTIFICATION, marked, run_timers, us};
 use fairlane_congestion::dctcp::{self, Dctcp};
 use fairlane_congestion::infiniband::{self, CctEntry, InfiniBand};
 use fairlane_congestion::{CongestionControl, NotificationPoint};
 use fairlane_units::{Duration, Rate};
+
+use crate::common::{ENVIRONMENT, NOTIFICATION, marked, run_timers, us};
 
 #[test]
 fn dctcp_averages_the_share_of_marks() {

@@ -1,14 +1,13 @@
 //! Single steps of NSCC against the formulas of the Ultra Ethernet Specification, section 3.6.13.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{timed, us};
 use fairlane_congestion::nscc::{Config, Nscc};
 use fairlane_congestion::{Ack, CongestionControl, Environment, Loss};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 use proptest::prelude::*;
+
+use crate::common::{timed, us};
 
 /// The network that increases are given for, with packets of 1000 B: 150 kB, so at most 225 packets.
 const REFERENCE: Environment = Environment {

@@ -1,10 +1,9 @@
 //! Windows, pacing and the telemetry header.
 
-mod common;
-
-use common::us;
 use fairlane_congestion::{Pacer, PacingRounding, TelemetryFormat, Window, WindowMode};
 use fairlane_units::{Bytes, Duration, Rate, Time};
+
+use crate::common::us;
 
 #[test]
 fn windows_scale_with_the_rate() {

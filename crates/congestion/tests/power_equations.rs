@@ -1,13 +1,12 @@
 //! Single steps of PowerTCP against the formulas of its paper.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENVIRONMENT, ack, hop, telemetry, us};
 use fairlane_congestion::CongestionControl;
 use fairlane_congestion::powertcp::{self, PowerTcp};
 use fairlane_units::Rate;
+
+use crate::common::{ENVIRONMENT, ack, hop, telemetry, us};
 
 const RTT_PS: u64 = 12_500_000;
 

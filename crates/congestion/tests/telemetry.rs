@@ -1,10 +1,7 @@
 //! Telemetry as it shouldn't be: counters that jump, paths that change, tenants that are told different things.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENVIRONMENT, exact, hop, telemetry, us};
 use fairlane_congestion::scope::{Config, Enforcer, Scope, Sent, Setting, Weight};
 use fairlane_congestion::{
     Ack, Algorithm, Controller, Hop, PacingRounding, Params, Reading, Telemetry, TelemetryFormat,
@@ -12,6 +9,8 @@ use fairlane_congestion::{
 };
 use fairlane_units::{Bytes, HostId, Rate, TenantId, Time};
 use proptest::prelude::*;
+
+use crate::common::{ENVIRONMENT, exact, hop, telemetry, us};
 
 /// Algorithms that look at telemetry.
 const LOOKING: [Algorithm; 2] = [Algorithm::Hpcc, Algorithm::PowerTcp];

@@ -1,12 +1,11 @@
 //! Receivers that apportion their links, in a fabric: docs/dasr.md.
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::{complete, loaded, run};
 use fairlane_congestion::dasr::Mode;
 use fairlane_fabric::{MessageRecord, Results};
+
+use crate::common::{complete, loaded, run};
 
 const ENDLESS: u64 = 400_000_000;
 /// What a link of 56 Gb/s carries in its base round trip.

@@ -1,12 +1,10 @@
 //! How the fabric behaves: loss, marks, classes, queues, fairness, collectives, incast.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, drops, flows, loaded, run, star, taken};
 use fairlane_congestion::Algorithm;
 use fairlane_fabric::metrics::jain;
 use fairlane_fabric::{Ending, Outcome, Results, TraceEvent, TracedPacket};
+
+use crate::common::{complete, drops, flows, loaded, run, star, taken};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 

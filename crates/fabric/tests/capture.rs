@@ -1,11 +1,10 @@
 //! What passes captured ports.
 
-mod common;
-
-use common::{complete, drops, flows, loaded, run, star};
 use fairlane_fabric::{CaptureRecord, CapturedPacket, CapturedTransport, PauseRecord, Results};
 use fairlane_units::{Duration, NodeId};
 use fairlane_wire::{NakCode, Opcode, Syndrome};
+
+use crate::common::{complete, drops, flows, loaded, run, star};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 const EVERYWHERE: &str = r#"capture=["host:0", "host:1", "switch:2"]"#;

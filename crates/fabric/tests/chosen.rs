@@ -1,11 +1,9 @@
 //! Ports that are sampled at an interval of their own.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, loaded, star};
 use fairlane_fabric::metrics::{Summary, sample_utilisation};
 use fairlane_fabric::{PortSeries, Results, Simulation};
+
+use crate::common::{complete, loaded, star};
 
 /// Seven hosts send to one in rounds, so that its port's queue grows and drains.
 fn incast(sets: &[&str]) -> Results {

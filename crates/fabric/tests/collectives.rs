@@ -1,17 +1,17 @@
 //! Collectives and training on fabrics: how long they take, what results say of them, and the same bytes on several threads.
+
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a failed helper fails its test; figures are shown with it"
 )]
 
-mod common;
-
-use common::{loaded, star};
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{CollectiveRecord, Control, Ending, Results, Simulation};
 use fairlane_program::Kind;
 use fairlane_scenario::Loaded;
+
+use crate::common::{loaded, star};
 
 fn run(case: &Loaded) -> Results {
     let results = Simulation::new(case)

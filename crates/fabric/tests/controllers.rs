@@ -1,11 +1,9 @@
 //! What the fabric gives to congestion controls: round-trip times, hops, notifications, losses.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, loaded, star, taken};
 use fairlane_fabric::{Results, TraceEvent, TracedPacket};
 use fairlane_units::Time;
+
+use crate::common::{complete, flows, loaded, star, taken};
 
 /// Swift with one target delay for all windows, and decreases as hard as they can be.
 fn swift(target: &str, hop: &str) -> [String; 5] {

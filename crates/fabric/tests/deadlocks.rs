@@ -1,13 +1,11 @@
 //! Rules that keep flows in order and let them go down and up again, each broken in turn, end in deadlocks that are found
 //! and named; as they are, they don't.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::loaded;
 use fairlane_fabric::forwarding::iofd::Misrule;
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, Simulation, Stall};
+
+use crate::common::loaded;
 
 const SEEDS: u32 = 5;
 

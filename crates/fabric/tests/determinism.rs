@@ -1,11 +1,9 @@
 //! The same run twice is the same to the last bit, and what doesn't touch a message doesn't change it.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, loaded, run, star};
 use fairlane_congestion::Algorithm;
 use fairlane_fabric::{MessageRecord, Results};
+
+use crate::common::{complete, flows, loaded, run, star};
 
 /// Everything in a result, as text.
 fn text(results: &Results) -> String {

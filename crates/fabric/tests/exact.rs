@@ -3,10 +3,9 @@
 //! Sizes on the wire: data 62 + payload, the first packet of a message 16 more, acknowledgement 66,
 //! idle gap after each packet 20. At 100 Gb/s a byte takes 80 ps; links are 1 us long unless stated.
 
-mod common;
-
-use common::{complete, flows, links, loaded, loaded_with, star, taken};
 use fairlane_fabric::{Results, TraceEvent, TracedPacket};
+
+use crate::common::{complete, flows, links, loaded, loaded_with, star, taken};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 

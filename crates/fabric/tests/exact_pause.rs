@@ -3,11 +3,10 @@
 //! At 8 Gb/s a byte takes 1 ns. Packets have 1000 B, acknowledgements and pauses 50 B, there are no
 //! headers and no gaps, links are 100 ns long: a packet takes 1000 + 100 ns over a link.
 
-mod common;
-
-use common::{complete, flows, loaded, taken};
 use fairlane_fabric::{Results, Simulation};
 use fairlane_scenario::Loaded;
+
+use crate::common::{complete, flows, loaded, taken};
 
 const SIZES: &str = r#"
 topology = { kind = "star", hosts = 3, host_link = { rate = "8Gbps", delay = "100ns" } }

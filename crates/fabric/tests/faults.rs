@@ -1,11 +1,9 @@
 //! Links that go down and come back, and what becomes of packets, pauses and messages.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, drops, flows, links, loaded, loaded_with, run, star, taken};
 use fairlane_fabric::{Ending, Results};
 use proptest::prelude::*;
+
+use crate::common::{complete, drops, flows, links, loaded, loaded_with, run, star, taken};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 const SOON: &str = "transport.ack_timeout=\"100us\"";

@@ -1,13 +1,11 @@
 //! How switches choose among equally short paths.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, links, loaded, loaded_with, run, taken};
 use fairlane_fabric::{AnyPath, Paths, Results, Ways, paths};
 use fairlane_scenario::{Forwarding, Verb};
 use fairlane_units::NodeId;
 use proptest::prelude::*;
+
+use crate::common::{complete, flows, links, loaded, loaded_with, run, taken};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 const SELECTIVE: &str = "transport.recovery=\"selective-repeat\"";

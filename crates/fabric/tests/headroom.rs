@@ -1,10 +1,9 @@
 //! Lossless by default headroom, whatever delays a pause.
 
-mod common;
-
-use common::{drops, flows, links, loaded, loaded_with, run, star};
 use fairlane_fabric::metrics::is_lossless;
 use fairlane_fabric::{Ending, Results};
+
+use crate::common::{drops, flows, links, loaded, loaded_with, run, star};
 
 /// Hosts 1 to 150 get one packet each from host 0; host 151 gets much from host 0 and from 8 others.
 const RECEIVERS: u32 = 150;

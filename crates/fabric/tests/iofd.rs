@@ -1,12 +1,10 @@
 //! Flows that are moved in order.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, drops, loaded, run};
 use fairlane_fabric::forwarding::iofd::Misrule;
 use fairlane_fabric::{Control, Deflections, Ending, Results, Simulation};
 use fairlane_scenario::Loaded;
+
+use crate::common::{complete, drops, loaded, run};
 
 const IOFD: &str = "switch.forwarding=\"iofd\"";
 const FIXED: &str = "congestion.algorithm=\"fixed\"";

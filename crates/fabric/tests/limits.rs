@@ -1,9 +1,8 @@
 //! Figures at the ends of what a scenario may state: no panic, and they mean what they say.
 
-mod common;
-
-use common::{complete, flows, links, loaded, loaded_with, star};
 use fairlane_fabric::{Results, Simulation};
+
+use crate::common::{complete, flows, links, loaded, loaded_with, star};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 

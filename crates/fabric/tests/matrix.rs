@@ -1,12 +1,11 @@
 //! Every kind of fabric with every kind of traffic under every policy, small: packets are conserved,
 //! nobody is faster than ideal, a lossless fabric loses nothing, everything completes.
 
-mod common;
-
-use common::{drops, loaded, loaded_with, run};
 use fairlane_congestion::Algorithm;
 use fairlane_fabric::{Ending, Results};
 use fairlane_scenario::Loaded;
+
+use crate::common::{drops, loaded, loaded_with, run};
 
 const TOPOLOGIES: [(&str, &str); 5] = [
     (
@@ -220,7 +219,7 @@ fn a_fabric_from_a_file_and_unpaced_senders() {
         (4, 5, "400Gbps", "2us"),
         (5, 6, "50Gbps", "1us"),
     ];
-    let fabric = common::links(4, &[chain, more].concat());
+    let fabric = crate::common::links(4, &[chain, more].concat());
     for workload in WORKLOADS {
         let workload = workload
             .replace("degree = 7", "degree = 3")

@@ -1,12 +1,10 @@
 //! Messages over several paths: that they complete once and in order, what paths bring, and what happens when
 //! paths die.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, drops, flows, loaded, run, taken};
 use fairlane_fabric::{Ending, MultipathRecord, Outcome, Results};
 use fairlane_scenario::Loaded;
+
+use crate::common::{complete, drops, flows, loaded, run, taken};
 
 /// Two leaves with a host each at 100 Gb/s, and eight spines at 10 Gb/s: eight ways between the hosts. Hosts 0 and 1,
 /// leaves 2 and 3, spines 4 to 11.

@@ -1,15 +1,13 @@
 //! NICs with costs, queue pairs that stay open, and who uses them.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::collections::BTreeSet;
 
-use common::{loaded, star};
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, MessageRecord, Outcome, Results, Simulation};
 use fairlane_units::{Duration, NodeId, Time};
 use proptest::prelude::*;
+
+use crate::common::{loaded, star};
 
 /// Hosts at 40 Gb/s and 500 ns, without rate control.
 fn fabric(hosts: u32) -> String {

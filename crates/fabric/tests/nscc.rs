@@ -1,10 +1,8 @@
 //! NSCC on a fabric: what one message has, what two share, and what it gains where packets are sprayed.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, loaded, run, star, taken};
 use fairlane_fabric::Results;
+
+use crate::common::{complete, flows, loaded, run, star, taken};
 
 const NSCC: &str = "congestion.algorithm=\"nscc\"";
 

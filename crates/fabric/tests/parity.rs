@@ -1,19 +1,17 @@
 //! Profile `hpcc-ns3` against reference runs of HPCC's ns-3 simulator, byte for byte.
 //!
 //! The small cases are in `tests/data/ns3`; the fat trees stay in the folder of reference data.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{plain_or_gzipped, reference, run, scratch};
 use fairlane_cases::hpcc::import;
 use fairlane_fabric::{Paths, Results, TraceEvent, TraceRecord, TracedPacket, paths};
 use fairlane_scenario::{Loaded, load};
 use fairlane_units::NodeId;
+
+use crate::common::{plain_or_gzipped, reference, run, scratch};
 
 /// The cases, a folder for each congestion control.
 fn cases(root: &Path, prefix: &str) -> Vec<PathBuf> {

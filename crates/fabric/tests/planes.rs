@@ -1,13 +1,11 @@
 //! Fabrics of several planes.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, links, loaded, loaded_with, random, run};
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, Outcome, Paths, Results, Simulation, paths};
 use fairlane_scenario::Loaded;
 use fairlane_units::{Duration, NodeId, Time};
+
+use crate::common::{complete, flows, links, loaded, loaded_with, random, run};
 
 /// A star at 100 Gb/s and 1 us with so many planes, without whatever controls congestion.
 fn star(hosts: u32, planes: u32) -> String {

@@ -1,13 +1,11 @@
 //! What is told of a run while it goes on.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{flows, loaded, random, star};
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, Results, Simulation};
 use fairlane_scenario::Loaded;
 use fairlane_units::Time;
+
+use crate::common::{flows, loaded, random, star};
 
 /// Runs a case; returns its results, and what it would have left behind at each report of progress.
 fn looked_at(case: &Loaded, threads: usize) -> (Results, Vec<Results>) {

@@ -1,17 +1,16 @@
 //! Random scenarios: whatever is combined is accepted, ends, keeps the books and runs the same twice.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::random::dividing::dividing;
-use common::random::{busy, moving, scenario};
-use common::{apportioned, loaded, run_for};
 use fairlane_congestion::dasr::Mode;
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::Results;
 use fairlane_fabric::metrics::{check, is_lossless};
 use fairlane_scenario::Loaded;
+
+use crate::common::random::dividing::dividing;
+use crate::common::random::{busy, moving, scenario};
+use crate::common::{apportioned, loaded, run_for};
 
 /// Scenarios that are run.
 const SCENARIOS: u64 = 60;

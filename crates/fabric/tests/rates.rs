@@ -1,9 +1,8 @@
 //! Rates of messages over time.
 
-mod common;
-
-use common::{complete, flows, loaded, run, star};
 use fairlane_fabric::{RateRecord, Results};
+
+use crate::common::{complete, flows, loaded, run, star};
 
 /// Three to one, the third later.
 fn joined(sets: &[&str]) -> Results {

@@ -1,11 +1,10 @@
 //! What receivers grant, and what tenants can make of it.
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::{loaded, run};
 use fairlane_fabric::Results;
+
+use crate::common::{loaded, run};
 
 /// Hosts at one switch; red has those in `red`, blue two more, and all send to the last one.
 fn star(red: u32, stop: &str) -> String {

@@ -1,10 +1,8 @@
 //! Scopes on a fabric: what they leave as it is, and what they divide.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, loaded, run, star};
 use fairlane_fabric::Results;
+
+use crate::common::{complete, flows, loaded, run, star};
 
 const SHARED: [&str; 3] = ["destination-unsplit", "pair", "tenant"];
 

@@ -1,14 +1,12 @@
 //! Runs that can't end are ended, and the reason is named.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::collections::BTreeSet;
 
-use common::{drops, flows, links, loaded, loaded_with, run_for, run_unchecked, star};
 use fairlane_fabric::metrics::check;
 use fairlane_fabric::{Control, Ending, Outcome, Results, Simulation, Stall};
 use fairlane_scenario::Loaded;
+
+use crate::common::{drops, flows, links, loaded, loaded_with, run_for, run_unchecked, star};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 /// Far more events than any of these runs needs.

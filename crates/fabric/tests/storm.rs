@@ -1,11 +1,9 @@
 //! Hosts that misuse pauses, and the watchdog of switches.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{complete, flows, loaded, run, run_for, star, taken};
 use fairlane_fabric::Ending;
 use fairlane_fabric::metrics::check;
+
+use crate::common::{complete, flows, loaded, run, run_for, star, taken};
 
 /// Far more than any of these runs needs.
 const EVENTS: u64 = 4_000_000;

@@ -1,9 +1,5 @@
 //! Tenants: whose messages are whose, and messages that come from outside a scenario.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{loaded, run, star};
 use fairlane_fabric::metrics::{Tenancy, check, tenant_throughput};
 use fairlane_fabric::{
     Control, Ending, MessageSpec, PortInfo, Results, Signal, Simulation, messages,
@@ -11,6 +7,8 @@ use fairlane_fabric::{
 use fairlane_scenario::{Loaded, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 use proptest::prelude::*;
+
+use crate::common::{loaded, run, star};
 
 /// Red with hosts 0 to 3 and blue with all, on a star of eight; then the workloads.
 fn two(workloads: &str) -> Loaded {
@@ -294,7 +292,11 @@ fn counting_tenants_changes_nothing_else() {
 #[test]
 fn a_tenant_alone_is_not_counted_apart() {
     let results = run(&loaded(
-        &format!("{}{}", star(8), common::flows(&[(0, 7, 5000, "0us")])),
+        &format!(
+            "{}{}",
+            star(8),
+            crate::common::flows(&[(0, 7, 5000, "0us")])
+        ),
         &[],
     ));
     assert_eq!(results.tenants.len(), 1);

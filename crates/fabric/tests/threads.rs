@@ -1,12 +1,10 @@
 //! The same bytes whatever the number of threads.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{loaded, random};
 use fairlane_congestion::{Algorithm, Scope};
 use fairlane_fabric::{Control, Ending, Results, Simulation, Threading};
 use fairlane_scenario::Loaded;
+
+use crate::common::{loaded, random};
 
 /// Random scenarios that are run.
 const SCENARIOS: u64 = 200;
@@ -84,7 +82,7 @@ fn random_scenarios_in_which_flows_move_are_the_same_on_1_2_3_and_8_threads() {
 fn receivers_apportion_the_same_on_1_2_3_and_8_threads() {
     let mut cut = 0;
     for seed in 0..APPORTIONED {
-        let case = common::apportioned(seed);
+        let case = crate::common::apportioned(seed);
         cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
     assert!(cut > 30, "only {cut} of {APPORTIONED} could be cut");

@@ -1,9 +1,8 @@
 //! Every verb, exactly and under congestion and loss; what is sent again, and who sets the rate.
 
-mod common;
-
-use common::{complete, drops, flows, loaded, run, star, taken};
 use fairlane_fabric::{Ending, Results};
+
+use crate::common::{complete, drops, flows, loaded, run, star, taken};
 
 const FIXED: &str = "congestion.algorithm=\"fixed\"";
 const VERBS: [&str; 5] = ["write", "send", "read", "fetch-add", "compare-swap"];

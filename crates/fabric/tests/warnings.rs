@@ -1,10 +1,8 @@
 //! What is said of settings that can't work, and of runs whose figures they explain.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{flows, loaded, run, star};
 use fairlane_fabric::warnings;
+
+use crate::common::{flows, loaded, run, star};
 
 /// Fifteen hosts send to one without pauses.
 fn lossy(sets: &[&str]) -> fairlane_scenario::Loaded {

@@ -1,5 +1,4 @@
 //! Hosts at one switch whose receivers apportion their links: no fabric, a queue in front of each host.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

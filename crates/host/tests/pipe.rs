@@ -1,6 +1,5 @@
 //! Two NICs and a pipe with delay, loss and reordering: no fabric, no engine. What drives them here could as well
 //! be a thread with a socket.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,5 +1,4 @@
 //! Hosts with two ports: nothing that belongs to one leaves by the other, whatever stops that one.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Coupled subflows: together they send what one flow would, and what slows one of them down leaves the others as they are.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 use std::sync::Arc;
 

@@ -1,10 +1,5 @@
 //! Helpers of the tests.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "each test file uses a part of it"
-)]
+#![allow(unreachable_pub, reason = "helpers are those of a crate")]
 
 use std::path::Path;
 

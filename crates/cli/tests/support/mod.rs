@@ -1,9 +1,4 @@
 //! Runs the command in a directory of its own.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot set up its case has failed"
-)]
 
 pub(crate) mod flows;
 pub(crate) mod pcapng;

@@ -455,10 +455,4 @@ impl Net {
         }
         settled
     }
-
-    /// What a sender may send now.
-    pub fn rate(&self, of: usize) -> Rate {
-        let node = &self.nodes[of];
-        node.sender.rate(node.to)
-    }
 }

@@ -1,9 +1,5 @@
 //! Helpers of the tests.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses a part of it"
-)]
+#![allow(unreachable_pub, reason = "helpers are those of a crate")]
 
 pub mod incast;
 pub mod link;

@@ -1,0 +1,12 @@
+//! The tests of the crate as one program, which is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod common;
+mod mistakes;
+mod plans;
+mod rings;
+mod runs;
+mod spreading;
+mod suite;
+mod verdict;

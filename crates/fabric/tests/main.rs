@@ -1,0 +1,40 @@
+//! The tests of the crate as one program, which is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod apportioning;
+mod behaviour;
+mod capture;
+mod chosen;
+mod collectives;
+mod common;
+mod controllers;
+mod deadlocks;
+mod determinism;
+mod exact;
+mod exact_pause;
+mod faults;
+mod forwarding;
+mod headroom;
+mod iofd;
+mod limits;
+mod matrix;
+mod metrics;
+mod multipath;
+mod nic;
+mod nscc;
+mod parity;
+mod planes;
+mod progress;
+mod random;
+mod rates;
+mod receivers;
+mod scopes;
+mod stall;
+mod storm;
+mod tenants;
+mod threads;
+mod topology;
+mod verbs;
+mod warnings;
+mod workload;

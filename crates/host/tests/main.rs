@@ -1,0 +1,11 @@
+//! The tests of the crate as one program, which is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod apportioning;
+mod mutations;
+mod parameters;
+mod pipe;
+mod ports;
+mod programs;
+mod subflows;
