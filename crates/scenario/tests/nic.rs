@@ -231,7 +231,7 @@ fn mistakes_in_counts() {
         (
             "count = 5",
             "count = 5\nbatch = 0",
-            ["`workload[0].batch`", "at least 1"],
+            ["`workload[0].batch`", "1 to 65536"],
         ),
         (
             "count = 5",
