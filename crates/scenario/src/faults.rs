@@ -4,21 +4,23 @@ use fairlane_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Loss, and links that go down and come back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// Probability that a link loses a packet, for links that state none themselves.
-    pub loss_rate: f64,
-    /// Links that change at given times.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub link: Vec<LinkFault>,
-    /// Links that are slower than the topology says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub slow: Vec<SlowLink>,
-    /// Hosts that pause what their switch sends to them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pause: Vec<PauseFault>,
+use crate::section::section;
+
+section! {
+    /// Loss, and links that go down and come back.
+    Faults {
+        /// Probability that a link loses a packet, for links that state none themselves.
+        loss_rate: f64 => loss,
+        /// Links that change at given times.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        link: Vec<LinkFault>,
+        /// Links that are slower than the topology says.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        slow: Vec<SlowLink>,
+        /// Hosts that pause what their switch sends to them.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pause: Vec<PauseFault>,
+    }
 }
 
 /// A host that pauses what its switch sends to it: a broken NIC, or one that somebody misuses.

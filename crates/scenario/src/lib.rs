@@ -59,6 +59,7 @@ mod optional;
 mod overrides;
 mod planes;
 mod schema;
+mod section;
 mod sizes;
 mod tenant;
 mod topology_text;

@@ -1,24 +1,18 @@
 //! Receivers that apportion their links, and marks of the ports in front of them.
 
+use fairlane_congestion::Scope;
 use fairlane_congestion::dasr::Mode;
-use fairlane_congestion::{Parameters, Scope};
 
 use super::Check;
 use super::limits::fail;
-use super::policies::obeys;
 use crate::types::{Profile, Scenario, Service};
 
 pub(super) fn check(scenario: &Scenario) -> Check {
-    let dasr = &scenario.congestion.dasr;
-    for limit in dasr.limits() {
-        let place = format!("congestion.dasr.{}", limit.key);
-        obeys(scenario.profile, &place, &limit.rule)?;
-    }
     if scenario.profile == Profile::HpccNs3 {
         return profile(scenario);
     }
     let place = "congestion.dasr.mode";
-    let (stated, congestion) = (dasr.mode, &scenario.congestion);
+    let (stated, congestion) = (scenario.congestion.dasr.mode, &scenario.congestion);
     let reliable = scenario.transport.service == Service::Rc;
     if stated.is_on() && !reliable {
         let message =

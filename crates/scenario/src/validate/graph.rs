@@ -169,7 +169,6 @@ fn headroom(subject: &Subject<'_>) -> Check {
 
 fn faults(subject: &Subject<'_>) -> Check {
     let faults = &subject.scenario.faults;
-    super::limits::loss("faults.loss_rate", faults.loss_rate)?;
     let links: BTreeSet<(u32, u32)> = match faults.link.as_slice() {
         [] => return Ok(()),
         _ => subject

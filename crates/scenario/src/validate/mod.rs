@@ -7,7 +7,7 @@ mod forwarding;
 mod graph;
 mod guarantees;
 mod key_value;
-mod limits;
+pub(crate) mod limits;
 mod multipath;
 mod nic;
 mod pauses;
@@ -22,11 +22,10 @@ mod verbs;
 
 use fairlane_units::NodeId;
 
-pub(crate) use self::limits::{FASTEST, SLOWEST};
-
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
+use crate::section::Section;
 use crate::topology_text::TopologyText;
 use crate::types::Scenario;
 
@@ -45,6 +44,7 @@ struct Subject<'a> {
 /// # Errors
 /// The first mistake, at its key path such as `workload[0].load`, or at a file and line.
 pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
+    scenario.check("", scenario.profile)?;
     topology::check_counts(scenario)?;
     let subject = Subject {
         scenario,

@@ -1,18 +1,11 @@
-//! Pauses: fixed thresholds, hosts that pause their switch, and the watchdog of switches against them.
+//! Pauses: fixed thresholds, and hosts that pause their switch.
 
-use fairlane_units::Bytes;
-
-use super::limits::{LARGEST, class, fail, positive_span, span, within};
+use super::limits::{class, fail, positive_span, span};
 use super::{Check, Subject};
 use crate::types::{PauseFault, Pfc, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let (scenario, pfc) = (subject.scenario, &subject.scenario.switch.pfc);
-    if let Some(watchdog) = pfc.watchdog {
-        positive_span(scenario.profile, "switch.pfc.watchdog", watchdog)?;
-    }
-    let restore = pfc.watchdog_restore;
-    positive_span(scenario.profile, "switch.pfc.watchdog_restore", restore)?;
     fixed(scenario.profile, pfc)?;
     for (index, fault) in scenario.faults.pause.iter().enumerate() {
         pause(subject, &format!("faults.pause[{index}]"), fault)?;
@@ -28,7 +21,6 @@ fn fixed(profile: Profile, pfc: &Pfc) -> Check {
         let message = "is a fixed threshold, which profile \"hpcc-ns3\" doesn't have";
         return fail(place, message, "use profile \"exact\" for it");
     }
-    within(place, xoff, Bytes::new(1), LARGEST)?;
     if pfc.resume_offset > xoff {
         let message = format!(
             "is {xoff}, expected at least switch.pfc.resume_offset, {}",

@@ -1,30 +1,19 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Parameters, Rule, Scope, WindowMode};
+use fairlane_congestion::{Rule, Scope, WindowMode};
 use fairlane_units::Rate;
 
-use super::limits::{FASTEST, fail, positive_span, rate, share, span, within};
+use super::limits::fail;
 use super::{Check, Subject};
 use crate::types::{Notification, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let congestion = &subject.scenario.congestion;
-    for (algorithm, limit) in congestion.limits() {
-        let place = format!("congestion.{algorithm}.{}", limit.key);
-        obeys(subject.scenario.profile, &place, &limit.rule)?;
-    }
-    for (algorithm, limit) in congestion.limits() {
-        if let (true, Rule::Floor(least)) = (algorithm == congestion.algorithm, limit.rule) {
-            floor(
-                subject,
-                &format!("congestion.{algorithm}.{}", limit.key),
-                least,
-            )?;
+    for limit in congestion.params().limits() {
+        if let Rule::Floor(least) = limit.rule {
+            let place = format!("congestion.{}.{}", congestion.algorithm, limit.key);
+            floor(subject, &place, least)?;
         }
-    }
-    for limit in congestion.tenant.limits() {
-        let place = format!("congestion.tenant.{}", limit.key);
-        obeys(subject.scenario.profile, &place, &limit.rule)?;
     }
     notification(subject)?;
     scope(subject)?;
@@ -43,28 +32,6 @@ fn scope(subject: &Subject<'_>) -> Check {
         message,
         "use profile \"exact\" for other scopes",
     )
-}
-
-/// Checks one parameter.
-pub(super) fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
-    match *rule {
-        Rule::Within { value, low, high } => within(place, value, low, high),
-        Rule::Share(value) => share(place, value),
-        Rule::Count { value, low, high } => within(place, value, low, high),
-        Rule::Rate(value) | Rule::Floor(value) => rate(place, value),
-        Rule::Step(value) => within(place, value, Rate::ZERO, FASTEST),
-        Rule::Period(value) => positive_span(profile, place, value),
-        Rule::Span(value) => span(profile, place, value),
-        Rule::Holds { holds: true, .. } => Ok(()),
-        Rule::Holds { expected, .. } => {
-            let message = format!("doesn't fit, expected {expected}");
-            fail(
-                place,
-                message,
-                "see docs/scenario.md for the range of every key",
-            )
-        }
-    }
 }
 
 /// The floor of the rate must be within reach of every host.
@@ -86,11 +53,6 @@ fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
 fn notification(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let congestion = &scenario.congestion;
-    positive_span(
-        scenario.profile,
-        "congestion.cnp_interval",
-        congestion.cnp_interval,
-    )?;
     if congestion.notification == Notification::Ack {
         return Ok(());
     }
