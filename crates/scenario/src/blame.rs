@@ -174,7 +174,8 @@ fn gone(key: &str, known: &[&str]) -> Option<String> {
     Some(hint.into())
 }
 
-fn unknown_key(message: &str) -> Option<&str> {
+/// The key that nothing knows, if that is what the message says.
+pub(crate) fn unknown_key(message: &str) -> Option<&str> {
     message
         .strip_prefix("unknown field `")?
         .split_once('`')

@@ -10,7 +10,7 @@ pub(crate) struct Override {
     /// As the user wrote it.
     pub(crate) text: String,
     pub(crate) path: KeyPath,
-    value: Value,
+    pub(crate) value: Value,
 }
 
 impl Override {
