@@ -13,15 +13,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 /// Costs and policies are about connections that stay open.
 fn scope(subject: &Subject<'_>) -> Check {
     let (scenario, nic) = (subject.scenario, &subject.scenario.nic);
-    let key = match (nic.costs.is_some(), is_default(&nic.policy)) {
-        (true, _) => "nic.costs",
-        (_, false) => "nic.policy",
+    let key = match (is_default(&nic.policy), nic.costs.is_some()) {
+        (false, _) => "nic.policy",
+        // Costs are those of the queue pairs of paths, too.
+        (true, true) if scenario.multipath.is_none() => "nic.costs",
         _ => return Ok(()),
     };
-    // Costs are those of the queue pairs of paths, too.
-    if scenario.multipath.is_some() && is_default(&nic.policy) {
-        return Ok(());
-    }
     let other = scenario
         .workload
         .iter()
