@@ -132,6 +132,15 @@ impl Scope<'_> {
         )
     }
 
+    /// So many times, one after the other, must not overflow when they are added up.
+    pub(super) fn in_all(&self, key: &str, count: u32, each: Duration) -> Check {
+        if each.saturating_mul(u64::from(count)) <= LONGEST {
+            return Ok(());
+        }
+        let message = format!("{count} {key} of {each}, expected at most {LONGEST} in all");
+        fail(self.key(key), message, format!("write fewer {key}"))
+    }
+
     fn poisson(&self, workload: &Workload) -> Check {
         let Workload::Poisson {
             load,
@@ -222,10 +231,7 @@ impl Scope<'_> {
             let message = "is 0, expected a time between rounds";
             return fail(self.key("period"), message, "write a time such as \"1ms\"");
         }
-        if period.saturating_mul(u64::from(*rounds)) > LONGEST {
-            let message = format!("{rounds} rounds of {period}, expected at most {LONGEST} in all");
-            return fail(self.key("rounds"), message, "write fewer rounds");
-        }
+        self.in_all("rounds", *rounds, *period)?;
         self.senders(*degree, *receiver, hosts)?;
         self.messages(u64::from(*degree).saturating_mul(u64::from(*rounds)))
     }
