@@ -79,7 +79,9 @@ impl Planes {
         if count < 2 {
             return Ok(planes);
         }
-        let joined = joined(switches, links);
+        let between = links.iter().copied();
+        let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
+        let joined = joined(switches.len(), between);
         let mut hosts = ports.linked();
         let mut roots: Vec<u32> = Vec::new();
         if let Some((host, first)) = hosts.next() {
@@ -173,19 +175,15 @@ impl Ports {
     }
 }
 
-/// By node, one of the switches that it is linked with over switches only.
-fn joined(switches: &[bool], links: &[(u32, u32)]) -> Vec<u32> {
-    let mut above: Vec<u32> = (0u32..).take(switches.len()).collect();
-    for &(a, b) in links {
-        if switches[a as usize] && switches[b as usize] {
-            let (a, b) = (root(&mut above, a), root(&mut above, b));
-            above[a.max(b) as usize] = a.min(b);
-        }
+/// By node, the lowest of those that it is joined with by these links.
+pub(crate) fn joined(nodes: usize, links: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut above: Vec<u32> = (0u32..).take(nodes).collect();
+    for (a, b) in links {
+        let (a, b) = (root(&mut above, a), root(&mut above, b));
+        above[a.max(b) as usize] = a.min(b);
     }
-    (0u32..)
-        .take(switches.len())
-        .map(|node| root(&mut above, node))
-        .collect()
+    let nodes = (0u32..).take(nodes);
+    nodes.map(|node| root(&mut above, node)).collect()
 }
 
 fn root(above: &mut [u32], mut node: u32) -> u32 {

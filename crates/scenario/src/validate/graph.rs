@@ -6,7 +6,7 @@ use fairlane_units::Rate;
 
 use super::limits::fail;
 use super::{Check, Subject};
-use crate::planes::Planes;
+use crate::planes::{Planes, joined};
 use crate::types::Profile;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -79,27 +79,15 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
 }
 
 fn connected(subject: &Subject<'_>, place: &str) -> Check {
-    let mut parent: Vec<u32> = (0..subject.fabric.nodes).collect();
-    for link in &subject.fabric.links {
-        let (a, b) = (root(&mut parent, link.a), root(&mut parent, link.b));
-        parent[a.max(b) as usize] = a.min(b);
-    }
-    for node in 0..subject.fabric.nodes {
-        if root(&mut parent, node) != 0 {
+    let links = subject.fabric.links.iter().map(|link| (link.a, link.b));
+    let lowest = joined(subject.fabric.nodes as usize, links);
+    match lowest.iter().position(|lowest| *lowest != 0) {
+        Some(node) => {
             let message = format!("node {node} can't be reached from node 0, expected one fabric");
-            return fail(place, message, "add the missing link");
+            fail(place, message, "add the missing link")
         }
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn root(parent: &mut [u32], mut node: u32) -> u32 {
-    while parent[node as usize] != node {
-        let above = parent[node as usize];
-        parent[node as usize] = parent[above as usize];
-        node = above;
-    }
-    node
 }
 
 /// With an explicit list of thresholds, every rate of a switch port needs one.
