@@ -47,9 +47,9 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
     let planes = match found {
         Ok(planes) => planes.count,
         Err(error) => {
-            let link = error.link().map(|link| subject.link_place(link));
+            let link = error.link.map(|link| subject.link_place(link));
             let place = link.unwrap_or_else(|| place.to_owned());
-            return fail(place, error.message(), error.hint());
+            return fail(place, error.message, error.hint);
         }
     };
     if planes > 1 && subject.scenario.profile == Profile::HpccNs3 {
