@@ -51,6 +51,19 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// A hint that names the candidate which `word` most likely means, between `quote`s, or says `otherwise`.
+pub(crate) fn suggestion<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    quote: char,
+    otherwise: impl Into<String>,
+) -> String {
+    match nearest(word, candidates) {
+        Some(meant) => format!("did you mean {quote}{meant}{quote}?"),
+        None => otherwise.into(),
+    }
+}
+
 /// Edit distance in which swapping two neighbours is one edit; long words are compared by their
 /// first 64 characters.
 fn distance(a: &str, b: &str) -> usize {

@@ -3,9 +3,8 @@
 use fairlane_units::Bytes;
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::error::{Error, suggestion};
 use crate::lines::{lines, shorten};
-use crate::overrides::known_hint;
 use crate::types::SizePoint;
 
 /// The names of the distributions that ship with Fairlane, and their texts.
@@ -74,15 +73,13 @@ impl SizeDistribution {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         let (name, text) = found.ok_or_else(|| {
             let names = BUILT_IN.map(|(known, _)| known);
+            let list = names.join(", ");
             let message = format!(
-                "unknown size distribution \"{}\", expected one of {}",
-                shorten(name),
-                names.join(", ")
+                "unknown size distribution \"{}\", expected one of {list}",
+                shorten(name)
             );
-            let hint = format!(
-                "{}; a file is named with `/` or `.`",
-                known_hint(name, &names)
-            );
+            let known = suggestion(name, names, '"', format!("known are {list}"));
+            let hint = format!("{known}; a file is named with `/` or `.`");
             Error::new(name, message, hint)
         })?;
         Self::parse(text, &format!("{name}.toml"))

@@ -5,7 +5,7 @@ use fairlane_units::NodeId;
 use super::limits::{fail, message_size, positive_span, rate, span, within};
 use super::{Check, Subject};
 use crate::attack::Stated;
-use crate::error::{Error, nearest};
+use crate::error::{Error, suggestion};
 use crate::types::{Attack, AttackKind, HostSet, Profile, Tenant};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -55,16 +55,11 @@ fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Er
         .find(|tenant| stated.is_none_or(|name| tenant.name == name));
     found.ok_or_else(|| {
         let name = stated.unwrap_or_default();
-        let names = || tenants.iter().map(|tenant| tenant.name.as_str());
-        let hint = match nearest(name, names()) {
-            Some(meant) => format!("did you mean \"{meant}\"?"),
-            None => format!("the tenants are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Error::new(
-            place("tenant"),
-            format!("no tenant is called \"{name}\""),
-            hint,
-        )
+        let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+        let otherwise = format!("the tenants are {}", names.join(", "));
+        let hint = suggestion(name, names, '"', otherwise);
+        let message = format!("no tenant is called \"{name}\"");
+        Error::new(place("tenant"), message, hint)
     })
 }
 
