@@ -83,13 +83,7 @@ pub fn parse_table(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
-    let text = toml::to_string(table).map_err(|error| {
-        Error::new(
-            "scenario",
-            format!("has no TOML form: {error}"),
-            String::new(),
-        )
-    })?;
+    let text = toml::to_string(table).map_err(formless)?;
     parse(&text, "", folder, overrides, seed)
 }
 
@@ -161,14 +155,12 @@ fn defaults(written: &Table, overrides: &[Override]) -> Result<Table, Error> {
 }
 
 fn to_table(scenario: &Scenario) -> Result<Table, Error> {
-    match Value::try_from(scenario) {
-        Ok(Value::Table(table)) => Ok(table),
-        _ => Err(Error::new(
-            "scenario",
-            "has no TOML form",
-            "seeds are at most 2^63 - 1",
-        )),
-    }
+    Table::try_from(scenario).map_err(formless)
+}
+
+fn formless(error: toml::ser::Error) -> Error {
+    let message = format!("has no TOML form: {error}");
+    Error::new("scenario", message, "seeds are at most 2^63 - 1")
 }
 
 impl Scenario {
@@ -187,13 +179,7 @@ impl Scenario {
     /// # Errors
     /// A seed above 2^63 - 1 or a path that isn't UTF-8; neither can be read from a file.
     pub fn to_toml(&self) -> Result<String, Error> {
-        toml::to_string(self).map_err(|error| {
-            Error::new(
-                "scenario",
-                format!("has no TOML form: {error}"),
-                "seeds are at most 2^63 - 1",
-            )
-        })
+        toml::to_string(self).map_err(formless)
     }
 }
 
