@@ -26,6 +26,24 @@ impl Error {
             hint: hint.into(),
         }
     }
+
+    /// The same mistake at another place.
+    #[must_use]
+    pub fn at(self, place: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            ..self
+        }
+    }
+}
+
+/// A mistake as the result of whatever finds it.
+pub(crate) fn fail<T>(
+    place: impl Into<String>,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<T, Error> {
+    Err(Error::new(place, message, hint))
 }
 
 impl fmt::Display for Error {

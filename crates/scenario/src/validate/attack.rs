@@ -77,10 +77,7 @@ fn doubled(attack: &Attack) -> Check {
 /// The hosts of a set, with the place of the key that names it.
 fn members(subject: &Subject<'_>, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
     let resolved = set.resolve(&subject.hosts);
-    resolved.map_err(|error| Error {
-        place: place(key),
-        ..error
-    })
+    resolved.map_err(|error| error.at(place(key)))
 }
 
 fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])) -> Check {

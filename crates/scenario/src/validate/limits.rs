@@ -6,7 +6,7 @@ use fairlane_congestion::Rule;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use super::Check;
-use crate::error::Error;
+pub(super) use crate::error::fail;
 use crate::types::Profile;
 
 /// Longer spans could overflow sums of picoseconds in 64 bits.
@@ -21,15 +21,6 @@ pub(crate) const LARGEST: Bytes = Bytes::new(1 << 40);
 pub(crate) const LONGEST_PACKET: Bytes = Bytes::new(65_535);
 /// The least of sizes that can't be 0.
 pub(crate) const BYTE: Bytes = Bytes::new(1);
-
-/// An error at `place`.
-pub(super) fn fail(
-    place: impl Into<String>,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> Check {
-    Err(Error::new(place, message, hint))
-}
 
 /// A value within `low..=high`; a float that isn't a number is never within.
 pub(crate) fn within<T: PartialOrd + Display>(place: &str, value: T, low: T, high: T) -> Check {

@@ -58,10 +58,8 @@ pub(super) fn hosts(
     tenant: usize,
     of: &Tenant,
 ) -> Result<Vec<NodeId>, Error> {
-    of.hosts.resolve(&subject.hosts).map_err(|error| Error {
-        place: format!("tenant[{tenant}].hosts"),
-        ..error
-    })
+    let resolved = of.hosts.resolve(&subject.hosts);
+    resolved.map_err(|error| error.at(format!("tenant[{tenant}].hosts")))
 }
 
 /// The hosts that a workload may use, `None` if it may use all.

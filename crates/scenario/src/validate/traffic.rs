@@ -82,10 +82,8 @@ impl Scope<'_> {
     }
 
     pub(super) fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
-        set.resolve(&self.subject.hosts).map_err(|error| Error {
-            place: self.key(key),
-            ..error
-        })
+        let resolved = set.resolve(&self.subject.hosts);
+        resolved.map_err(|error| error.at(self.key(key)))
     }
 
     pub(super) fn span(&self, key: &str, value: Duration) -> Check {
@@ -338,12 +336,7 @@ impl Scope<'_> {
     fn flow(&self, flow: &Flow, before: Duration, place: &dyn Fn(&str) -> String) -> Check {
         let profile = self.subject.scenario.profile;
         // The place of a line in a file is costly: it is asked for only when there is a mistake.
-        let at = |key: &str, check: Check| {
-            check.map_err(|error| Error {
-                place: place(key),
-                ..error
-            })
-        };
+        let at = |key: &str, check: Check| check.map_err(|error| error.at(place(key)));
         at("subflows", within("", flow.subflows, 1, 1024))?;
         for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
             if !self.subject.is_host(node) {
