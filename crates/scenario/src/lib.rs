@@ -79,7 +79,7 @@ pub use layout::{Counts, counts, generate, hosts, layout};
 pub use load::{Copies, Loaded, load, parse, parse_table, parse_with};
 pub use planes::{MOST_PLANES, PlaneError, Planes};
 pub use schema::schema;
-pub use sizes::{BuiltIn, LARGEST_MESSAGE, SizeDistribution};
+pub use sizes::{LARGEST_MESSAGE, SizeDistribution};
 pub use tenant::tenant_of;
 pub use topology_text::{LinkText, TopologyText};
 pub use types::*;

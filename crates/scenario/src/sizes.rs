@@ -25,28 +25,19 @@ pub struct SizeDistribution {
     points: Vec<SizePoint>,
 }
 
-/// A distribution in a file of Fairlane's own.
+/// A distribution in a file of Fairlane's own; what isn't read is for people.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SizeFile {
-    name: String,
-    publication: String,
-    #[serde(default)]
-    note: String,
-    points: Vec<SizePoint>,
-}
-
-/// A distribution that ships with Fairlane.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BuiltIn {
-    /// Its name in scenarios.
-    pub name: String,
+    #[serde(rename = "name")]
+    _name: String,
     /// Where the figures were published.
-    pub publication: String,
+    #[serde(rename = "publication")]
+    _publication: String,
     /// What was measured, and how the figures differ from the publication's.
-    pub note: String,
-    /// The distribution.
-    pub sizes: SizeDistribution,
+    #[serde(default, rename = "note")]
+    _note: String,
+    points: Vec<SizePoint>,
 }
 
 impl SizeDistribution {
@@ -83,27 +74,6 @@ impl SizeDistribution {
             Error::new(name, message, hint)
         })?;
         Self::parse(text, &format!("{name}.toml"))
-    }
-
-    /// Every built-in distribution with its publication.
-    pub fn all_built_in() -> Vec<BuiltIn> {
-        let read = |(_, text): (&str, &str)| {
-            let file: SizeFile = toml::from_str(text).ok()?;
-            let sizes = Self::new(file.points).ok()?;
-            let SizeFile {
-                name,
-                publication,
-                note,
-                ..
-            } = file;
-            Some(BuiltIn {
-                name,
-                publication,
-                note,
-                sizes,
-            })
-        };
-        BUILT_IN.into_iter().filter_map(read).collect()
     }
 
     /// Reads a file: TOML as `sizes/hadoop.toml` if `file` ends in `.toml`, else two columns, size
