@@ -36,8 +36,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     host_ports(subject, &place)?;
     connected(subject, &place)?;
     marking(subject)?;
-    headroom(subject)?;
-    faults(subject)
+    headroom(subject)
 }
 
 fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
@@ -153,69 +152,4 @@ fn headroom(subject: &Subject<'_>) -> Check {
         message,
         "raise the buffer, or lower headroom_delays or link delays",
     )
-}
-
-fn faults(subject: &Subject<'_>) -> Check {
-    let faults = &subject.scenario.faults;
-    let links: BTreeSet<(u32, u32)> = match faults.link.as_slice() {
-        [] => return Ok(()),
-        _ => subject
-            .fabric
-            .links
-            .iter()
-            .map(|link| ordered(link.a, link.b))
-            .collect(),
-    };
-    for (i, fault) in faults.link.iter().enumerate() {
-        let key = |key: &str| format!("faults.link[{i}].{key}");
-        let [a, b] = fault.between;
-        if !links.contains(&ordered(a, b)) {
-            let message = format!("no link between nodes {a} and {b}");
-            return fail(
-                key("between"),
-                message,
-                "`fairlane topology` lists the links",
-            );
-        }
-        let profile = subject.scenario.profile;
-        super::limits::span(profile, &key("down"), fault.down)?;
-        let Some(up) = fault.up else { continue };
-        super::limits::span(profile, &key("up"), up)?;
-        if up <= fault.down {
-            let message = format!("is {up}, expected after it goes down at {}", fault.down);
-            return fail(
-                key("up"),
-                message,
-                "times are counted from the start of the run",
-            );
-        }
-    }
-    overlaps(subject)
-}
-
-/// Times of one link must not overlap: it can't go down twice without coming back.
-fn overlaps(subject: &Subject<'_>) -> Check {
-    let faults = &subject.scenario.faults.link;
-    let mut order: Vec<usize> = (0..faults.len()).collect();
-    let link = |i: usize| ordered(faults[i].between[0], faults[i].between[1]);
-    order.sort_by_key(|i| (link(*i), faults[*i].down, *i));
-    for pair in order.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        let back = faults[first].up.is_some_and(|up| up <= faults[second].down);
-        if link(first) == link(second) && !back {
-            let (a, b) = link(first);
-            let message = format!("link {a}-{b} is already down since {}", faults[first].down);
-            let place = format!("faults.link[{second}].down");
-            return fail(
-                place,
-                message,
-                "let it come back (`up`) before it goes down again",
-            );
-        }
-    }
-    Ok(())
-}
-
-fn ordered(a: u32, b: u32) -> (u32, u32) {
-    (a.min(b), a.max(b))
 }

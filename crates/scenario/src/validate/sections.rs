@@ -7,7 +7,7 @@ use fairlane_units::Bytes;
 
 use super::limits::{LARGEST, LONGEST_PACKET, fail, within};
 use super::{Check, Subject, forwarding};
-use crate::types::{EcnThreshold, Profile, Scenario};
+use crate::types::{EcnThreshold, Pfc, Profile, Scenario};
 
 /// What a packet says for apportioning: demand and backlog (docs/wire.md).
 const MOST_OF_APPORTIONING: Bytes = Bytes::new(8);
@@ -25,6 +25,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     rates(subject)?;
     trace_nodes(subject)?;
     packet(scenario)?;
+    fixed(scenario.profile, &scenario.switch.pfc)?;
     marking(&scenario.marking())?;
     thresholds(&scenario.switch.ecn.threshold)?;
     forwarding::check(scenario.profile, &scenario.switch)
@@ -101,6 +102,36 @@ fn packet(scenario: &Scenario) -> Check {
         let message =
             format!("with headers a packet has {longest}, expected at most {LONGEST_PACKET}");
         return fail("packet.mtu", message, "lower mtu, header or telemetry");
+    }
+    Ok(())
+}
+
+/// A fixed threshold: above where a pause ends, and the only one.
+fn fixed(profile: Profile, pfc: &Pfc) -> Check {
+    let Some(xoff) = pfc.xoff else { return Ok(()) };
+    let place = "switch.pfc.xoff";
+    if profile == Profile::HpccNs3 {
+        let message = "is a fixed threshold, which profile \"hpcc-ns3\" doesn't have";
+        return fail(place, message, "use profile \"exact\" for it");
+    }
+    if pfc.resume_offset > xoff {
+        let message = format!(
+            "is {xoff}, expected at least switch.pfc.resume_offset, {}",
+            pfc.resume_offset
+        );
+        let hint = "a pause ends at xoff less resume_offset: raise the one or lower the other";
+        return fail(place, message, hint);
+    }
+    if pfc.threshold_shift != Pfc::default().threshold_shift {
+        let message = format!(
+            "is {}, but switch.pfc.xoff is a fixed threshold",
+            pfc.threshold_shift
+        );
+        return fail(
+            "switch.pfc.threshold_shift",
+            message,
+            "leave one of the two out",
+        );
     }
     Ok(())
 }
