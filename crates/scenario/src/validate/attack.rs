@@ -139,10 +139,6 @@ fn needs(subject: &Subject<'_>, attack: &Attack) -> Check {
                 "remove [nic.costs], or try kind \"cache-flood\"",
             )
         }
-        AttackKind::CacheFlood if scenario.profile == Profile::HpccNs3 => {
-            let message = "is \"cache-flood\", which profile \"hpcc-ns3\" doesn't have";
-            fail(place("kind"), message, "use profile \"exact\"")
-        }
         _ => Ok(()),
     }
 }

@@ -25,10 +25,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         down(subject.scenario.profile, &place, fault)?;
     }
     overlaps(subject)?;
-    if subject.scenario.profile == Profile::HpccNs3 && !faults.slow.is_empty() {
-        let message = "is stated, but profile \"hpcc-ns3\" has the rates of its topology file";
-        return fail("faults.slow[0]", message, "change the rate there");
-    }
     for (index, link) in faults.slow.iter().enumerate() {
         let place = format!("faults.slow[{index}]");
         between(&place, link.between)?;

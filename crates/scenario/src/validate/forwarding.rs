@@ -2,9 +2,9 @@
 
 use super::Check;
 use super::limits::fail;
-use crate::types::{Arbitration, Forwarding, Profile, Switch};
+use crate::types::{Arbitration, Forwarding, Switch};
 
-pub(super) fn check(profile: Profile, switch: &Switch) -> Check {
+pub(super) fn check(switch: &Switch) -> Check {
     let iofd = &switch.iofd;
     // Or a flow would come back as soon as it has moved.
     if iofd.target > iofd.trigger / 2 {
@@ -13,14 +13,7 @@ pub(super) fn check(profile: Profile, switch: &Switch) -> Check {
         let hint = "lower target, or raise trigger: flows must not move to and fro";
         return fail("switch.iofd.target", message, hint);
     }
-    let (forwarding, plain) = (switch.forwarding, Forwarding::default());
-    if profile == Profile::HpccNs3 && forwarding != plain {
-        let message =
-            format!("is \"{forwarding}\", expected \"{plain}\" under profile \"hpcc-ns3\"");
-        let hint = "that simulator has nothing else; use profile \"exact\"";
-        return fail("switch.forwarding", message, hint);
-    }
-    if forwarding == Forwarding::Iofd {
+    if switch.forwarding == Forwarding::Iofd {
         one_queue(switch)?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fairlane_units::Rate;
 
 use super::limits::fail;
-use super::{Check, Subject};
+use super::{Check, Subject, ns3};
 use crate::planes::{Planes, joined};
 use crate::types::Profile;
 
@@ -22,16 +22,10 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             "nodes that aren't listed as switches are hosts",
         );
     }
+    // Its addresses have 16 bits for the node.
     if subject.scenario.profile == Profile::HpccNs3 && subject.fabric.nodes > 1 << 16 {
-        let message = format!(
-            "{} nodes, expected at most 65536 under profile \"hpcc-ns3\"",
-            subject.fabric.nodes
-        );
-        return fail(
-            place,
-            message,
-            "its addresses have 16 bits for the node; use profile \"exact\"",
-        );
+        let found = format!("{} nodes, expected at most 65536", subject.fabric.nodes);
+        return ns3::refuse(place, &found);
     }
     host_ports(subject, &place)?;
     connected(subject, &place)?;
@@ -52,16 +46,11 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
         }
     };
     if planes > 1 && subject.scenario.profile == Profile::HpccNs3 {
-        let message = format!("{planes} planes, expected one under profile \"hpcc-ns3\"");
         let place = match subject.inputs.topology {
             Some(_) => place,
             None => "topology.planes",
         };
-        return fail(
-            place,
-            message,
-            "its hosts have one port; use profile \"exact\"",
-        );
+        return ns3::refuse(place, &format!("{planes} planes, expected one"));
     }
     let mut linked = vec![false; subject.fabric.nodes as usize];
     for node in ends.into_iter().flat_map(|(a, b)| [a, b]) {

@@ -11,6 +11,7 @@ mod key_value;
 pub(crate) mod limits;
 mod multipath;
 mod nic;
+mod ns3;
 mod policies;
 mod programs;
 mod sections;
@@ -44,6 +45,7 @@ struct Subject<'a> {
 /// The first mistake, at its key path such as `workload[0].load`, or at a file and line.
 pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     scenario.check("", scenario.profile)?;
+    ns3::check(scenario)?;
     topology::check_counts(scenario)?;
     let subject = Subject {
         scenario,

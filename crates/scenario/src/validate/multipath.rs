@@ -8,17 +8,13 @@ use fairlane_units::Rate;
 use super::limits::fail;
 use super::{Check, Subject};
 use crate::error::Error;
-use crate::types::{Connections, Flow, Multipath, Plan, Profile, Twins, Workload};
+use crate::types::{Connections, Flow, Multipath, Plan, Twins, Workload};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let Some(multipath) = &scenario.multipath else {
         return unstated(&scenario.workload);
     };
-    if scenario.profile == Profile::HpccNs3 {
-        let message = "is stated, but profile \"hpcc-ns3\" has one queue pair for each message";
-        return fail("multipath", message, "use profile \"exact\" for it");
-    }
     if scenario.output.rate_interval.is_some() {
         let message = "is stated, but messages with several paths have no rate of their own";
         return fail(

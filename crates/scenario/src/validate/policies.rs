@@ -1,10 +1,10 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Rule, Scope, WindowMode};
+use fairlane_congestion::{Rule, WindowMode};
 use fairlane_units::Rate;
 
 use super::limits::fail;
-use super::{Check, Subject};
+use super::{Check, Subject, ns3};
 use crate::types::{Notification, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -16,22 +16,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         }
     }
     notification(subject)?;
-    scope(subject)?;
     needs(subject)
-}
-
-/// Scopes that share controllers have no counterpart in HPCC's simulator.
-fn scope(subject: &Subject<'_>) -> Check {
-    let scope = subject.scenario.congestion.scope;
-    if scope == Scope::Qp || subject.scenario.profile != Profile::HpccNs3 {
-        return Ok(());
-    }
-    let message = format!("is \"{scope}\", expected \"qp\" under profile \"hpcc-ns3\"");
-    fail(
-        "congestion.scope",
-        message,
-        "use profile \"exact\" for other scopes",
-    )
 }
 
 /// The floor of the rate must be within reach of every host.
@@ -57,10 +42,6 @@ fn notification(subject: &Subject<'_>) -> Check {
         return Ok(());
     }
     let place = "congestion.notification";
-    if scenario.profile == Profile::HpccNs3 {
-        let message = "is \"cnp\", expected \"ack\" under profile \"hpcc-ns3\"";
-        return fail(place, message, "use profile \"exact\" for CNPs");
-    }
     let algorithm = congestion.algorithm;
     if !algorithm.needs().hears_cnps {
         let message = format!("is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs");
@@ -95,15 +76,11 @@ fn needs(subject: &Subject<'_>) -> Check {
     for (i, link) in subject.fabric.links.iter().enumerate() {
         let at_switch = switches[link.a as usize] || switches[link.b as usize];
         if at_switch && !coded.contains(&link.rate) {
-            let message = format!(
-                "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s: the telemetry of profile \"hpcc-ns3\" has codes for no others",
+            let found = format!(
+                "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
                 link.rate
             );
-            return fail(
-                subject.link_place(i),
-                message,
-                "use profile \"exact\" for other rates",
-            );
+            return ns3::refuse(subject.link_place(i), &found);
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use fairlane_units::Bytes;
 
 use super::limits::{LARGEST, LONGEST_PACKET, fail, within};
 use super::{Check, Subject, forwarding};
-use crate::types::{EcnThreshold, Pfc, Profile, Scenario};
+use crate::types::{EcnThreshold, Pfc, Scenario};
 
 /// What a packet says for apportioning: demand and backlog (docs/wire.md).
 const MOST_OF_APPORTIONING: Bytes = Bytes::new(8);
@@ -21,35 +21,20 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             "leave it out: then the file names the scenario",
         );
     }
-    deadlocks(scenario)?;
     rates(subject)?;
     trace_nodes(subject)?;
     packet(scenario)?;
-    fixed(scenario.profile, &scenario.switch.pfc)?;
+    fixed(&scenario.switch.pfc)?;
     marking(&scenario.marking())?;
     thresholds(&scenario.switch.ecn.threshold)?;
-    forwarding::check(scenario.profile, &scenario.switch)
+    forwarding::check(&scenario.switch)
 }
 
-/// The watch of profile `hpcc-ns3` is as it is.
-fn deadlocks(scenario: &Scenario) -> Check {
-    let place = "output.deadlock_interval";
-    if scenario.output.deadlock_interval.is_some() && scenario.profile == Profile::HpccNs3 {
-        let message = "is stated, but profile \"hpcc-ns3\" has its own";
-        return fail(place, message, "use profile \"exact\" for it");
-    }
-    Ok(())
-}
-
-/// Each queue pair must have a rate of its own, which the driver of profile `hpcc-ns3` keeps elsewhere.
+/// Each queue pair must have a rate of its own.
 fn rates(subject: &Subject<'_>) -> Check {
     let (scenario, place) = (subject.scenario, "output.rate_interval");
     if scenario.output.rate_interval.is_none() {
         return Ok(());
-    }
-    if scenario.profile == Profile::HpccNs3 {
-        let message = "is stated, but profile \"hpcc-ns3\" records no rates";
-        return fail(place, message, "use profile \"exact\" for them");
     }
     let scope = scenario.congestion.scope;
     if scope.is_shared() {
@@ -107,13 +92,9 @@ fn packet(scenario: &Scenario) -> Check {
 }
 
 /// A fixed threshold: above where a pause ends, and the only one.
-fn fixed(profile: Profile, pfc: &Pfc) -> Check {
+fn fixed(pfc: &Pfc) -> Check {
     let Some(xoff) = pfc.xoff else { return Ok(()) };
     let place = "switch.pfc.xoff";
-    if profile == Profile::HpccNs3 {
-        let message = "is a fixed threshold, which profile \"hpcc-ns3\" doesn't have";
-        return fail(place, message, "use profile \"exact\" for it");
-    }
     if pfc.resume_offset > xoff {
         let message = format!(
             "is {xoff}, expected at least switch.pfc.resume_offset, {}",
