@@ -42,21 +42,44 @@ macro_rules! section {
             )*
         }
     ) => {
-        $(#[$attribute])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            $(
-                $(#[$about])*
-                $(#[schemars(range(min = $low, max = $high))])?
-                pub $key: $type,
-            )*
+        $crate::section::element! {
+            $(#[$attribute])*
+            #[serde(default)]
+            $name {
+                $($(#[$about])* $key $([$low, $high])?: $type $(=> $rule $(($($limit),+))?)?,)*
+            }
         }
 
         impl Default for $name {
             fn default() -> Self {
                 Self { $($key: $crate::section::section!(@default $($default)?),)* }
             }
+        }
+    };
+    (@default) => { Default::default() };
+    (@default $default:expr) => { $default };
+}
+
+/// Declares a table that is an element of a list, as [`section!`] does; its keys have no default.
+macro_rules! element {
+    (
+        $(#[$attribute:meta])*
+        $name:ident {
+            $(
+                $(#[$about:meta])*
+                $key:ident $([$low:expr, $high:expr])?: $type:ty $(=> $rule:ident $(($($limit:expr),+))?)?,
+            )*
+        }
+    ) => {
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        $(#[$attribute])*
+        pub struct $name {
+            $(
+                $(#[$about])*
+                $(#[schemars(range(min = $low, max = $high))])?
+                pub $key: $type,
+            )*
         }
 
         impl $crate::section::Section for $name {
@@ -70,11 +93,9 @@ macro_rules! section {
             }
         }
     };
-    (@default) => { Default::default() };
-    (@default $default:expr) => { $default };
 }
 
-pub(crate) use section;
+pub(crate) use {element, section};
 
 /// A table whose values have rules.
 pub(crate) trait Section {
@@ -136,6 +157,11 @@ impl Key {
         limits::positive(&self.place, value)
     }
 
+    /// A traffic class.
+    pub(crate) fn class(&self, value: u8) -> Check {
+        limits::class(&self.place, value)
+    }
+
     /// A probability that may be 0 but not 1.
     pub(crate) fn loss(&self, value: f64) -> Check {
         limits::loss(&self.place, value)
@@ -152,6 +178,13 @@ impl Key {
     /// A table, whose keys have their own rules.
     pub(crate) fn table(&self, value: impl Section) -> Check {
         value.check(&self.place, self.profile)
+    }
+
+    /// A list of tables.
+    pub(crate) fn each(&self, list: Vec<impl Section>) -> Check {
+        let place = |index| format!("{}[{index}]", self.place);
+        let mut numbered = list.iter().enumerate();
+        numbered.try_for_each(|(index, table)| table.check(&place(index), self.profile))
     }
 }
 

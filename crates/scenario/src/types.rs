@@ -6,7 +6,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::section::section;
+use crate::section::{element, section};
 use crate::validate::limits::{BYTE, LARGEST, LONGEST_PACKET};
 
 pub use crate::attack::{Attack, AttackKind};
@@ -205,22 +205,22 @@ section! {
         host_ports: Option<bool>,
         /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        threshold: Vec<EcnThreshold>,
+        threshold: Vec<EcnThreshold> => each,
     }
 }
 
-/// Marking thresholds of the ports of one rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EcnThreshold {
-    /// The port's rate.
-    pub rate: Rate,
-    /// No marks at or below this queue length.
-    pub kmin: Bytes,
-    /// Every packet is marked above this queue length.
-    pub kmax: Bytes,
-    /// Probability of a mark at kmax.
-    pub pmax: f64,
+element! {
+    /// Marking thresholds of the ports of one rate.
+    EcnThreshold {
+        /// The port's rate.
+        rate: Rate => rate,
+        /// No marks at or below this queue length.
+        kmin: Bytes => within(Bytes::ZERO, LARGEST),
+        /// Every packet is marked above this queue length.
+        kmax: Bytes => within(Bytes::ZERO, LARGEST),
+        /// Probability of a mark at kmax.
+        pmax [0.0, 1.0]: f64,
+    }
 }
 
 /// Which pauses hold back acknowledgements at the host that sends them.

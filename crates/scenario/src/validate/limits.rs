@@ -74,7 +74,7 @@ pub(crate) fn positive(place: &str, value: u32) -> Check {
 }
 
 /// A traffic class.
-pub(super) fn class(place: &str, value: u8) -> Check {
+pub(crate) fn class(place: &str, value: u8) -> Check {
     if (1..=7).contains(&value) {
         return Ok(());
     }
