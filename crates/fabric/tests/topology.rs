@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use fairlane_fabric::topology::{Link, NodeKind, Topology, TopologyError, facts, layout};
-use fairlane_scenario::{Faults, LinkSpec, LinkText, SlowLink, Topology as Shape, TopologyText};
+use fairlane_scenario::{
+    Faults, LinkSpec, LinkText, PlaneError, SlowLink, Topology as Shape, TopologyText,
+};
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
 
@@ -248,19 +250,14 @@ fn unsound_links_are_refused_by_name() {
                 ends: (n(1), n(2)),
             },
         ),
-        (
-            refused(3, &[2], &[(0, 2)]),
-            E::HostLinks {
-                host: n(1),
-                links: 0,
-            },
-        ),
+        (refused(3, &[2], &[(0, 2)]), E::Unlinked { host: n(1) }),
         (
             refused(3, &[2], &[(0, 2), (0, 1), (1, 2)]),
-            E::HostLinks {
-                host: n(0),
-                links: 2,
-            },
+            E::Planes(PlaneError {
+                link: Some(1),
+                message: "host 0 has several links, expected switches at all of them".into(),
+                hint: "list the node as a switch if it forwards packets",
+            }),
         ),
     ]);
 }

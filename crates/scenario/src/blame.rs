@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::error::nearest;
+use crate::error::suggestion;
 use crate::keypath::{KeyPath, Segment};
 use crate::types::Scenario;
 
@@ -110,10 +110,8 @@ pub(crate) fn explain(message: &str) -> (String, String) {
         if let Some(hint) = gone(key, &known) {
             return (expected, hint);
         }
-        return (
-            expected,
-            suggestion(key, &known, "remove it, or see `fairlane schema`"),
-        );
+        let otherwise = "remove it, or see `fairlane schema`";
+        return (expected, suggestion(key, known, '`', otherwise));
     }
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         let (found, rest) = rest.split_once('`').unwrap_or((rest, ""));
@@ -122,7 +120,8 @@ pub(crate) fn explain(message: &str) -> (String, String) {
             "unknown value \"{found}\", expected one of {}",
             list(&known)
         );
-        return (expected, suggestion(found, &known, "see `fairlane schema`"));
+        let otherwise = "see `fairlane schema`";
+        return (expected, suggestion(found, known, '`', otherwise));
     }
     if let Some(key) = message
         .strip_prefix("missing field `")
@@ -174,7 +173,8 @@ fn gone(key: &str, known: &[&str]) -> Option<String> {
     Some(hint.into())
 }
 
-fn unknown_key(message: &str) -> Option<&str> {
+/// The key that nothing knows, if that is what the message says.
+pub(crate) fn unknown_key(message: &str) -> Option<&str> {
     message
         .strip_prefix("unknown field `")?
         .split_once('`')
@@ -191,13 +191,6 @@ fn list(known: &[&str]) -> String {
         .map(|name| format!("`{name}`"))
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-fn suggestion(found: &str, known: &[&str], otherwise: &str) -> String {
-    match nearest(found, known.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => otherwise.into(),
-    }
 }
 
 /// Replaces the names of machine types by what they hold.

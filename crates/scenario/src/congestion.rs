@@ -1,59 +1,44 @@
 //! Congestion control: the section of a scenario, with a table for each algorithm.
 
-use fairlane_congestion::{Algorithm, Limit, Params, Scope, WindowMode, for_each_algorithm};
+use fairlane_congestion::{Algorithm, Params, Scope, WindowMode, for_each_algorithm};
 use fairlane_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::section::section;
+
 macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident);)*) => {
-        /// Congestion control and its scope.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct Congestion {
-            /// The algorithm.
-            pub algorithm: Algorithm,
-            /// Which traffic shares one controller.
-            pub scope: Scope,
-            /// Parameters of scope `tenant`.
-            #[serde(skip_serializing_if = "crate::nic::is_default")]
-            pub tenant: fairlane_congestion::scope::Config,
-            /// Whether and how receivers apportion their links among those that send to them, above any algorithm.
-            #[serde(skip_serializing_if = "crate::nic::is_default")]
-            pub dasr: fairlane_congestion::dasr::Params,
-            /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
-            /// with.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub window: Option<WindowMode>,
-            /// Whose base round-trip time and bandwidth-delay product a controller uses.
-            pub base_rtt: BaseRtt,
-            /// Whether the rate paces packets; without, only the window limits.
-            pub paced: bool,
-            /// How receivers tell senders of marks.
-            pub notification: Notification,
-            /// With `notification = "cnp"`: shortest time between two CNPs for one queue pair.
-            pub cnp_interval: Duration,
-            $(
-                #[doc = concat!("Parameters of `", stringify!($module), "`.")]
-                pub $module: fairlane_congestion::$module::Config,
-            )*
-        }
-
-        impl Default for Congestion {
-            fn default() -> Self {
-                Self {
-                    algorithm: Algorithm::Dcqcn,
-                    scope: Scope::Qp,
-                    tenant: Default::default(),
-                    dasr: Default::default(),
-                    window: None,
-                    base_rtt: BaseRtt::Global,
-                    paced: true,
-                    notification: Notification::Ack,
-                    // DCQCN (SIGCOMM 2015), section 3.1: N = 50 us.
-                    cnp_interval: Duration::from_us(50),
-                    $($module: Default::default(),)*
-                }
+        section! {
+            /// Congestion control and its scope.
+            Congestion {
+                /// The algorithm.
+                algorithm: Algorithm = Algorithm::Dcqcn,
+                /// Which traffic shares one controller.
+                scope: Scope = Scope::Qp,
+                /// Parameters of scope `tenant`.
+                #[serde(skip_serializing_if = "crate::nic::is_default")]
+                tenant: fairlane_congestion::scope::Config => parameters,
+                /// Whether and how receivers apportion their links among those that send to them, above any algorithm.
+                #[serde(skip_serializing_if = "crate::nic::is_default")]
+                dasr: fairlane_congestion::dasr::Params => parameters,
+                /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
+                /// with.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                window: Option<WindowMode>,
+                /// Whose base round-trip time and bandwidth-delay product a controller uses.
+                base_rtt: BaseRtt,
+                /// Whether the rate paces packets; without, only the window limits.
+                paced: bool = true,
+                /// How receivers tell senders of marks.
+                notification: Notification,
+                /// With `notification = "cnp"`: shortest time between two CNPs for one queue pair.
+                // DCQCN (SIGCOMM 2015), section 3.1: N = 50 us.
+                cnp_interval: Duration = Duration::from_us(50) => period,
+                $(
+                    #[doc = concat!("Parameters of `", stringify!($module), "`.")]
+                    $module: fairlane_congestion::$module::Config => parameters,
+                )*
             }
         }
 
@@ -106,13 +91,5 @@ impl Congestion {
     /// The window mode in force: what is stated, else what the algorithm was published with.
     pub fn window_mode(&self) -> WindowMode {
         self.window.unwrap_or_else(|| self.algorithm.window())
-    }
-
-    /// The rules of every algorithm's parameters.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = (Algorithm, Limit)> + '_ {
-        Algorithm::ALL.into_iter().flat_map(|algorithm| {
-            let limits = self.params_of(algorithm).limits();
-            limits.into_iter().map(move |limit| (algorithm, limit))
-        })
     }
 }

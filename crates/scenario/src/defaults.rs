@@ -4,8 +4,7 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, Ecn, LinkSpec, Nic, PacketSizes, Pfc, Profile, Recovery, Scenario, Service, Switch,
-    Topology, Transport,
+    AckPause, LinkSpec, Nic, PacketSizes, Pfc, Profile, Scenario, Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -31,28 +30,6 @@ impl Scenario {
     }
 }
 
-impl Default for PacketSizes {
-    fn default() -> Self {
-        Self {
-            mtu: Bytes::new(1024),
-            header: Bytes::new(14 + 20 + 8 + 12 + 4 + 4),
-            first_header: Bytes::new(16),
-            // IBTA 9.2.1: the pad count of the BTH makes payload a multiple of four bytes.
-            padding: Bytes::new(4),
-            ack: Bytes::new(14 + 20 + 8 + 12 + 4 + 4 + 4),
-            ack_min: Bytes::new(64),
-            // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
-            telemetry: Bytes::new(42),
-            // 64 bits, as HPCC's artefact has it for TIMELY.
-            time_stamp: Bytes::new(8),
-            // IBTA annex A17: the payload of a RoCEv2 CNP is 16 reserved bytes.
-            cnp: Bytes::new(14 + 20 + 8 + 12 + 16 + 4 + 4),
-            pause: Bytes::new(64),
-            gap: Bytes::new(20),
-        }
-    }
-}
-
 impl PacketSizes {
     /// PPP 14, IPv4 20, UDP 8 and 6 bytes of sequence number; acknowledgements padded to 60.
     fn hpcc_ns3() -> Self {
@@ -70,41 +47,11 @@ impl PacketSizes {
     }
 }
 
-impl Default for Pfc {
-    fn default() -> Self {
-        // HPCC, section 5.1: the threshold is a share of the free buffer. The rest as its artefact,
-        // which has no watchdog; SONiC's (`pfcwd start_default`) restores after 200 ms.
-        Self {
-            enabled: true,
-            reserve: Bytes::new(4 << 10),
-            resume_offset: Bytes::new(3 << 10),
-            threshold_shift: 3,
-            xoff: None,
-            headroom_delays: None,
-            watchdog: None,
-            watchdog_restore: Duration::from_ms(200),
-        }
-    }
-}
-
 impl Pfc {
     fn hpcc_ns3() -> Self {
         Self {
             headroom_delays: Some(3),
             ..Self::default()
-        }
-    }
-}
-
-impl Default for Ecn {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            kmin_per_gbps: None,
-            kmax_per_gbps: None,
-            pmax: None,
-            host_ports: None,
-            threshold: Vec::new(),
         }
     }
 }
@@ -146,25 +93,6 @@ impl Scenario {
     pub fn host_ports_mark(&self) -> bool {
         let stated = self.switch.ecn.host_ports;
         stated.unwrap_or_else(|| !self.congestion.apportioning().mode.divides())
-    }
-}
-
-impl Default for Transport {
-    fn default() -> Self {
-        Self {
-            service: Service::Rc,
-            // IBTA 11.6.2 local ACK timeout: 4.096 us x 2^14, as perftest sets.
-            ack_timeout: Some(Duration::from_ns(4096 << 14)),
-            retry_limit: 7,
-            nak_interval: Duration::from_us(500),
-            ack_duplicates: true,
-            ack_interval: 1,
-            recovery: Recovery::GoBackN,
-            reorder_window: 1024,
-            reorder_tolerance: None,
-            direct_placement: false,
-            ack_control_class: false,
-        }
     }
 }
 

@@ -54,11 +54,11 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Replaces the key path of an error by the place where the user wrote it; a place that is no
-    /// key of the `resolved` scenario is that of a file and stays.
+    /// Replaces the key path of an error by the place where the user wrote it, or what it would be inside of;
+    /// a place that is no key is that of a file and stays.
     pub(crate) fn place(&self, error: Error, resolved: &Table) -> Error {
         let path = KeyPath::from_place(&error.place);
-        if !exists(resolved, &path) {
+        if !is_key(resolved, &path) {
             return error;
         }
         if self.locate(&path) == error.place {
@@ -124,18 +124,19 @@ fn entry<'t, 'a>(table: &'t DeTable<'a>, key: &str) -> Option<(usize, &'t DeValu
         .map(|(name, value)| (name.span().start, value.get_ref()))
 }
 
-fn exists(table: &Table, path: &KeyPath) -> bool {
-    let Some((Segment::Key(first), rest)) = path.0.split_first() else {
-        return false;
+/// Whether a scenario such as the `resolved` one has this key, stated or not: a value there is not found unknown.
+fn is_key(resolved: &Table, path: &KeyPath) -> bool {
+    let mut table = resolved.clone();
+    let set = Override {
+        text: String::new(),
+        path: path.clone(),
+        value: Value::Boolean(true),
     };
-    let found = rest.iter().try_fold(table.get(first), |value, segment| {
-        let next = match segment {
-            Segment::Key(key) => Value::get(value?, key),
-            Segment::Index(index) => Value::get(value?, *index),
-        };
-        next.map(Some)
-    });
-    found.flatten().is_some()
+    if set.apply(&mut table).is_err() {
+        return false;
+    }
+    let wrong = Scenario::deserialize(table).err();
+    wrong.is_none_or(|error| blame::unknown_key(error.message()).is_none())
 }
 
 fn syntax_error(text: &str, place: &str, error: &toml::de::Error) -> Error {

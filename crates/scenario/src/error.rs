@@ -26,6 +26,24 @@ impl Error {
             hint: hint.into(),
         }
     }
+
+    /// The same mistake at another place.
+    #[must_use]
+    pub fn at(self, place: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            ..self
+        }
+    }
+}
+
+/// A mistake as the result of whatever finds it.
+pub(crate) fn fail<T>(
+    place: impl Into<String>,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<T, Error> {
+    Err(Error::new(place, message, hint))
 }
 
 impl fmt::Display for Error {
@@ -49,6 +67,19 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|(far, candidate)| *far <= limit || (word.len() > 2 && candidate.starts_with(word)))
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// A hint that names the candidate which `word` most likely means, between `quote`s, or says `otherwise`.
+pub(crate) fn suggestion<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    quote: char,
+    otherwise: impl Into<String>,
+) -> String {
+    match nearest(word, candidates) {
+        Some(meant) => format!("did you mean {quote}{meant}{quote}?"),
+        None => otherwise.into(),
+    }
 }
 
 /// Edit distance in which swapping two neighbours is one edit; long words are compared by their

@@ -122,13 +122,9 @@ fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
     let fields = line.fields(FIELDS).map_err(|error| {
         let conweave = line.text.split_ascii_whitespace().count() == 5;
         let hint = "ConWeave's lines have no port: insert one (100) after the class, or use `fairlane import conweave`";
-        if conweave {
-            Error {
-                hint: hint.into(),
-                ..error
-            }
-        } else {
-            error
+        match conweave {
+            true => Error::new(error.place, error.message, hint),
+            false => error,
         }
     })?;
     flow(line, fields, profile)

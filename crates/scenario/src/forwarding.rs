@@ -4,7 +4,9 @@ use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::section::section;
 use crate::types::{Arbitration, Ecn, Pfc};
+use crate::validate::limits::{BYTE, LARGEST};
 
 /// Hands the list of forwarding policies to a macro: `Type(module)` for each, with its documentation and
 /// `with` the type of its parameters if it has any.
@@ -51,49 +53,34 @@ macro_rules! define {
             }
         }
 
-        /// Buffers, pauses and marks of switches, and where packets go.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields, default)]
-        pub struct Switch {
-            /// Shared packet buffer of one switch.
-            pub buffer: Bytes,
-            /// Priority flow control.
-            pub pfc: Pfc,
-            /// Marking.
-            pub ecn: Ecn,
-            /// In which order the packets of an egress queue leave.
-            #[serde(skip_serializing_if = "crate::nic::is_default")]
-            pub arbitration: Arbitration,
-            /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its
-            /// part: a tenant below it hears less. Needs switches that count by port and tenant.
-            #[serde(skip_serializing_if = "crate::nic::is_default")]
-            pub tenant_feedback: bool,
-            /// How often those ports look who uses what.
-            #[serde(skip_serializing_if = "is_feedback_interval")]
-            pub feedback_interval: Duration,
-            /// How a switch chooses among equally short paths.
-            #[serde(skip_serializing_if = "crate::nic::is_default")]
-            pub forwarding: Forwarding,
-            $($(
-                #[doc = concat!("Parameters of forwarding `", stringify!($module), "`.")]
+        section! {
+            /// Buffers, pauses and marks of switches, and where packets go.
+            Switch {
+                /// Shared packet buffer of one switch.
+                // HPCC, section 5.1: 32 MB of buffer.
+                buffer: Bytes = Bytes::new(32 << 20) => within(BYTE, LARGEST),
+                /// Priority flow control.
+                pfc: Pfc => table,
+                /// Marking.
+                ecn: Ecn => table,
+                /// In which order the packets of an egress queue leave.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
-                pub $module: $parameters,
-            )?)*
-        }
-
-        impl Default for Switch {
-            fn default() -> Self {
-                Self {
-                    // HPCC, section 5.1: 32 MB of buffer.
-                    buffer: Bytes::new(32 << 20),
-                    pfc: Pfc::default(),
-                    ecn: Ecn::default(),
-                    arbitration: Arbitration::Fifo,
-                    tenant_feedback: false,
-                    feedback_interval: FEEDBACK_INTERVAL,
-                    forwarding: Forwarding::default(),
-                    $($($module: $parameters::default(),)?)*
-                }
+                arbitration: Arbitration,
+                /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its
+                /// part: a tenant below it hears less. Needs switches that count by port and tenant.
+                #[serde(skip_serializing_if = "crate::nic::is_default")]
+                tenant_feedback: bool,
+                /// How often those ports look who uses what.
+                #[serde(skip_serializing_if = "is_feedback_interval")]
+                feedback_interval: Duration = FEEDBACK_INTERVAL => within(Duration::from_ns(1), LONGEST_GAP),
+                /// How a switch chooses among equally short paths.
+                #[serde(skip_serializing_if = "crate::nic::is_default")]
+                forwarding: Forwarding,
+                $($(
+                    #[doc = concat!("Parameters of forwarding `", stringify!($module), "`.")]
+                    #[serde(skip_serializing_if = "crate::nic::is_default")]
+                    $module: $parameters => table,
+                )?)*
             }
         }
     };
@@ -114,64 +101,46 @@ fn is_feedback_interval(interval: &Duration) -> bool {
     *interval == FEEDBACK_INTERVAL
 }
 
-/// Parameters of forwarding `flowlet`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FlowletParameters {
-    /// A flow that has been silent at a switch for longer than this may take another port.
-    pub gap: Duration,
-    /// Entries of a switch's table; flows with the same entry count as one.
-    pub entries: u32,
-}
+/// Flows that have been silent for longer have ended.
+const LONGEST_GAP: Duration = Duration::from_ms(1000);
 
-impl Default for FlowletParameters {
-    fn default() -> Self {
-        Self {
-            // ConWeave (SIGCOMM 2023), artefact: 100 us for LetFlow and CONGA with RDMA.
-            gap: Duration::from_us(100),
-            // CONGA (SIGCOMM 2014), section 3.4: 64K entries.
-            entries: 1 << 16,
-        }
+section! {
+    /// Parameters of forwarding `flowlet`.
+    #[derive(Eq)]
+    FlowletParameters {
+        /// A flow that has been silent at a switch for longer than this may take another port.
+        // ConWeave (SIGCOMM 2023), artefact: 100 us for LetFlow and CONGA with RDMA.
+        gap: Duration = Duration::from_us(100) => within(Duration::from_ns(1), LONGEST_GAP),
+        /// Entries of a switch's table; flows with the same entry count as one.
+        // CONGA (SIGCOMM 2014), section 3.4: 64K entries. At most 16 MiB of table in each switch.
+        entries [1, 1 << 20]: u32 = 1 << 16,
     }
 }
 
-/// Parameters of forwarding `iofd`, in-order flow deflection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct IofdParameters {
-    /// A flow moves if more bytes than this wait at its port.
-    pub trigger: Bytes,
-    /// It moves to a port at which fewer bytes than this wait.
-    pub target: Bytes,
-    /// Flows leave a port no sooner after each other.
-    pub interval: Duration,
-    /// A flow moves at a switch once more bytes than this have passed there since it did so last.
-    pub moved: Bytes,
-    /// Labels that a packet may carry: switches on its way that have moved its flow.
-    pub labels: u32,
-    /// Whether flows may also go down to another switch and up again.
-    pub valley: bool,
-    /// Flows that a switch can keep track of; others don't move.
-    pub streams: u32,
-    /// Room for packets that the last switch before their host holds until those before them have passed.
-    pub hold: Bytes,
-    /// A packet that is held for longer is lost, with everything else that is held of its flow.
-    pub hold_timeout: Duration,
-}
-
-impl Default for IofdParameters {
-    /// Shares and times are those of docs/iofd.md, "Parameters", which says how they were found.
-    fn default() -> Self {
-        Self {
-            trigger: Bytes::new(50_000),
-            target: Bytes::new(25_000),
-            interval: Duration::from_us(2),
-            moved: Bytes::new(10_000),
-            labels: 2,
-            valley: false,
-            streams: 4096,
-            hold: Bytes::new(4_000_000),
-            hold_timeout: Duration::from_ms(1),
-        }
+section! {
+    /// Parameters of forwarding `iofd`, in-order flow deflection.
+    // Shares and times are those of docs/iofd.md, "Parameters", which says how they were found.
+    #[derive(Eq)]
+    IofdParameters {
+        /// A flow moves if more bytes than this wait at its port.
+        trigger: Bytes = Bytes::new(50_000) => within(BYTE, LARGEST),
+        /// It moves to a port at which fewer bytes than this wait.
+        target: Bytes = Bytes::new(25_000) => within(BYTE, LARGEST),
+        /// Flows leave a port no sooner after each other.
+        interval: Duration = Duration::from_us(2) => span,
+        /// A flow moves at a switch once more bytes than this have passed there since it did so last.
+        moved: Bytes = Bytes::new(10_000) => within(Bytes::ZERO, LARGEST),
+        /// Labels that a packet may carry: switches on its way that have moved its flow.
+        // As many as a packet has room for.
+        labels [1, 4]: u32 = 2,
+        /// Whether flows may also go down to another switch and up again.
+        valley: bool,
+        /// Flows that a switch can keep track of; others don't move.
+        // As many as labels can tell apart.
+        streams [1, 1 << 16]: u32 = 4096,
+        /// Room for packets that the last switch before their host holds until those before them have passed.
+        hold: Bytes = Bytes::new(4_000_000) => within(BYTE, LARGEST),
+        /// A packet that is held for longer is lost, with everything else that is held of its flow.
+        hold_timeout: Duration = Duration::from_ms(1) => period,
     }
 }

@@ -57,8 +57,14 @@ impl HostSet {
 
 fn range(part: &str) -> Option<(u32, u32)> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
-    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let (first, last) = (number(first.trim())?, number(last.trim())?);
     (first <= last).then_some((first, last))
+}
+
+/// Digits only: `+5` is none.
+fn number(text: &str) -> Option<u32> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok())?
 }
 
 /// The first number of the range that isn't a host.

@@ -121,18 +121,15 @@ impl Inputs {
     ) -> Result<SizeDistribution, Error> {
         let key = format!("workload[{workload}].sizes");
         match sizes {
-            Sizes::Points(points) => SizeDistribution::new(points.clone()).map_err(|error| Error {
-                place: format!("{key}{}", error.place),
-                ..error
+            Sizes::Points(points) => SizeDistribution::new(points.clone()).map_err(|error| {
+                let place = format!("{key}{}", error.place);
+                error.at(place)
             }),
             Sizes::Named(name) if names_file(name) => {
                 let (text, file) = self.open(files, Path::new(name), key)?;
                 SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))
             }
-            Sizes::Named(name) => SizeDistribution::built_in(name).map_err(|error| Error {
-                place: key,
-                ..error
-            }),
+            Sizes::Named(name) => SizeDistribution::built_in(name).map_err(|error| error.at(key)),
         }
     }
 

@@ -161,14 +161,18 @@ fn add_plane(topology: &Topology, plan: &mut Plan) {
             fabric_link,
             ..
         } => {
-            plan.attach_each(pods * tors_per_pod, hosts_per_tor, host_link);
-            let tree = FatTree {
-                pods,
-                tors: tors_per_pod,
-                aggregations: aggregations_per_pod,
-                cores,
-            };
-            tree.connect(plan, fabric_link);
+            let (tors, aggregations) = (pods * tors_per_pod, pods * aggregations_per_pod);
+            plan.attach_each(tors, hosts_per_tor, host_link);
+            for tor in 0..tors {
+                let first = tors + tor / tors_per_pod * aggregations_per_pod;
+                (0..aggregations_per_pod).for_each(|a| plan.connect(tor, first + a, fabric_link));
+            }
+            let group = cores.checked_div(aggregations_per_pod).unwrap_or(0);
+            for index in 0..aggregations {
+                let first = tors + aggregations + index % aggregations_per_pod * group;
+                let cores = first..first + group;
+                cores.for_each(|core| plan.connect(tors + index, core, fabric_link));
+            }
         }
         Topology::File { .. } => {}
     }
@@ -226,29 +230,5 @@ impl Plan {
             delay,
             loss: 0.0,
         });
-    }
-}
-
-struct FatTree {
-    pods: u32,
-    tors: u32,
-    aggregations: u32,
-    cores: u32,
-}
-
-impl FatTree {
-    fn connect(&self, plan: &mut Plan, link: LinkSpec) {
-        let tors = self.pods * self.tors;
-        let first_core = tors + self.pods * self.aggregations;
-        for tor in 0..tors {
-            let pod = tor / self.tors;
-            let first = tors + pod * self.aggregations;
-            (0..self.aggregations).for_each(|a| plan.connect(tor, first + a, link));
-        }
-        let group = self.cores.checked_div(self.aggregations).unwrap_or(0);
-        for index in 0..self.pods * self.aggregations {
-            let first = first_core + index % self.aggregations * group;
-            (first..first + group).for_each(|core| plan.connect(tors + index, core, link));
-        }
     }
 }

@@ -35,13 +35,10 @@ pub struct Loaded {
 pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Loaded, Error> {
     let text = read_text(path).map_err(|error| unreadable(path, error))?;
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
-    let mut loaded = parse(&text, &path.display().to_string(), folder, overrides, seed)?;
-    if loaded.scenario.name == Scenario::default().name
-        && let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
-    {
-        loaded.scenario.name = stem.into();
-    }
-    Ok(loaded)
+    let place = path.display().to_string();
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    let name = name.unwrap_or(&Scenario::default().name).to_owned();
+    read(&text, &place, Files::Folder(folder), overrides, seed, name)
 }
 
 /// The mistake of naming something that is no scenario file.
@@ -86,13 +83,7 @@ pub fn parse_table(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
-    let text = toml::to_string(table).map_err(|error| {
-        Error::new(
-            "scenario",
-            format!("has no TOML form: {error}"),
-            String::new(),
-        )
-    })?;
+    let text = toml::to_string(table).map_err(formless)?;
     parse(&text, "", folder, overrides, seed)
 }
 
@@ -107,6 +98,19 @@ pub fn parse_with(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
+    let name = Scenario::default().name;
+    read(text, place, files, overrides, seed, name)
+}
+
+/// As [`parse_with`]; the scenario is called `name` unless it says another.
+fn read(
+    text: &str,
+    place: &str,
+    files: Files<'_>,
+    overrides: &[String],
+    seed: Option<u64>,
+    name: String,
+) -> Result<Loaded, Error> {
     let overrides: Vec<Override> = overrides
         .iter()
         .map(|text| Override::parse(text))
@@ -116,6 +120,7 @@ pub fn parse_with(
     written.read(&written.table)?;
     let document = Document::parse(text, place, &overrides)?;
     let mut table = defaults(&document.table, &overrides)?;
+    table.insert("name".into(), Value::String(name));
     overlay(&mut table, &document.table);
     overrides.iter().try_for_each(|set| set.apply(&mut table))?;
     let mut scenario = document.read(&table)?;
@@ -150,14 +155,12 @@ fn defaults(written: &Table, overrides: &[Override]) -> Result<Table, Error> {
 }
 
 fn to_table(scenario: &Scenario) -> Result<Table, Error> {
-    match Value::try_from(scenario) {
-        Ok(Value::Table(table)) => Ok(table),
-        _ => Err(Error::new(
-            "scenario",
-            "has no TOML form",
-            "seeds are at most 2^63 - 1",
-        )),
-    }
+    Table::try_from(scenario).map_err(formless)
+}
+
+fn formless(error: toml::ser::Error) -> Error {
+    let message = format!("has no TOML form: {error}");
+    Error::new("scenario", message, "seeds are at most 2^63 - 1")
 }
 
 impl Scenario {
@@ -176,13 +179,7 @@ impl Scenario {
     /// # Errors
     /// A seed above 2^63 - 1 or a path that isn't UTF-8; neither can be read from a file.
     pub fn to_toml(&self) -> Result<String, Error> {
-        toml::to_string(self).map_err(|error| {
-            Error::new(
-                "scenario",
-                format!("has no TOML form: {error}"),
-                "seeds are at most 2^63 - 1",
-            )
-        })
+        toml::to_string(self).map_err(formless)
     }
 }
 

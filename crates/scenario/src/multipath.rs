@@ -7,67 +7,74 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::section::section;
 use crate::types::Workload;
 
-/// Several queue pairs for each connection, and who gets what. docs/multipath.md says what each parameter does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Multipath {
-    /// Queue pairs of each connection; 1 for ordinary messages.
-    pub paths: u32,
-    /// Which messages share a connection.
-    pub connections: Connections,
-    /// Who decides which path a chunk takes.
-    pub balancer: BalancerKind,
-    /// Who decides how large a chunk may be.
-    pub limiter: LimiterKind,
-    /// The size of chunks under limiter `fixed`, and the first one under the others.
-    pub chunk: Bytes,
-    /// The smallest chunk of limiters that change it.
-    pub chunk_least: Bytes,
-    /// The largest chunk of limiters that change it.
-    pub chunk_most: Bytes,
-    /// How long limiter `adaptive` wants a chunk to occupy its path.
-    pub chunk_time: Duration,
-    /// The largest message that a queue pair takes.
-    pub message_limit: Bytes,
-    /// Chunks in flight on each path.
-    pub depth: u32,
-    /// Messages of a connection that are posted and not complete.
-    pub messages: u32,
-    /// Two-sided messages up to this size are one SEND.
-    pub single_send: Bytes,
-    /// How larger ones cross.
-    pub two_sided: TwoSided,
-    /// How often a chunk is tried again, and a path probed that has failed, before a message fails.
-    pub retries: u8,
-    /// The silence after which a path is suspected while nothing is known of it.
-    pub first_timeout: Duration,
-    /// Its lower bound later; two of the largest base round trips are a lower bound in any case.
-    pub timeout_least: Duration,
-    /// Its upper bound, and that of the pause before a path is probed again.
-    pub timeout_most: Duration,
-    /// Chunks that a path must deliver, one at a time, before it is good again.
-    pub probation: u8,
-    /// The bytes of a sample of capacity, and of a probe.
-    pub probe: Bytes,
-    /// The percentage of chunks lost above which a path is suspected.
-    pub suspect_loss: u8,
-    /// Paths that balancer `reps` keeps.
-    pub reps_cache: u32,
-    /// Packets that balancer `reps` sends at random before it recycles.
-    pub reps_explore: u32,
-    /// How long balancer `reps` doesn't explore after a failure.
-    pub reps_freeze: Duration,
-    /// What tells paths apart.
-    pub plan: Plan,
-    /// How paths that take the same way are found.
-    pub twins: Twins,
-    /// Whether the queue pairs of a connection take one share together under scope `qp`; without, each takes one.
-    pub coupled: bool,
-    /// What the software of hosts costs; left out, nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub costs: Option<PathCosts>,
+/// Counts of the file have 32 bits.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+// `fairlane-multipath` says what each may be.
+section! {
+    /// Several queue pairs for each connection, and who gets what. docs/multipath.md says what each parameter does.
+    Multipath {
+        /// Queue pairs of each connection; 1 for ordinary messages.
+        paths: u32 = 8,
+        /// Which messages share a connection.
+        connections: Connections,
+        /// Who decides which path a chunk takes.
+        balancer: BalancerKind = Settings::default().balancer,
+        /// Who decides how large a chunk may be.
+        limiter: LimiterKind = Settings::default().limiter,
+        /// The size of chunks under limiter `fixed`, and the first one under the others.
+        chunk: Bytes = Settings::default().chunk,
+        /// The smallest chunk of limiters that change it.
+        chunk_least: Bytes = Settings::default().chunk_least,
+        /// The largest chunk of limiters that change it.
+        chunk_most: Bytes = Settings::default().chunk_most,
+        /// How long limiter `adaptive` wants a chunk to occupy its path.
+        chunk_time: Duration = Settings::default().chunk_time,
+        /// The largest message that a queue pair takes.
+        message_limit: Bytes = Settings::default().message_limit,
+        /// Chunks in flight on each path.
+        depth: u32 = Settings::default().depth,
+        /// Messages of a connection that are posted and not complete.
+        messages: u32 = count(Settings::default().messages),
+        /// Two-sided messages up to this size are one SEND.
+        single_send: Bytes = Settings::default().single_send,
+        /// How larger ones cross.
+        two_sided: TwoSided = Settings::default().two_sided,
+        /// How often a chunk is tried again, and a path probed that has failed, before a message fails.
+        retries: u8 = Settings::default().retries,
+        /// The silence after which a path is suspected while nothing is known of it.
+        first_timeout: Duration = Settings::default().first_timeout,
+        /// Its lower bound later; two of the largest base round trips are a lower bound in any case.
+        timeout_least: Duration = Settings::default().timeout_least,
+        /// Its upper bound, and that of the pause before a path is probed again.
+        timeout_most: Duration = Settings::default().timeout_most,
+        /// Chunks that a path must deliver, one at a time, before it is good again.
+        probation: u8 = Settings::default().probation,
+        /// The bytes of a sample of capacity, and of a probe.
+        probe: Bytes = Settings::default().probe,
+        /// The percentage of chunks lost above which a path is suspected.
+        suspect_loss: u8 = Settings::default().suspect_loss,
+        /// Paths that balancer `reps` keeps.
+        reps_cache: u32 = count(Settings::default().reps_cache),
+        /// Packets that balancer `reps` sends at random before it recycles.
+        reps_explore: u32 = Settings::default().reps_explore,
+        /// How long balancer `reps` doesn't explore after a failure.
+        reps_freeze: Duration = Settings::default().reps_freeze,
+        /// What tells paths apart.
+        plan: Plan,
+        /// How paths that take the same way are found.
+        twins: Twins,
+        /// Whether the queue pairs of a connection take one share together under scope `qp`; without, each takes one.
+        coupled: bool = true,
+        /// What the software of hosts costs; left out, nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        costs: Option<PathCosts> => table,
+    }
 }
 
 /// Which messages share a connection.
@@ -121,72 +128,29 @@ pub enum NextPorts {
     Ports,
 }
 
-/// Processor time of the one thread that drives all connections of a host, in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PathCosts {
-    /// To post a work request.
-    pub post: Duration,
-    /// To poll a completion.
-    pub poll: Duration,
-    /// To cut a chunk off its message, and choose its path.
-    pub split: Duration,
-    /// To place a chunk at the receiver.
-    pub reassemble: Duration,
-}
+/// The longest that a step of software may take.
+const LONGEST_STEP: Duration = Duration::from_ms(1);
 
-impl Default for PathCosts {
-    fn default() -> Self {
-        Self {
-            // Kalia et al., Design guidelines (ATC 2016), section 3: tens of nanoseconds each.
-            post: Duration::from_ns(50),
-            poll: Duration::from_ns(50),
-            // benches/src/multipath.rs: a chunk posted and completed, and one at the receiving end.
-            split: Duration::from_ns(43),
-            reassemble: Duration::from_ns(16),
-        }
+section! {
+    /// Processor time of the one thread that drives all connections of a host, in both directions.
+    #[derive(Copy, Eq)]
+    PathCosts {
+        /// To post a work request.
+        // Kalia et al., Design guidelines (ATC 2016), section 3: tens of nanoseconds each.
+        post: Duration = Duration::from_ns(50) => within(Duration::ZERO, LONGEST_STEP),
+        /// To poll a completion.
+        poll: Duration = Duration::from_ns(50) => within(Duration::ZERO, LONGEST_STEP),
+        /// To cut a chunk off its message, and choose its path.
+        // benches/src/multipath.rs: a chunk posted and completed, and one at the receiving end.
+        split: Duration = Duration::from_ns(43) => within(Duration::ZERO, LONGEST_STEP),
+        /// To place a chunk at the receiver.
+        reassemble: Duration = Duration::from_ns(16) => within(Duration::ZERO, LONGEST_STEP),
     }
 }
 
 impl Default for Plan {
     fn default() -> Self {
         Self::Next(NextPorts::Ports)
-    }
-}
-
-impl Default for Multipath {
-    fn default() -> Self {
-        let settings = Settings::default();
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Self {
-            paths: 8,
-            connections: Connections::Message,
-            balancer: settings.balancer,
-            limiter: settings.limiter,
-            chunk: settings.chunk,
-            chunk_least: settings.chunk_least,
-            chunk_most: settings.chunk_most,
-            chunk_time: settings.chunk_time,
-            message_limit: settings.message_limit,
-            depth: settings.depth,
-            messages: count(settings.messages),
-            single_send: settings.single_send,
-            two_sided: settings.two_sided,
-            retries: settings.retries,
-            first_timeout: settings.first_timeout,
-            timeout_least: settings.timeout_least,
-            timeout_most: settings.timeout_most,
-            probation: settings.probation,
-            probe: settings.probe,
-            suspect_loss: settings.suspect_loss,
-            reps_cache: count(settings.reps_cache),
-            reps_explore: settings.reps_explore,
-            reps_freeze: settings.reps_freeze,
-            plan: Plan::default(),
-            twins: Twins::Route,
-            coupled: true,
-            costs: None,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use crate::error::{Error, nearest};
+use crate::error::Error;
 use crate::keypath::{EACH, KeyPath, NEW, Segment};
 
 /// One value that replaces what the scenario says.
@@ -10,7 +10,7 @@ pub(crate) struct Override {
     /// As the user wrote it.
     pub(crate) text: String,
     pub(crate) path: KeyPath,
-    value: Value,
+    pub(crate) value: Value,
 }
 
 impl Override {
@@ -146,13 +146,5 @@ pub(crate) fn overlay(base: &mut Table, over: &Table) {
                 base.insert(key.clone(), value.clone());
             }
         }
-    }
-}
-
-/// A hint that names the nearest of `known`, or lists them.
-pub(crate) fn known_hint(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
-        Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => format!("known are {}", known.join(", ")),
     }
 }

@@ -14,52 +14,15 @@ pub struct Planes {
     pub of: Vec<u8>,
 }
 
-/// Why links of hosts make no planes. Links are counted from 0, as are the ports of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaneError {
-    /// A host has more links than another one.
-    Uneven {
-        /// The host.
-        host: u32,
-        /// Its first link that is one too many.
-        link: usize,
-        /// How many links the other one has.
-        expected: u32,
-    },
-    /// Hosts have more links than there may be planes.
-    TooMany {
-        /// A host.
-        host: u32,
-        /// Its links.
-        links: u32,
-    },
-    /// A host with several links is linked to another host.
-    NoSwitch {
-        /// The host.
-        host: u32,
-        /// The link.
-        link: usize,
-    },
-    /// Two links of a host lead to the same plane.
-    Joined {
-        /// The host.
-        host: u32,
-        /// The later link.
-        link: usize,
-        /// The ports of both.
-        ports: (u8, u8),
-    },
-    /// A link of a host leads to another plane than that of its port.
-    Elsewhere {
-        /// The host.
-        host: u32,
-        /// The link.
-        link: usize,
-        /// The port.
-        port: u8,
-        /// The plane that it leads to.
-        plane: u8,
-    },
+/// Why links of hosts make no planes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaneError {
+    /// The link that it is about, counted from 0, if it is about one.
+    pub link: Option<usize>,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
 }
 
 impl Planes {
@@ -79,34 +42,27 @@ impl Planes {
         if count < 2 {
             return Ok(planes);
         }
-        let joined = joined(switches, links);
+        let between = links.iter().copied();
+        let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
+        let joined = joined(switches.len(), between);
         let mut hosts = ports.linked();
         let mut roots: Vec<u32> = Vec::new();
         if let Some((host, first)) = hosts.next() {
-            for (port, &(link, to)) in (0u8..).zip(first) {
+            for (port, &(link, to)) in first.iter().enumerate() {
                 check_switch(switches, host, (link, to))?;
                 let root = joined[to as usize];
-                if let Some(other) = (0u8..).zip(&roots).find(|(_, one)| **one == root) {
-                    let ports = (other.0, port);
-                    return Err(PlaneError::Joined { host, link, ports });
+                if let Some(other) = roots.iter().position(|one| *one == root) {
+                    return Err(same_plane(host, link, [other, port]));
                 }
                 roots.push(root);
             }
         }
         for (host, own) in hosts {
-            for (port, &(link, to)) in (0u8..).zip(own) {
+            for (port, &(link, to)) in own.iter().enumerate() {
                 check_switch(switches, host, (link, to))?;
                 let plane = roots.iter().position(|root| *root == joined[to as usize]);
-                match plane.map_or(u8::MAX, |plane| plane as u8) {
-                    plane if plane == port => {}
-                    plane => {
-                        return Err(PlaneError::Elsewhere {
-                            host,
-                            link,
-                            port,
-                            plane,
-                        });
-                    }
+                if plane != Some(port) {
+                    return Err(other_plane(host, link, port, plane));
                 }
             }
         }
@@ -121,7 +77,35 @@ impl Planes {
 fn check_switch(switches: &[bool], host: u32, (link, to): (usize, u32)) -> Result<(), PlaneError> {
     match switches[to as usize] {
         true => Ok(()),
-        false => Err(PlaneError::NoSwitch { host, link }),
+        false => Err(PlaneError {
+            link: Some(link),
+            message: format!("host {host} has several links, expected switches at all of them"),
+            hint: "list the node as a switch if it forwards packets",
+        }),
+    }
+}
+
+/// Two links of a host lead to the same plane, of which `link` is the later.
+fn same_plane(host: u32, link: usize, ports: [usize; 2]) -> PlaneError {
+    let [a, b] = ports.map(ordinal);
+    PlaneError {
+        link: Some(link),
+        message: format!(
+            "the {a} and the {b} link of host {host} lead to switches that are linked with each other, expected a \
+             plane for each"
+        ),
+        hint: "remove the links between their switches: only hosts join planes",
+    }
+}
+
+/// A link of a host leads to another plane than that of its port.
+fn other_plane(host: u32, link: usize, port: usize, plane: Option<usize>) -> PlaneError {
+    let (which, to) = (ordinal(port), plane.map(|plane| format!("plane {plane}")));
+    let to = to.as_deref().unwrap_or("no plane of the first host");
+    PlaneError {
+        link: Some(link),
+        message: format!("the {which} link of host {host} leads to {to}, expected plane {port}"),
+        hint: "list the links of every host in the order of the planes",
     }
 }
 
@@ -151,41 +135,38 @@ impl Ports {
     fn count(&self) -> Result<u8, PlaneError> {
         let fewest = self.linked().map(|(_, links)| links.len()).min();
         let fewest = fewest.unwrap_or(0);
-        let expected = u32::try_from(fewest).unwrap_or(u32::MAX);
         let more = self.linked().filter_map(|(host, links)| {
             let &(link, _) = links.get(fewest)?;
             Some((link, host))
         });
         if let Some((link, host)) = more.min() {
-            return Err(PlaneError::Uneven {
-                host,
-                link,
-                expected,
+            let which = ordinal(fewest);
+            return Err(PlaneError {
+                link: Some(link),
+                message: format!("host {host} has a {which} link, expected {fewest}"),
+                hint: "list the node as a switch, remove the link, or give every host as many",
             });
         }
         match self.linked().next() {
-            Some((host, _)) if expected > MOST_PLANES => Err(PlaneError::TooMany {
-                host,
-                links: expected,
+            Some((host, _)) if fewest > MOST_PLANES as usize => Err(PlaneError {
+                link: None,
+                message: format!("host {host} has {fewest} links, expected at most {MOST_PLANES}"),
+                hint: "build fewer planes",
             }),
-            _ => Ok(expected as u8),
+            _ => Ok(fewest as u8),
         }
     }
 }
 
-/// By node, one of the switches that it is linked with over switches only.
-fn joined(switches: &[bool], links: &[(u32, u32)]) -> Vec<u32> {
-    let mut above: Vec<u32> = (0u32..).take(switches.len()).collect();
-    for &(a, b) in links {
-        if switches[a as usize] && switches[b as usize] {
-            let (a, b) = (root(&mut above, a), root(&mut above, b));
-            above[a.max(b) as usize] = a.min(b);
-        }
+/// By node, the lowest of those that it is joined with by these links.
+pub(crate) fn joined(nodes: usize, links: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut above: Vec<u32> = (0u32..).take(nodes).collect();
+    for (a, b) in links {
+        let (a, b) = (root(&mut above, a), root(&mut above, b));
+        above[a.max(b) as usize] = a.min(b);
     }
-    (0u32..)
-        .take(switches.len())
-        .map(|node| root(&mut above, node))
-        .collect()
+    let nodes = (0u32..).take(nodes);
+    nodes.map(|node| root(&mut above, node)).collect()
 }
 
 fn root(above: &mut [u32], mut node: u32) -> u32 {
@@ -197,84 +178,12 @@ fn root(above: &mut [u32], mut node: u32) -> u32 {
     node
 }
 
-impl PlaneError {
-    /// The link that it is about, if it is about one.
-    pub const fn link(&self) -> Option<usize> {
-        match *self {
-            Self::TooMany { .. } => None,
-            Self::Uneven { link, .. }
-            | Self::NoSwitch { link, .. }
-            | Self::Joined { link, .. }
-            | Self::Elsewhere { link, .. } => Some(link),
-        }
-    }
-
-    /// What is wrong.
-    pub fn message(&self) -> String {
-        match *self {
-            Self::Uneven { host, expected, .. } => {
-                let more = ordinal(expected);
-                match expected {
-                    1 => format!("host {host} has a second link, expected one"),
-                    _ => format!("host {host} has a {more} link, expected {expected}"),
-                }
-            }
-            Self::TooMany { host, links } => {
-                format!("host {host} has {links} links, expected at most {MOST_PLANES}")
-            }
-            Self::NoSwitch { host, .. } => {
-                format!("host {host} has several links, expected switches at all of them")
-            }
-            Self::Joined {
-                host,
-                ports: (a, b),
-                ..
-            } => {
-                let (a, b) = (ordinal(a.into()), ordinal(b.into()));
-                format!(
-                    "the {a} and the {b} link of host {host} lead to switches that are linked with each \
-                     other, expected a plane for each"
-                )
-            }
-            Self::Elsewhere {
-                host, port, plane, ..
-            } => {
-                let which = ordinal(port.into());
-                match plane {
-                    u8::MAX => format!(
-                        "the {which} link of host {host} leads to no plane of the first host, expected \
-                         plane {port}"
-                    ),
-                    _ => format!(
-                        "the {which} link of host {host} leads to plane {plane}, expected plane {port}"
-                    ),
-                }
-            }
-        }
-    }
-
-    /// What to do about it.
-    pub const fn hint(&self) -> &'static str {
-        match self {
-            Self::Uneven { .. } => {
-                "list the node as a switch, remove the link, or give every host as many"
-            }
-            Self::TooMany { .. } => "build fewer planes",
-            Self::NoSwitch { .. } => "list the node as a switch if it forwards packets",
-            Self::Joined { .. } => {
-                "remove the links between their switches: only hosts join planes"
-            }
-            Self::Elsewhere { .. } => "list the links of every host in the order of the planes",
-        }
-    }
-}
-
 /// The name of a port counted from 0.
-fn ordinal(port: u32) -> &'static str {
+fn ordinal(port: usize) -> &'static str {
     const NAMES: [&str; 9] = [
         "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
     ];
-    NAMES.get(port as usize).copied().unwrap_or("further")
+    NAMES.get(port).copied().unwrap_or("further")
 }
 
 impl Topology {

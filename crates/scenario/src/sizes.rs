@@ -3,9 +3,8 @@
 use fairlane_units::Bytes;
 use serde::Deserialize;
 
-use crate::error::Error;
+use crate::error::{Error, fail, suggestion};
 use crate::lines::{lines, shorten};
-use crate::overrides::known_hint;
 use crate::types::SizePoint;
 
 /// The names of the distributions that ship with Fairlane, and their texts.
@@ -26,28 +25,19 @@ pub struct SizeDistribution {
     points: Vec<SizePoint>,
 }
 
-/// A distribution in a file of Fairlane's own.
+/// A distribution in a file of Fairlane's own; what isn't read is for people.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SizeFile {
-    name: String,
-    publication: String,
-    #[serde(default)]
-    note: String,
-    points: Vec<SizePoint>,
-}
-
-/// A distribution that ships with Fairlane.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BuiltIn {
-    /// Its name in scenarios.
-    pub name: String,
+    #[serde(rename = "name")]
+    _name: String,
     /// Where the figures were published.
-    pub publication: String,
+    #[serde(rename = "publication")]
+    _publication: String,
     /// What was measured, and how the figures differ from the publication's.
-    pub note: String,
-    /// The distribution.
-    pub sizes: SizeDistribution,
+    #[serde(default, rename = "note")]
+    _note: String,
+    points: Vec<SizePoint>,
 }
 
 impl SizeDistribution {
@@ -59,10 +49,10 @@ impl SizeDistribution {
     pub fn new(points: Vec<SizePoint>) -> Result<Self, Error> {
         let mut before = None;
         for (i, point) in points.iter().enumerate() {
-            check_point(before, point).map_err(|fault| fault.at(format!("[{i}]")))?;
+            check_point(before, point).map_err(|error| error.at(format!("[{i}]")))?;
             before = Some(point);
         }
-        check_end(&points).map_err(|fault| fault.at(""))?;
+        check_end(&points)?;
         Ok(Self { points })
     }
 
@@ -74,39 +64,16 @@ impl SizeDistribution {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         let (name, text) = found.ok_or_else(|| {
             let names = BUILT_IN.map(|(known, _)| known);
+            let list = names.join(", ");
             let message = format!(
-                "unknown size distribution \"{}\", expected one of {}",
-                shorten(name),
-                names.join(", ")
+                "unknown size distribution \"{}\", expected one of {list}",
+                shorten(name)
             );
-            let hint = format!(
-                "{}; a file is named with `/` or `.`",
-                known_hint(name, &names)
-            );
+            let known = suggestion(name, names, '"', format!("known are {list}"));
+            let hint = format!("{known}; a file is named with `/` or `.`");
             Error::new(name, message, hint)
         })?;
         Self::parse(text, &format!("{name}.toml"))
-    }
-
-    /// Every built-in distribution with its publication.
-    pub fn all_built_in() -> Vec<BuiltIn> {
-        let read = |(_, text): (&str, &str)| {
-            let file: SizeFile = toml::from_str(text).ok()?;
-            let sizes = Self::new(file.points).ok()?;
-            let SizeFile {
-                name,
-                publication,
-                note,
-                ..
-            } = file;
-            Some(BuiltIn {
-                name,
-                publication,
-                note,
-                sizes,
-            })
-        };
-        BUILT_IN.into_iter().filter_map(read).collect()
     }
 
     /// Reads a file: TOML as `sizes/hadoop.toml` if `file` ends in `.toml`, else two columns, size
@@ -163,105 +130,71 @@ fn mean(points: &[SizePoint]) -> f64 {
     points.windows(2).map(part).sum()
 }
 
-/// What is wrong with a point, wherever it is.
-struct Fault {
-    message: String,
-    hint: &'static str,
-}
-
-impl Fault {
-    fn at(self, place: impl Into<String>) -> Error {
-        Error::new(place, self.message, self.hint)
-    }
-}
-
-fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Fault> {
+/// Checks a point after the one before it; the place stays empty.
+fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Error> {
     let SizePoint { size, percent } = *point;
-    let fail = |message: String, hint| Err(Fault { message, hint });
-    if !(0.0..=100.0).contains(&percent) {
-        return fail(
+    let (message, hint) = match before {
+        _ if !(0.0..=100.0).contains(&percent) => (
             format!("percent is {percent}, expected 0 to 100"),
             "percents are cumulative",
-        );
-    }
-    if size > LARGEST_MESSAGE {
-        return fail(
+        ),
+        _ if size > LARGEST_MESSAGE => (
             format!(
                 "size is {size}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
             ),
             "sizes are in bytes; larger transfers are several messages",
-        );
-    }
-    match before {
-        Some(before) => check_ascent(before, point),
-        None if percent == 0.0 => Ok(()),
-        None => {
-            let message = format!("the first percent is {percent}, expected 0");
-            fail(
-                message,
-                "add a first point with the smallest size and percent 0",
-            )
-        }
-    }
-}
-
-fn check_ascent(before: &SizePoint, point: &SizePoint) -> Result<(), Fault> {
-    let SizePoint { size, percent } = *point;
-    let fail = |message: String, hint| Err(Fault { message, hint });
-    if percent < before.percent {
-        let message = format!(
-            "percent falls from {} to {percent}, expected ascending percents",
-            before.percent
-        );
-        return fail(
-            message,
+        ),
+        None if percent != 0.0 => (
+            format!("the first percent is {percent}, expected 0"),
+            "add a first point with the smallest size and percent 0",
+        ),
+        Some(before) if percent < before.percent => (
+            format!(
+                "percent falls from {} to {percent}, expected ascending percents",
+                before.percent
+            ),
             "percents are cumulative: share of messages of at most this size",
-        );
-    }
-    if size < before.size {
-        let message = format!(
-            "size falls from {} to {size}, expected ascending sizes",
-            before.size
-        );
-        return fail(message, "sort the points by size");
-    }
-    if size == before.size && percent == before.percent {
-        return fail(
+        ),
+        Some(before) if size < before.size => (
+            format!(
+                "size falls from {} to {size}, expected ascending sizes",
+                before.size
+            ),
+            "sort the points by size",
+        ),
+        Some(before) if (size, percent) == (before.size, before.percent) => (
             format!("point {size}, {percent} is listed twice"),
             "remove one",
-        );
-    }
-    Ok(())
+        ),
+        _ => return Ok(()),
+    };
+    fail("", message, hint)
 }
 
-fn check_end(points: &[SizePoint]) -> Result<(), Fault> {
-    let fail = |message: String, hint| Err(Fault { message, hint });
-    let (Some(last), true) = (points.last(), points.len() > 1) else {
-        let message = format!("{} points, expected at least 2", points.len());
-        return fail(
-            message,
-            "a fixed size is two points of that size, at 0 and 100 percent",
-        );
-    };
-    if last.percent == 1.0 {
-        let message = "the last percent is 1, expected 100".into();
-        return fail(
-            message,
-            "multiply by 100: these are percents, not fractions",
-        );
-    }
-    if last.percent != 100.0 {
-        let message = format!("the last percent is {}, expected 100", last.percent);
-        return fail(message, "is the file complete?");
-    }
+/// Checks what only all points together show; the place stays empty.
+fn check_end(points: &[SizePoint]) -> Result<(), Error> {
+    let last = points.last().map_or(0.0, |last| last.percent);
     let mean = mean(points);
-    if mean < 1.0 {
-        return fail(
+    let (message, hint) = match points.len() {
+        ..2 => (
+            format!("{} points, expected at least 2", points.len()),
+            "a fixed size is two points of that size, at 0 and 100 percent",
+        ),
+        _ if last == 1.0 => (
+            "the last percent is 1, expected 100".to_owned(),
+            "multiply by 100: these are percents, not fractions",
+        ),
+        _ if last != 100.0 => (
+            format!("the last percent is {last}, expected 100"),
+            "is the file complete?",
+        ),
+        _ if mean < 1.0 => (
             format!("the mean size is {mean} B, expected at least 1"),
             "sizes are in bytes",
-        );
-    }
-    Ok(())
+        ),
+        _ => return Ok(()),
+    };
+    fail("", message, hint)
 }
 
 fn parse_toml(text: &str, file: &str) -> Result<SizeDistribution, Error> {
@@ -271,9 +204,9 @@ fn parse_toml(text: &str, file: &str) -> Result<SizeDistribution, Error> {
         let hint = "write name = \"...\", publication = \"...\" and points = [{ size = 0, percent = 0 }, ...]";
         Error::new(format!("{file}:{line}:{column}"), error.message().replace('\n', ", "), hint)
     })?;
-    SizeDistribution::new(parsed.points).map_err(|error| Error {
-        place: format!("{file}: points{}", error.place),
-        ..error
+    SizeDistribution::new(parsed.points).map_err(|error| {
+        let place = format!("{file}: points{}", error.place);
+        error.at(place)
     })
 }
 
@@ -289,9 +222,9 @@ fn parse_columns(text: &str, file: &str) -> Result<SizeDistribution, Error> {
             size: Bytes::new(line.parse(size, "the size", "whole bytes")?),
             percent: line.parse(percent, "the percent", "a number from 0 to 100")?,
         };
-        check_point(points.last(), &point).map_err(|fault| fault.at(line.place()))?;
+        check_point(points.last(), &point).map_err(|error| error.at(line.place()))?;
         points.push(point);
     }
-    check_end(&points).map_err(|fault| fault.at(file))?;
+    check_end(&points).map_err(|error| error.at(file))?;
     Ok(SizeDistribution { points })
 }

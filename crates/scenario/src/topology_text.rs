@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::lines::{Line, lines, shorten};
 use crate::ns3;
 use crate::types::Profile;
-use crate::validate::{FASTEST, SLOWEST};
+use crate::validate::limits::{FASTEST, SLOWEST};
 
 /// Nodes and links.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -634,3 +634,17 @@ fn files_that_are_not_there_or_not_text() {
         "{message}"
     );
 }
+
+#[test]
+fn keys_that_are_not_stated_are_placed_at_their_table() {
+    let workload =
+        "[[workload]]\nkind = \"poisson\"\nsizes = \"rpc\"\nload = 0.5\nduration = \"1ms\"\n";
+    refused_star(
+        &format!("{workload}[attack]\nkind = \"paced\""),
+        &["error x.toml:11:2: `attack.rate`: is missing"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"collective\"\noperation = \"all-reduce\"\nalgorithm = \"hierarchical\"\nsize = \"1MB\"",
+        &["error x.toml:6:1: `workload[0].inner`: isn't stated"],
+    );
+}

@@ -136,6 +136,12 @@ fn costs_and_policies_are_for_connections_that_stay_open() {
             &["key-value", "workload[1] is another"],
         );
     }
+    // Costs are those of paths, too; a policy isn't.
+    let policy = "[nic]\npolicy = \"share\"\n[nic.costs]\n[multipath]\n";
+    refused(
+        &format!("{policy}{CLIENTS}{other}"),
+        &["`nic.policy`", "workload[1] is another"],
+    );
     let service = "[transport]\nservice = \"uc\"\n";
     refused(
         &format!("{service}{other}"),

@@ -39,6 +39,10 @@ fn programs_of_ranks_are_checked() {
         ),
         ("size = 9\ninner = 2", "workload[0].inner"),
         ("size = 9\nclass = 9", "workload[0].class"),
+        (
+            "size = 9\nrounds = 2000000\ngap = \"1s\"",
+            "workload[0].rounds",
+        ),
     ] {
         refused_star(&collective(rest), &[expected]);
     }
@@ -60,6 +64,9 @@ fn programs_of_ranks_are_checked() {
     ] {
         refused_star(&training(rest), &[expected]);
     }
+    let long = training("steps = 10\nmicro_batches = 100");
+    let long = long.replace("backward = \"1us\"", "backward = \"1000s\"");
+    refused_star(&long, &["workload[0].steps", "10 steps of 200000.0002s"]);
     let none = training("").replace("count = 2", "count = 0");
     refused_star(&none, &["workload[0].layers[0].count"]);
     refused_star(

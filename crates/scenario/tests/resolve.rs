@@ -432,3 +432,16 @@ fn every_parameter_of_every_algorithm_is_checked() {
         }
     }
 }
+
+#[test]
+fn a_name_that_is_stated_stays() {
+    let folder = Folder::new("called");
+    let name = |text: &str, overrides: &[String]| {
+        let path = folder.0.join("file.toml");
+        std::fs::write(&path, text).unwrap();
+        load(&path, overrides, None).unwrap().scenario.name
+    };
+    assert_eq!(name("", &[]), "file");
+    assert_eq!(name("name = \"unnamed\"", &[]), "unnamed");
+    assert_eq!(name("", &["name=unnamed".into()]), "unnamed");
+}

@@ -57,6 +57,17 @@ fn defaults_are_stated() {
 }
 
 #[test]
+fn ranges_are_stated() {
+    let schema = schema();
+    let range = |section: &str, key: &str| {
+        let key = &schema["$defs"][section]["properties"][key];
+        [key["minimum"].clone(), key["maximum"].clone()]
+    };
+    assert_eq!(range("Costs", "cache_entries"), [1, 1 << 24]);
+    assert_eq!(range("Ecn", "pmax"), [0.0, 1.0]);
+}
+
+#[test]
 fn the_page_describes_every_key() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md");
     let page = std::fs::read_to_string(page).unwrap();

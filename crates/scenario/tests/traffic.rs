@@ -71,6 +71,16 @@ fn incasts_and_collectives_of_senseless_numbers() {
         &["`workload[0].period`"],
     );
     refused_star(
+        &incast("degree = 3\nsize = 1\nrounds = 2000000\nperiod = \"1s\""),
+        &["`workload[0].rounds`", "2000000 rounds of 1s, expected"],
+    );
+    for hosts in ["+1", "0-+2", "0,+2"] {
+        refused_star(
+            &incast(&format!("degree = 1\nsize = 1\nhosts = \"{hosts}\"")),
+            &["`workload[0].hosts`", "is no host"],
+        );
+    }
+    refused_star(
         &incast("degree = 3\nsize = 1\nhosts = \"0-2\"\nreceiver = 1"),
         &["at most 2"],
     );

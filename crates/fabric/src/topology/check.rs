@@ -1,6 +1,6 @@
 //! What must hold for every topology.
 
-use fairlane_scenario::{PlaneError, Topology as Shape};
+use fairlane_scenario::Topology as Shape;
 use fairlane_units::NodeId;
 
 use super::graph::Graph;
@@ -49,7 +49,7 @@ pub(super) fn all(topology: &Topology) -> Result<(), TopologyError> {
     losses(&topology.links)?;
     let graph = Graph::new(topology);
     host_links(topology, &graph)?;
-    topology.planes().map_err(|error| misfit(&graph, error))?;
+    topology.planes().map_err(TopologyError::Planes)?;
     connected(topology, &graph)
 }
 
@@ -114,24 +114,10 @@ fn duplicates(links: &[Link]) -> Result<(), TopologyError> {
 fn host_links(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {
     for host in topology.hosts() {
         if graph.neighbours(host).is_empty() {
-            return Err(TopologyError::HostLinks { host, links: 0 });
+            return Err(TopologyError::Unlinked { host });
         }
     }
     Ok(())
-}
-
-/// What is said of links that make no planes.
-fn misfit(graph: &Graph, error: PlaneError) -> TopologyError {
-    match error {
-        PlaneError::Uneven { host, .. }
-        | PlaneError::TooMany { host, .. }
-        | PlaneError::NoSwitch { host, .. } => {
-            let host = NodeId::new(host);
-            let links = u32::try_from(graph.neighbours(host).len()).unwrap_or(u32::MAX);
-            TopologyError::HostLinks { host, links }
-        }
-        PlaneError::Joined { .. } | PlaneError::Elsewhere { .. } => TopologyError::Planes(error),
-    }
 }
 
 fn connected(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {

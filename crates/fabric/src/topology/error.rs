@@ -86,12 +86,10 @@ pub enum TopologyError {
         /// What was given.
         loss: f64,
     },
-    /// A host isn't on exactly one link, or has another number of links to switches than the others.
-    HostLinks {
+    /// A host has no link.
+    Unlinked {
         /// The host.
         host: NodeId,
-        /// Its links.
-        links: u32,
     },
     /// The links of hosts make no planes.
     Planes(PlaneError),
@@ -124,9 +122,8 @@ impl TopologyError {
             Self::DuplicateLink { .. } => "join two nodes by one link with the sum of the rates",
             Self::ZeroRate { .. } => "give every link a rate above 0, such as \"100Gbps\"",
             Self::Loss { .. } => "a loss rate is a probability from 0 to 1",
-            Self::HostLinks { links: 0, .. } => "link the host to a switch, or list it as a switch",
-            Self::HostLinks { .. } => "list the node as a switch if it forwards packets",
-            Self::Planes(error) => error.hint(),
+            Self::Unlinked { .. } => "link the host to a switch, or list it as a switch",
+            Self::Planes(error) => error.hint,
             Self::Disconnected { .. } => "add links until every node reaches every other",
         }
     }
@@ -177,13 +174,10 @@ impl TopologyError {
             Self::SwitchTwice { switch } => {
                 write!(f, "switch {switch} is listed twice")
             }
-            Self::HostLinks { host, links } => {
-                write!(
-                    f,
-                    "host {host} has {links} links, expected one in each plane"
-                )
+            Self::Unlinked { host } => {
+                write!(f, "host {host} has no link, expected one in each plane")
             }
-            Self::Planes(error) => f.write_str(&error.message()),
+            Self::Planes(error) => f.write_str(&error.message),
             Self::Disconnected { from, to } => {
                 write!(f, "nodes {from} and {to} can't reach each other")
             }

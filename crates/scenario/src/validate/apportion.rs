@@ -1,24 +1,15 @@
 //! Receivers that apportion their links, and marks of the ports in front of them.
 
+use fairlane_congestion::Scope;
 use fairlane_congestion::dasr::Mode;
-use fairlane_congestion::{Parameters, Scope};
 
 use super::Check;
 use super::limits::fail;
-use super::policies::obeys;
-use crate::types::{Profile, Scenario, Service};
+use crate::types::{Scenario, Service};
 
 pub(super) fn check(scenario: &Scenario) -> Check {
-    let dasr = &scenario.congestion.dasr;
-    for limit in dasr.limits() {
-        let place = format!("congestion.dasr.{}", limit.key);
-        obeys(scenario.profile, &place, &limit.rule)?;
-    }
-    if scenario.profile == Profile::HpccNs3 {
-        return profile(scenario);
-    }
     let place = "congestion.dasr.mode";
-    let (stated, congestion) = (dasr.mode, &scenario.congestion);
+    let (stated, congestion) = (scenario.congestion.dasr.mode, &scenario.congestion);
     let reliable = scenario.transport.service == Service::Rc;
     if stated.is_on() && !reliable {
         let message =
@@ -39,19 +30,4 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         return fail(place, message, hint);
     }
     Ok(())
-}
-
-/// HPCC's simulator has nothing of it.
-fn profile(scenario: &Scenario) -> Check {
-    let hint = "that simulator has nothing else; use profile \"exact\"";
-    let mode = scenario.congestion.dasr.mode;
-    if mode.is_on() {
-        let message = format!("is \"{mode}\", expected \"off\" under profile \"hpcc-ns3\"");
-        return fail("congestion.dasr.mode", message, hint);
-    }
-    if scenario.host_ports_mark() {
-        return Ok(());
-    }
-    let message = "is false, expected true under profile \"hpcc-ns3\"";
-    fail("switch.ecn.host_ports", message, hint)
 }

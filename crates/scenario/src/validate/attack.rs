@@ -5,7 +5,7 @@ use fairlane_units::NodeId;
 use super::limits::{fail, message_size, positive_span, rate, span, within};
 use super::{Check, Subject};
 use crate::attack::Stated;
-use crate::error::{Error, nearest};
+use crate::error::{Error, suggestion};
 use crate::types::{Attack, AttackKind, HostSet, Profile, Tenant};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -55,16 +55,11 @@ fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Er
         .find(|tenant| stated.is_none_or(|name| tenant.name == name));
     found.ok_or_else(|| {
         let name = stated.unwrap_or_default();
-        let names = || tenants.iter().map(|tenant| tenant.name.as_str());
-        let hint = match nearest(name, names()) {
-            Some(meant) => format!("did you mean \"{meant}\"?"),
-            None => format!("the tenants are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Error::new(
-            place("tenant"),
-            format!("no tenant is called \"{name}\""),
-            hint,
-        )
+        let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+        let otherwise = format!("the tenants are {}", names.join(", "));
+        let hint = suggestion(name, names, '"', otherwise);
+        let message = format!("no tenant is called \"{name}\"");
+        Error::new(place("tenant"), message, hint)
     })
 }
 
@@ -82,10 +77,7 @@ fn doubled(attack: &Attack) -> Check {
 /// The hosts of a set, with the place of the key that names it.
 fn members(subject: &Subject<'_>, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
     let resolved = set.resolve(&subject.hosts);
-    resolved.map_err(|error| Error {
-        place: place(key),
-        ..error
-    })
+    resolved.map_err(|error| error.at(place(key)))
 }
 
 fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])) -> Check {
@@ -146,10 +138,6 @@ fn needs(subject: &Subject<'_>, attack: &Attack) -> Check {
                 message,
                 "remove [nic.costs], or try kind \"cache-flood\"",
             )
-        }
-        AttackKind::CacheFlood if scenario.profile == Profile::HpccNs3 => {
-            let message = "is \"cache-flood\", which profile \"hpcc-ns3\" doesn't have";
-            fail(place("kind"), message, "use profile \"exact\"")
         }
         _ => Ok(()),
     }

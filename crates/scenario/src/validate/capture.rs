@@ -66,25 +66,15 @@ fn check_node(subject: &Subject<'_>, place: &str, ports: CapturePorts) -> Check 
         let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
         return fail(place, message, HINT);
     }
-    match (ports.on_switch, subject.is_host(node)) {
-        (true, true) => {
-            let hint = format!("write \"host:{node}\"; {HINT}");
-            fail(
-                place,
-                format!("node {node} is a host, expected a switch"),
-                hint,
-            )
-        }
-        (false, false) => {
-            let hint = format!("write \"switch:{node}\"; {HINT}");
-            fail(
-                place,
-                format!("node {node} is a switch, expected a host"),
-                hint,
-            )
-        }
-        _ => Ok(()),
+    if ports.on_switch != subject.is_host(node) {
+        return Ok(());
     }
+    let (is, expected) = match ports.on_switch {
+        true => ("host", "switch"),
+        false => ("switch", "host"),
+    };
+    let message = format!("node {node} is a {is}, expected a {expected}");
+    fail(place, message, format!("write \"{is}:{node}\"; {HINT}"))
 }
 
 /// How many links each node has.

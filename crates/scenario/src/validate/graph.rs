@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fairlane_units::Rate;
 
 use super::limits::fail;
-use super::{Check, Subject};
-use crate::planes::Planes;
+use super::{Check, Subject, ns3};
+use crate::planes::{Planes, joined};
 use crate::types::Profile;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -22,22 +22,15 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             "nodes that aren't listed as switches are hosts",
         );
     }
+    // Its addresses have 16 bits for the node.
     if subject.scenario.profile == Profile::HpccNs3 && subject.fabric.nodes > 1 << 16 {
-        let message = format!(
-            "{} nodes, expected at most 65536 under profile \"hpcc-ns3\"",
-            subject.fabric.nodes
-        );
-        return fail(
-            place,
-            message,
-            "its addresses have 16 bits for the node; use profile \"exact\"",
-        );
+        let found = format!("{} nodes, expected at most 65536", subject.fabric.nodes);
+        return ns3::refuse(place, &found);
     }
     host_ports(subject, &place)?;
     connected(subject, &place)?;
     marking(subject)?;
-    headroom(subject)?;
-    faults(subject)
+    headroom(subject)
 }
 
 fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
@@ -47,22 +40,17 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
     let planes = match found {
         Ok(planes) => planes.count,
         Err(error) => {
-            let link = error.link().map(|link| subject.link_place(link));
+            let link = error.link.map(|link| subject.link_place(link));
             let place = link.unwrap_or_else(|| place.to_owned());
-            return fail(place, error.message(), error.hint());
+            return fail(place, error.message, error.hint);
         }
     };
     if planes > 1 && subject.scenario.profile == Profile::HpccNs3 {
-        let message = format!("{planes} planes, expected one under profile \"hpcc-ns3\"");
         let place = match subject.inputs.topology {
             Some(_) => place,
             None => "topology.planes",
         };
-        return fail(
-            place,
-            message,
-            "its hosts have one port; use profile \"exact\"",
-        );
+        return ns3::refuse(place, &format!("{planes} planes, expected one"));
     }
     let mut linked = vec![false; subject.fabric.nodes as usize];
     for node in ends.into_iter().flat_map(|(a, b)| [a, b]) {
@@ -79,27 +67,15 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
 }
 
 fn connected(subject: &Subject<'_>, place: &str) -> Check {
-    let mut parent: Vec<u32> = (0..subject.fabric.nodes).collect();
-    for link in &subject.fabric.links {
-        let (a, b) = (root(&mut parent, link.a), root(&mut parent, link.b));
-        parent[a.max(b) as usize] = a.min(b);
-    }
-    for node in 0..subject.fabric.nodes {
-        if root(&mut parent, node) != 0 {
+    let links = subject.fabric.links.iter().map(|link| (link.a, link.b));
+    let lowest = joined(subject.fabric.nodes as usize, links);
+    match lowest.iter().position(|lowest| *lowest != 0) {
+        Some(node) => {
             let message = format!("node {node} can't be reached from node 0, expected one fabric");
-            return fail(place, message, "add the missing link");
+            fail(place, message, "add the missing link")
         }
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn root(parent: &mut [u32], mut node: u32) -> u32 {
-    while parent[node as usize] != node {
-        let above = parent[node as usize];
-        parent[node as usize] = parent[above as usize];
-        node = above;
-    }
-    node
 }
 
 /// With an explicit list of thresholds, every rate of a switch port needs one.
@@ -165,70 +141,4 @@ fn headroom(subject: &Subject<'_>) -> Check {
         message,
         "raise the buffer, or lower headroom_delays or link delays",
     )
-}
-
-fn faults(subject: &Subject<'_>) -> Check {
-    let faults = &subject.scenario.faults;
-    super::limits::loss("faults.loss_rate", faults.loss_rate)?;
-    let links: BTreeSet<(u32, u32)> = match faults.link.as_slice() {
-        [] => return Ok(()),
-        _ => subject
-            .fabric
-            .links
-            .iter()
-            .map(|link| ordered(link.a, link.b))
-            .collect(),
-    };
-    for (i, fault) in faults.link.iter().enumerate() {
-        let key = |key: &str| format!("faults.link[{i}].{key}");
-        let [a, b] = fault.between;
-        if !links.contains(&ordered(a, b)) {
-            let message = format!("no link between nodes {a} and {b}");
-            return fail(
-                key("between"),
-                message,
-                "`fairlane topology` lists the links",
-            );
-        }
-        let profile = subject.scenario.profile;
-        super::limits::span(profile, &key("down"), fault.down)?;
-        let Some(up) = fault.up else { continue };
-        super::limits::span(profile, &key("up"), up)?;
-        if up <= fault.down {
-            let message = format!("is {up}, expected after it goes down at {}", fault.down);
-            return fail(
-                key("up"),
-                message,
-                "times are counted from the start of the run",
-            );
-        }
-    }
-    overlaps(subject)
-}
-
-/// Times of one link must not overlap: it can't go down twice without coming back.
-fn overlaps(subject: &Subject<'_>) -> Check {
-    let faults = &subject.scenario.faults.link;
-    let mut order: Vec<usize> = (0..faults.len()).collect();
-    let link = |i: usize| ordered(faults[i].between[0], faults[i].between[1]);
-    order.sort_by_key(|i| (link(*i), faults[*i].down, *i));
-    for pair in order.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        let back = faults[first].up.is_some_and(|up| up <= faults[second].down);
-        if link(first) == link(second) && !back {
-            let (a, b) = link(first);
-            let message = format!("link {a}-{b} is already down since {}", faults[first].down);
-            let place = format!("faults.link[{second}].down");
-            return fail(
-                place,
-                message,
-                "let it come back (`up`) before it goes down again",
-            );
-        }
-    }
-    Ok(())
-}
-
-fn ordered(a: u32, b: u32) -> (u32, u32) {
-    (a.min(b), a.max(b))
 }

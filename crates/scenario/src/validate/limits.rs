@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
+use fairlane_congestion::Rule;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use super::Check;
-use crate::error::Error;
+pub(super) use crate::error::fail;
 use crate::types::Profile;
 
 /// Longer spans could overflow sums of picoseconds in 64 bits.
@@ -15,19 +16,14 @@ pub(crate) const FASTEST: Rate = Rate::from_gbps(8000);
 /// Slower packets would take so long that sums of times could overflow.
 pub(crate) const SLOWEST: Rate = Rate::from_mbps(1);
 /// The largest buffer or threshold.
-pub(super) const LARGEST: Bytes = Bytes::new(1 << 40);
-
-/// An error at `place`.
-pub(super) fn fail(
-    place: impl Into<String>,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> Check {
-    Err(Error::new(place, message, hint))
-}
+pub(crate) const LARGEST: Bytes = Bytes::new(1 << 40);
+/// The longest IP packet.
+pub(crate) const LONGEST_PACKET: Bytes = Bytes::new(65_535);
+/// The least of sizes that can't be 0.
+pub(crate) const BYTE: Bytes = Bytes::new(1);
 
 /// A value within `low..=high`; a float that isn't a number is never within.
-pub(super) fn within<T: PartialOrd + Display>(place: &str, value: T, low: T, high: T) -> Check {
+pub(crate) fn within<T: PartialOrd + Display>(place: &str, value: T, low: T, high: T) -> Check {
     if low <= value && value <= high {
         return Ok(());
     }
@@ -40,7 +36,7 @@ pub(super) fn within<T: PartialOrd + Display>(place: &str, value: T, low: T, hig
 }
 
 /// A probability that may be 0 but not 1.
-pub(super) fn loss(place: &str, value: f64) -> Check {
+pub(crate) fn loss(place: &str, value: f64) -> Check {
     if (0.0..1.0).contains(&value) {
         return Ok(());
     }
@@ -65,12 +61,12 @@ pub(super) fn share(place: &str, value: f64) -> Check {
 }
 
 /// A rate at which packets can be sent.
-pub(super) fn rate(place: &str, value: Rate) -> Check {
+pub(crate) fn rate(place: &str, value: Rate) -> Check {
     within(place, value, SLOWEST, FASTEST)
 }
 
 /// A count of at least one.
-pub(super) fn positive(place: &str, value: u32) -> Check {
+pub(crate) fn positive(place: &str, value: u32) -> Check {
     if value > 0 {
         return Ok(());
     }
@@ -78,7 +74,7 @@ pub(super) fn positive(place: &str, value: u32) -> Check {
 }
 
 /// A traffic class.
-pub(super) fn class(place: &str, value: u8) -> Check {
+pub(crate) fn class(place: &str, value: u8) -> Check {
     if (1..=7).contains(&value) {
         return Ok(());
     }
@@ -87,7 +83,7 @@ pub(super) fn class(place: &str, value: u8) -> Check {
 }
 
 /// A span of time, zero included.
-pub(super) fn span(profile: Profile, place: &str, value: Duration) -> Check {
+pub(crate) fn span(profile: Profile, place: &str, value: Duration) -> Check {
     if value > LONGEST {
         return fail(
             place,
@@ -103,7 +99,7 @@ pub(super) fn span(profile: Profile, place: &str, value: Duration) -> Check {
 }
 
 /// A span of time above zero.
-pub(super) fn positive_span(profile: Profile, place: &str, value: Duration) -> Check {
+pub(crate) fn positive_span(profile: Profile, place: &str, value: Duration) -> Check {
     if value.is_zero() {
         return fail(
             place,
@@ -132,4 +128,26 @@ pub(super) fn message_size(place: &str, value: Bytes) -> Check {
         );
     }
     Ok(())
+}
+
+/// One parameter of congestion control.
+pub(crate) fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
+    match *rule {
+        Rule::Within { value, low, high } => within(place, value, low, high),
+        Rule::Share(value) => share(place, value),
+        Rule::Count { value, low, high } => within(place, value, low, high),
+        Rule::Rate(value) | Rule::Floor(value) => rate(place, value),
+        Rule::Step(value) => within(place, value, Rate::ZERO, FASTEST),
+        Rule::Period(value) => positive_span(profile, place, value),
+        Rule::Span(value) => span(profile, place, value),
+        Rule::Holds { holds: true, .. } => Ok(()),
+        Rule::Holds { expected, .. } => {
+            let message = format!("doesn't fit, expected {expected}");
+            fail(
+                place,
+                message,
+                "see docs/scenario.md for the range of every key",
+            )
+        }
+    }
 }

@@ -3,18 +3,18 @@
 mod apportion;
 mod attack;
 mod capture;
+mod faults;
 mod forwarding;
 mod graph;
 mod guarantees;
 mod key_value;
-mod limits;
+pub(crate) mod limits;
 mod multipath;
 mod nic;
-mod pauses;
+mod ns3;
 mod policies;
 mod programs;
 mod sections;
-mod slow;
 mod tenants;
 mod topology;
 mod traffic;
@@ -22,11 +22,10 @@ mod verbs;
 
 use fairlane_units::NodeId;
 
-pub(crate) use self::limits::{FASTEST, SLOWEST};
-
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
+use crate::section::Section;
 use crate::topology_text::TopologyText;
 use crate::types::Scenario;
 
@@ -45,6 +44,8 @@ struct Subject<'a> {
 /// # Errors
 /// The first mistake, at its key path such as `workload[0].load`, or at a file and line.
 pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
+    scenario.check("", scenario.profile)?;
+    ns3::check(scenario)?;
     topology::check_counts(scenario)?;
     let subject = Subject {
         scenario,
@@ -54,9 +55,8 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     };
     sections::check(&subject)?;
     topology::check_links(&subject)?;
-    slow::check(&subject)?;
     graph::check(&subject)?;
-    pauses::check(&subject)?;
+    faults::check(&subject)?;
     capture::check(&subject)?;
     policies::check(&subject)?;
     apportion::check(scenario)?;

@@ -3,25 +3,18 @@
 use std::collections::BTreeSet;
 
 use fairlane_multipath::Mistake;
-use fairlane_units::{Duration, Rate};
+use fairlane_units::Rate;
 
-use super::limits::{fail, span, within};
+use super::limits::fail;
 use super::{Check, Subject};
 use crate::error::Error;
-use crate::types::{Connections, Flow, Multipath, Plan, Profile, Twins, Workload};
-
-/// The longest that a step of software may take.
-const LONGEST_STEP: Duration = Duration::from_ms(1);
+use crate::types::{Connections, Flow, Multipath, Plan, Twins, Workload};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let Some(multipath) = &scenario.multipath else {
         return unstated(&scenario.workload);
     };
-    if scenario.profile == Profile::HpccNs3 {
-        let message = "is stated, but profile \"hpcc-ns3\" has one queue pair for each message";
-        return fail("multipath", message, "use profile \"exact\" for it");
-    }
     if scenario.output.rate_interval.is_some() {
         let message = "is stated, but messages with several paths have no rate of their own";
         return fail(
@@ -50,7 +43,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         }
         subflows(multipath, subject, index)?;
     }
-    costs(subject, multipath)
+    Ok(())
 }
 
 /// Without the section no workload has paths.
@@ -120,21 +113,4 @@ fn subflows(multipath: &Multipath, subject: &Subject<'_>, index: usize) -> Check
             fail(place, message, "set `paths = 1` for the workload")
         }
     }
-}
-
-fn costs(subject: &Subject<'_>, multipath: &Multipath) -> Check {
-    let Some(costs) = &multipath.costs else {
-        return Ok(());
-    };
-    for (key, value) in [
-        ("post", costs.post),
-        ("poll", costs.poll),
-        ("split", costs.split),
-        ("reassemble", costs.reassemble),
-    ] {
-        let place = format!("multipath.costs.{key}");
-        span(subject.scenario.profile, &place, value)?;
-        within(&place, value, Duration::ZERO, LONGEST_STEP)?;
-    }
-    Ok(())
 }

@@ -1,50 +1,24 @@
-//! NICs: their costs and policies.
+//! What NICs have costs and policies for, and what services can do.
 
-use fairlane_units::{Bytes, Rate};
-
-use super::limits::{LARGEST, SLOWEST, fail, positive, positive_span, rate, span, within};
+use super::limits::fail;
 use super::{Check, Subject};
-use crate::nic::{Costs, Drum, Policy, is_default};
-use crate::types::{Profile, Service, Verb};
-
-/// More queue pairs than any NIC has.
-const MOST_ENTRIES: u32 = 1 << 24;
-/// The longest send queue of any NIC is far below.
-const MOST_WQES: u32 = 1 << 16;
+use crate::nic::{Policy, is_default};
+use crate::types::{Service, Verb};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
-    let nic = &subject.scenario.nic;
     scope(subject)?;
-    service(subject)?;
-    if let Some(costs) = &nic.costs {
-        self::costs(subject.scenario.profile, costs)?;
-    }
-    within("nic.share.ratio", nic.share.ratio, 1, MOST_WQES)?;
-    drum(subject.scenario.profile, &nic.drum)?;
-    let justitia = &nic.justitia;
-    let profile = subject.scenario.profile;
-    positive_span(
-        profile,
-        "nic.justitia.latency_target",
-        justitia.latency_target,
-    )?;
-    within("nic.justitia.chunk", justitia.chunk, Bytes::new(1), LARGEST)?;
-    positive_span(profile, "nic.justitia.interval", justitia.interval)?;
-    rate("nic.justitia.min_rate", justitia.min_rate)
+    service(subject)
 }
 
 /// Costs and policies are about connections that stay open.
 fn scope(subject: &Subject<'_>) -> Check {
     let (scenario, nic) = (subject.scenario, &subject.scenario.nic);
-    let key = match (nic.costs.is_some(), is_default(&nic.policy)) {
-        (true, _) => "nic.costs",
-        (_, false) => "nic.policy",
+    let key = match (is_default(&nic.policy), nic.costs.is_some()) {
+        (false, _) => "nic.policy",
+        // Costs are those of the queue pairs of paths, too.
+        (true, true) if scenario.multipath.is_none() => "nic.costs",
         _ => return Ok(()),
     };
-    // Costs are those of the queue pairs of paths, too.
-    if scenario.multipath.is_some() && is_default(&nic.policy) {
-        return Ok(());
-    }
     let other = scenario
         .workload
         .iter()
@@ -92,65 +66,4 @@ fn service(subject: &Subject<'_>) -> Check {
         }
     }
     Ok(())
-}
-
-fn costs(profile: Profile, costs: &Costs) -> Check {
-    for (key, value) in [
-        ("doorbell", costs.doorbell),
-        ("wqe_fetch", costs.wqe_fetch),
-        ("processing", costs.processing),
-        ("cache_miss", costs.cache_miss),
-        ("cqe_write", costs.cqe_write),
-        ("post", costs.post),
-        ("poll", costs.poll),
-        ("cqe", costs.cqe),
-        ("lock", costs.lock),
-        ("lock_contention", costs.lock_contention),
-        ("handoff", costs.handoff),
-    ] {
-        span(profile, &format!("nic.costs.{key}"), value)?;
-    }
-    within(
-        "nic.costs.wqes_per_fetch",
-        costs.wqes_per_fetch,
-        1,
-        MOST_WQES,
-    )?;
-    within("nic.costs.pipeline", costs.pipeline, 1, MOST_WQES)?;
-    within(
-        "nic.costs.cache_entries",
-        costs.cache_entries,
-        1,
-        MOST_ENTRIES,
-    )?;
-    within(
-        "nic.costs.receive_buffer",
-        costs.receive_buffer,
-        Bytes::new(1),
-        LARGEST,
-    )?;
-    let most = Bytes::new(1 << 16);
-    within("nic.costs.wqe_bytes", costs.wqe_bytes, Bytes::ZERO, most)?;
-    // A root complex may be faster than any link of the fabric.
-    within(
-        "nic.costs.pcie_rate",
-        costs.pcie_rate,
-        SLOWEST,
-        Rate::from_gbps(64_000),
-    )
-}
-
-fn drum(profile: Profile, drum: &Drum) -> Check {
-    positive("nic.drum.active", drum.active)?;
-    positive_span(profile, "nic.drum.epoch", drum.epoch)?;
-    positive("nic.drum.window", drum.window)?;
-    within(
-        "nic.drum.window_bytes",
-        drum.window_bytes,
-        Bytes::new(1),
-        LARGEST,
-    )?;
-    span(profile, "nic.drum.linger", drum.linger)?;
-    within("nic.drum.alpha", drum.alpha, 0.0, 64.0)?;
-    within("nic.drum.beta", drum.beta, 0.0, 1e6)
 }

@@ -1,70 +1,22 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Parameters, Rule, Scope, WindowMode};
+use fairlane_congestion::{Rule, WindowMode};
 use fairlane_units::Rate;
 
-use super::limits::{FASTEST, fail, positive_span, rate, share, span, within};
-use super::{Check, Subject};
+use super::limits::fail;
+use super::{Check, Subject, ns3};
 use crate::types::{Notification, Profile};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let congestion = &subject.scenario.congestion;
-    for (algorithm, limit) in congestion.limits() {
-        let place = format!("congestion.{algorithm}.{}", limit.key);
-        obeys(subject.scenario.profile, &place, &limit.rule)?;
-    }
-    for (algorithm, limit) in congestion.limits() {
-        if let (true, Rule::Floor(least)) = (algorithm == congestion.algorithm, limit.rule) {
-            floor(
-                subject,
-                &format!("congestion.{algorithm}.{}", limit.key),
-                least,
-            )?;
+    for limit in congestion.params().limits() {
+        if let Rule::Floor(least) = limit.rule {
+            let place = format!("congestion.{}.{}", congestion.algorithm, limit.key);
+            floor(subject, &place, least)?;
         }
-    }
-    for limit in congestion.tenant.limits() {
-        let place = format!("congestion.tenant.{}", limit.key);
-        obeys(subject.scenario.profile, &place, &limit.rule)?;
     }
     notification(subject)?;
-    scope(subject)?;
     needs(subject)
-}
-
-/// Scopes that share controllers have no counterpart in HPCC's simulator.
-fn scope(subject: &Subject<'_>) -> Check {
-    let scope = subject.scenario.congestion.scope;
-    if scope == Scope::Qp || subject.scenario.profile != Profile::HpccNs3 {
-        return Ok(());
-    }
-    let message = format!("is \"{scope}\", expected \"qp\" under profile \"hpcc-ns3\"");
-    fail(
-        "congestion.scope",
-        message,
-        "use profile \"exact\" for other scopes",
-    )
-}
-
-/// Checks one parameter.
-pub(super) fn obeys(profile: Profile, place: &str, rule: &Rule) -> Check {
-    match *rule {
-        Rule::Within { value, low, high } => within(place, value, low, high),
-        Rule::Share(value) => share(place, value),
-        Rule::Count { value, low, high } => within(place, value, low, high),
-        Rule::Rate(value) | Rule::Floor(value) => rate(place, value),
-        Rule::Step(value) => within(place, value, Rate::ZERO, FASTEST),
-        Rule::Period(value) => positive_span(profile, place, value),
-        Rule::Span(value) => span(profile, place, value),
-        Rule::Holds { holds: true, .. } => Ok(()),
-        Rule::Holds { expected, .. } => {
-            let message = format!("doesn't fit, expected {expected}");
-            fail(
-                place,
-                message,
-                "see docs/scenario.md for the range of every key",
-            )
-        }
-    }
 }
 
 /// The floor of the rate must be within reach of every host.
@@ -86,19 +38,10 @@ fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
 fn notification(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let congestion = &scenario.congestion;
-    positive_span(
-        scenario.profile,
-        "congestion.cnp_interval",
-        congestion.cnp_interval,
-    )?;
     if congestion.notification == Notification::Ack {
         return Ok(());
     }
     let place = "congestion.notification";
-    if scenario.profile == Profile::HpccNs3 {
-        let message = "is \"cnp\", expected \"ack\" under profile \"hpcc-ns3\"";
-        return fail(place, message, "use profile \"exact\" for CNPs");
-    }
     let algorithm = congestion.algorithm;
     if !algorithm.needs().hears_cnps {
         let message = format!("is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs");
@@ -133,15 +76,11 @@ fn needs(subject: &Subject<'_>) -> Check {
     for (i, link) in subject.fabric.links.iter().enumerate() {
         let at_switch = switches[link.a as usize] || switches[link.b as usize];
         if at_switch && !coded.contains(&link.rate) {
-            let message = format!(
-                "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s: the telemetry of profile \"hpcc-ns3\" has codes for no others",
+            let found = format!(
+                "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
                 link.rate
             );
-            return fail(
-                subject.link_place(i),
-                message,
-                "use profile \"exact\" for other rates",
-            );
+            return ns3::refuse(subject.link_place(i), &found);
         }
     }
     Ok(())

@@ -42,6 +42,7 @@ pub(super) fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
     }
     scope.span("gap", it.gap)?;
     positive(&scope.key("rounds"), rounds)?;
+    scope.in_all("rounds", rounds, it.gap)?;
     positive(&scope.key("groups"), groups)?;
     let each = hosts_of_group(count, groups, || scope.key("groups"))?;
     within(&scope.key("root"), it.root, 0, each - 1)?;
@@ -139,7 +140,17 @@ pub(super) fn training(scope: &Scope<'_>, it: &Training) -> Check {
             "train fewer steps, micro-batches or layers",
         );
     }
-    Ok(())
+    scope.in_all("steps", *steps, step(layers, *micro_batches, *optimizer))
+}
+
+/// What a rank with all layers computes in a step.
+fn step(layers: &[Layer], micro_batches: u32, optimizer: Duration) -> Duration {
+    let spans = layers.iter().map(|layer| {
+        let span = u128::from((layer.forward + layer.backward).as_ps());
+        span * u128::from(layer.count) * u128::from(micro_batches)
+    });
+    let all = spans.sum::<u128>() + u128::from(optimizer.as_ps());
+    Duration::from_ps(u64::try_from(all).unwrap_or(u64::MAX))
 }
 
 /// How many layers there are.

@@ -7,7 +7,7 @@ use fairlane_units::NodeId;
 use super::limits::{fail, within};
 use super::traffic::Scope;
 use super::{Check, Subject, guarantees};
-use crate::error::{Error, nearest};
+use crate::error::{Error, suggestion};
 use crate::lines::shorten;
 use crate::tenant::tenant_of;
 use crate::types::{Tenant, Verb, Workload};
@@ -58,10 +58,8 @@ pub(super) fn hosts(
     tenant: usize,
     of: &Tenant,
 ) -> Result<Vec<NodeId>, Error> {
-    of.hosts.resolve(&subject.hosts).map_err(|error| Error {
-        place: format!("tenant[{tenant}].hosts"),
-        ..error
-    })
+    let resolved = of.hosts.resolve(&subject.hosts);
+    resolved.map_err(|error| error.at(format!("tenant[{tenant}].hosts")))
 }
 
 /// The hosts that a workload may use, `None` if it may use all.
@@ -81,10 +79,8 @@ fn unknown(subject: &Subject<'_>, index: usize) -> Error {
     let scenario = subject.scenario;
     let found = scenario.workload[index].tenant().unwrap_or_default();
     let known: Vec<String> = scenario.tenants().into_iter().map(|it| it.name).collect();
-    let hint = match nearest(found, known.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => "add a [[tenant]] with that name".to_owned(),
-    };
+    let names = known.iter().map(String::as_str);
+    let hint = suggestion(found, names, '"', "add a [[tenant]] with that name");
     let list = known.iter().take(8).map(|name| format!("\"{name}\""));
     let message = format!(
         "no tenant is called \"{}\", expected one of {}",

@@ -11,7 +11,7 @@ use crate::types::{LinkSpec, Scenario, Topology};
 pub(super) fn check_counts(scenario: &Scenario) -> Check {
     let topology = &scenario.topology;
     within("topology.planes", topology.planes(), 1, MOST_PLANES)?;
-    for (key, count) in named_counts(topology) {
+    for (key, count) in parts(topology).0 {
         positive(&format!("topology.{key}"), count)?;
     }
     if let Topology::FatTree {
@@ -46,7 +46,7 @@ pub(super) fn check_counts(scenario: &Scenario) -> Check {
 
 pub(super) fn check_links(subject: &Subject<'_>) -> Check {
     let profile = subject.scenario.profile;
-    for (key, link) in named_links(&subject.scenario.topology) {
+    for (key, link) in parts(&subject.scenario.topology).1 {
         rate(&format!("topology.{key}.rate"), link.rate)?;
         let place = format!("topology.{key}.delay");
         span(profile, &place, link.delay)?;
@@ -55,79 +55,62 @@ pub(super) fn check_links(subject: &Subject<'_>) -> Check {
     Ok(())
 }
 
-fn named_counts(topology: &Topology) -> Vec<(&'static str, u32)> {
+type Named<T> = Vec<(&'static str, T)>;
+
+/// The counts and the links of a shape by their keys.
+fn parts(topology: &Topology) -> (Named<u32>, Named<LinkSpec>) {
+    macro_rules! named {
+        ($($key:ident),*) => { vec![$((stringify!($key), $key)),*] };
+    }
     match *topology {
-        Topology::Dumbbell { left, right, .. } => vec![("left", left), ("right", right)],
-        Topology::Star { hosts, .. } => vec![("hosts", hosts)],
+        Topology::Dumbbell {
+            left,
+            right,
+            host_link,
+            core_link,
+        } => (named![left, right], named![host_link, core_link]),
+        Topology::Star {
+            hosts, host_link, ..
+        } => (named![hosts], named![host_link]),
         Topology::LeafSpine {
             leaves,
             spines,
             hosts_per_leaf,
+            host_link,
+            fabric_link,
             ..
-        } => {
-            vec![
-                ("leaves", leaves),
-                ("spines", spines),
-                ("hosts_per_leaf", hosts_per_leaf),
-            ]
-        }
+        } => (
+            named![leaves, spines, hosts_per_leaf],
+            named![host_link, fabric_link],
+        ),
         Topology::Mesh {
             switches,
             hosts_per_switch,
-            ..
-        } => {
-            vec![
-                ("switches", switches),
-                ("hosts_per_switch", hosts_per_switch),
-            ]
-        }
+            host_link,
+            fabric_link,
+        } => (
+            named![switches, hosts_per_switch],
+            named![host_link, fabric_link],
+        ),
         Topology::FatTree {
             pods,
             tors_per_pod,
             aggregations_per_pod,
             cores,
             hosts_per_tor,
-            ..
-        } => {
-            vec![
-                ("pods", pods),
-                ("tors_per_pod", tors_per_pod),
-                ("aggregations_per_pod", aggregations_per_pod),
-                ("cores", cores),
-                ("hosts_per_tor", hosts_per_tor),
-            ]
-        }
-        Topology::File { .. } => Vec::new(),
-    }
-}
-
-fn named_links(topology: &Topology) -> Vec<(&'static str, LinkSpec)> {
-    match *topology {
-        Topology::Dumbbell {
-            host_link,
-            core_link,
-            ..
-        } => {
-            vec![("host_link", host_link), ("core_link", core_link)]
-        }
-        Topology::Star { host_link, .. } => vec![("host_link", host_link)],
-        Topology::LeafSpine {
             host_link,
             fabric_link,
             ..
-        }
-        | Topology::Mesh {
-            host_link,
-            fabric_link,
-            ..
-        }
-        | Topology::FatTree {
-            host_link,
-            fabric_link,
-            ..
-        } => {
-            vec![("host_link", host_link), ("fabric_link", fabric_link)]
-        }
-        Topology::File { .. } => Vec::new(),
+        } => (
+            named![
+                pods,
+                tors_per_pod,
+                aggregations_per_pod,
+                cores,
+                hosts_per_tor
+            ],
+            named![host_link, fabric_link],
+        ),
+        Topology::File { .. } => (Vec::new(), Vec::new()),
     }
 }

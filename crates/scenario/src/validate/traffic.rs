@@ -63,10 +63,8 @@ impl Scope<'_> {
     }
 
     pub(super) fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
-        set.resolve(&self.subject.hosts).map_err(|error| Error {
-            place: self.key(key),
-            ..error
-        })
+        let resolved = set.resolve(&self.subject.hosts);
+        resolved.map_err(|error| error.at(self.key(key)))
     }
 
     pub(super) fn span(&self, key: &str, value: Duration) -> Check {
@@ -111,6 +109,15 @@ impl Scope<'_> {
             message,
             "shorten it, or name fewer hosts",
         )
+    }
+
+    /// So many times, one after the other, must not overflow when they are added up.
+    pub(super) fn in_all(&self, key: &str, count: u32, each: Duration) -> Check {
+        if each.saturating_mul(u64::from(count)) <= LONGEST {
+            return Ok(());
+        }
+        let message = format!("{count} {key} of {each}, expected at most {LONGEST} in all");
+        fail(self.key(key), message, format!("write fewer {key}"))
     }
 
     fn poisson(&self, it: &Poisson) -> Check {
@@ -166,10 +173,7 @@ impl Scope<'_> {
             let message = "is 0, expected a time between rounds";
             return fail(self.key("period"), message, "write a time such as \"1ms\"");
         }
-        if period.saturating_mul(u64::from(rounds)) > LONGEST {
-            let message = format!("{rounds} rounds of {period}, expected at most {LONGEST} in all");
-            return fail(self.key("rounds"), message, "write fewer rounds");
-        }
+        self.in_all("rounds", rounds, period)?;
         self.senders(degree, it.receiver, &it.hosts)?;
         self.messages(u64::from(degree).saturating_mul(u64::from(rounds)))
     }
@@ -271,12 +275,7 @@ impl Scope<'_> {
     fn flow(&self, flow: &Flow, before: Duration, place: &dyn Fn(&str) -> String) -> Check {
         let profile = self.subject.scenario.profile;
         // The place of a line in a file is costly: it is asked for only when there is a mistake.
-        let at = |key: &str, check: Check| {
-            check.map_err(|error| Error {
-                place: place(key),
-                ..error
-            })
-        };
+        let at = |key: &str, check: Check| check.map_err(|error| error.at(place(key)));
         at("subflows", within("", flow.subflows, 1, 1024))?;
         for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
             if !self.subject.is_host(node) {

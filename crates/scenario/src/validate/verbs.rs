@@ -2,7 +2,7 @@
 
 use fairlane_units::{Bytes, Duration};
 
-use super::limits::{fail, message_size, span, within};
+use super::limits::{fail, message_size, span};
 use super::{Check, Subject, limits};
 use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{Profile, Recovery, Scenario, Transport, Verb, Workload};
@@ -23,13 +23,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 }
 
 fn transport(profile: Profile, transport: &Transport) -> Check {
-    within("transport.ack_interval", transport.ack_interval, 1, 1 << 16)?;
-    within(
-        "transport.reorder_window",
-        transport.reorder_window,
-        1,
-        65_535,
-    )?;
     reorder_tolerance(transport)?;
     if profile != Profile::HpccNs3 {
         return Ok(());
