@@ -118,7 +118,8 @@ fn first_prices(host: &Host<'_>) -> Outcome<Vec<f64>> {
     Ok(solve(host, &Mode::All, &Options::default())?.prices)
 }
 
-/// What it takes until a host that stands is solved again after one of its applications has changed, left, or come.
+/// What it takes until a host that stands is solved again after one of its applications has changed, left, or come, or its
+/// capacities have changed by some parts in a thousand.
 fn changes() -> Outcome<()> {
     const STANDING: usize = 1000;
     const CHANGES: usize = 1000;
@@ -127,8 +128,18 @@ fn changes() -> Outcome<()> {
         application: table.application(index % APPLICATIONS),
         ..Claim::default()
     };
-    let mut rows = vec![row(["alpha", "beta", "change us", "remove us", "add us"])];
-    for (alpha, beta) in [(0.5, 0.0), (0.5, BETA), (1.0, BETA), (2.0, BETA)] {
+    let mut rows = vec![row([
+        "alpha",
+        "beta",
+        "change us",
+        "remove us",
+        "add us",
+        "capacities us",
+    ])];
+    for (alpha, beta) in [0.5, 1.0, 2.0]
+        .into_iter()
+        .flat_map(|alpha| [(alpha, 0.0), (alpha, BETA)])
+    {
         let utility = Utility {
             fairness: Fairness::Alpha(alpha),
             latency: beta,
@@ -138,10 +149,10 @@ fn changes() -> Outcome<()> {
         let mut standing = Allocator::new(utility, egress, poll, Sharing::All);
         let mut keys: Vec<Key> = (0..STANDING).map(|j| standing.insert(claim(j))).collect();
         standing.resolve()?;
-        let mut times = [Duration::ZERO; 3];
+        let mut times = [Duration::ZERO; 4];
         for change in 0..CHANGES {
             let key = keys[change * 7 % STANDING];
-            let steps: [&mut dyn FnMut(&mut Allocator); 3] = [
+            let steps: [&mut dyn FnMut(&mut Allocator); 4] = [
                 &mut |standing| {
                     standing.update(key, claim(STANDING + change));
                 },
@@ -149,6 +160,10 @@ fn changes() -> Outcome<()> {
                     standing.remove(key);
                 },
                 &mut |standing| keys[change * 7 % STANDING] = standing.insert(claim(change)),
+                &mut |standing| {
+                    let part = |steps: usize| 1.0 + 1e-3 * (change % steps) as f64;
+                    standing.set_capacities(egress * part(17), poll * part(13));
+                },
             ];
             for (time, step) in times.iter_mut().zip(steps) {
                 let start = Instant::now();

@@ -9,7 +9,7 @@ use fairlane_drum::coupled::{
 use fairlane_drum::{Fairness, Utility, Workers};
 
 use crate::error::Error;
-use crate::inputs::{CoupledInputs, Mode, NetworkRow, RowKind};
+use crate::inputs::{Alpha, CoupledInputs, Mode, NetworkRow, RowKind};
 use crate::problem::{Columns, Request, check_count, whole};
 
 /// The problem of a network with everything filled in.
@@ -159,6 +159,15 @@ fn selection(
             message,
             "leave it out, or use mode fixed",
         ));
+    }
+    let below = matches!(inputs.alpha, Alpha::Number(alpha) if alpha < 1.0);
+    let natural = below && inputs.beta == 0.0;
+    let needed = matches!(choice, Choice::ActiveSet(_)) && !natural;
+    if needed && inputs.outage.is_none() {
+        let message = "not sending has no natural value with a latency term or alpha from 1 on";
+        let hint =
+            "give the value of a flow that doesn't send, such as that of a thousandth of its share";
+        return Err(Error::new("inputs.outage", message, hint));
     }
     Ok(Some(Selection {
         choice,

@@ -75,6 +75,23 @@ fn applications_of_each_host_are_selected() {
 }
 
 #[test]
+fn not_sending_has_a_value_in_a_network_where_it_needs_one() {
+    let active = in_mode(Mode::ActiveSet, Some(1.0));
+    let mut file = network();
+    let refused = solve(&file, &active).expect_err("latency without an outage");
+    assert_eq!(refused.place, "inputs.outage");
+    file["inputs"]["outage"] = json!(0.0);
+    solve(&file, &active).expect("a solution");
+    file["inputs"]["alpha"] = json!(1.0);
+    solve(&file, &active).expect("a solution");
+    file["inputs"]["alpha"] = json!(2.0);
+    let refused = solve(&file, &active).expect_err("nobody would send");
+    assert_eq!(refused.place, "inputs.outage");
+    file["inputs"]["outage"] = json!(-9.0);
+    solve(&file, &active).expect("a solution");
+}
+
+#[test]
 fn mistakes_in_a_network_have_their_place() {
     let refused = |change: &dyn Fn(&mut Value)| {
         let mut file = network();

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::host::{Dependency, Host, Utility};
+use crate::host::{Applications, Dependency, Host, Utility};
 use crate::mode::{Mode, Options};
 use crate::solution::Solution;
 use crate::solve::resolve;
+use crate::standing::Standing;
 use crate::table::{Application, Table};
 
 /// Which limit on queue pairs a standing problem has; see [`Mode`]. A limit above the number of
@@ -61,7 +62,8 @@ impl Default for Claim {
 pub struct Key(u64);
 
 /// Keeps a host's problem and its latest prices, from which the next solution begins: after a small change
-/// it takes a few passes over the applications.
+/// it takes a few passes over the applications. Where all share and rates follow from prices, the problem is kept as it is
+/// calculated with, so that a change takes one or two.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     table: Table,
@@ -77,6 +79,8 @@ pub struct Allocator {
     sharing: Sharing,
     options: Options,
     prices: Vec<f64>,
+    /// The problem of everyone as computed, where that can be kept.
+    standing: Option<Standing>,
     solution: Option<Solution>,
 }
 
@@ -96,6 +100,7 @@ impl Allocator {
             sharing,
             options: Options::default(),
             prices: Vec::new(),
+            standing: None,
             solution: None,
         }
     }
@@ -111,6 +116,7 @@ impl Allocator {
     #[must_use]
     pub fn with_dependency(mut self, dependency: Dependency) -> Self {
         self.dependency = dependency;
+        self.standing = None;
         self
     }
 
@@ -142,6 +148,10 @@ impl Allocator {
         self.table.push(claim.application);
         self.peaks.push(claim.peak);
         self.outages.push(claim.outage);
+        let one = self.host(claim.application.view());
+        let last = self.keys.len() - 1;
+        self.standing
+            .take_if(|standing| !standing.put(last, None, &one));
         self.solution = None;
         key
     }
@@ -150,9 +160,13 @@ impl Allocator {
     pub fn remove(&mut self, key: Key) -> Option<Claim> {
         let position = self.position(key)?;
         self.keys.remove(position);
+        let application = self.table.remove(position);
+        let one = self.host(application.view());
+        self.standing
+            .take_if(|standing| !standing.remove(position, &one));
         self.solution = None;
         Some(Claim {
-            application: self.table.remove(position),
+            application,
             peak: self.peaks.remove(position),
             outage: self.outages.remove(position),
         })
@@ -163,6 +177,13 @@ impl Allocator {
         let Some(position) = self.position(key) else {
             return false;
         };
+        let before = self.table.application(position);
+        let (old, new) = (
+            self.host(before.view()),
+            self.host(claim.application.view()),
+        );
+        self.standing
+            .take_if(|standing| !standing.put(position, Some(&old), &new));
         self.table.set(position, claim.application);
         self.peaks[position] = claim.peak;
         self.outages[position] = claim.outage;
@@ -181,6 +202,10 @@ impl Allocator {
             *price *= if ratio.is_finite() { ratio } else { 1.0 };
         }
         (self.egress, self.poll) = (egress, poll);
+        let mut standing = self.standing.take();
+        let host = self.host(self.table.view());
+        standing.take_if(|standing| !standing.set_capacities(&host));
+        self.standing = standing;
         self.solution = None;
     }
 
@@ -200,12 +225,23 @@ impl Allocator {
     /// Forgets the prices, so that the next solution begins from nothing.
     pub fn forget(&mut self) {
         self.prices.clear();
+        self.standing = None;
         self.solution = None;
     }
 
-    fn compute(&self) -> Result<Solution, Error> {
-        let mut host = Host::new(self.table.view(), self.utility, self.egress, self.poll);
-        host.dependency = self.dependency;
+    fn compute(&mut self) -> Result<Solution, Error> {
+        let mut standing = self.standing.take();
+        let host = self.host(self.table.view());
+        if self.sharing == Sharing::All {
+            standing = standing.or_else(|| Standing::new(&host));
+        }
+        let found = standing
+            .as_mut()
+            .and_then(|standing| standing.solve(&host, &self.options, &self.prices));
+        if let Some(solution) = found {
+            self.standing = standing;
+            return Ok(solution);
+        }
         let applications = self.keys.len();
         let mode = match self.sharing {
             Sharing::All => Mode::All,
@@ -222,5 +258,12 @@ impl Allocator {
             },
         };
         resolve(&host, &mode, &self.options, &self.prices)
+    }
+
+    /// A host of some of the applications.
+    fn host<'a>(&self, applications: Applications<'a>) -> Host<'a> {
+        let mut host = Host::new(applications, self.utility, self.egress, self.poll);
+        host.dependency = self.dependency;
+        host
     }
 }

@@ -1,13 +1,14 @@
 //! The convex problem of a fixed selection, with its certificate.
 
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
 use crate::cutting;
 use crate::error::Error;
 use crate::host::Host;
 use crate::mode::Options;
-use crate::newton::{EXACT, Limits, Minimum, Model, minimise};
-use crate::pass::Output;
+use crate::newton::{EXACT, Limits, Minimum, Model, foreseen, minimise};
+use crate::pass::{Output, Pass, Rates};
 use crate::path::{self, Few};
 use crate::polish::polish;
 use crate::problem::{Block, LANES, Problem};
@@ -181,9 +182,68 @@ fn attempt<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    let minimum: Minimum<R> = minimise_staircases(problem, supplies, start, options)?;
-    let rates = rates_at(problem, supplies, &minimum);
-    let (rates, objective) = better(problem, supplies, &minimum, rates);
+    let once = once::<R>(problem, supplies, start, options, false)?;
+    Ok((once.answer, once.minimum.off))
+}
+
+/// What one search finds.
+pub(crate) struct Once<const R: usize> {
+    pub(crate) answer: Answer,
+    /// Where it ended.
+    pub(crate) minimum: Minimum<R>,
+    /// Use of each row by the rates, in the row's unit.
+    pub(crate) usage: Vec<f64>,
+    /// Sum of the sizes of the terms of what the rates are worth.
+    pub(crate) size: f64,
+}
+
+/// Part of a price whose third power is rounding.
+const SMALL: f64 = 1e-5;
+
+/// The answer at the prices that one search finds. A search for rows with capacities may end `early`, where their use is
+/// off by no more than that its square is as small as was asked for; rates then take a last step, straight in prices.
+pub(crate) fn once<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+    early: bool,
+) -> Result<Once<R>, Error> {
+    let noting = Noting::new(problem);
+    let mut options = *options;
+    if early {
+        options.tolerance = options.tolerance.max(libm::sqrt(options.tolerance));
+    }
+    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, &options)?;
+    let mut last = noting.at(minimum.prices);
+    let mut changes = [0.0; R];
+    if early {
+        let (_, next) = foreseen(problem, minimum.prices, minimum.pass);
+        changes = core::array::from_fn(|r| next[r] - minimum.prices[r]);
+        problem.shift(&mut last, changes);
+    }
+    let rates = feasible(problem, supplies, last.rates, R);
+    let small = |r: usize| changes[r].abs() <= SMALL * minimum.prices[r];
+    let valued = if early && !problem.bounded && (0..R).all(small) {
+        // To the third order the rates are worth by what they change use as much as prices are on the way, on average.
+        let usage = problem.usage(&rates);
+        let worth =
+            |r: usize| (minimum.prices[r] + 0.5 * changes[r]) * (usage[r] - minimum.pass.usage[r]);
+        Valued {
+            objective: minimum.pass.value() + (0..R).map(worth).sum::<f64>(),
+            rates,
+            usage,
+            size: last.size,
+        }
+    } else {
+        better(problem, supplies, &minimum, rates)
+    };
+    let Valued {
+        rates,
+        usage,
+        objective,
+        size,
+    } = valued;
     if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
@@ -194,49 +254,124 @@ fn attempt<const R: usize>(
         prices: minimum.prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     };
-    Ok((answer, minimum.off))
+    Ok(Once {
+        answer,
+        minimum,
+        usage,
+        size,
+    })
+}
+
+/// A problem that notes what it answered last: at the end of a search these are the rates asked for.
+struct Noting<'a, const R: usize> {
+    problem: &'a Problem,
+    last: RefCell<([f64; R], Rates)>,
+}
+
+impl<'a, const R: usize> Noting<'a, R> {
+    fn new(problem: &'a Problem) -> Self {
+        let blocks = || alloc::vec![[0.0; LANES]; problem.blocks()];
+        let rates = Rates {
+            rates: blocks(),
+            flexible: blocks(),
+            size: 0.0,
+        };
+        Self {
+            problem,
+            last: RefCell::new(([f64::NAN; R], rates)),
+        }
+    }
+
+    /// What it answers to prices.
+    fn at(self, prices: [f64; R]) -> Rates {
+        if self.last.borrow().0 != prices {
+            self.pass(prices);
+        }
+        self.last.into_inner().1
+    }
+}
+
+impl<const R: usize> Model<R> for Noting<'_, R> {
+    fn pass(&self, prices: [f64; R]) -> Pass<R> {
+        let mut last = self.last.borrow_mut();
+        last.0 = prices;
+        self.problem.answers(prices, Output::Rates(&mut last.1))
+    }
+
+    fn first_prices(&self) -> [f64; R] {
+        self.problem.first_prices()
+    }
+
+    fn floors(&self) -> [f64; R] {
+        self.problem.floors()
+    }
+
+    fn is_linear(&self) -> bool {
+        Model::<R>::is_linear(self.problem)
+    }
 }
 
 /// Relative gap above which rates are brought onto their rows.
 const ROUGH: f64 = 1e-13;
 
-/// The rates, or those that fill the rows with a price if these are worth more, and their value.
+/// Rates and what they are worth.
+struct Valued {
+    rates: Vec<Block>,
+    usage: Vec<f64>,
+    objective: f64,
+    size: f64,
+}
+
+impl Valued {
+    fn new(problem: &Problem, supplies: &[Staircase], rates: Vec<Block>) -> Self {
+        let usage = problem.usage(&rates);
+        let (value, size) = problem.value(&rates);
+        let costs = supplies.iter().zip(&usage);
+        let costs = costs.map(|(supply, usage)| supply.cost(*usage));
+        Self {
+            objective: value - costs.sum::<f64>(),
+            rates,
+            usage,
+            size,
+        }
+    }
+}
+
+/// The rates, or those that fill the rows with a price if these are worth more.
 fn better<const R: usize>(
     problem: &Problem,
     supplies: &[Staircase],
     minimum: &Minimum<R>,
     rates: Vec<Block>,
-) -> (Vec<Block>, f64) {
-    let value = |rates: &[Block]| {
-        let costs = supplies.iter().zip(problem.usage(rates));
-        problem.value(rates) - costs.map(|(supply, usage)| supply.cost(usage)).sum::<f64>()
-    };
-    let objective = value(&rates);
-    if relative(minimum.bound - objective, objective, minimum.bound) <= ROUGH {
-        return (rates, objective);
+) -> Valued {
+    let found = Valued::new(problem, supplies, rates);
+    if relative(
+        minimum.bound - found.objective,
+        found.objective,
+        minimum.bound,
+    ) <= ROUGH
+    {
+        return found;
     }
     let hard = |r: usize| supplies.get(r).is_some_and(Staircase::is_hard);
     let binding = core::array::from_fn(|r| hard(r) && minimum.prices[r] > 0.0);
-    if let Some(mut filled) = polish::<R>(problem, &rates, minimum.prices, binding) {
-        let hard: Vec<bool> = (0..R).map(hard).collect();
-        problem.fit(&mut filled, &hard);
-        let filled_value = value(&filled);
-        if filled_value > objective {
-            return (filled, filled_value);
+    if let Some(filled) = polish::<R>(problem, &found.rates, minimum.prices, binding) {
+        let filled = Valued::new(problem, supplies, feasible(problem, supplies, filled, R));
+        if filled.objective > found.objective {
+            return filled;
         }
     }
-    (rates, objective)
+    found
 }
 
-/// The answers to the prices found, made feasible.
-fn rates_at<const R: usize>(
+/// Rates made feasible.
+fn feasible(
     problem: &Problem,
     supplies: &[Staircase],
-    minimum: &Minimum<R>,
+    mut rates: Vec<Block>,
+    rows: usize,
 ) -> Vec<Block> {
-    let mut rates = alloc::vec![[0.0; LANES]; problem.blocks()];
-    problem.answers(minimum.prices, Output::Rates(&mut rates));
-    let hard: Vec<bool> = (0..R)
+    let hard: Vec<bool> = (0..rows)
         .map(|r| supplies.get(r).is_some_and(Staircase::is_hard))
         .collect();
     problem.fit(&mut rates, &hard);

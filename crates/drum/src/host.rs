@@ -170,10 +170,18 @@ impl Row<'_> {
 
     /// Use of the row by an application for one of its work requests, or for one of its completions.
     pub(crate) fn load_of(&self, applications: &Applications<'_>, index: usize) -> f64 {
+        self.loads(applications)[index]
+    }
+
+    /// [`load_of`](Self::load_of) each application.
+    pub(crate) const fn loads<'b>(&self, applications: &Applications<'b>) -> &'b [f64]
+    where
+        Self: 'b,
+    {
         match self.load {
-            Load::Bytes => applications.bytes[index],
-            Load::Polls => applications.poll_cost[index],
-            Load::Requests(loads) | Load::Completions(loads) => loads[index],
+            Load::Bytes => applications.bytes,
+            Load::Polls => applications.poll_cost,
+            Load::Requests(loads) | Load::Completions(loads) => loads,
         }
     }
 

@@ -62,6 +62,7 @@ mod search;
 mod simplex;
 mod solution;
 mod solve;
+mod standing;
 mod supply;
 mod table;
 mod timeshare;

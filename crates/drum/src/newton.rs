@@ -43,6 +43,9 @@ impl<const R: usize> Model<R> for Problem {
     }
 
     fn floors(&self) -> [f64; R] {
+        if !self.bounded {
+            return [0.0; R];
+        }
         let row = |loads: &Vec<Block>| {
             let loads = loads.as_flattened().iter();
             loads
@@ -295,6 +298,29 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
         }
         None
     }
+}
+
+/// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`:
+/// by a step on logarithms, and by one on the prices themselves.
+pub(crate) fn foreseen<const R: usize, M: Model<R>>(
+    model: &M,
+    prices: [f64; R],
+    pass: Pass<R>,
+) -> (Option<[f64; R]>, [f64; R]) {
+    let search = Search {
+        model,
+        cells: [Cell::HARD; R],
+        base: model.floors(),
+        passes: 0,
+    };
+    let at = Minimum {
+        prices,
+        bound: f64::INFINITY,
+        pass,
+        off: 0.0,
+        passes: 0,
+    };
+    (search.logarithmic(&at, false), search.projected(&at, 1.0))
 }
 
 /// Finds the prices in `cells` at which the dual function is least.

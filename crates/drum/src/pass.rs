@@ -29,6 +29,18 @@ impl<const R: usize> Pass<R> {
         response: [[0.0; R]; R],
     };
 
+    /// As many times as `sign` says, with what others answer.
+    pub(crate) fn add(&mut self, sign: f64, others: &Self) {
+        self.throughput += sign * others.throughput;
+        self.latency += sign * others.latency;
+        for r in 0..R {
+            self.usage[r] += sign * others.usage[r];
+            for q in 0..R {
+                self.response[r][q] += sign * others.response[r][q];
+            }
+        }
+    }
+
     /// Value of the answers.
     pub(crate) fn value(&self) -> f64 {
         self.throughput + self.latency
@@ -130,6 +142,16 @@ impl Span {
         }
     }
 
+    /// Sizes of the terms of what the variables are worth.
+    #[inline(always)]
+    fn sizes(&self) -> [f64; Self::WIDTH] {
+        let mut sizes = [0.0; Self::WIDTH];
+        for i in 0..Self::WIDTH {
+            sizes[i] = self.throughput[i].abs() + self.latency[i].abs();
+        }
+        sizes
+    }
+
     /// What the variables are worth.
     #[inline(always)]
     fn worths<K: Kernel>(&mut self, kernel: K, weight: &[f64], kappa: &[f64]) {
@@ -147,6 +169,13 @@ impl Span {
             kept[i] = worth.throughput + worth.latency - price[i] * worth.rate;
         }
     }
+}
+
+/// Fills blocks with the first entries of a span.
+#[inline(always)]
+fn put(blocks: &mut [Block], entries: &[f64; Span::WIDTH]) {
+    let blocks = blocks.as_flattened_mut();
+    blocks.copy_from_slice(&entries[..blocks.len()]);
 }
 
 struct Sums<const R: usize> {
@@ -185,10 +214,19 @@ impl<const R: usize> Sums<R> {
 pub(crate) enum Output<'a> {
     /// Nothing but the sums.
     Nothing,
-    /// Rates, a block for each of the problem's.
-    Rates(&'a mut [Block]),
+    /// Rates.
+    Rates(&'a mut Rates),
     /// `phi(x) - p x`.
     Surplus(&'a mut [Block]),
+}
+
+/// Rates, a block for each of the problem's, and what is needed to change them a little.
+pub(crate) struct Rates {
+    pub(crate) rates: Vec<Block>,
+    /// How strongly they answer to what they pay: `-1 / phi''`, 0 where a bound holds them.
+    pub(crate) flexible: Vec<Block>,
+    /// Sum of the sizes of what they are worth.
+    pub(crate) size: f64,
 }
 
 impl Problem {
@@ -214,17 +252,26 @@ impl Problem {
         widest(
             #[inline(always)]
             || match output {
-                Output::Nothing => {
-                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |_, _, _| {})
-                }
-                Output::Rates(rates) => {
-                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, rate, _| {
-                        rates[blocks].as_flattened_mut().copy_from_slice(rate);
-                    })
+                Output::Nothing => self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |_, _| {}),
+                Output::Rates(Rates {
+                    rates,
+                    flexible,
+                    size,
+                }) => {
+                    let mut sizes = Sum::ZERO;
+                    let pass =
+                        self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, span| {
+                            let rates = &mut rates[blocks.clone()];
+                            sizes.add(&span.sizes()[..rates.as_flattened().len()]);
+                            put(rates, &span.rate);
+                            put(&mut flexible[blocks], &span.flexible);
+                        });
+                    *size = sizes.total();
+                    pass
                 }
                 Output::Surplus(surplus) => {
-                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, _, kept| {
-                        surplus[blocks].as_flattened_mut().copy_from_slice(kept);
+                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, span| {
+                        put(&mut surplus[blocks], &span.kept);
                     })
                 }
             },
@@ -236,7 +283,7 @@ impl Problem {
         &self,
         kernel: K,
         prices: [f64; R],
-        mut tell: impl FnMut(core::ops::Range<usize>, &[f64], &[f64]),
+        mut tell: impl FnMut(core::ops::Range<usize>, &Span),
     ) -> Pass<R> {
         let mut sums = Sums::ZERO;
         let mut span = Span::NEW;
@@ -272,17 +319,17 @@ impl Problem {
                     sums.response[r][q].add_triples(loads[r], loads[q], &span.flexible[..n]);
                 }
             }
-            tell(blocks, &span.rate[..n], &span.kept[..n]);
+            tell(blocks, &span);
         }
         sums.pass()
     }
 
-    /// Value of rates, which keep the bounds.
-    pub(crate) fn value(&self, rates: &[Block]) -> f64 {
+    /// Value of rates, which keep the bounds, and the sum of the sizes of its terms.
+    pub(crate) fn value(&self, rates: &[Block]) -> (f64, f64) {
         with_kernel!(self.kernel, kernel => widest(
             #[inline(always)]
             || {
-                let mut sum = Sum::ZERO;
+                let (mut sum, mut size) = (Sum::ZERO, Sum::ZERO);
                 let mut span = Span::NEW;
                 for start in (0..self.blocks()).step_by(Span::BLOCKS) {
                     let blocks = start..self.blocks().min(start + Span::BLOCKS);
@@ -296,8 +343,9 @@ impl Problem {
                     span.worths(kernel, weight, kappa);
                     sum.add(&span.throughput[..n]);
                     sum.add(&span.latency[..n]);
+                    size.add(&span.sizes()[..n]);
                 }
-                sum.total()
+                (sum.total(), size.total())
             },
         ))
     }
@@ -314,6 +362,16 @@ impl Problem {
             sum.total()
         };
         self.rows.iter().map(row).collect()
+    }
+
+    /// Changes rates as a change of prices does that is next to nothing.
+    pub(crate) fn shift<const R: usize>(&self, at: &mut Rates, changes: [f64; R]) {
+        for (b, (rates, flexible)) in at.rates.iter_mut().zip(&at.flexible).enumerate() {
+            for lane in 0..LANES {
+                let charges = (0..R).map(|r| changes[r] * self.rows[r][b][lane]);
+                rates[lane] -= flexible[lane] * charges.sum::<f64>();
+            }
+        }
     }
 
     /// Scales what rates have above their floors until they fit rows whose capacity is 1 (`hard`), and
@@ -344,13 +402,12 @@ impl Problem {
         let apps = self.applications;
         let usage = self.usage(rates);
         let room = |r: usize| {
-            let loads = self.rows[r].as_flattened();
-            let base: f64 = loads[..apps]
-                .iter()
-                .zip(&self.floors)
-                .map(|(g, f)| g * f)
-                .sum();
+            let loads = self.rows[r].as_flattened()[..apps].iter();
             if usage[r] > 1.0 {
+                let base: f64 = match self.bounded {
+                    true => loads.zip(&self.floors).map(|(g, f)| g * f).sum(),
+                    false => 0.0,
+                };
                 // Floors may fill a row but for rounding.
                 let part = (1.0 - base) / (usage[r] - base);
                 if part > 0.0 { part } else { 0.0 }

@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use crate::host::{Fairness, Host, Supply};
+use crate::host::{Fairness, Host, Row, SCALES, Supply};
 pub(crate) use crate::kernel::{Block, LANES};
 use crate::kernel::{General, Half, Kernel, Linear, Log};
 
 /// Which kernel answers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum AnyKernel {
     Linear(Linear),
     Half(Half),
@@ -44,7 +44,7 @@ pub(crate) use with_kernel;
 
 /// A problem whose applications all take part, in units of its own: the capacity of a row is 1, and so is
 /// its largest breakpoint if the row has a price.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
     /// Number of applications; columns are longer, filled up to whole blocks with applications that
     /// nobody hears of.
@@ -114,6 +114,19 @@ impl Problem {
         host: &Host<'_>,
         members: impl ExactSizeIterator<Item = Member> + Clone,
     ) -> Self {
+        let apps = &host.applications;
+        let bounded = members
+            .clone()
+            .any(|m| apps.minimum[m.index] > 0.0 || apps.maximum[m.index].is_finite());
+        Self::with_bounds(host, members, bounded)
+    }
+
+    /// The same, with columns of bounds if it is `bounded`; if it isn't, nobody may have any.
+    pub(crate) fn with_bounds(
+        host: &Host<'_>,
+        members: impl ExactSizeIterator<Item = Member> + Clone,
+        bounded: bool,
+    ) -> Self {
         let kernel = AnyKernel::new(alpha(host));
         let columns = Columns {
             host,
@@ -132,15 +145,7 @@ impl Problem {
             .clone()
             .map(|m| apps.maximum[m.index])
             .collect();
-        let bounded =
-            floors.iter().any(|&floor| floor > 0.0) || caps.iter().any(|cap| cap.is_finite());
-        let units: Vec<f64> = host.rows.iter().map(|row| unit(&row.supply)).collect();
-        let rows = host.rows.iter().zip(&units).map(|(row, unit)| {
-            columns.blocks(1.0, |host, m| {
-                row.coefficient(&host.applications, m.index) / unit
-            })
-        });
-        let mut rows: Vec<Vec<Block>> = rows.collect();
+        let mut rows: Vec<Vec<Block>> = host.rows.iter().map(|row| columns.loads(row)).collect();
         // Passes are compiled for these numbers of rows; rows of zeros don't count.
         let width = [1, 2, 3].into_iter().find(|&width| width >= rows.len());
         rows.resize(
@@ -209,6 +214,61 @@ impl Problem {
     pub(crate) fn blocks(&self) -> usize {
         self.weight.len()
     }
+
+    /// An application, the only one of a problem of the same rows and columns, takes the place `index`, which may be
+    /// that behind the last.
+    pub(crate) fn put(&mut self, index: usize, mut one: Self) {
+        if index == self.applications {
+            self.applications += 1;
+            self.floors.push(0.0);
+            self.caps.push(0.0);
+        }
+        (self.floors[index], self.caps[index]) = (one.floors[0], one.caps[0]);
+        for (column, one) in self.columns().zip(one.columns()) {
+            match column.as_flattened_mut().get_mut(index) {
+                Some(entry) => *entry = one[0][0],
+                // The rest of the block is nobody's.
+                None => column.extend_from_slice(one),
+            }
+        }
+    }
+
+    /// An application leaves, the only one of the problem `one`; those behind it move up.
+    pub(crate) fn remove(&mut self, index: usize, mut one: Self) {
+        self.applications -= 1;
+        let (applications, blocks) = (self.applications, self.applications.div_ceil(LANES));
+        self.floors.remove(index);
+        self.caps.remove(index);
+        for (column, one) in self.columns().zip(one.columns()) {
+            let entries = column.as_flattened_mut();
+            entries.copy_within(index + 1..=applications, index);
+            entries[applications] = one[0][LANES - 1];
+            column.truncate(blocks);
+        }
+    }
+
+    /// The columns in use.
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<Block>> {
+        let own = [&mut self.weight, &mut self.kappa];
+        let bounds = [&mut self.least, &mut self.most];
+        let bounds = bounds.into_iter().filter(|column| !column.is_empty());
+        own.into_iter().chain(&mut self.rows).chain(bounds)
+    }
+
+    /// The rows of a host have other capacities; says whether rates stay in range.
+    pub(crate) fn set_loads(&mut self, host: &Host<'_>) -> bool {
+        let columns = Columns {
+            host,
+            count: self.applications,
+            members: everyone(self.applications),
+        };
+        for (loads, row) in self.rows.iter_mut().zip(&host.rows) {
+            *loads = columns.loads(row);
+        }
+        let apps = self.applications;
+        let mut loads = self.rows.iter().flat_map(|row| &row.as_flattened()[..apps]);
+        loads.all(|load| *load == 0.0 || SCALES.contains(&(1.0 / load)))
+    }
 }
 
 fn k_falls<K: Kernel>(_: K) -> bool {
@@ -233,6 +293,19 @@ impl<'b, I: ExactSizeIterator<Item = Member> + Clone> Columns<'_, 'b, I> {
             *slot = entry(self.host, member);
         }
         blocks
+    }
+
+    /// Use of a row over its unit.
+    fn loads(&self, row: &Row<'_>) -> Vec<Block> {
+        let unit = unit(&row.supply);
+        let apps = &self.host.applications;
+        let loads = row.loads(apps);
+        match row.is_per_completion() {
+            true => self.blocks(1.0, |_, m| {
+                loads[m.index] * apps.completions[m.index] / unit
+            }),
+            false => self.blocks(1.0, |_, m| loads[m.index] / unit),
+        }
     }
 
     /// Bounds of variables, none if no application has any.

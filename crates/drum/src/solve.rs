@@ -42,7 +42,7 @@ pub fn resolve(
     if let Some(factor) = scaling(host) {
         return scaled(host, mode, options, start, factor);
     }
-    let mut solution = match *mode {
+    let solution = match *mode {
         Mode::All => selected(host, everyone(host.applications.len()), options, start),
         Mode::Selected(chosen) => {
             check_selection(chosen, host.applications.len())?;
@@ -53,18 +53,28 @@ pub fn resolve(
         }
         Mode::TimeShare { k, peak } => timeshare::solve(host, k, peak, options, start),
     }?;
+    let selects = matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. });
+    judged(host, solution, options.tolerance, selects)
+}
+
+/// A solution and what it amounts to.
+pub(crate) fn judged(
+    host: &Host<'_>,
+    mut solution: Solution,
+    tolerance: f64,
+    selects: bool,
+) -> Result<Solution, Error> {
     let endless = solution.x.iter().any(|rate| *rate >= MOST);
     if endless || vanishes(host, &solution) {
         return Err(Error::Range);
     }
-    let selects = matches!(mode, Mode::TopUtilities { .. } | Mode::ActiveSet { .. });
-    solution.status = Status::new(solution.relative_gap(), options.tolerance, selects);
+    solution.status = Status::new(solution.relative_gap(), tolerance, selects);
     Ok(solution)
 }
 
 /// A power of 2 by which weights that are near the end of the range of numbers come to its middle, if need be and nothing
 /// but weights says what rates are worth.
-fn scaling(host: &Host<'_>) -> Option<f64> {
+pub(crate) fn scaling(host: &Host<'_>) -> Option<f64> {
     let apps = &host.applications;
     let latency = apps.latency_weight.iter().map(|v| v * host.utility.latency);
     let most = apps
@@ -284,7 +294,7 @@ pub(crate) fn convex(
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.
-fn in_units(host: &Host<'_>, prices: &[f64]) -> Option<Vec<f64>> {
+pub(crate) fn in_units(host: &Host<'_>, prices: &[f64]) -> Option<Vec<f64>> {
     let price = |(row, price): (&Row<'_>, &f64)| price * unit(&row.supply);
     (prices.len() == host.rows.len()).then(|| host.rows.iter().zip(prices).map(price).collect())
 }
@@ -296,9 +306,31 @@ pub(crate) fn solution(
     answer: Answer,
     polls: Option<&[f64]>,
 ) -> Solution {
+    let mut solution = in_terms(host, members, answer, polls);
+    let apps = &host.applications;
+    let usage = host.rows.iter().map(|row| {
+        let rates = match row.is_per_completion() {
+            true => &solution.z,
+            false => &solution.x,
+        };
+        let uses = row.loads(apps).iter().zip(rates);
+        uses.map(|(load, rate)| load * rate).sum()
+    });
+    solution.usage = usage.collect();
+    solution.scale = scale(host, &solution);
+    solution
+}
+
+/// An answer in the host's terms without what it adds up to.
+pub(crate) fn in_terms(
+    host: &Host<'_>,
+    members: impl ExactSizeIterator<Item = Member> + Clone,
+    answer: Answer,
+    polls: Option<&[f64]>,
+) -> Solution {
     let apps = &host.applications;
     let (mut x, mut z) = (alloc::vec![0.0; apps.len()], alloc::vec![0.0; apps.len()]);
-    let mut chosen = Vec::new();
+    let mut chosen = Vec::with_capacity(members.len());
     for (entry, member) in members.enumerate() {
         x[member.index] = answer.rates[entry];
         let tied = apps.completions[member.index] * answer.rates[entry];
@@ -307,11 +339,6 @@ pub(crate) fn solution(
             chosen.push(member.index);
         }
     }
-    let usage = host.rows.iter().map(|row| {
-        let rates = if row.is_per_completion() { &z } else { &x };
-        let load = |(index, rate): (usize, &f64)| row.load_of(apps, index) * rate;
-        rates.iter().enumerate().map(load).sum()
-    });
     let units = host.rows.iter().map(|row| unit(&row.supply));
     let prices: Vec<f64> = answer
         .prices
@@ -319,12 +346,12 @@ pub(crate) fn solution(
         .zip(units)
         .map(|(price, unit)| price / unit)
         .collect();
-    let mut solution = Solution {
+    Solution {
         objective: answer.objective,
         dual_bound: answer.bound,
         proven_bound: answer.bound,
         scale: 0.0,
-        usage: usage.collect(),
+        usage: Vec::new(),
         dual_prices: prices.clone(),
         prices,
         selected: chosen,
@@ -332,9 +359,7 @@ pub(crate) fn solution(
         status: Status::default(),
         x,
         z,
-    };
-    solution.scale = scale(host, &solution);
-    solution
+    }
 }
 
 /// Sum of the sizes of the terms of a solution's value, of those that are finite.

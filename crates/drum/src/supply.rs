@@ -18,7 +18,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// Beyond a row's capacity nothing is supplied at any price.
-    const HARD: Self = Self {
+    pub(crate) const HARD: Self = Self {
         low: 0.0,
         high: f64::INFINITY,
         capacity: 1.0,

@@ -40,6 +40,13 @@ impl Default for Application {
 
 macro_rules! columns {
     ($($column:ident),+) => {
+        impl Application {
+            /// A host's only application.
+            pub(crate) fn view(&self) -> Applications<'_> {
+                Applications { $($column: core::slice::from_ref(&self.$column)),+ }
+            }
+        }
+
         /// The applications of a host by column.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Table {

@@ -3,7 +3,8 @@
 mod instances;
 
 use fairlane_drum::{
-    Allocator, Application, Claim, Error, Fairness, Key, Options, Sharing, Status, Utility,
+    Allocator, Application, Claim, Error, Fairness, Host, Key, Mode, Options, Place, Sharing,
+    Solution, Status, Table, Utility, solve,
 };
 use instances::Random;
 
@@ -114,4 +115,138 @@ fn nothing_is_computed_twice_and_strangers_are_known() {
     assert_eq!((standing.position(second), standing.len()), (Some(0), 1));
     let alone = standing.resolve().expect("a solution");
     assert!((alone.x[0] - 4.0).abs() < 1e-9);
+}
+
+/// Solves the host of these claims from nothing.
+fn from_nothing(claims: &[Claim], utility: Utility, (egress, poll): (f64, f64)) -> Solution {
+    let mut table = Table::default();
+    claims
+        .iter()
+        .for_each(|claim| table.push(claim.application));
+    let host = Host::new(table.view(), utility, egress, poll);
+    solve(&host, &Mode::All, &Options::default()).expect("a solution")
+}
+
+/// What rates are worth.
+fn value(claims: &[Claim], utility: Utility, rates: &[f64]) -> f64 {
+    let Fairness::Alpha(alpha) = utility.fairness else {
+        return f64::NAN;
+    };
+    let worth = |(claim, x): (&Claim, &f64)| {
+        let app = claim.application;
+        let throughput = match alpha {
+            1.0 => x.ln(),
+            alpha => x.powf(1.0 - alpha) / (1.0 - alpha),
+        };
+        let polls = app.completions * x;
+        app.weight * throughput - utility.latency * app.latency_weight / (polls * polls)
+    };
+    claims.iter().zip(rates).map(worth).sum()
+}
+
+/// What is kept between changes is that of a host built anew: with blocks that fill and empty, bounds that come and go, and
+/// capacities that bind or don't.
+#[test]
+fn a_problem_that_is_kept_is_that_of_its_claims() {
+    for (alpha, beta) in [
+        (0.5, 0.0),
+        (0.5, 0.01),
+        (1.0, 0.01),
+        (2.0, 0.05),
+        (0.7, 0.0),
+    ] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency: beta,
+        };
+        let mut random = Random(5);
+        let mut capacities = (150.0, 250.0);
+        let mut standing = Allocator::new(utility, capacities.0, capacities.1, Sharing::All);
+        let mut claims: Vec<Claim> = (0..402).map(|_| claim(&mut random)).collect();
+        let mut keys: Vec<Key> = claims.iter().map(|claim| standing.insert(*claim)).collect();
+        for step in 0..60 {
+            let mut new = claim(&mut random);
+            if step >= 20 && random.bits().is_multiple_of(3) {
+                new.application.minimum = 0.1;
+                new.application.maximum = random.within(0.3, 0.6);
+            }
+            let chosen = (random.bits() % keys.len() as u64) as usize;
+            match random.bits() % 4 {
+                0 => {
+                    keys.push(standing.insert(new));
+                    claims.push(new);
+                }
+                1 => {
+                    assert_eq!(standing.remove(keys.remove(chosen)), Some(claims[chosen]));
+                    claims.remove(chosen);
+                }
+                2 => {
+                    assert!(standing.update(keys[chosen], new));
+                    claims[chosen] = new;
+                }
+                _ => {
+                    capacities = (random.within(100.0, 200.0), random.within(100.0, 400.0));
+                    standing.set_capacities(capacities.0, capacities.1);
+                }
+            }
+            let right = from_nothing(&claims, utility, capacities);
+            let own = standing.resolve().expect("a solution");
+            assert_eq!(own.status, Status::Optimal, "alpha {alpha}, step {step}");
+            assert!(own.objective <= right.proven_bound + 1e-12 * right.scale);
+            assert!(right.objective <= own.proven_bound + 1e-12 * right.scale);
+            assert!((own.scale / right.scale - 1.0).abs() < 1e-6);
+            let worth = value(&claims, utility, &own.x);
+            assert!((own.objective - worth).abs() <= 1e-13 * own.scale);
+            for (x, other) in own.x.iter().zip(&right.x) {
+                assert!((x - other).abs() <= 1e-6 * other, "{x} instead of {other}");
+            }
+            for (used, other) in own.usage.iter().zip(&right.usage) {
+                assert!(
+                    (used / other - 1.0).abs() < 1e-7,
+                    "{used} instead of {other}"
+                );
+            }
+            assert!(own.usage[0] <= capacities.0 * (1.0 + 1e-13));
+            assert!(own.usage[1] <= capacities.1 * (1.0 + 1e-13));
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_and_mended() {
+    let utility = Utility {
+        fairness: Fairness::Alpha(1.0),
+        latency: 0.0,
+    };
+    let mut standing = Allocator::new(utility, 4.0, 4.0, Sharing::All);
+    let good = standing.insert(Claim::default());
+    standing.resolve().expect("a solution");
+    let claim = Claim {
+        application: Application {
+            bytes: -1.0,
+            ..Application::default()
+        },
+        ..Claim::default()
+    };
+    let bad = standing.insert(claim);
+    let place = Place::Entry("bytes_per_wqe", 1);
+    assert!(matches!(standing.resolve(), Err(Error::Number { place: at, .. }) if at == place));
+    standing.remove(bad);
+    standing.resolve().expect("a solution");
+    standing.set_capacities(0.0, 4.0);
+    assert!(matches!(standing.resolve(), Err(Error::Number { .. })));
+    standing.set_capacities(2.0, 4.0);
+    let alone = standing.resolve().expect("a solution");
+    assert!((alone.x[0] - 2.0).abs() < 1e-12);
+    let greedy = Claim {
+        application: Application {
+            minimum: 3.0,
+            ..Application::default()
+        },
+        ..Claim::default()
+    };
+    standing.update(good, greedy);
+    assert!(matches!(standing.resolve(), Err(Error::Infeasible { .. })));
+    standing.remove(good);
+    assert_eq!(standing.resolve(), Err(Error::Empty));
 }

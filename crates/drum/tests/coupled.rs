@@ -5,10 +5,12 @@ mod common;
 mod network;
 
 use fairlane_drum::coupled::{
-    Choice, CoupledOptions, Flows, Method, Network, RandomNetwork, Selection, Source, solve,
-    solve_chosen,
+    Choice, CoupledOptions, Flows, Method, Network, RandomNetwork, RowKind, Selection, SharedRow,
+    Source, solve, solve_chosen,
 };
-use fairlane_drum::{Fairness, Sequential, Workers};
+use fairlane_drum::{
+    Application, Fairness, Host, Mode, Options, Sequential, Status, Table, Utility, Workers,
+};
 use network::{clarabel_objective, coupled_vector, held, uses};
 use proptest::prelude::*;
 
@@ -194,6 +196,82 @@ fn choices_are_certified() {
             assert!(*used <= row.capacity * (1.0 + 1e-12));
         }
     }
+}
+
+#[test]
+fn one_host_alone_is_the_network_of_it_at_any_outage() {
+    let (bytes, polls) = ([1.0, 0.5, 2.0, 1.5], [1.0, 1.0, 0.5, 2.0]);
+    let mut table = Table::default();
+    for j in 0..4 {
+        table.push(Application {
+            weight: 1.0 + 0.3 * j as f64,
+            bytes: bytes[j],
+            poll_cost: polls[j],
+            ..Application::default()
+        });
+    }
+    for (alpha, beta, outage) in [
+        (1.0, 0.0, 0.0),
+        (1.0, 0.0, 0.4),
+        (1.0, 0.05, -1.0),
+        (0.5, 0.05, 0.0),
+        (0.5, 0.5, 1.0),
+        (0.5, 0.0, 2.0),
+        (2.0, 0.05, -0.6),
+    ] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency: beta,
+        };
+        let host = Host::new(table.view(), utility, 6.0, 5.0);
+        let mode = Mode::ActiveSet {
+            k: 2,
+            outage: Some(&[outage; 4]),
+        };
+        let right = fairlane_drum::solve(&host, &mode, &Options::default()).unwrap();
+        assert_eq!(right.status, Status::Optimal);
+        let row = |loads: [f64; 4], capacity| SharedRow {
+            kind: RowKind::Core,
+            host: None,
+            capacity,
+            entries: loads.into_iter().enumerate().collect(),
+        };
+        let network = Network {
+            hosts: 1,
+            applications: 4,
+            utility,
+            weight: table.weight.clone(),
+            latency_weight: table.latency_weight.clone(),
+            completions: table.completions.clone(),
+            minimum: Vec::new(),
+            maximum: Vec::new(),
+            rows: vec![row(bytes, 6.0), row(polls, 5.0)],
+        };
+        let choice = Choice::ActiveSet(2);
+        let selection = Selection { choice, outage };
+        let source = network.indexed().unwrap();
+        let own = solve_chosen(&source, selection, &exact(), &Sequential).unwrap();
+        assert!(
+            (own.objective - right.objective).abs() < 1e-8 * right.objective.abs().max(1.0),
+            "alpha {alpha}, beta {beta}, outage {outage}: {} instead of {}",
+            own.objective,
+            right.objective
+        );
+        assert!(own.dual_bound >= right.objective - 1e-9);
+    }
+}
+
+#[test]
+fn above_alpha_1_only_a_negative_outage_lets_anybody_send() {
+    let network = held(&RandomNetwork::new(1, 3, (2.0, 0.0), 1));
+    let source = network.indexed().unwrap();
+    let solved = |outage| {
+        let choice = Choice::ActiveSet(2);
+        solve_chosen(&source, Selection { choice, outage }, &exact(), &Sequential)
+    };
+    let refused = solved(0.0).unwrap_err();
+    assert!(refused.to_string().starts_with("outage") && refused.hint().is_some());
+    assert!(solved(-1e3).unwrap().counts.contains(&true));
 }
 
 #[test]

@@ -118,15 +118,12 @@ fn check(utility: Utility, selection: Selection) -> Result<f64, Error> {
         Choice::TopUtilities(0) | Choice::ActiveSet(0) => Err(Error::Selection {
             expected: "at least 1".into(),
         }),
-        Choice::ActiveSet(_)
-            if (alpha >= 1.0 || utility.latency > 0.0) && selection.outage >= 0.0 =>
-        {
-            Err(Error::Unsupported {
-                place: Place::Field("outage"),
-                reason: "serving nobody would be best: utilities are negative",
-                hint: "give the value of a flow that doesn't send, such as that of a thousandth of its share",
-            })
-        }
+        // Up to alpha 1 utilities of some rates are positive, with latency too.
+        Choice::ActiveSet(_) if alpha > 1.0 && selection.outage >= 0.0 => Err(Error::Unsupported {
+            place: Place::Field("outage"),
+            reason: "serving nobody would be best: above alpha 1 whoever sends is worth less than nothing",
+            hint: "give a negative value of a flow that doesn't send, such as that of a thousandth of its share",
+        }),
         _ if !selection.outage.is_finite() => Err(Error::Number {
             place: Place::Field("outage"),
             value: selection.outage,

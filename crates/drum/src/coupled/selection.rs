@@ -17,7 +17,8 @@ pub enum Choice {
 pub struct Selection {
     /// Who counts.
     pub choice: Choice,
-    /// Value of each flow that doesn't send, under [`Choice::ActiveSet`].
+    /// Value of each flow that doesn't send, under [`Choice::ActiveSet`]; negative above alpha 1, where those of all that
+    /// send are. 0 is natural below alpha 1 without latency, where it is that of the rate 0; elsewhere that has no value.
     pub outage: f64,
 }
 

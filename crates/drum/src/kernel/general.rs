@@ -4,7 +4,7 @@
 use super::{Kernel, Worth, flexibility};
 use crate::math::{clamp, exp, ln, min};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct General {
     pub(super) alpha: f64,
     pub(super) inverse: f64,
@@ -17,11 +17,14 @@ pub(crate) struct General {
 /// Stands for the logarithm of 0: so small that no rate makes up for it.
 const NOTHING: f64 = -1e8;
 
-/// Largest size of `t`: rates between 1e-290 and 1e290.
 /// Where exponentials end.
 const MOST: f64 = 8e307;
 
+/// Largest size of `t`: rates between 1e-290 and 1e290.
 pub(super) const WIDEST: f64 = 668.0;
+
+/// How many are answered for at a time.
+const WIDTH: usize = 32;
 
 impl General {
     pub(crate) fn new(alpha: f64) -> Self {
@@ -88,7 +91,8 @@ impl Kernel for General {
         variable[0]
     }
 
-    /// All of them step by step, since a loop with loops inside doesn't become vector instructions.
+    /// Step by step for some at a time, whose logarithms of prices are kept: a loop over applications with the steps inside
+    /// doesn't become vector instructions.
     #[inline(always)]
     fn answers<const LATENCY: bool>(
         self,
@@ -99,21 +103,29 @@ impl Kernel for General {
     ) {
         let n = t.len();
         let (weight, kappa, price) = (&weight[..n], &kappa[..n], &price[..n]);
-        for i in 0..n {
-            let target = ln(price[i]);
-            t[i] = (target - weight[i]) * self.inverse;
-            if LATENCY {
-                t[i] = min(t[i], (target - kappa[i]) * (1.0 / 3.0));
-            }
-        }
-        for _ in 0..if LATENCY { self.steps } else { 0 } {
+        for start in (0..n).step_by(WIDTH) {
+            let part = start..n.min(start + WIDTH);
+            let t = &mut t[part.clone()];
+            let n = t.len();
+            let (weight, kappa) = (&weight[part.clone()][..n], &kappa[part.clone()][..n]);
+            let price = &price[part][..n];
+            let mut target = [0.0; WIDTH];
+            let target = &mut target[..n];
             for i in 0..n {
-                let target = ln(price[i]);
-                t[i] -= self.step(t[i], weight[i] - target, kappa[i] - target);
+                target[i] = ln(price[i]);
+                t[i] = (target[i] - weight[i]) * self.inverse;
+                if LATENCY {
+                    t[i] = min(t[i], (target[i] - kappa[i]) * (1.0 / 3.0));
+                }
             }
-        }
-        for i in 0..n {
-            t[i] = clamp(t[i], -WIDEST, WIDEST);
+            for _ in 0..if LATENCY { self.steps } else { 0 } {
+                for i in 0..n {
+                    t[i] -= self.step(t[i], weight[i] - target[i], kappa[i] - target[i]);
+                }
+            }
+            for i in 0..n {
+                t[i] = clamp(t[i], -WIDEST, WIDEST);
+            }
         }
     }
 

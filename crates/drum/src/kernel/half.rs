@@ -6,7 +6,7 @@ use crate::math::{inverse_square_root, min, sixth_root_estimate};
 /// Of the least rate that is told from 0, 1e-140.
 const SLOWEST: f64 = 1e70;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Half;
 
 impl Kernel for Half {

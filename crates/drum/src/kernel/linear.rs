@@ -3,7 +3,7 @@
 use super::{Kernel, Worth, flexibility};
 use crate::math::cube_root;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Linear;
 
 impl Kernel for Linear {

@@ -6,7 +6,7 @@ use crate::math::{cube_root_estimate, ln, min};
 /// Of the least rate that is told from 0, 1e-140.
 const SLOWEST: f64 = 1e140;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Log;
 
 impl Kernel for Log {

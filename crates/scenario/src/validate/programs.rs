@@ -140,7 +140,11 @@ pub(super) fn training(scope: &Scope<'_>, it: &Training) -> Check {
             "train fewer steps, micro-batches or layers",
         );
     }
-    scope.in_all("steps", *steps, step(layers, *micro_batches, *optimizer))
+    scope.in_all(
+        "steps",
+        it.steps,
+        step(&it.layers, it.micro_batches, it.optimizer),
+    )
 }
 
 /// What a rank with all layers computes in a step.

@@ -1,0 +1,153 @@
+//! A problem that is kept while applications come, go and change.
+//!
+//! What one application adds to the sums over all is known without a pass over the others. So are the prices after
+//! a change, but for the square of how much it changes them.
+
+use crate::fixed::{self, staircases};
+use crate::host::{Dependency, Fairness, Host};
+use crate::mode::Options;
+use crate::newton::{EXACT, Model, foreseen};
+use crate::pass::{Output, Pass};
+use crate::problem::{Problem, everyone, unit};
+use crate::solution::Solution;
+use crate::solve::{in_terms, in_units, judged, scaling};
+
+/// Rows of a host that stands: its egress and its polling.
+const ROWS: usize = 2;
+
+/// Most passes of a search; where they aren't enough, other methods are called for.
+const MOST: usize = 100;
+
+/// The computed problem of a host in which everyone takes part, and where its prices were found.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    problem: Problem,
+    /// Prices for the rows' units, and what applications answer to them, brought up to date with each change.
+    at: Option<([f64; ROWS], Pass<ROWS>)>,
+    capacities: [f64; ROWS],
+}
+
+impl Standing {
+    /// Keeps a host's problem; nothing if it is wrong, or rates don't follow from prices alone.
+    pub(crate) fn new(host: &Host<'_>) -> Option<Self> {
+        suits(host).then(|| Self {
+            problem: Problem::new(host, everyone(host.applications.len())),
+            at: None,
+            capacities: capacities(host),
+        })
+    }
+
+    /// The application of a host of its own takes the place of another, who was `old`, or one behind the last; false if
+    /// the problem can't be kept.
+    pub(crate) fn put(&mut self, index: usize, old: Option<&Host<'_>>, new: &Host<'_>) -> bool {
+        let apps = &new.applications;
+        let bounded = apps.minimum[0] > 0.0 || apps.maximum[0].is_finite();
+        if !suits(new) || (bounded && !self.problem.bounded) {
+            return false;
+        }
+        if let Some(old) = old {
+            self.count(-1.0, old);
+        }
+        let one = self.count(1.0, new);
+        self.problem.put(index, one);
+        true
+    }
+
+    /// The application of a host of its own leaves; false if nobody is left.
+    pub(crate) fn remove(&mut self, index: usize, old: &Host<'_>) -> bool {
+        let one = self.count(-1.0, old);
+        self.problem.remove(index, one);
+        self.problem.applications > 0
+    }
+
+    /// Adds what an application answers to the sums.
+    fn count(&mut self, sign: f64, host: &Host<'_>) -> Problem {
+        let one = Problem::with_bounds(host, everyone(1), self.problem.bounded);
+        if let Some((prices, pass)) = &mut self.at {
+            pass.add(sign, &one.answers(*prices, Output::Nothing));
+        }
+        one
+    }
+
+    /// The host has other capacities; false if the problem can't be kept.
+    pub(crate) fn set_capacities(&mut self, host: &Host<'_>) -> bool {
+        let new = capacities(host);
+        if !new
+            .iter()
+            .all(|capacity| *capacity > 0.0 && capacity.is_finite())
+        {
+            return false;
+        }
+        if !self.problem.set_loads(host) {
+            return false;
+        }
+        // Rates stay while prices for what rows count in do.
+        let ratio: [f64; ROWS] = core::array::from_fn(|r| self.capacities[r] / new[r]);
+        if let Some((prices, pass)) = &mut self.at {
+            for r in 0..ROWS {
+                prices[r] /= ratio[r];
+                pass.usage[r] *= ratio[r];
+                for q in 0..ROWS {
+                    pass.response[r][q] *= ratio[r] * ratio[q];
+                }
+            }
+        }
+        self.capacities = new;
+        true
+    }
+
+    /// Solves from where prices were found last, or else from `prices`; nothing if that isn't as good as was asked for.
+    pub(crate) fn solve(
+        &mut self,
+        host: &Host<'_>,
+        options: &Options,
+        prices: &[f64],
+    ) -> Option<Solution> {
+        options.check().ok()?;
+        let floors: [f64; ROWS] = self.problem.floors();
+        if floors.iter().any(|needed| *needed > 1.0) {
+            return None;
+        }
+        let next = |(prices, pass)| foreseen(&self.problem, prices, pass).0.unwrap_or(prices);
+        let next = self.at.map(|at| next(at).to_vec());
+        let start = next.or_else(|| in_units(host, prices));
+        let supplies = staircases(host);
+        let part = Options {
+            iterations: options.iterations.min(MOST),
+            ..*options
+        };
+        let solve = |start: Option<&[f64]>, early| {
+            fixed::once(&self.problem, &supplies, start, &part, early).ok()
+        };
+        let mut once = solve(start.as_deref(), true)?;
+        let full = |r: usize| once.minimum.prices[r] == 0.0 || (once.usage[r] - 1.0).abs() <= EXACT;
+        if once.answer.gap() > options.tolerance || !(0..ROWS).all(full) {
+            let passes = once.answer.passes;
+            once = solve(Some(&once.minimum.prices), false)?;
+            once.answer.passes += passes;
+        }
+        if !fixed::is_enough(&once.answer, once.minimum.off, options) {
+            return None;
+        }
+        self.at = Some((once.minimum.prices, once.minimum.pass));
+        let everyone = everyone(self.problem.applications);
+        let mut found = in_terms(host, everyone, once.answer, None);
+        let usage = once.usage.iter().zip(self.capacities);
+        found.usage = usage.map(|(part, capacity)| part * capacity).collect();
+        found.scale = once.size;
+        judged(host, found, options.tolerance, false).ok()
+    }
+}
+
+/// Whether rates of a host follow from prices in numbers as they are.
+fn suits(host: &Host<'_>) -> bool {
+    let bends = matches!(host.utility.fairness, Fairness::Alpha(alpha) if alpha > 0.0);
+    bends
+        && host.dependency == Dependency::Equality
+        && host.check().is_ok()
+        && scaling(host).is_none()
+}
+
+fn capacities(host: &Host<'_>) -> [f64; ROWS] {
+    core::array::from_fn(|r| unit(&host.rows[r].supply))
+}
