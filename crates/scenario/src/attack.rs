@@ -7,50 +7,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nic::is_default;
+use crate::section::element;
 use crate::types::HostSet;
 
-/// What a key may be, beside being of its type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stated {
-    /// A count from 1 to so many.
-    Count(u32, u32),
-    /// The size of a message.
-    Message(Bytes),
-    /// A rate at which packets can be sent.
-    Rate(Rate),
-    /// A time above 0.
-    Period(Duration),
-    /// A time.
-    Span(Duration),
-    /// Hosts, which are checked against the tenant's.
-    Hosts,
-}
-
-/// The keys of attacks with the most that a count may be, or what else holds of them, and the kinds with their keys.
+/// The keys of attacks, as those of an [`element!`] but for all of them optional, and the kinds with their keys.
 macro_rules! attack {
     (
-        keys { $($(#[$key_doc:meta])* $key:ident: $type:ty => $rule:expr,)* }
+        keys { $($(#[$key_doc:meta])* $key:ident $([$low:expr, $high:expr])?: $type:ty $(=> $rule:ident)?,)* }
         kinds { $($(#[$doc:meta])* $kind:ident $name:literal: $($has:ident)*,)* }
     ) => {
-        /// What a tenant does to take more than its share, or to harm others. docs/attacks.md describes each
-        /// kind and says which keys it has; what is left out has the default that stands there. Kinds that don't
-        /// cut messages are traffic of their own, which takes the place of the tenant's messages.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct Attack {
-            /// Who attacks; left out, the first tenant.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub tenant: Option<String>,
-            /// What the tenant does.
-            pub kind: AttackKind,
-            /// Whether the same hosts send as much honestly instead, for comparison.
-            #[serde(default, skip_serializing_if = "is_default")]
-            pub honest: bool,
-            $(
-                $(#[$key_doc])*
+        element! {
+            /// What a tenant does to take more than its share, or to harm others. docs/attacks.md describes each
+            /// kind and says which keys it has; what is left out has the default that stands there. Kinds that don't
+            /// cut messages are traffic of their own, which takes the place of the tenant's messages.
+            Attack {
+                /// Who attacks; left out, the first tenant.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
-                pub $key: Option<$type>,
-            )*
+                tenant: Option<String>,
+                /// What the tenant does.
+                kind: AttackKind,
+                /// Whether the same hosts send as much honestly instead, for comparison.
+                #[serde(default, skip_serializing_if = "is_default")]
+                honest: bool,
+                $(
+                    $(#[$key_doc])*
+                    #[serde(default, skip_serializing_if = "Option::is_none")]
+                    $key $([$low, $high])?: Option<$type> $(=> $rule)?,
+                )*
+            }
         }
 
         impl Attack {
@@ -59,10 +43,10 @@ macro_rules! attack {
                 Self { tenant: None, kind, honest: false, $($key: None,)* }
             }
 
-            /// The keys that are stated, beside `tenant`, `kind` and `honest`, and what they may be.
-            pub(crate) fn stated(&self) -> Vec<(&'static str, Stated)> {
-                let all = [$((stringify!($key), self.$key.clone().map($rule)),)*];
-                all.into_iter().filter_map(|(key, stated)| Some((key, stated?))).collect()
+            /// The keys that are stated, beside `tenant`, `kind` and `honest`.
+            pub(crate) fn stated(&self) -> impl Iterator<Item = &'static str> {
+                let all = [$((stringify!($key), self.$key.is_some()),)*];
+                all.into_iter().filter_map(|(key, stated)| stated.then_some(key))
             }
         }
 
@@ -97,41 +81,41 @@ attack! {
     keys {
         /// Messages larger than this are cut: 1MB. `shuffled-overlay` cuts messages only if it is stated, and
         /// is traffic of its own otherwise.
-        above: Bytes => Stated::Message,
+        above: Bytes => message,
         /// Size of a piece, a message or a burst: the bandwidth-delay product.
-        piece: Bytes => Stated::Message,
+        piece: Bytes => message,
         /// Queue pairs: equal parts of a message under `parallel`, instead of `piece`; of each host under
         /// `nic-hog`, 64, and `cache-flood`, four times what its NIC keeps.
-        qps: u32 => |it| Stated::Count(it, 1 << 16),
+        qps [1, 1 << 16]: u32,
         /// Time between two pieces of a message: the base round-trip time.
-        gap: Duration => Stated::Period,
+        gap: Duration => period,
         /// Rings in use at the same time, 1 to 4: 1.
-        rings: u32 => |it| Stated::Count(it, 4),
+        rings [1, 4]: u32,
         /// Bandwidth-delay products to each destination, 1 to 60, instead of `piece`: 1.
-        bdps: u32 => |it| Stated::Count(it, 60),
+        bdps [1, 60]: u32,
         /// Pieces that a host, or each of its rings, has under way: 2. Under `rotating-incast` rounds: 1.
-        outstanding: u32 => |it| Stated::Count(it, 1 << 10),
+        outstanding [1, 1 << 10]: u32,
         /// Payload of each host: `paced` needs it.
-        rate: Rate => Stated::Rate,
+        rate: Rate => rate,
         /// The host that pauses: the last of the tenant's.
-        host: u32 => |_| Stated::Hosts,
+        host: u32,
         /// How long one pause lasts: as long as the attack.
-        pause: Duration => Stated::Period,
+        pause: Duration => period,
         /// Time from burst to burst under `pulse`: after which the algorithm raises a rate again. From pause
         /// to pause under `pfc-storm`: there is one. From round to round under `rotating-incast`: as soon as
         /// `outstanding` allows.
-        period: Duration => Stated::Period,
+        period: Duration => period,
         /// The size of every value: 64 B.
-        value: Bytes => Stated::Message,
+        value: Bytes => message,
         /// The hosts that send: those that the tenant's workloads send from.
-        sources: HostSet => |_| Stated::Hosts,
+        sources: HostSet,
         /// The hosts that receive: those of the tenant's that its workloads send to; under `cache-flood` those that don't ask.
-        destinations: HostSet => |_| Stated::Hosts,
+        destinations: HostSet,
         /// When traffic of its own begins: at once.
-        start: Duration => Stated::Span,
+        start: Duration => span,
         /// How long it goes on: until the run stops, or, if nothing stops it, until the last message of a
         /// workload is due. The run ends with it.
-        duration: Duration => Stated::Period,
+        duration: Duration => period,
     }
     kinds {
         /// Long messages are cut into pieces that are posted at once, each on a queue pair of its own.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use fairlane_congestion::Parameters;
-use fairlane_units::{Duration, Rate};
+use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::error::Error;
 use crate::types::Profile;
@@ -148,8 +148,13 @@ impl Key {
     }
 
     /// A rate at which packets can be sent.
-    pub(crate) fn rate(&self, value: Rate) -> Check {
-        limits::rate(&self.place, value)
+    pub(crate) fn rate(&self, value: impl Into<Option<Rate>>) -> Check {
+        stated(value, |value| limits::rate(&self.place, value))
+    }
+
+    /// The size of a message.
+    pub(crate) fn message(&self, value: impl Into<Option<Bytes>>) -> Check {
+        stated(value, |value| limits::message_size(&self.place, value))
     }
 
     /// At least one.

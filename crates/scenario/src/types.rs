@@ -63,7 +63,7 @@ section! {
         tenant: Vec<Tenant>,
         /// What a tenant does to take more than its share; left out, all are honest.
         #[serde(skip_serializing_if = "Option::is_none")]
-        attack: Option<Attack>,
+        attack: Option<Attack> => table,
         /// What the hosts send.
         workload: Vec<Workload>,
     }

@@ -111,7 +111,7 @@ pub(crate) fn positive_span(profile: Profile, place: &str, value: Duration) -> C
 }
 
 /// The size of a message; the simulator that profile hpcc-ns3 follows counts its bytes in 32 bits, too.
-pub(super) fn message_size(place: &str, value: Bytes) -> Check {
+pub(crate) fn message_size(place: &str, value: Bytes) -> Check {
     let most = crate::sizes::LARGEST_MESSAGE;
     if value.is_zero() {
         return fail(
