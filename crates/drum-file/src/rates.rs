@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use fairlane_drum::coupled::{CoupledOptions, Network, RowKind, SharedRow, solve};
-use fairlane_drum::{Error as Wrong, Fairness, Row, Sequential, Supply};
+use fairlane_drum::{
+    Application, Error as Wrong, Fairness, Mode, Options, Row, Sequential, Supply,
+};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -46,7 +48,8 @@ struct Turns {
     share: Vec<f64>,
 }
 
-/// The best rates of applications that are `active` by epoch; with a price on a row, none above `most` over all epochs.
+/// The best rates of applications that are `active` by epoch. With a price on a row none is above `most` over all epochs, by
+/// default what is worth its price where applications share what rows have over all epochs.
 ///
 /// # Errors
 /// If the solver doesn't take the problem.
@@ -95,23 +98,31 @@ fn found(
         .rows
         .iter()
         .any(|row| matches!(row.supply, Supply::Price(_)));
-    let cap = |index: &usize| {
-        let peak = problem
-            .peak
-            .as_ref()
-            .map_or(f64::INFINITY, |peak| peak[*index]);
-        let most = most
-            .filter(|_| priced)
-            .map_or(f64::INFINITY, |most| most[*index]);
-        table.maximum[*index]
-            .min(peak * turns.share[*index])
-            .min(most)
+    let reach = |index: usize| {
+        let peak = problem.peak.as_ref();
+        let peak = peak.map_or(f64::INFINITY, |peak| peak[index]);
+        table.maximum[index].min(peak * turns.share[index])
     };
-    let maximum: Vec<f64> = present.iter().map(cap).collect();
-    let least = |(index, cap): (&usize, &f64)| match keep_least {
-        true => table.minimum[*index].min(*cap),
+    let least = |index: usize, cap: f64| match keep_least {
+        true => table.minimum[index].min(cap),
         false => 0.0,
     };
+    let most = match most.filter(|_| priced) {
+        None if priced => {
+            let bounds = |index| {
+                let most = reach(index);
+                (turns.share[index] > 0.0).then(|| (least(index, most), most))
+            };
+            Some(worthwhile(problem, bounds)?)
+        }
+        most => most.map(<[f64]>::to_vec),
+    };
+    let cap = |index: &usize| {
+        let most = most.as_ref().map_or(f64::INFINITY, |most| most[*index]);
+        reach(*index).min(most)
+    };
+    let maximum: Vec<f64> = present.iter().map(cap).collect();
+    let least = |(index, cap): (&usize, &f64)| least(*index, *cap);
     let minimum = present.iter().zip(&maximum).map(least).collect();
     let column = |column: &[f64]| present.iter().map(|index| column[*index]).collect();
     let network = Network {
@@ -134,6 +145,33 @@ fn found(
         all[index] = rate;
     }
     Ok(all)
+}
+
+/// The best rates over all epochs where only those have to fit into rows, for applications with bounds; others don't send.
+fn worthwhile(
+    problem: &HostProblem,
+    bounds: impl Fn(usize) -> Option<(f64, f64)>,
+) -> Result<Vec<f64>, Wrong> {
+    let mut own = problem.clone();
+    for index in 0..own.table.len() {
+        let application = own.table.application(index);
+        let application = match bounds(index) {
+            Some((minimum, maximum)) => Application {
+                minimum,
+                maximum,
+                ..application
+            },
+            None => Application {
+                weight: 0.0,
+                latency_weight: 0.0,
+                minimum: 0.0,
+                maximum: 1.0,
+                ..application
+            },
+        };
+        own.table.set(index, application);
+    }
+    Ok(fairlane_drum::solve(&own.host(), &Mode::All, &Options::default())?.x)
 }
 
 /// A row for each set of applications that are active together, and row of the host; uses are of rates over all epochs.

@@ -257,3 +257,21 @@ fn slots_are_reserved_within_what_there_is() {
         assert!(!refusal.hint.is_empty(), "{refusal}");
     }
 }
+
+#[test]
+fn rates_of_reserved_slots_are_worth_the_price_of_a_row() {
+    let file = json!({"kind": "host_pwl", "inputs": {
+        "alpha": 1.0, "beta": 0.0, "weight": [1.0, 1.0, 1.0], "bytes_per_wqe": [1.0, 1.0, 1.0],
+        "poll_cost": [0.0, 0.0, 0.0], "C": 1.0, "segments": [[0.0, 0.1], [9.0, 0.5]], "k": 2.0}});
+    let document = Document::read(&file.to_string()).expect("a document");
+    let request = Request::default();
+    let plan = schedule(document, &request, Policy::Reserve { reserved: 2 }, None).expect("a plan");
+    // Utilities of log x at a price of 0.1 want a rate of 10 each; the steep price from 9 on leaves them 3.
+    for turn in &plan.applications {
+        assert!((turn.rate - 3.0).abs() < 1e-6, "{turn:?}");
+    }
+    let egress = &plan.rows[0];
+    assert!(egress.capacity.is_none() && (egress.usage - 9.0).abs() < 1e-5);
+    let objective = plan.objective.expect("a value");
+    assert!((objective - (3.0 * 3.0_f64.ln() - 0.9)).abs() < 1e-5);
+}

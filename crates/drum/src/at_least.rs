@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::fixed::{self, Answer, Found};
 use crate::host::{Host, Supply};
 use crate::interior::host::better;
-use crate::interior::{Column, Point, Program};
+use crate::interior::{Column, Program};
 use crate::kernel::{Kernel, Worth};
 use crate::math::{clamp, cube_root, min};
 use crate::mode::Options;
@@ -384,7 +384,7 @@ impl AtLeast {
         rates: &[f64],
         prices: &[f64],
         passes: usize,
-    ) -> Point {
+    ) -> Answer {
         let mut polls = rates[self.len()..].iter();
         let pair = |(j, app): (usize, &Application)| {
             let apart = self.is_apart(j).then(|| polls.next()).flatten();
@@ -401,7 +401,7 @@ impl AtLeast {
         let worth: f64 = worth.map(|(supply, price)| supply.worth(*price)).sum();
         let kept: f64 = (0..self.len()).map(|j| self.keeps(&prices, j).0).sum();
         let bound = worth + kept;
-        Point {
+        Answer {
             objective: self.value(&pairs) - self.costs(supplies, &pairs),
             bound: if bound.is_nan() { f64::INFINITY } else { bound },
             rates: listed(&pairs),

@@ -15,7 +15,7 @@ use crate::problem::{Block, LANES, Problem};
 use crate::solution::relative;
 use crate::supply::{Cell, Staircase};
 
-/// Rates of a problem's applications, and what they prove, in the problem's units.
+/// Rates that keep rows and bounds, and what they prove, in a problem's units.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) objective: f64,
@@ -28,9 +28,10 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Relative gap between value and bound.
+    /// Relative gap between value and bound; infinite if one of them is no number.
     pub(crate) fn gap(&self) -> f64 {
-        relative(self.bound - self.objective, self.objective, self.bound)
+        let gap = relative(self.bound - self.objective, self.objective, self.bound);
+        if gap.is_finite() { gap } else { f64::INFINITY }
     }
 }
 

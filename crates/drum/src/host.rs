@@ -49,10 +49,7 @@ impl Applications<'_> {
             return Err(Error::Empty);
         }
         for (name, column, range) in columns {
-            check_length(Place::Field(name), column.len(), self.len())?;
-            for (index, &value) in column.iter().enumerate() {
-                range.check(|| Place::Entry(name, index), value)?;
-            }
+            range.check_column(name, column, self.len())?;
         }
         for (index, (&least, &most)) in self.minimum.iter().zip(self.maximum).enumerate() {
             if least > most {
@@ -392,14 +389,28 @@ pub(crate) const SCALES: core::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// What a number may be.
 #[derive(Clone, Copy)]
-enum Range {
+pub(crate) enum Range {
     Positive,
     NotNegative,
     PositiveOrInfinite,
 }
 
 impl Range {
-    fn check(self, place: impl FnOnce() -> Place, value: f64) -> Result<(), Error> {
+    /// A column of so many numbers.
+    pub(crate) fn check_column(
+        self,
+        name: &'static str,
+        column: &[f64],
+        applications: usize,
+    ) -> Result<(), Error> {
+        check_length(Place::Field(name), column.len(), applications)?;
+        for (index, &value) in column.iter().enumerate() {
+            self.check(|| Place::Entry(name, index), value)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check(self, place: impl FnOnce() -> Place, value: f64) -> Result<(), Error> {
         let (fits, expected) = match self {
             Self::Positive => (value > 0.0 && value.is_finite(), "a positive number"),
             Self::NotNegative => (
@@ -420,7 +431,7 @@ impl Range {
     }
 }
 
-fn check_length(place: Place, length: usize, applications: usize) -> Result<(), Error> {
+pub(crate) fn check_length(place: Place, length: usize, applications: usize) -> Result<(), Error> {
     if length == applications {
         Ok(())
     } else {

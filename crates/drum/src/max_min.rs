@@ -6,11 +6,11 @@
 //! without lowering one that is smaller for its weight.
 //!
 //! As one number, the objective is the *level*: the greatest `t` at which every application has
-//! `omega_j t`, or its maximum if that is less. It is where the first row fills. The dual bound is the level
-//! at which floors and shares alone would cost more than all capacities at the prices given: at prices
-//! `p` no level is possible beyond the one where `sum_j p_j max(lo_j, min(omega_j t, hi_j))` is the price
-//! of the capacities. If no row fills, everyone has the maximum, and the level is the one where the last
-//! gets there.
+//! `omega_j t`, or its maximum if that is less. It is where the first row fills whose users don't all have
+//! their maxima. The dual bound is the level at which floors and shares alone would cost more than all
+//! capacities at the prices given: at prices `p` no level is possible beyond the one where
+//! `sum_j p_j max(lo_j, min(omega_j t, hi_j))` is the price of the capacities. If there is no such row,
+//! everyone has the maximum, and the level is the one where the last gets there.
 
 use alloc::vec::Vec;
 
@@ -169,14 +169,15 @@ impl Filling {
             for &index in &rising {
                 rates[index] = self.lanes[index].at(level);
             }
-            if first {
-                if let Some(row) = found.full {
-                    prices[row] = 1.0 / found.slope;
-                }
-                first = false;
-            }
             let Some(row) = found.full else { break };
             let stays = |index: usize| self.uses.of(index).iter().any(|it| it.0 as usize == row);
+            // A row that is full where its users have their maxima isn't what limits them.
+            let limits =
+                |index: &usize| stays(*index) && rates[*index] < self.lanes[*index].cap * ROUNDED;
+            if first && rising.iter().any(limits) {
+                prices[row] = 1.0 / found.slope;
+                first = false;
+            }
             rising.retain(|&index| !stays(index) && level < self.lanes[index].last());
         }
         self.fit(&mut rates);

@@ -2,7 +2,10 @@
 
 mod instances;
 
-use fairlane_drum::{Error, Fairness, Host, Mode, Options, Solution, Supply, Utility, solve};
+use fairlane_drum::{
+    Application, Error, Fairness, Host, Load, Mode, Options, Row, RowName, Solution, Supply, Table,
+    Utility, solve,
+};
 use instances::{Instance, Random, check_feasible, tied, usage};
 
 const MAX_MIN: Utility = Utility {
@@ -141,4 +144,44 @@ fn prices_of_rows_are_refused() {
         matches!(refusal, Err(Error::Unsupported { .. })),
         "{refusal:?}"
     );
+}
+
+#[test]
+fn a_row_that_is_just_full_at_maxima_has_no_price() {
+    let mut random = Random(3);
+    for _ in 0..200 {
+        let mut table = Table::default();
+        for j in 0..6 {
+            table.push(Application {
+                weight: random.within(0.5, 2.0),
+                maximum: if j < 4 {
+                    random.within(0.1, 0.3)
+                } else {
+                    f64::INFINITY
+                },
+                ..Application::default()
+            });
+        }
+        let first: Vec<f64> = (0..6)
+            .map(|j| if j < 4 { random.within(0.5, 2.0) } else { 0.0 })
+            .collect();
+        let second = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0];
+        let full: f64 = (0..4).map(|j| first[j] * table.maximum[j]).sum();
+        let row = |name, loads, capacity| Row {
+            name: RowName::Other(name),
+            load: Load::Requests(loads),
+            supply: Supply::Capacity(capacity),
+        };
+        let mut host = Host::new(table.view(), MAX_MIN, 1.0, 1.0);
+        host.rows = vec![row("just full", &first, full), row("limits", &second, 9.0)];
+        let solution = solved(&host);
+        let level = 9.0 / (table.weight[4] + table.weight[5]);
+        assert!(
+            (solution.objective - level).abs() < 1e-9 * level,
+            "{solution:?}"
+        );
+        assert!(solution.relative_gap() < 1e-9, "{solution:?}");
+        assert_eq!(solution.prices[0], 0.0);
+        assert!(solution.prices[1] > 0.0);
+    }
 }

@@ -12,7 +12,7 @@ use crate::coupled::owner::CoupledOptions;
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;
-use crate::interior::Point;
+use crate::fixed::Answer;
 use crate::topk::dual::State;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
@@ -105,7 +105,7 @@ pub(crate) fn solve_chosen(
 
 fn solution(
     held: &Held,
-    (point, counts): (Point, Vec<bool>),
+    (point, counts): (Answer, Vec<bool>),
     (dual_bound, proven_bound): (f64, f64),
     prices: &[f64],
     passes: usize,
@@ -141,7 +141,7 @@ struct Node {
 struct Tree<'a> {
     search: Search<'a>,
     options: &'a CoupledOptions,
-    incumbent: Option<(Point, Vec<bool>)>,
+    incumbent: Option<(Answer, Vec<bool>)>,
     /// Bounds of the selections that were tried.
     tried: BTreeMap<Vec<bool>, f64>,
     open: Vec<Node>,

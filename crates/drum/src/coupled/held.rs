@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use crate::coupled::flock::row_of;
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
-use crate::fixed::OPEN;
+use crate::fixed::{Answer, OPEN};
 use crate::host::Supply;
-use crate::interior::{Column, Point, Program};
+use crate::interior::{Column, Program};
 use crate::kernel::Kernel;
 use crate::math::clamp;
 use crate::max_min::{self, Uses};
@@ -184,7 +184,7 @@ impl Held {
     }
 
     /// Weighted max-min shares; the value is the level that everybody has.
-    pub(crate) fn shares(&self) -> Point {
+    pub(crate) fn shares(&self) -> Answer {
         let columns = self.program.columns.iter().zip(&self.maxima);
         let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
         let uses = Uses {
@@ -192,7 +192,7 @@ impl Held {
             ends: self.program.columns.iter().map(|it| it.end).collect(),
         };
         let answer = max_min::fill(flows, uses, self.capacities.len());
-        Point {
+        Answer {
             rates: answer.rates,
             prices: answer.prices,
             objective: answer.objective,
@@ -207,7 +207,7 @@ impl Held {
         counts: &[bool],
         selection: Selection,
         tolerance: f64,
-    ) -> Option<Point> {
+    ) -> Option<Answer> {
         let mut program = self.program.clone();
         if selection.choice == Choice::All && program.alpha > 0.0 {
             // A maximum that a row implies would take the row's place, and its price.
@@ -234,7 +234,7 @@ impl Held {
                     point.prices.iter().copied().fold(0.0, f64::max)
                 });
                 let other = program.by_prices(size, tolerance);
-                let gap = |point: &Point| point.gap();
+                let gap = |point: &Answer| point.gap();
                 found
                     .into_iter()
                     .chain(other)

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::error::{Error, Place};
-use crate::host::{SCALES, Utility};
+use crate::host::{Range, SCALES, Utility, check_length};
 
 /// What a row limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,39 +176,21 @@ impl Network {
         if flows == 0 {
             return Err(Error::Empty);
         }
-        let columns: [(&'static str, &[f64], bool); 3] = [
-            ("weight", &self.weight, false),
-            ("latency_weight", &self.latency_weight, false),
-            ("a", &self.completions, true),
-        ];
-        for (name, column, positive) in columns {
-            if column.len() != flows {
-                return Err(Error::Shape {
-                    place: Place::Field(name),
-                    length: column.len(),
-                    applications: flows,
-                });
-            }
-            for (index, &value) in column.iter().enumerate() {
-                number(|| Place::Entry(name, index), value, positive)?;
-            }
-        }
+        Range::NotNegative.check_column("weight", &self.weight, flows)?;
+        Range::NotNegative.check_column("latency_weight", &self.latency_weight, flows)?;
+        Range::Positive.check_column("a", &self.completions, flows)?;
         self.check_bounds(flows)?;
-        number(|| Place::Field("beta"), self.utility.latency, false)
+        Range::NotNegative.check(|| Place::Field("beta"), self.utility.latency)
     }
 
     fn check_bounds(&self, flows: usize) -> Result<(), Error> {
         for (name, column) in [("x_min", &self.minimum), ("x_max", &self.maximum)] {
-            if !column.is_empty() && column.len() != flows {
-                return Err(Error::Shape {
-                    place: Place::Field(name),
-                    length: column.len(),
-                    applications: flows,
-                });
+            if !column.is_empty() {
+                check_length(Place::Field(name), column.len(), flows)?;
             }
         }
         for (index, &least) in self.minimum.iter().enumerate() {
-            number(|| Place::Entry("x_min", index), least, false)?;
+            Range::NotNegative.check(|| Place::Entry("x_min", index), least)?;
         }
         for (index, &most) in self.maximum.iter().enumerate() {
             let least = self.minimum.get(index).copied().unwrap_or(0.0);
@@ -225,7 +207,7 @@ impl Network {
 
     fn check_row(&self, index: usize, row: &SharedRow) -> Result<(), Error> {
         let place = || Place::Row(format!("rows[{index}]"));
-        number(place, row.capacity, true)?;
+        Range::Positive.check(place, row.capacity)?;
         for &(flow, coefficient) in &row.entries {
             if flow >= self.weight.len() {
                 return Err(Error::Unsupported {
@@ -235,7 +217,7 @@ impl Network {
                 });
             }
             let place = || Place::RowEntry(format!("rows[{index}]"), flow);
-            number(place, coefficient, false)?;
+            Range::NotNegative.check(place, coefficient)?;
             if coefficient > 0.0 && !SCALES.contains(&(row.capacity / coefficient)) {
                 return Err(Error::Unsupported {
                     place: place(),
@@ -246,22 +228,6 @@ impl Network {
         }
         Ok(())
     }
-}
-
-fn number(place: impl FnOnce() -> Place, value: f64, positive: bool) -> Result<(), Error> {
-    let fits = value.is_finite() && if positive { value > 0.0 } else { value >= 0.0 };
-    if fits {
-        return Ok(());
-    }
-    Err(Error::Number {
-        place: place(),
-        value,
-        expected: if positive {
-            "a positive number"
-        } else {
-            "a number that is not negative"
-        },
-    })
 }
 
 /// A [`Network`] with its rows sorted by flow.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Column, Point, Program};
+use super::{Column, Program};
 use crate::fixed::{Answer, Found, staircases};
 use crate::host::Host;
 use crate::newton::EXACT;
@@ -62,7 +62,7 @@ pub(crate) fn improve(
 
 /// The better of an answer and a point, and the smaller of their bounds. Where rows of the answer aren't used up, its value
 /// says too little of rates, and the point is as good if its value is the same but for rounding.
-pub(crate) fn better((answer, off): Found, point: Point) -> Answer {
+pub(crate) fn better((answer, off): Found, point: Answer) -> Answer {
     let least = if off > EXACT {
         answer.objective - ROUNDING * answer.objective.abs()
     } else {

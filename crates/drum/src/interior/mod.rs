@@ -14,10 +14,10 @@ mod step;
 use alloc::vec::Vec;
 
 use self::step::Iterate;
+use crate::fixed::Answer;
 use crate::kernel::Kernel;
 use crate::math::clamp;
 use crate::problem::{AnyKernel, with_kernel};
-use crate::solution::relative;
 use crate::supply::Staircase;
 
 /// Most steps.
@@ -50,26 +50,6 @@ pub(crate) struct Column {
     pub(crate) high: f64,
     /// Where its uses end.
     pub(crate) end: usize,
-}
-
-/// What was found.
-#[derive(Clone, Debug)]
-pub(crate) struct Point {
-    /// They keep rows and bounds.
-    pub(crate) rates: Vec<f64>,
-    /// For the rows' units.
-    pub(crate) prices: Vec<f64>,
-    pub(crate) objective: f64,
-    pub(crate) bound: f64,
-    pub(crate) passes: usize,
-}
-
-impl Point {
-    /// Relative gap between value and bound; infinite if one of them is no number.
-    pub(crate) fn gap(&self) -> f64 {
-        let gap = relative(self.bound - self.objective, self.objective, self.bound);
-        if gap.is_finite() { gap } else { f64::INFINITY }
-    }
 }
 
 impl Program {
@@ -237,7 +217,7 @@ impl Program {
     }
 
     /// Rates and prices of which one certifies the other; nothing if no step was possible.
-    pub(crate) fn solve(&self, tolerance: f64) -> Option<Point> {
+    pub(crate) fn solve(&self, tolerance: f64) -> Option<Answer> {
         self.solve_with(tolerance, |rates, prices, passes| {
             self.certified(rates, prices, passes)
         })
@@ -247,14 +227,14 @@ impl Program {
     pub(crate) fn solve_with(
         &self,
         tolerance: f64,
-        certify: impl Fn(&[f64], &[f64], usize) -> Point,
-    ) -> Option<Point> {
+        certify: impl Fn(&[f64], &[f64], usize) -> Answer,
+    ) -> Option<Answer> {
         let idle = |column: &Column| column.weight == 0.0 && column.kappa == 0.0;
         if self.columns.iter().all(idle) && self.supplies.iter().all(Staircase::is_hard) {
             return Some(self.at_rest());
         }
         let mut iterate = Iterate::new(self, WORK)?;
-        let mut best: Option<Point> = None;
+        let mut best: Option<Answer> = None;
         let mut since = 0;
         for passes in 1..=STEPS {
             if !iterate.advance() {
@@ -264,7 +244,7 @@ impl Program {
                 continue;
             }
             let point = certify(iterate.rates(), iterate.prices(), passes);
-            let gap = |point: &Point| point.bound - point.objective;
+            let gap = |point: &Answer| point.bound - point.objective;
             let closer = best.as_ref().is_none_or(|best| gap(&point) < gap(best));
             since = if closer { 0 } else { since + 1 };
             if closer && point.objective.is_finite() && point.bound.is_finite() {
@@ -283,8 +263,8 @@ impl Program {
     }
 
     /// Least rates, where nothing is worth anything.
-    fn at_rest(&self) -> Point {
-        Point {
+    fn at_rest(&self) -> Answer {
+        Answer {
             rates: self.columns.iter().map(|column| column.low).collect(),
             prices: alloc::vec![0.0; self.supplies.len()],
             objective: 0.0,
@@ -293,14 +273,14 @@ impl Program {
         }
     }
 
-    fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Point {
+    fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Answer {
         let mut rates = rates.to_vec();
         self.fit(&mut rates);
         let rows = self.supplies.iter().zip(prices);
         let prices: Vec<f64> = rows
             .map(|(supply, price)| price.min(supply.highest()))
             .collect();
-        Point {
+        Answer {
             objective: self.value(&rates),
             bound: self.bound(&prices),
             rates,

@@ -3,8 +3,9 @@
 
 use alloc::vec::Vec;
 
+use super::Program;
 use super::factor::{Pattern, Term};
-use super::{Point, Program};
+use crate::fixed::Answer;
 use crate::path::{Demand, prices};
 use crate::supply::Staircase;
 
@@ -56,7 +57,7 @@ impl Demand for Rates<'_> {
 impl Program {
     /// What prices lead to that are found in their logarithms, from some of about the right size; nothing where rates don't
     /// follow from prices.
-    pub(crate) fn by_prices(&self, size: f64, tolerance: f64) -> Option<Point> {
+    pub(crate) fn by_prices(&self, size: f64, tolerance: f64) -> Option<Answer> {
         if self.alpha == 0.0 || !self.supplies.iter().all(Staircase::is_hard) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Any alpha above 0, in `t = -ln x`: `phi' = w e^(alpha t) + kappa e^(3t)`. Weights are logarithms, so
+//! Any alpha above 0 but 1, in `t = -ln x`: `phi' = w e^(alpha t) + kappa e^(3t)`. Weights are logarithms, so
 //! that great alpha don't overflow.
 
 use super::{Kernel, Worth, flexibility};
@@ -10,14 +10,14 @@ pub(crate) struct General {
     pub(super) inverse: f64,
     /// Newton's steps that bring an answer to rounding: the more, the more its slopes differ.
     steps: u32,
-    /// `1 / (1 - alpha)`, or 0 at 1, where throughput is a logarithm.
+    /// `1 / (1 - alpha)`.
     scale: f64,
 }
 
 /// Stands for the logarithm of 0: so small that no rate makes up for it.
 const NOTHING: f64 = -1e8;
 
-/// Where exponentials end.
+/// About the greatest number that `exp` gives.
 const MOST: f64 = 8e307;
 
 /// Largest size of `t`: rates between 1e-290 and 1e290.
@@ -28,11 +28,6 @@ const WIDTH: usize = 32;
 
 impl General {
     pub(crate) fn new(alpha: f64) -> Self {
-        let scale = if alpha == 1.0 {
-            0.0
-        } else {
-            1.0 / (1.0 - alpha)
-        };
         let steps = match alpha {
             0.25.. => 6,
             0.05.. => 12,
@@ -42,7 +37,7 @@ impl General {
             alpha,
             inverse: 1.0 / alpha,
             steps,
-            scale,
+            scale: 1.0 / (1.0 - alpha),
         }
     }
 
@@ -139,10 +134,8 @@ impl Kernel for General {
         let rate = exp(-t);
         let throughput = exp(self.alpha * t + weight);
         let latency = exp(3.0 * t + kappa);
-        let utility = if self.scale == 0.0 {
-            -t * exp(weight)
-        } else if self.scale < 0.0 && throughput > MOST {
-            // What is beyond all numbers is worth as little as a number can say.
+        let utility = if self.scale < 0.0 && throughput > MOST {
+            // `exp` has come to its end, so the value would be too near 0; without the rate it is about the least number.
             throughput * self.scale
         } else {
             throughput * rate * self.scale

@@ -13,16 +13,6 @@ impl Kernel for Half {
     const FALLING: bool = true;
 
     #[inline(always)]
-    fn weight(self, weight: f64) -> f64 {
-        weight
-    }
-
-    #[inline(always)]
-    fn kappa(self, kappa: f64) -> f64 {
-        kappa
-    }
-
-    #[inline(always)]
     fn variable(self, rate: f64) -> f64 {
         if rate == f64::INFINITY {
             0.0

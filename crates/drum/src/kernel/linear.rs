@@ -10,16 +10,6 @@ impl Kernel for Linear {
     const FALLING: bool = false;
 
     #[inline(always)]
-    fn weight(self, weight: f64) -> f64 {
-        weight
-    }
-
-    #[inline(always)]
-    fn kappa(self, kappa: f64) -> f64 {
-        kappa
-    }
-
-    #[inline(always)]
     fn variable(self, rate: f64) -> f64 {
         rate
     }

@@ -10,7 +10,7 @@ use crate::math::{cube_root_estimate, exp, ln, min, sixth_root_estimate};
 
 /// Newton's steps. Rates of neighbouring steps are close: `c` is four times the curvature.
 const STEPS: usize = 9;
-/// Halvings of all rates that there can be: down to 1e-13 of a rate.
+/// Bisections of the range of `t`, which leave an interval of 1e-13: that part of a rate.
 const HALVES: usize = 54;
 /// Alpha below which rates answer to a small change of prices with a change of more than four times that.
 const FLAT: f64 = 0.25;
@@ -151,7 +151,7 @@ mod tests {
             let (old, factor) = (libm::exp(old), libm::exp(factor));
             check(Half, (weight, kappa), old, factor)?;
             check(Log, (weight, kappa), old, factor)?;
-            for alpha in [0.1, 0.25, 0.5, 1.0, 2.0, 4.0] {
+            for alpha in [0.1, 0.25, 0.5, 2.0, 4.0] {
                 check(General::new(alpha), (weight, kappa), old, factor)?;
             }
         }

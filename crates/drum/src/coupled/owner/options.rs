@@ -17,10 +17,12 @@ pub struct CoupledOptions {
     pub tolerance: f64,
     /// Most sums of all hosts (all-reduces of lists).
     pub iterations: usize,
-    /// How prices are found. Below an alpha of 1/4, where utilities hardly bend, and where a gap of at most 1e-7 is asked for,
-    /// [`solve`](crate::coupled::solve) holds a network of up to 6000 rows and 400000 flows and solves for rates and prices
-    /// together, unless this is [`Method::Admm`]; below 1/4 larger ones go by [`Method::Admm`], and so should whoever drives an
-    /// [`Owner`](crate::coupled::Owner).
+    /// How prices are found.
+    ///
+    /// Prices alone say little of rates below an alpha of 1/4, where utilities hardly bend, and at relative gaps of 1e-7 or
+    /// less. Under [`Method::Accelerated`], [`solve`](crate::coupled::solve) then takes a network of up to 6000 rows and 400000
+    /// flows into memory and solves for rates and prices together. Larger networks with an alpha below 1/4 it solves by
+    /// [`Method::Admm`]; choose that one too when you drive an [`Owner`](crate::coupled::Owner) at such an alpha.
     pub method: Method,
 }
 
