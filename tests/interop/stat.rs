@@ -15,7 +15,7 @@ fn fairlane() -> PathBuf {
     let mut cargo = Command::new("cargo");
     // As tests of the whole workspace build it for those of its own, so that it is there already if those have run.
     cargo.args(["test", "--workspace", "--locked", "--no-run"]);
-    cargo.args(["--test", "stat"]);
+    cargo.args(["--test", "tests"]);
     succeed(cargo.env_remove("CARGO_TARGET_DIR").current_dir(root()));
     root().join("target/debug/fairlane")
 }

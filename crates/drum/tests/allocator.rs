@@ -1,12 +1,11 @@
 //! A standing problem has the solutions of problems solved from nothing, in fewer passes.
 
-mod instances;
-
 use fairlane_drum::{
     Allocator, Application, Claim, Error, Fairness, Host, Key, Mode, Options, Place, Sharing,
     Solution, Status, Table, Utility, solve,
 };
-use instances::Random;
+
+use crate::instances::Random;
 
 fn claim(random: &mut Random) -> Claim {
     Claim {

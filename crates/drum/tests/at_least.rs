@@ -1,11 +1,10 @@
 //! Polls as attempts: rates are feasible, and nothing feasible is worth more than the bound.
 
-mod common;
-
-use common::{Owned, Random};
 use fairlane_drum::{
     Application, Dependency, Fairness, Host, Mode, Options, Table, Utility, solve,
 };
+
+use crate::common::{Owned, Random};
 
 fn worth(host: &Host<'_>, x: &[f64], z: &[f64]) -> f64 {
     let Fairness::Alpha(alpha) = host.utility.fairness else {

@@ -1,9 +1,8 @@
 //! A generic convex solver finds the same rates.
 
-mod common;
-
-use common::{Owned, Random, clarabel, value};
 use fairlane_drum::{Mode, Options, solve};
+
+use crate::common::{Owned, Random, clarabel, value};
 
 /// Hosts that are compared.
 const HOSTS: usize = 1000;

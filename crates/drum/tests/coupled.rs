@@ -1,9 +1,6 @@
 //! The network's solver against its vector, a generic convex solver, itself in other forms, and what must
 //! hold of any answer.
 
-mod common;
-mod network;
-
 use fairlane_drum::coupled::{
     Choice, CoupledOptions, Flows, Method, Network, RandomNetwork, RowKind, Selection, SharedRow,
     Source, solve, solve_chosen,
@@ -11,8 +8,9 @@ use fairlane_drum::coupled::{
 use fairlane_drum::{
     Application, Fairness, Host, Mode, Options, Sequential, Status, Table, Utility, Workers,
 };
-use network::{clarabel_objective, coupled_vector, held, uses};
 use proptest::prelude::*;
+
+use crate::network::{clarabel_objective, coupled_vector, held, uses};
 
 fn exact() -> CoupledOptions {
     CoupledOptions {

@@ -1,10 +1,9 @@
 //! No prices give a bound below what can be had.
 
-mod common;
-
-use common::{Owned, Random, value};
 use fairlane_drum::{DualFunction, Load, Mode, Options, Row, RowName, Supply, solve};
 use proptest::prelude::*;
+
+use crate::common::{Owned, Random, value};
 
 proptest! {
     #[test]

@@ -1,9 +1,8 @@
 //! Least rates that nearly fill a row, and utilities whose slopes differ by many orders of magnitude.
 
-mod instances;
-
 use fairlane_drum::{Dependency, Mode, Options, solve};
-use instances::{Instance, Random, check_feasible, tied, usage};
+
+use crate::instances::{Instance, Random, check_feasible, tied, usage};
 
 const ALPHAS: [f64; 7] = [0.001, 0.5, 1.0, 2.0, 3.0, 8.0, 50.0];
 const HOSTS: usize = 200;

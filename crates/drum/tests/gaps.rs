@@ -1,11 +1,10 @@
 //! How far apart value and bound are, by mode and size, as tabulated in the specification (3.3).
 
-mod instances;
-
 use std::time::Instant;
 
 use fairlane_drum::{Mode, Options, Solution, Status, solve};
-use instances::{Instance, Random};
+
+use crate::instances::{Instance, Random};
 
 /// What a row of the table says.
 struct Row {

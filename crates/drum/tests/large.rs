@@ -1,13 +1,11 @@
 //! Networks of many rows, with weights that differ by many orders of magnitude.
 
-mod instances;
 #[allow(dead_code, reason = "each user takes a part")]
-mod problems;
-
 use fairlane_drum::coupled::{CoupledOptions, Network, RandomNetwork, RowKind, SharedRow, solve};
 use fairlane_drum::{Fairness, Mode, Options, Sequential, Utility};
-use instances::Random;
-use problems::Problem;
+
+use crate::instances::Random;
+use crate::problems::Problem;
 
 /// Hosts whose flows go anywhere; each has egress, ingress, and a budget for polling.
 fn network(

@@ -1,12 +1,11 @@
 //! Max-min shares: filled as far as they go, and the limit of great alpha.
 
-mod instances;
-
 use fairlane_drum::{
     Application, Error, Fairness, Host, Load, Mode, Options, Row, RowName, Solution, Supply, Table,
     Utility, solve,
 };
-use instances::{Instance, Random, check_feasible, tied, usage};
+
+use crate::instances::{Instance, Random, check_feasible, tied, usage};
 
 const MAX_MIN: Utility = Utility {
     fairness: Fairness::MaxMin,

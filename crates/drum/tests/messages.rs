@@ -1,17 +1,15 @@
 //! Agents and their coordinator come to the same rates as one process, whatever happens to messages.
 
-mod common;
-mod network;
-
 use std::collections::VecDeque;
 
-use common::Random;
 use fairlane_drum::Sequential;
 use fairlane_drum::coupled::{
     Agent, Coordinator, CoupledOptions, Flows, Letter, Message, RandomNetwork, Selection, Source,
     solve,
 };
 use proptest::prelude::*;
+
+use crate::common::Random;
 
 /// What a network does to messages, out of 100.
 #[derive(Clone, Copy, Debug)]

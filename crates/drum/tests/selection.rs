@@ -1,12 +1,13 @@
 //! Selections against every other selection.
 
-mod instances;
-
 use fairlane_drum::{
     Application, Dependency, Error, Fairness, Host, Load, Mode, Options, Solution, Status, Supply,
     Table, Utility, solve,
 };
-use instances::{Instance, Random, best_active_set, best_utilities, check_feasible, tied, value};
+
+use crate::instances::{
+    Instance, Random, best_active_set, best_utilities, check_feasible, tied, value,
+};
 
 const ALPHAS: [f64; 7] = [0.0, 0.25, 0.5, 0.9, 1.0, 2.0, 3.0];
 

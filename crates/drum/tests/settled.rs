@@ -1,14 +1,13 @@
 //! Terms of utility that have nothing in common: latency that outweighs all throughput, outages beyond all values,
 //! networks whose rows have prices many orders of magnitude apart.
 
-mod instances;
-
 use fairlane_drum::coupled::{
     Choice, CoupledOptions, Network, RowKind, Selection, SharedRow, solve as solve_network,
     solve_chosen,
 };
 use fairlane_drum::{Error, Fairness, Mode, Options, Sequential, Status, Utility, solve};
-use instances::{Instance, Random, best_active_set, tied, value};
+
+use crate::instances::{Instance, Random, best_active_set, tied, value};
 
 /// Values of applications that don't send: their utility at `part` of an equal share.
 fn outages(instance: &Instance, part: f64) -> Vec<f64> {

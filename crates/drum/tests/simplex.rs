@@ -1,9 +1,8 @@
 //! Greatest throughput: linear programs whose prices prove the optimum.
 
-mod instances;
-
 use fairlane_drum::{Fairness, Host, Load, Mode, Options, Solution, Supply, Utility, solve};
-use instances::{Instance, Random, check_feasible, value};
+
+use crate::instances::{Instance, Random, check_feasible, value};
 
 /// The least a linear program can be worth at most, recomputed from prices alone.
 fn bound(host: &Host<'_>, solution: &Solution) -> f64 {

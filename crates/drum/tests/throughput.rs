@@ -1,9 +1,8 @@
 //! Greatest throughput with a latency term: utilities that bend by latency alone, or not at all.
 
-mod common;
-
-use common::{Owned, Random};
 use fairlane_drum::{Host, Load, Mode, Options, Row, RowName, Supply, solve};
+
+use crate::common::{Owned, Random};
 
 /// Hosts of each kind.
 const HOSTS: usize = 400;

@@ -1,10 +1,9 @@
 //! From long-run rates to who is active when.
 
-mod instances;
-
 use fairlane_drum::schedule::Frame;
 use fairlane_drum::{Mode, Options, Solution, solve};
-use instances::{Instance, Random};
+
+use crate::instances::{Instance, Random};
 
 fn shares(solution: &Solution, peak: &[f64]) -> Vec<f64> {
     solution

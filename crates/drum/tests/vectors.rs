@@ -1,7 +1,5 @@
 //! The reference vectors of single hosts.
 
-mod instances;
-
 use std::path::{Path, PathBuf};
 
 use fairlane_drum::{

@@ -1,8 +1,6 @@
 //! Receivers that can't apportion their links are refused with place, what was expected and a hint.
 
-mod common;
-
-use common::{read, refused};
+use crate::common::{read, refused};
 
 #[test]
 fn receivers_that_cannot_apportion() {

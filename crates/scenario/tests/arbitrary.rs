@@ -1,16 +1,14 @@
 //! No input makes a parser panic, and what parses can be written and read again.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::path::Path;
 
-use common::Folder;
 use fairlane_scenario::{
     HostSet, LinkText, Profile, SizeDistribution, TopologyText, flow_text, parse,
 };
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
+
+use crate::common::Folder;
 
 /// Words that the formats know, so that random texts get past the first line.
 const WORDS: &[&str] = &[

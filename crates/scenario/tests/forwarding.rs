@@ -1,8 +1,6 @@
 //! How mistakes in what switches choose are refused: with their place, what was expected and a hint.
 
-mod common;
-
-use common::{STAR, refused, refused_star};
+use crate::common::{STAR, refused, refused_star};
 
 #[test]
 fn forwarding_and_its_parameters() {

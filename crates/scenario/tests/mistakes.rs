@@ -1,9 +1,8 @@
 //! Every mistake is refused with its place, what was expected and a hint.
 
-mod common;
-
-use common::{Folder, STAR, read, refusal, refused, refused_star};
 use fairlane_scenario::parse;
+
+use crate::common::{Folder, STAR, read, refusal, refused, refused_star};
 
 #[test]
 fn text_that_is_not_toml() {

@@ -1,13 +1,11 @@
 //! Messages over several paths: what is read, and what is refused.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::path::Path;
 
-use common::{Folder, STAR, read, refused};
 use fairlane_scenario::{Connections, Multipath, Plan, Scenario, Twins, load};
 use fairlane_units::{Bytes, Duration, Rate};
+
+use crate::common::{Folder, STAR, read, refused};
 
 const PERMUTATION: &str = "[[workload]]\nkind = \"permutation\"\nsize = \"1MB\"\n";
 

@@ -1,11 +1,10 @@
 //! Alone in its process, since it changes the working directory.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Folder, refusal};
 use fairlane_scenario::load;
+
+use crate::common::{Folder, refusal};
 
 #[test]
 fn files_called_like_sections_keep_their_place() {

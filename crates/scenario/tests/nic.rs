@@ -1,8 +1,6 @@
 //! NICs and `key-value` workloads: what is read, and what is refused where.
 
-mod common;
-
-use common::{read, refusal};
+use crate::common::{read, refusal};
 
 const FABRIC: &str = r#"
 [topology]
@@ -23,7 +21,7 @@ count = 5
 /// Asserts that `text` after the fabric is refused with each of `parts`.
 #[track_caller]
 fn refused(text: &str, parts: &[&str]) {
-    common::refused(&format!("{FABRIC}{text}"), parts);
+    crate::common::refused(&format!("{FABRIC}{text}"), parts);
 }
 
 /// The clients' workload with one line replaced.

@@ -1,8 +1,6 @@
 //! Fixed pause thresholds are refused where they contradict something.
 
-mod common;
-
-use common::refused;
+use crate::common::refused;
 
 #[test]
 fn fixed_pause_thresholds() {

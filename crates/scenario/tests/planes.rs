@@ -1,10 +1,8 @@
 //! Fabrics of several planes, and which plane a workload's messages take.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::{Folder, STAR, read, refusal, refused};
 use fairlane_scenario::{Planes, TopologyText, layout, load};
+
+use crate::common::{Folder, STAR, read, refusal, refused};
 
 fn leaf_spine(planes: u32) -> TopologyText {
     let text = format!(

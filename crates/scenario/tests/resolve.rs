@@ -1,17 +1,15 @@
 //! What a scenario means: defaults, overrides, resolved text, hosts and layouts.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::path::Path;
 
-use common::{Folder, read};
 use fairlane_congestion::{Algorithm, WindowMode};
 use fairlane_scenario::{
     AckPause, HostSet, Inputs, Loaded, Poisson, Profile, Scenario, Workload, hosts, layout, load,
     parse,
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
+
+use crate::common::{Folder, read};
 
 fn with(text: &str, overrides: &[&str]) -> Loaded {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();

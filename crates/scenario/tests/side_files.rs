@@ -1,12 +1,11 @@
 //! Topology, flow and size files: what they mean and what is refused.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Folder, refusal};
 use fairlane_scenario::{Profile, SizeDistribution, TopologyText, flow_text, load};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
+
+use crate::common::{Folder, refusal};
 
 const TOPOLOGY: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0\n1 2 100Gbps 0.001ms 0.01\n";
 

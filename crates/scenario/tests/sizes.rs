@@ -1,12 +1,10 @@
 //! Distributions of sizes.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
-mod common;
-
-use common::reference;
 use fairlane_scenario::{SizeDistribution, SizePoint};
 use fairlane_units::Bytes;
 use proptest::prelude::*;
+
+use crate::common::reference;
 
 fn built_in(name: &str) -> SizeDistribution {
     SizeDistribution::built_in(name).unwrap()

@@ -1,14 +1,12 @@
 //! Tenants: what a scenario says of them, which hosts their workloads use, and what is refused.
-#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
-
-mod common;
 
 use std::path::Path;
 
-use common::{Folder, read, refusal, refused};
 use fairlane_scenario::{HostSet, Loaded, Scenario, Tenant, Verb, Workload, load, tenant_of};
 use fairlane_units::{Bytes, Duration, Rate, TenantId};
 use proptest::prelude::*;
+
+use crate::common::{Folder, read, refusal, refused};
 
 const STAR: &str = r#"
 [topology]

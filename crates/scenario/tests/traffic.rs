@@ -1,8 +1,6 @@
 //! Every mistake in what workloads send is refused with its place, what was expected and a hint.
 
-mod common;
-
-use common::{STAR, read, refused_star};
+use crate::common::{STAR, read, refused_star};
 
 #[test]
 fn arrivals_of_senseless_numbers() {

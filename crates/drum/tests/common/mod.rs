@@ -1,12 +1,9 @@
 //! Random hosts, and an independent solver for the same problem.
-#![allow(dead_code, reason = "each test file uses a part")]
-
-#[path = "../conic/mod.rs"]
-mod conic;
 
 use clarabel::solver::DefaultSettingsBuilder;
-use conic::Program;
 use fairlane_drum::{Application, Fairness, Host, Table, Utility};
+
+use crate::conic::Program;
 
 /// Random numbers by SplitMix64.
 pub(crate) struct Random(pub(crate) u64);

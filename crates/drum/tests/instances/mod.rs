@@ -1,30 +1,12 @@
 //! Random hosts, and optima by trying every selection.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(unreachable_pub, reason = "helpers are those of a crate")]
 
 use fairlane_drum::{
     Application, Dependency, Fairness, Host, Load, Mode, Options, Row, RowName, Solution, Supply,
     Table, Utility, solve,
 };
 
-/// Random numbers by SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[(self.bits() % choices.len() as u64) as usize]
-    }
-}
+pub(crate) use crate::common::Random;
 
 /// A host with what it owns.
 #[derive(Clone, Debug)]

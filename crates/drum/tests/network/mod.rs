@@ -1,5 +1,4 @@
 //! Networks held in memory, from vectors or random, and a generic solver for them.
-#![allow(dead_code, reason = "each test file uses a part")]
 
 use fairlane_drum::coupled::{Flows, Network, RandomNetwork, RowKind, Rows, SharedRow, Source};
 use fairlane_drum::{Application, Fairness, Host, Table, Utility};

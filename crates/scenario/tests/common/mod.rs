@@ -1,10 +1,8 @@
 //! Helpers of the tests.
 #![allow(
-    dead_code,
     unreachable_pub,
-    clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "each test file uses a part of it"
+    reason = "helpers are those of a crate, and say why a test is skipped"
 )]
 
 use std::fs;

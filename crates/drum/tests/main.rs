@@ -1,0 +1,25 @@
+//! The tests of the crate as one program, which is linked once.
+
+mod allocator;
+mod at_least;
+mod bounded;
+mod clarabel;
+mod common;
+mod conic;
+mod coupled;
+mod dual;
+mod extremes;
+mod floors;
+mod gaps;
+mod instances;
+mod large;
+mod max_min;
+mod messages;
+mod network;
+mod problems;
+mod selection;
+mod settled;
+mod simplex;
+mod throughput;
+mod time_sharing;
+mod vectors;

@@ -1,0 +1,21 @@
+//! The tests of the crate as one program, which is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
+
+mod apportioning;
+mod arbitrary;
+mod common;
+mod forwarding;
+mod mistakes;
+mod multipath;
+mod names;
+mod nic;
+mod pauses;
+mod planes;
+mod programs;
+mod resolve;
+mod schema;
+mod side_files;
+mod sizes;
+mod tenants;
+mod traffic;
