@@ -5,6 +5,7 @@ mod at_least;
 mod bounded;
 mod clarabel;
 mod common;
+#[allow(dead_code, reason = "benchmarks use the rest of it")]
 mod conic;
 mod coupled;
 mod dual;
