@@ -128,12 +128,11 @@ pub fn data_ranks(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// So many layers are like this.
+    /// Equal layers.
     #[serde(
         default = "crate::types::one",
         skip_serializing_if = "crate::types::is_one"
     )]
-    /// Equal layers.
     #[schemars(extend("default" = 1))]
     pub count: u32,
     /// Parameters of each, which tensor ranks share.

@@ -65,8 +65,8 @@ section! {
         reps_explore: u32 = Settings::default().reps_explore,
         /// Time for which balancer `reps` doesn't explore after a failure.
         reps_freeze: Duration = Settings::default().reps_freeze,
-        /// Source ports of paths: `"ports"`: those after the message's own; a list; or `{ file = "x.cfg" }`: lines
-        /// `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
+        /// Source ports of paths: `"ports"`: those after the message's own; a list; or a `file`, as in `{ file = "x.cfg" }`, of
+        /// lines `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
         plan: Plan,
         /// How paths with the same route are found, of which one is used.
         twins: Twins,

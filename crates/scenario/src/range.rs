@@ -23,10 +23,6 @@ pub(crate) fn within(low: impl Display, high: impl Display) -> impl FnMut(&mut S
     annotate(between(low, high))
 }
 
-pub(crate) fn span() -> impl FnMut(&mut Schema) {
-    annotate("0 or more".into())
-}
-
 pub(crate) fn period() -> impl FnMut(&mut Schema) {
     annotate("above 0".into())
 }
@@ -51,18 +47,23 @@ pub(crate) fn loss() -> impl FnMut(&mut Schema) {
     annotate("0 to below 1".into())
 }
 
-/// Tables have no range; those of their keys stand there.
-pub(crate) const fn table() -> impl FnMut(&mut Schema) {
+/// Any time.
+pub(crate) const fn span() -> impl FnMut(&mut Schema) {
     |_: &mut Schema| ()
 }
 
+/// Tables have no range; those of their keys stand there.
+pub(crate) const fn table() -> impl FnMut(&mut Schema) {
+    span()
+}
+
 pub(crate) const fn each() -> impl FnMut(&mut Schema) {
-    table()
+    span()
 }
 
 /// Parameters state their rules by value: [`parameters_of`] annotates their table.
 pub(crate) const fn parameters() -> impl FnMut(&mut Schema) {
-    table()
+    span()
 }
 
 /// Annotates the `properties` of a table of parameters with their limits.
@@ -89,14 +90,19 @@ pub(crate) fn state_default(table: &mut Schema, key: &str, default: &impl Serial
     }
 }
 
+/// Sizes, rates and times have no sign: of a range from zero only the end is said.
 fn between(low: impl Display, high: impl Display) -> String {
-    format!("{low} to {high}")
+    match low.to_string().strip_prefix('0') {
+        Some(unit) if unit.starts_with(char::is_alphabetic) => format!("at most {high}"),
+        _ => format!("{low} to {high}"),
+    }
 }
 
-/// What a rule of congestion control says; nothing of counts that may be anything.
+/// What a rule of congestion control says; nothing of what may be anything.
 fn text(rule: &Rule) -> Option<String> {
     let any = u64::from(u32::MAX);
     Some(match *rule {
+        Rule::Span(_) => return None,
         Rule::Count { low: 0, high, .. } if high == any => return None,
         Rule::Count { low, high, .. } if high == any => format!("at least {low}"),
         Rule::Count { low, high, .. } => between(low, high),
@@ -106,7 +112,6 @@ fn text(rule: &Rule) -> Option<String> {
         Rule::Floor(_) => format!("{SLOWEST} to the slowest host link"),
         Rule::Step(_) => between(Rate::ZERO, FASTEST),
         Rule::Period(_) => "above 0".into(),
-        Rule::Span(_) => "0 or more".into(),
         Rule::Holds { expected, .. } => expected.into(),
     })
 }

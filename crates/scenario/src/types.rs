@@ -379,7 +379,7 @@ pub enum Topology {
         hosts_per_leaf: u32,
         /// Links of hosts.
         host_link: LinkSpec,
-        /// Links between leaves and spines.
+        /// Links between switches.
         fabric_link: LinkSpec,
         /// Planes: copies of the switches, each with a port of every host.
         #[serde(default = "one", skip_serializing_if = "is_one")]

@@ -1,18 +1,22 @@
 //! The tables of `docs/scenario.md`, which follow from the schema: `<!-- keys: PATH -->` stands above the table of the keys
 //! at PATH, and `<!-- keys -->` above that of the file's own, each with `<!-- end -->` below.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use fairlane_scenario::{Profile, Scenario, schema};
 use serde_json::{Value, to_value};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md");
 const END: &str = "<!-- end -->";
+const HEAD: [&str; 6] = ["kinds", "key", "meaning", "range", "default", "`hpcc-ns3`"];
 
 #[test]
 fn the_tables_of_the_page_are_those_of_the_schema() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let made = Maker::new(&page).page();
     if std::env::var_os("FAIRLANE_UPDATE_PAGES").is_some() {
-        std::fs::write(PAGE, made).unwrap();
+        std::fs::write(PAGE, &made).unwrap();
         return;
     }
     let stale = page.lines().zip(made.lines()).find(|(old, new)| old != new);
@@ -28,21 +32,22 @@ struct Maker<'a> {
     schema: Value,
     exact: Value,
     ns3: Value,
+    /// Lists of words that stand on the page already.
+    told: RefCell<BTreeSet<String>>,
 }
-
-/// Cells of a row; those of a kind, or of several, are first.
-type Row = [String; 6];
-const HEAD: [&str; 6] = ["kinds", "key", "meaning", "range", "default", "`hpcc-ns3`"];
 
 impl<'a> Maker<'a> {
     fn new(page: &'a str) -> Self {
-        let defaults = |profile| to_value(Scenario::defaults(profile)).unwrap();
-        let (exact, ns3) = (defaults(Profile::Exact), defaults(Profile::HpccNs3));
+        let ns3 = Scenario {
+            profile: Profile::default(),
+            ..Scenario::defaults(Profile::HpccNs3)
+        };
         Self {
             page,
             schema: schema(),
-            exact,
-            ns3,
+            exact: to_value(Scenario::default()).unwrap(),
+            ns3: to_value(ns3).unwrap(),
+            told: RefCell::default(),
         }
     }
 
@@ -51,10 +56,8 @@ impl<'a> Maker<'a> {
         let (mut made, mut lines) = (String::new(), self.page.lines());
         while let Some(line) = lines.next() {
             made += &format!("{line}\n");
-            let path = line
-                .strip_prefix("<!-- keys")
-                .and_then(|rest| rest.strip_suffix("-->"));
-            if let Some(path) = path {
+            let mark = line.strip_prefix("<!-- keys");
+            if let Some(path) = mark.and_then(|rest| rest.strip_suffix("-->")) {
                 made += &self.tables(path.trim_matches([':', ' ']));
                 made += &format!("{END}\n");
                 lines.find(|line| *line == END).unwrap();
@@ -63,93 +66,80 @@ impl<'a> Maker<'a> {
         made
     }
 
-    /// The table of keys at `path`, and above it one of the kinds if there are several.
+    /// The table of the keys at `path`; if there are several kinds, below that of the kinds.
     fn tables(&self, path: &str) -> String {
-        let kinds = path.split('.').filter(|key| !key.is_empty()).fold(
-            vec![&self.schema],
-            |tables, key| {
-                let found = tables.iter().find_map(|table| table["properties"].get(key));
-                let table = self.target(found.unwrap_or_else(|| panic!("no key {key} in {path}")));
-                table["oneOf"]
-                    .as_array()
-                    .map_or(vec![table], |kinds| kinds.iter().collect())
-            },
-        );
-        let name = |kind: &Value| {
-            quoted(
-                kind.pointer("/properties/kind/const")
-                    .unwrap_or(&Value::Null),
-            )
-        };
-        let mut groups: Vec<(Row, Vec<String>)> = Vec::new();
-        let mut list = Vec::new();
-        for kind in &kinds {
-            let rows: Vec<_> = keys(kind)
-                .filter_map(|key| self.row(kind, path, key))
-                .collect();
-            let own: Vec<_> = rows.iter().map(|row| row[1].clone()).collect();
-            list.push([name(kind), about(kind).0, own.join(", ")]);
-            for row in rows {
-                match groups.iter_mut().find(|(one, _)| *one == row) {
-                    Some((_, kinds)) => kinds.push(name(kind)),
-                    None => groups.push((row, vec![name(kind)])),
+        let (mut kinds, mut rows) = (Vec::new(), Vec::<[String; 6]>::new());
+        for kind in self.kinds(path) {
+            let name = quoted(&kind["properties"]["kind"]["const"]);
+            let keys = kind["properties"].as_object().into_iter().flatten();
+            let own = keys.filter_map(|(key, _)| self.row(kind, path, key));
+            let own: Vec<_> = own.collect();
+            let keys: Vec<_> = own.iter().map(|row| row[1].clone()).collect();
+            kinds.push([name.clone(), about(kind).0, keys.join(", ")]);
+            for mut row in own {
+                match rows.iter_mut().find(|one| one[1..] == row[1..]) {
+                    Some(one) => one[0] += &format!(", {name}"),
+                    None => {
+                        row[0].clone_from(&name);
+                        rows.push(row);
+                    }
                 }
             }
         }
-        let rows: Vec<Row> = groups
-            .into_iter()
-            .map(|(mut row, of)| {
-                let others: Vec<_> = list
-                    .iter()
-                    .map(|[name, ..]| name.clone())
-                    .filter(|name| !of.contains(name))
-                    .collect();
-                row[0] = match others.len() {
-                    0 => String::new(),
-                    few if few < of.len() => format!("all but {}", others.join(", ")),
-                    _ => of.join(", "),
-                };
-                row
-            })
-            .collect();
-        let kinds = if kinds.len() > 1 {
-            table(["kind", "meaning", "keys"], &list) + "\n"
-        } else {
-            String::new()
-        };
-        kinds + &table(HEAD, &rows)
+        let keys: Vec<_> = rows.iter().map(|row| row[1].clone()).collect();
+        for row in &mut rows {
+            // Only of what has several meanings it must be said which kind it belongs to.
+            if keys.iter().filter(|key| **key == row[1]).count() == 1 {
+                row[0].clear();
+            }
+            let (meaning, words) = row[2].split_once("<br>").unwrap_or((&row[2], ""));
+            if !self.told.borrow_mut().insert(words.to_owned()) {
+                row[2] = meaning.to_owned();
+            }
+        }
+        match kinds.len() {
+            1 => table(HEAD, &rows),
+            _ => table(["kind", "meaning", "keys"], &kinds) + "\n" + &table(HEAD, &rows),
+        }
     }
 
-    /// The row of a key, unless it is a table with a heading of its own.
-    fn row(&self, table: &Value, path: &str, key: &str) -> Option<Row> {
+    /// The table at `path`, or those of its kinds.
+    fn kinds(&self, path: &str) -> Vec<&Value> {
+        let keys = path.split('.').filter(|key| !key.is_empty());
+        keys.fold(vec![&self.schema], |tables, key| {
+            let found = tables.iter().find_map(|table| table["properties"].get(key));
+            let found = self.target(found.unwrap_or_else(|| panic!("no key {path}")));
+            let kinds = found["oneOf"].as_array();
+            kinds.map_or(vec![found], |kinds| kinds.iter().collect())
+        })
+    }
+
+    /// The cells of a key, unless it is a table with a heading of its own.
+    fn row(&self, table: &Value, path: &str, key: &str) -> Option<[String; 6]> {
         let of = &table["properties"][key];
-        let headed = [format!("# `[{key}]`"), format!(".{key}]`")];
-        if of.get("const").is_some() || headed.iter().any(|heading| self.page.contains(heading)) {
+        let place = format!("{path}.{key}");
+        let place = place.trim_start_matches('.');
+        if of.get("const").is_some() || self.page.contains(&format!("# `[{place}]`\n")) {
             return None;
         }
         let (mut meaning, source) = about(of);
-        for value in self.target(of)["oneOf"].as_array().into_iter().flatten() {
-            if let Some(word) = value.get("const") {
-                meaning += &format!("<br>{}: {}", quoted(word), about(value).0);
-            }
+        let words = self.target(of)["oneOf"].as_array().into_iter().flatten();
+        for word in words.filter(|word| word.get("const").is_some()) {
+            meaning += &format!("<br>{}: {}", quoted(&word["const"]), about(word).0);
         }
-        let required = table["required"]
-            .as_array()
-            .is_some_and(|keys| keys.contains(&key.into()));
-        let default = of.get("default").map_or(String::new(), quoted);
-        let default = match (default.is_empty(), source) {
-            (_, None) if required => "required".into(),
-            (_, None) => default,
-            (true, Some(source)) => source,
-            (false, Some(source)) => format!("{default} ({source})"),
+        let required = table["required"].as_array();
+        let default = match required.is_some_and(|keys| keys.contains(&key.into())) {
+            true => "required".into(),
+            false => quoted(&of["default"]),
         };
-        let place = format!("/{path}/{key}")
-            .replace("//", "/")
-            .replace('.', "/");
-        let [exact, ns3] = [&self.exact, &self.ns3].map(|defaults| defaults.pointer(&place));
-        let ns3 = ns3
-            .filter(|_| ns3 != exact && key != "profile")
-            .map_or(String::new(), quoted);
+        let default = match (default.is_empty(), source.is_empty()) {
+            (true, _) => source,
+            (false, true) => default,
+            (false, false) => format!("{default} ({source})"),
+        };
+        let pointer = format!("/{}", place.replace('.', "/"));
+        let [exact, ns3] = [&self.exact, &self.ns3].map(|all| all.pointer(&pointer));
+        let ns3 = ns3.filter(|_| ns3 != exact).map_or(String::new(), quoted);
         Some([
             String::new(),
             format!("`{key}`"),
@@ -160,78 +150,61 @@ impl<'a> Maker<'a> {
         ])
     }
 
-    /// What a schema refers to, repeats, or is if it isn't left out.
+    /// What a schema refers to, has a list of, or is unless it is left out.
     fn target<'b>(&'b self, of: &'b Value) -> &'b Value {
-        let reference = of["$ref"]
-            .as_str()
-            .and_then(|path| self.schema.pointer(&path[1..]));
-        let some = of["anyOf"]
-            .as_array()
-            .and_then(|parts| parts.iter().rfind(|part| part["type"] != "null"));
-        let further = reference.or(of.get("items")).or(some);
+        let reference = of["$ref"].as_str();
+        let reference = reference.and_then(|path| self.schema.pointer(&path[1..]));
+        let mut parts = of["anyOf"].as_array().into_iter().flatten();
+        let stated = parts.rfind(|part| part["type"] != "null");
+        let further = reference.or(of.get("items")).or(stated);
         further.map_or(of, |further| self.target(further))
     }
 }
 
-fn keys(table: &Value) -> impl Iterator<Item = &str> {
-    table["properties"]
-        .as_object()
-        .into_iter()
-        .flat_map(|keys| keys.keys().map(String::as_str))
-}
-
 /// What a description says, and the source of the default.
-fn about(of: &Value) -> (String, Option<String>) {
-    let text = of["description"]
-        .as_str()
-        .unwrap_or_default()
-        .replace('|', "\\|");
-    let (text, source) = match text.split_once("\n\nSource: ") {
-        Some((text, source)) => (text, Some(source.trim_end_matches('.').replace('\n', " "))),
-        None => (text.as_str(), None),
-    };
-    (text.replace('\n', " "), source)
+fn about(of: &Value) -> (String, String) {
+    let text = of["description"].as_str().unwrap_or_default();
+    let text = text.replace('\n', " ").replace('|', "\\|");
+    let (text, source) = text.split_once("  Source: ").unwrap_or((&text, ""));
+    (text.to_owned(), source.trim_end_matches('.').to_owned())
 }
 
 /// A value as the scenario file has it.
 fn quoted(value: &Value) -> String {
-    match value.as_f64() {
-        Some(number) => format!("`{number}`"),
-        None => format!("`{value}`"),
+    match value {
+        Value::Null => String::new(),
+        Value::Number(number) => format!("`{}`", number.to_string().trim_end_matches(".0")),
+        _ => format!("`{value}`"),
     }
 }
 
 /// The range of a key, unless it is all that its type can hold.
 fn range(of: &Value) -> String {
-    if let Some(text) = of["x-range"].as_str() {
-        return text.into();
-    }
+    let limit = |key: &str| quoted(&of[key]).replace('`', "");
     let of_type = match of["format"].as_str() {
-        Some("uint8") => u8::MAX.into(),
-        Some("uint16") => u16::MAX.into(),
-        _ => f64::INFINITY,
+        Some("uint8") => "255",
+        Some("uint16") => "65535",
+        _ => "",
     };
-    let limit = |key: &str| of[key].as_f64();
-    match (
-        limit("minimum"),
-        limit("maximum").filter(|most| *most != of_type),
-    ) {
-        (Some(low), Some(high)) => format!("{low} to {high}"),
-        (Some(low), None) if low > 0.0 => format!("at least {low}"),
-        _ => String::new(),
+    match (&of["x-range"], limit("minimum"), limit("maximum")) {
+        (Value::String(text), ..) => text.clone(),
+        (_, low, high) if high == of_type && (low.is_empty() || low == "0") => String::new(),
+        (_, low, high) if high.is_empty() => format!("at least {low}"),
+        (_, low, high) => format!("{low} to {high}"),
     }
 }
 
 /// Markdown without columns that are empty.
 fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
-    let used: Vec<usize> = (0..N)
-        .filter(|at| rows.iter().any(|row| !row[*at].is_empty()))
-        .collect();
+    let used = |at: &usize| rows.iter().any(|row| !row[*at].is_empty());
+    let used: Vec<usize> = (0..N).filter(used).collect();
     let line = |cell: &dyn Fn(usize) -> String| {
-        let cells: Vec<_> = used.iter().map(|at| cell(*at)).collect();
-        format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |")
+        let cells = used.iter().map(|at| match cell(*at).as_str() {
+            "" => " |".into(),
+            text => format!(" {text} |"),
+        });
+        format!("|{}\n", cells.collect::<String>())
     };
-    let rule = format!("|{}\n", "---|".repeat(used.len()));
     let rows: String = rows.iter().map(|row| line(&|at| row[at].clone())).collect();
-    line(&|at| head[at].into()) + &rule + &rows
+    line(&|at| head[at].into()) + &format!("|{}\n", "---|".repeat(used.len())) + &rows
 }
