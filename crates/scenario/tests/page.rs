@@ -110,7 +110,7 @@ impl<'a> Maker<'a> {
             let found = tables.iter().find_map(|table| table["properties"].get(key));
             let found = self.target(found.unwrap_or_else(|| panic!("no key {path}")));
             let kinds = found["oneOf"].as_array();
-            kinds.map_or(vec![found], |kinds| kinds.iter().collect())
+            kinds.map_or_else(|| vec![found], |kinds| kinds.iter().collect())
         })
     }
 
@@ -156,7 +156,7 @@ impl<'a> Maker<'a> {
         let reference = reference.and_then(|path| self.schema.pointer(&path[1..]));
         let mut parts = of["anyOf"].as_array().into_iter().flatten();
         let stated = parts.rfind(|part| part["type"] != "null");
-        let further = reference.or(of.get("items")).or(stated);
+        let further = reference.or_else(|| of.get("items")).or(stated);
         further.map_or(of, |further| self.target(further))
     }
 }
