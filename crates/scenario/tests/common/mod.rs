@@ -1,8 +1,10 @@
 //! Helpers of the tests.
 #![allow(
+    dead_code,
     unreachable_pub,
+    clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers are those of a crate, and say why a test is skipped"
+    reason = "helpers of two crates, each of which uses a part"
 )]
 
 use std::fs;
