@@ -36,7 +36,7 @@ const INCREASE: usize = 2;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// g: weight of the newest observation in alpha, in 0..=1.
+    /// g: weight of the newest observation in alpha.
     pub gain: f64,
     /// Period of the update of alpha.
     pub alpha_interval: Duration,
@@ -44,15 +44,15 @@ pub struct Config {
     pub decrease_interval: Duration,
     /// Period of rate increase since the last decrease.
     pub increase_interval: Duration,
-    /// F: increase periods spent in fast recovery before the target rises.
+    /// F: increase periods in fast recovery before the target rises.
     pub fast_recovery_stages: u32,
     /// Step of the target in additive increase.
     pub additive_increase: Rate,
     /// Step of the target in hyper increase.
     pub hyper_increase: Rate,
-    /// The rate never falls below this.
+    /// Lowest rate.
     pub min_rate: Rate,
-    /// Whether a decrease always lowers the target to the current rate.
+    /// Whether every decrease lowers the target to the current rate.
     pub clamp_target_rate: bool,
 }
 

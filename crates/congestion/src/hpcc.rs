@@ -37,17 +37,17 @@ use crate::{
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// Eta: the utilisation to aim at, above 0 and at most 1.
+    /// eta: target utilisation.
     pub target_utilization: f64,
-    /// Rounds of additive increase before a multiplicative adjustment; 0 always adjusts.
+    /// Rounds of additive increase before a multiplicative adjustment; 0: always adjust.
     pub max_stage: u32,
-    /// W_AI as a rate: the additive increase per adjustment.
+    /// W_AI as a rate: additive increase per adjustment.
     pub additive_increase: Rate,
-    /// The rate never falls below this.
+    /// Lowest rate.
     pub min_rate: Rate,
     /// Whether every acknowledgement adjusts the rate, not only one per round trip.
     pub fast_react: bool,
-    /// Multiplies the units of the 42-byte telemetry header (profile `hpcc-ns3` only).
+    /// Multiplier of the units of the telemetry header (`hpcc-ns3` only).
     pub telemetry_multiplier: u64,
 }
 

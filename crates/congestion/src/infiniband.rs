@@ -36,15 +36,20 @@ const MOST_MULTIPLIER: u64 = (1 << 14) - 1;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// Added to the index by a BECN; 8 bits. 1 as Mellanox's congestion control manager sets.
+    /// Added to the table index by a BECN.
+    ///
+    /// Source: Mellanox's congestion control manager.
     pub ccti_increase: u8,
-    /// The largest index.
+    /// Largest index.
     pub ccti_limit: u16,
-    /// The smallest index; 8 bits.
+    /// Smallest index.
     pub ccti_min: u8,
-    /// Period of the decrease of the index; a multiple of 1.024 us in hardware.
+    /// Period after which the index falls by one; a multiple of 1.024 us in hardware.
+    ///
+    /// Source: docs/controllers.md.
     pub ccti_timer: Duration,
-    /// The congestion control table; left out, entry i delays by i / 4 transmission times.
+    /// Delays after a packet by index; the last holds for all larger indices. Left out, entry i has `multiplier` i and
+    /// `shift` 2.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub table: Vec<CctEntry>,
 }
@@ -55,9 +60,9 @@ pub struct Config {
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct CctEntry {
-    /// The numerator, at most 16383.
+    /// Numerator, at most 16383: the delay is the packet's transmission time x `multiplier` / 2^`shift`.
     pub multiplier: u16,
-    /// The exponent of the denominator, at most 3.
+    /// Exponent of the denominator, at most 3.
     pub shift: u8,
 }
 
@@ -96,7 +101,12 @@ impl Parameters for Config {
         vec![
             Limit::count("ccti_increase", self.ccti_increase.into(), 1, 255),
             Limit::count("ccti_limit", self.ccti_limit.into(), 1, MOST_MULTIPLIER),
-            Limit::count("ccti_min", self.ccti_min.into(), 0, self.ccti_limit.into()),
+            Limit::count("ccti_min", self.ccti_min.into(), 0, u8::MAX.into()),
+            Limit::holds(
+                "ccti_min",
+                u16::from(self.ccti_min) <= self.ccti_limit,
+                "at most ccti_limit",
+            ),
             Limit::new("ccti_timer", Rule::Period(self.ccti_timer)),
             Limit::holds(
                 "table",

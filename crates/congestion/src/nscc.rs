@@ -48,35 +48,36 @@ use crate::{Ack, CongestionControl, Environment, Limit, Loss, Marking, Needs, Pa
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// `target_qdelay`: the delay in queues to aim at, in base round-trip times.
+    /// `target_qdelay`: target queueing delay in base round-trip times.
     pub target_delay: f64,
-    /// `MaxWnd`: the largest window, and the first, in bandwidth-delay products.
+    /// `MaxWnd`: largest and initial window in bandwidth-delay products.
     pub max_window: f64,
-    /// alpha: packets that the window of the reference network grows by in a round trip without delay and marks,
-    /// for each reference round trip of target.
+    /// alpha: packets per round trip without delay and marks, per 12 us of target.
     pub proportional_increase: f64,
-    /// `fi`: the same above the target without marks.
+    /// `fi`: packets per round trip above the target without marks.
     pub fair_increase: f64,
-    /// `eta`: what is added in any case once per `adjust_period`, in packets of the reference network.
+    /// `eta`: packets per `adjust_period` in any case.
     pub additive_increase: f64,
-    /// `fi_scale`: bytes that the window of the reference network grows by for each byte that arrives when a whole
-    /// window has met no delay.
+    /// `fi_scale`: bytes per byte that arrives after a whole window without delay.
     pub fast_increase: f64,
-    /// A delay below this is none.
+    /// Delays below this count as none.
+    ///
+    /// Source: the simulator of the specification's authors; the specification says "about 0".
     pub no_delay: Duration,
-    /// gamma: how hard a decrease is, in 0..=1.
+    /// gamma: strength of a decrease.
     pub decrease_gain: f64,
-    /// The most that one decrease takes, as a share of the window; 1 less `max_md_jump`.
+    /// 1 - `max_md_jump`: most that one decrease takes, as a share of the window.
     pub max_decrease: f64,
-    /// `adjust_bytes_threshold`: packets after which what has been gathered is added to the window.
+    /// `adjust_bytes_threshold`: packets after which increases are added to the window.
     pub adjust_packets: u32,
-    /// `adjust_period_threshold`: the time after which it is in any case, in base round-trip times.
+    /// `adjust_period_threshold`: time after which they are added in any case, in base round-trip times.
     pub adjust_period: f64,
-    /// Whether the window may fall to what has arrived at once; the contrary of `disable_quick_adapt`.
+    /// Not `disable_quick_adapt`: whether the window may fall at once to the bytes that arrived.
     pub quick_adapt: bool,
-    /// `qa_threshold`: the delay that makes it do so, in targets.
+    /// `qa_threshold`: delay that triggers it, in targets. The specification derives it from the queue length at which
+    /// switches drop, 5 bandwidth-delay products.
     pub quick_adapt_delay: f64,
-    /// `qa_gate`: it does so if less than the largest window over 2 to the power of this has arrived.
+    /// `qa_gate`: it also needs that less than the largest window / 2^this arrived.
     pub quick_adapt_gate: u8,
 }
 
@@ -89,7 +90,6 @@ impl Default for Config {
             fair_increase: 5.0,
             additive_increase: 0.15,
             fast_increase: 0.25,
-            // The specification says "about 0"; the Consortium's simulator has this.
             no_delay: Duration::from_us(1),
             decrease_gain: 0.8,
             max_decrease: 0.5,

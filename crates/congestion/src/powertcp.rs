@@ -35,12 +35,17 @@ use crate::{
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// gamma: weight of the newest window, above 0 and at most 1; 0.9 in the paper.
+    /// gamma: weight of the newest window.
+    ///
+    /// Source: PowerTCP (NSDI 2022).
     pub gain: f64,
-    /// N: the additive increase is a bandwidth-delay product over N, so that n senders leave a queue
-    /// of n / N of it. The paper has no figure; 100 keeps the queue of an incast of 16 below a fifth.
+    /// N: the additive increase is a bandwidth-delay product / N, so n senders leave a queue of n / N of it.
+    ///
+    /// Source: the paper has no figure; 100 keeps the queue of an incast of 16 below a fifth.
     pub expected_flows: u32,
-    /// The rate never falls below this; 100 Mb/s in the code of HPCC's artefact.
+    /// Lowest rate.
+    ///
+    /// Source: HPCC's artefact.
     pub min_rate: Rate,
 }
 

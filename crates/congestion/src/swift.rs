@@ -36,27 +36,33 @@ use crate::{Ack, CongestionControl, Environment, Limit, Loss, Needs, Parameters,
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// Target delay of the fabric before any scaling, round-trip time included.
+    /// Target delay of the fabric before scaling, round-trip time included.
     pub base_target: Duration,
-    /// h: what each switch on the way adds to the target.
+    /// Addition to the target per switch on the path.
+    ///
+    /// Source: about a seventh of the base target.
     pub hop_target: Duration,
-    /// The most that flow scaling adds to the target.
+    /// Most that flow scaling adds to the target.
     pub flow_range: Duration,
-    /// Window in packets at which flow scaling adds the most.
+    /// Window at which flow scaling adds the most.
     pub flow_min_window: f64,
-    /// Window in packets from which on flow scaling adds nothing.
+    /// Window from which flow scaling adds nothing.
     pub flow_max_window: f64,
-    /// Target delay of the two hosts.
+    /// Target delay of the two hosts, which take no time in the simulated fabric.
+    ///
+    /// Source: that of the fabric.
     pub endpoint_target: Duration,
-    /// ai: packets that the window grows by in a round trip.
+    /// Packets added to the window per round trip.
     pub additive_increase: f64,
-    /// beta: how hard a decrease is, in 0..=1.
+    /// beta: strength of a decrease.
     pub decrease_gain: f64,
-    /// The most that one decrease takes, as a share of the window.
+    /// Most that one decrease takes, as a share of the window.
     pub max_decrease: f64,
-    /// The window never falls below this many packets.
+    /// Smallest window; below 1 packets are paced.
+    ///
+    /// Source: the paper's thousandth (section 3.4) would outlast ACK timeouts.
     pub min_window: f64,
-    /// Timeouts in a row after which the window falls to its least.
+    /// Timeouts in a row after which the window falls to the smallest.
     pub reset_after: u32,
 }
 
@@ -64,18 +70,14 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             base_target: Duration::from_us(20),
-            // A seventh of the base target or so; rounded.
             hop_target: Duration::from_us(3),
             flow_range: Duration::from_us(100),
             flow_min_window: 0.1,
             flow_max_window: 100.0,
-            // The paper has no figure: that of the fabric.
             endpoint_target: Duration::from_us(20),
             additive_increase: 1.0,
             decrease_gain: 0.8,
             max_decrease: 0.5,
-            // The paper goes down to a thousandth (section 3.4); a packet in a thousand round trips would
-            // outlast the ACK timeout of a reliable connection.
             min_window: 0.01,
             reset_after: 5,
         }

@@ -34,23 +34,23 @@ use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule}
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Config {
-    /// a: weight of the newest difference of round-trip times, in 0..=1.
+    /// Weight of the newest difference of round-trip times.
     pub gain: f64,
-    /// b: how hard a decrease is, in 0..=1.
+    /// beta: strength of a decrease.
     pub decrease_gain: f64,
     /// Below this round-trip time the rate always rises.
     pub low_threshold: Duration,
     /// Above this round-trip time the rate always falls.
     pub high_threshold: Duration,
-    /// The round-trip time that the gradient is relative to.
+    /// Round-trip time that the gradient is relative to.
     pub min_rtt: Duration,
     /// Step of an increase.
     pub additive_increase: Rate,
-    /// Step of an increase after many in a row.
+    /// Step after `hyper_after` increases in a row.
     pub hyper_increase: Rate,
     /// N: increases in a row before the step grows.
     pub hyper_after: u32,
-    /// The rate never falls below this.
+    /// Lowest rate.
     pub min_rate: Rate,
 }
 

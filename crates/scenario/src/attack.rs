@@ -17,17 +17,17 @@ macro_rules! attack {
         kinds { $($(#[$doc:meta])* $kind:ident $name:literal: $($has:ident)*,)* }
     ) => {
         element! {
-            /// What a tenant does to take more than its share, or to harm others. docs/attacks.md describes each
-            /// kind and says which keys it has; what is left out has the default that stands there. Kinds that don't
-            /// cut messages are traffic of their own, which takes the place of the tenant's messages.
+            /// What a tenant does to take more than its share, or to harm others; docs/attacks.md describes each kind. Kinds
+            /// that don't cut messages are traffic of their own, which takes the place of the tenant's messages.
             Attack {
-                /// Who attacks; left out, the first tenant.
+                /// The attacker; left out, the first tenant.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 tenant: Option<String>,
-                /// What the tenant does.
+                /// What it does.
                 kind: AttackKind,
-                /// Whether the same hosts send as much honestly instead, for comparison.
+                /// Whether the same hosts send as much honestly instead.
                 #[serde(default, skip_serializing_if = "is_default")]
+                #[schemars(extend("default" = false))]
                 honest: bool,
                 $(
                     $(#[$key_doc])*
@@ -53,7 +53,7 @@ macro_rules! attack {
         /// What an attacker does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum AttackKind {
-            $($(#[$doc])* #[serde(rename = $name)] $kind,)*
+            $($(#[$doc])* #[doc = concat!("Keys: ", stringify!($($has),*), ".")] #[serde(rename = $name)] $kind,)*
         }
 
         impl AttackKind {
@@ -79,66 +79,65 @@ macro_rules! attack {
 
 attack! {
     keys {
-        /// Messages larger than this are cut: 1MB. `shuffled-overlay` cuts messages only if it is stated, and
-        /// is traffic of its own otherwise.
+        /// Larger messages are cut; left out, 1 MB. Without it `shuffled-overlay` cuts none, and sends traffic of its
+        /// own.
         above: Bytes => message,
-        /// Size of a piece, a message or a burst: the bandwidth-delay product.
+        /// Size of a piece, burst or message; left out, the fabric's largest bandwidth-delay product.
         piece: Bytes => message,
-        /// Queue pairs: equal parts of a message under `parallel`, instead of `piece`; of each host under
-        /// `nic-hog`, 64, and `cache-flood`, four times what its NIC keeps.
+        /// Under `parallel`, number of equal parts, instead of `piece`. Queue pairs of each host under `nic-hog`, left
+        /// out 64; connections under `cache-flood`, left out four times `nic.costs.cache_entries`.
         qps [1, 1 << 16]: u32,
-        /// Time between two pieces of a message: the base round-trip time.
+        /// Time between two pieces; left out, the largest base round-trip time.
         gap: Duration => period,
-        /// Rings in use at the same time, 1 to 4: 1.
+        /// Rings in use at a time; left out, 1.
         rings [1, 4]: u32,
-        /// Bandwidth-delay products to each destination, 1 to 60, instead of `piece`: 1.
+        /// Bandwidth-delay products to each destination, instead of `piece`; left out, 1.
         bdps [1, 60]: u32,
-        /// Pieces that a host, or each of its rings, has under way: 2. Under `rotating-incast` rounds: 1.
+        /// Pieces under way per host, or per ring of it, left out 2; rounds under `rotating-incast`, left out 1.
         outstanding [1, 1 << 10]: u32,
-        /// Payload of each host: `paced` needs it.
+        /// Payload rate of each host; `paced` needs it.
         rate: Rate => rate,
-        /// The host that pauses: the last of the tenant's.
+        /// The host that pauses; left out, the tenant's last.
         host: u32,
-        /// How long one pause lasts: as long as the attack.
+        /// Length of a pause; left out, as long as the attack.
         pause: Duration => period,
-        /// Time from burst to burst under `pulse`: after which the algorithm raises a rate again. From pause
-        /// to pause under `pfc-storm`: there is one. From round to round under `rotating-incast`: as soon as
-        /// `outstanding` allows.
+        /// Time from burst to burst under `pulse`, at most as long as the attack; left out, the longest period among the
+        /// algorithm's parameters, at least eight base round-trip times. From pause to pause under `pfc-storm`, more than
+        /// `pause` and than two pause frames take on the host's link; left out, one pause only. Least time from round to
+        /// round under `rotating-incast`; left out, none.
         period: Duration => period,
-        /// The size of every value: 64 B.
+        /// Size of every value; left out, 64 B.
         value: Bytes => message,
-        /// The hosts that send: those that the tenant's workloads send from.
+        /// Hosts of the tenant that send; left out, those that its workloads send from.
         sources: HostSet,
-        /// The hosts that receive: those of the tenant's that its workloads send to; under `cache-flood` those that don't ask.
+        /// Hosts that receive; left out, those of the tenant's that its workloads send to. Hosts read from under
+        /// `cache-flood`; left out, all others.
         destinations: HostSet,
-        /// When traffic of its own begins: at once.
+        /// When traffic of its own begins; left out, at 0.
         start: Duration => span,
-        /// How long it goes on: until the run stops, or, if nothing stops it, until the last message of a
-        /// workload is due. The run ends with it.
+        /// How long it goes on; left out, until the scenario's `stop`, else until the last message of a workload is due.
         duration: Duration => period,
     }
     kinds {
-        /// Long messages are cut into pieces that are posted at once, each on a queue pair of its own.
+        /// Cuts long messages into pieces, all posted at once, each on its own queue pair.
         Parallel "parallel": above piece qps,
-        /// Long messages are cut into pieces that are posted one after the other, each on a queue pair that
-        /// has heard nothing of congestion yet.
+        /// Cuts long messages into pieces, `gap` apart, each on a fresh queue pair.
         Staggered "staggered": above piece gap,
-        /// Every piece goes to the successor on another ring over the tenant's hosts.
+        /// Sends each piece over another ring of the tenant's hosts.
         ShuffledOverlay "shuffled-overlay": above piece rings outstanding start duration,
-        /// Every host sends to one destination after the other.
+        /// Every host sends to one destination, then to another.
         Churn "churn": bdps piece outstanding sources destinations start duration,
-        /// All hosts send to the same destination, and then to another.
+        /// All hosts send to one destination, then to another.
         RotatingIncast "rotating-incast": piece period outstanding sources destinations start duration,
-        /// Bursts at line rate, as often as the victims' controllers have begun to recover.
+        /// Bursts at line rate, one per step of the victims' recovery.
         Pulse "pulse": piece period sources destinations start duration,
-        /// A receiver pauses its switch while others send to it, so that pauses spread through the fabric.
+        /// A host pauses its switch while the tenant's others send to it, so that pauses spread.
         PfcStorm "pfc-storm": host pause period start duration,
-        /// So many connections that NICs keep the state of none for anybody.
+        /// More connections than NICs cache.
         CacheFlood "cache-flood": qps value sources destinations start duration,
         /// Many backlogged queue pairs on every host, for turns at the NIC.
         NicHog "nic-hog": qps sources destinations start duration,
-        /// No attack: messages to random destinations at a fixed rate, which is what rotating destinations
-        /// looks like without any intent.
+        /// No attack: messages to random destinations at a fixed rate, the honest control for rotating attacks.
         Paced "paced": rate piece sources destinations start duration,
     }
 }

@@ -128,21 +128,22 @@ pub fn data_ranks(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// So many layers are like this.
+    /// Equal layers.
     #[serde(
         default = "crate::types::one",
         skip_serializing_if = "crate::types::is_one"
     )]
+    #[schemars(extend("default" = 1))]
     pub count: u32,
-    /// Parameters of the layer, which the tensor ranks share.
+    /// Parameters of each, which tensor ranks share.
     pub parameters: u64,
-    /// What the layer hands to the next for a micro-batch, and what tensor ranks reduce.
+    /// Bytes that it passes on per micro-batch, which tensor ranks reduce.
     pub activation: Bytes,
-    /// What a rank computes for a micro-batch.
+    /// Computation per micro-batch.
     pub forward: Duration,
-    /// What it computes for its gradients.
+    /// Computation of its gradients.
     pub backward: Duration,
-    /// Tokens that a rank sends to experts for a micro-batch, and gets back; 0 for a layer without experts.
+    /// Tokens that a rank sends to experts per micro-batch, and gets back.
     #[serde(default)]
     pub routed: Bytes,
 }

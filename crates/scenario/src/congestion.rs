@@ -1,6 +1,8 @@
 //! Congestion control: the section of a scenario, with a table for each algorithm.
 
-use fairlane_congestion::{Algorithm, Params, Scope, WindowMode, for_each_algorithm};
+use fairlane_congestion::{
+    Algorithm, Limit, Parameters, Params, Scope, WindowMode, for_each_algorithm,
+};
 use fairlane_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,7 @@ macro_rules! define {
             Congestion {
                 /// The algorithm.
                 algorithm: Algorithm = Algorithm::Dcqcn,
-                /// Which traffic shares one controller.
+                /// Traffic that shares one controller; under `hpcc-ns3` only `"qp"`.
                 scope: Scope = Scope::Qp,
                 /// Parameters of scope `tenant`.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
@@ -22,18 +24,19 @@ macro_rules! define {
                 /// Whether and how receivers apportion their links among those that send to them, above any algorithm.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 dasr: fairlane_congestion::dasr::Params => parameters,
-                /// Limit on bytes in flight beside the rate; left out, what the algorithm was published
-                /// with.
+                /// Limit on bytes in flight; left out, `"scaled"` for HPCC and DCTCP, else `"none"`. Swift, NSCC and
+                /// PowerTCP also have a window of their own; the smaller one holds.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 window: Option<WindowMode>,
-                /// Whose base round-trip time and bandwidth-delay product a controller uses.
+                /// Base round-trip time and bandwidth-delay product that controllers use.
                 base_rtt: BaseRtt,
                 /// Whether the rate paces packets; without, only the window limits.
                 paced: bool = true,
-                /// How receivers tell senders of marks.
+                /// How receivers echo marks.
                 notification: Notification,
-                /// With `notification = "cnp"`: shortest time between two CNPs for one queue pair.
-                // DCQCN (SIGCOMM 2015), section 3.1: N = 50 us.
+                /// With `notification = "cnp"`: least time between two CNPs for one queue pair.
+                ///
+                /// Source: DCQCN (SIGCOMM 2015), section 3.1.
                 cnp_interval: Duration = Duration::from_us(50) => period,
                 $(
                     #[doc = concat!("Parameters of `", stringify!($module), "`.")]
@@ -48,6 +51,14 @@ macro_rules! define {
                 match algorithm {
                     $(Algorithm::$variant => self.$module.clone().into(),)*
                 }
+            }
+
+            /// The tables of parameters by key, each with the rules of what it has by default.
+            pub(crate) fn limits() -> impl Iterator<Item = (&'static str, Vec<Limit>)> {
+                let default = Self::default();
+                let own = [("tenant", default.tenant.limits()), ("dasr", default.dasr.limits())];
+                let all = [$((stringify!($module), default.$module.limits()),)*];
+                own.into_iter().chain(all)
             }
         }
     };
@@ -70,10 +81,11 @@ pub enum BaseRtt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notification {
-    /// The acknowledgement of a marked packet says so.
+    /// In the acknowledgement of a marked packet, as in HPCC's simulator.
     #[default]
     Ack,
-    /// By packets of their own in the control class, at most one per queue pair and interval.
+    /// By CNPs in the control class, which wait only for other control packets. For DCQCN and InfiniBand, and not under
+    /// `hpcc-ns3`.
     Cnp,
 }
 

@@ -7,15 +7,15 @@ use crate::section::{element, section};
 section! {
     /// Loss, and links that go down and come back.
     Faults {
-        /// Probability that a link loses a packet, for links that state none themselves.
+        /// Packet loss probability of links that state none.
         loss_rate: f64 => loss,
-        /// Links that change at given times.
+        /// Links that change.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         link: Vec<LinkFault> => each,
-        /// Links that are slower than the topology says.
+        /// Links slower than in the topology, for example with failed lanes; not under `hpcc-ns3`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         slow: Vec<SlowLink> => each,
-        /// Hosts that pause what their switch sends to them.
+        /// Hosts that pause their switch; needs `switch.pfc.enabled`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pause: Vec<PauseFault> => each,
     }
@@ -25,17 +25,17 @@ element! {
     /// A host that pauses what its switch sends to it: a broken NIC, or one that somebody misuses.
     #[derive(Eq)]
     PauseFault {
-        /// Node number of the host.
+        /// The host.
         host: u32,
-        /// Traffic class that it pauses, 1 to 7.
+        /// Traffic class that it pauses.
         #[serde(default = "crate::types::default_class")]
         class: u8 => class,
         /// When it begins.
         #[serde(default)]
         start: Duration => span,
-        /// How long one pause lasts; the host repeats its frames so that it doesn't lapse.
+        /// Length of a pause, kept up by frames twice as often as IEEE 802.3 requires.
         duration: Duration => period,
-        /// Time from the beginning of a pause to that of the next; left out, there is one.
+        /// Time from the start of a pause to that of the next; left out, there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<Duration> => span,
     }
@@ -44,9 +44,9 @@ element! {
 element! {
     /// A link goes down and maybe comes back.
     LinkFault {
-        /// The nodes at its ends.
+        /// The nodes at its ends, as in `[0, 16]`.
         between: [u32; 2],
-        /// When it goes down; what it carries and what waits for it is lost.
+        /// When it goes down; its packets and pauses are lost.
         down: Duration => span,
         /// When it comes back; left out, never.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ element! {
     SlowLink {
         /// The nodes at its ends.
         between: [u32; 2],
-        /// What it runs at.
+        /// Its rate in both directions, for the whole run.
         rate: Rate => rate,
     }
 }

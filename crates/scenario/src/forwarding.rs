@@ -17,15 +17,15 @@ use crate::validate::limits::{BYTE, LARGEST};
 macro_rules! for_each_forwarding {
     ($then:ident) => {
         $then! {
-            /// One port for all packets of a five-tuple, by a hash.
+            /// A hash of the five-tuple.
             Ecmp(ecmp);
-            /// One port for packets of a five-tuple that follow each other closely, a random one after a gap.
+            /// A random port after each gap in a flow (LetFlow).
             Flowlet(flowlet) with FlowletParameters;
-            /// A random port for every packet.
+            /// A random port for every packet, if possible an unpaused one.
             Spray(spray);
-            /// The port with the shortest queue for every packet.
+            /// For every packet the port with the fewest bytes queued, if possible an unpaused one.
             Adaptive(adaptive);
-            /// Begins as `ecmp`, and moves flows from long queues to short ones so that their packets stay in order.
+            /// As `ecmp`, with flows moved from long to short queues in order.
             Iofd(iofd) with IofdParameters;
         }
     };
@@ -56,24 +56,26 @@ macro_rules! define {
         section! {
             /// Buffers, pauses and marks of switches, and where packets go.
             Switch {
-                /// Shared packet buffer of one switch.
-                // HPCC, section 5.1: 32 MB of buffer.
+                /// Shared packet buffer of a switch.
+                ///
+                /// Source: HPCC, section 5.1.
                 buffer: Bytes = Bytes::new(32 << 20) => within(BYTE, LARGEST),
                 /// Priority flow control.
                 pfc: Pfc => table,
                 /// Marking.
                 ecn: Ecn => table,
-                /// In which order the packets of an egress queue leave.
+                /// Order of the packets of an egress queue.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 arbitration: Arbitration,
-                /// Whether ports tell tenants of their load (marks and telemetry) by what each uses of its
-                /// part: a tenant below it hears less. Needs switches that count by port and tenant.
+                /// Whether ports give each tenant feedback (marks, telemetry) by its own use of its share.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 tenant_feedback: bool,
-                /// How often those ports look who uses what.
+                /// Measurement interval of these ports.
+                ///
+                /// Source: a round trip of a three-tier fabric with links of 1 us.
                 #[serde(skip_serializing_if = "is_feedback_interval")]
                 feedback_interval: Duration = FEEDBACK_INTERVAL => within(Duration::from_ns(1), LONGEST_GAP),
-                /// How a switch chooses among equally short paths.
+                /// Choice among equally short paths; under `hpcc-ns3` only `"ecmp"`.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 forwarding: Forwarding,
                 $($(
@@ -108,11 +110,13 @@ section! {
     /// Parameters of forwarding `flowlet`.
     #[derive(Eq)]
     FlowletParameters {
-        /// A flow that has been silent at a switch for longer than this may take another port.
-        // ConWeave (SIGCOMM 2023), artefact: 100 us for LetFlow and CONGA with RDMA.
+        /// A flow that was idle at a switch for longer may take another port.
+        ///
+        /// Source: ConWeave (SIGCOMM 2023), artefact.
         gap: Duration = Duration::from_us(100) => within(Duration::from_ns(1), LONGEST_GAP),
-        /// Entries of a switch's table; flows with the same entry count as one.
-        // CONGA (SIGCOMM 2014), section 3.4: 64K entries. At most 16 MiB of table in each switch.
+        /// Size of a switch's flow table; flows with the same entry count as one.
+        ///
+        /// Source: CONGA (SIGCOMM 2014), section 3.4.
         entries [1, 1 << 20]: u32 = 1 << 16,
     }
 }
@@ -122,25 +126,25 @@ section! {
     // Shares and times are those of docs/iofd.md, "Parameters", which says how they were found.
     #[derive(Eq)]
     IofdParameters {
-        /// A flow moves if more bytes than this wait at its port.
+        /// A flow moves if more bytes than this are queued at its port.
         trigger: Bytes = Bytes::new(50_000) => within(BYTE, LARGEST),
-        /// It moves to a port at which fewer bytes than this wait.
+        /// It moves to an unpaused port with fewer bytes queued than this; at most half of `trigger`.
         target: Bytes = Bytes::new(25_000) => within(BYTE, LARGEST),
-        /// Flows leave a port no sooner after each other.
+        /// Least time between two moves away from a port.
         interval: Duration = Duration::from_us(2) => span,
-        /// A flow moves at a switch once more bytes than this have passed there since it did so last.
+        /// Bytes of a flow that must pass a switch between two moves there.
         moved: Bytes = Bytes::new(10_000) => within(Bytes::ZERO, LARGEST),
-        /// Labels that a packet may carry: switches on its way that have moved its flow.
-        // As many as a packet has room for.
+        /// How many switches may move the flow of a packet: labels that the packet carries.
         labels [1, 4]: u32 = 2,
-        /// Whether flows may also go down to another switch and up again.
+        /// Whether flows may also go down to another switch and up again. Each label then takes a traffic class above the
+        /// flow's, up to 7; the fabric must have tiers.
         valley: bool,
-        /// Flows that a switch can keep track of; others don't move.
-        // As many as labels can tell apart.
+        /// Flows that a switch can track; others don't move there.
         streams [1, 1 << 16]: u32 = 4096,
-        /// Room for packets that the last switch before their host holds until those before them have passed.
+        /// Buffer of the last switch before the host for packets that must wait for earlier ones; packets that don't fit
+        /// are lost.
         hold: Bytes = Bytes::new(4_000_000) => within(BYTE, LARGEST),
-        /// A packet that is held for longer is lost, with everything else that is held of its flow.
+        /// A packet held for longer is lost, with all held packets of its flow.
         hold_timeout: Duration = Duration::from_ms(1) => period,
     }
 }

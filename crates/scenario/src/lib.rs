@@ -58,6 +58,7 @@ pub mod ns3;
 mod optional;
 mod overrides;
 mod planes;
+mod range;
 mod schema;
 mod section;
 mod sizes;

@@ -19,23 +19,23 @@ fn count(number: usize) -> u32 {
 section! {
     /// Several queue pairs for each connection, and who gets what. docs/multipath.md says what each parameter does.
     Multipath {
-        /// Queue pairs of each connection; 1 for ordinary messages.
+        /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
         paths: u32 = 8,
         /// Which messages share a connection.
         connections: Connections,
-        /// Who decides which path a chunk takes.
+        /// Chooses the path of the next chunk.
         balancer: BalancerKind = Settings::default().balancer,
-        /// Who decides how large a chunk may be.
+        /// Limits the chunk size.
         limiter: LimiterKind = Settings::default().limiter,
-        /// The size of chunks under limiter `fixed`, and the first one under the others.
+        /// Size of chunks under limiter `fixed`, and of the first under others.
         chunk: Bytes = Settings::default().chunk,
-        /// The smallest chunk of limiters that change it.
+        /// Smallest chunk of limiters that change it.
         chunk_least: Bytes = Settings::default().chunk_least,
-        /// The largest chunk of limiters that change it.
+        /// Largest chunk of limiters that change it.
         chunk_most: Bytes = Settings::default().chunk_most,
-        /// How long limiter `adaptive` wants a chunk to occupy its path.
+        /// Time that a chunk occupies its path under limiter `adaptive`.
         chunk_time: Duration = Settings::default().chunk_time,
-        /// The largest message that a queue pair takes.
+        /// Largest message that a queue pair takes.
         message_limit: Bytes = Settings::default().message_limit,
         /// Chunks in flight on each path.
         depth: u32 = Settings::default().depth,
@@ -45,31 +45,32 @@ section! {
         single_send: Bytes = Settings::default().single_send,
         /// How larger ones cross.
         two_sided: TwoSided = Settings::default().two_sided,
-        /// How often a chunk is tried again, and a path probed that has failed, before a message fails.
+        /// How often a chunk is tried again, and a failed path probed, before a message fails.
         retries: u8 = Settings::default().retries,
-        /// The silence after which a path is suspected while nothing is known of it.
+        /// Silence after which a path is suspected while nothing is known of it.
         first_timeout: Duration = Settings::default().first_timeout,
-        /// Its lower bound later; two of the largest base round trips are a lower bound in any case.
+        /// Its lower bound later; at least two of the largest base round trips.
         timeout_least: Duration = Settings::default().timeout_least,
         /// Its upper bound, and that of the pause before a path is probed again.
         timeout_most: Duration = Settings::default().timeout_most,
         /// Chunks that a path must deliver, one at a time, before it is good again.
         probation: u8 = Settings::default().probation,
-        /// The bytes of a sample of capacity, and of a probe.
+        /// Bytes of a sample of capacity, and of a probe.
         probe: Bytes = Settings::default().probe,
-        /// The percentage of chunks lost above which a path is suspected.
+        /// Percentage of chunks lost above which a path is suspected.
         suspect_loss: u8 = Settings::default().suspect_loss,
         /// Paths that balancer `reps` keeps.
         reps_cache: u32 = count(Settings::default().reps_cache),
         /// Packets that balancer `reps` sends at random before it recycles.
         reps_explore: u32 = Settings::default().reps_explore,
-        /// How long balancer `reps` doesn't explore after a failure.
+        /// Time for which balancer `reps` doesn't explore after a failure.
         reps_freeze: Duration = Settings::default().reps_freeze,
-        /// What tells paths apart.
+        /// Source ports of paths: `"ports"`: those after the message's own; a list; or a `file`, as in `{ file = "x.cfg" }`, of
+        /// lines `srcIP,dstIP=port,port,...`, where host n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all.
         plan: Plan,
-        /// How paths that take the same way are found.
+        /// How paths with the same route are found, of which one is used.
         twins: Twins,
-        /// Whether the queue pairs of a connection take one share together under scope `qp`; without, each takes one.
+        /// Whether the queue pairs of a connection together take one share under scope `qp`.
         coupled: bool = true,
         /// What the software of hosts costs; left out, nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,10 +82,10 @@ section! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connections {
-    /// Each has its own.
+    /// One per message.
     #[default]
     Message,
-    /// Those of one source, destination, class and tenant; it stays open.
+    /// Messages with equal source, destination, class, tenant and number of paths share one that stays open.
     Pair,
 }
 
@@ -92,10 +93,10 @@ pub enum Connections {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Twins {
-    /// The simulator knows.
+    /// From the simulator.
     #[default]
     Route,
-    /// Flows on two paths at a time are measured before the first message.
+    /// Measured before the first message; needs `connections = "pair"`.
     Probe,
     /// They aren't: all are used.
     Keep,
@@ -136,14 +137,18 @@ section! {
     #[derive(Copy, Eq)]
     PathCosts {
         /// To post a work request.
-        // Kalia et al., Design guidelines (ATC 2016), section 3: tens of nanoseconds each.
+        ///
+        /// Source: Kalia et al., ATC 2016, section 3: tens of nanoseconds.
         post: Duration = Duration::from_ns(50) => within(Duration::ZERO, LONGEST_STEP),
         /// To poll a completion.
         poll: Duration = Duration::from_ns(50) => within(Duration::ZERO, LONGEST_STEP),
-        /// To cut a chunk off its message, and choose its path.
-        // benches/src/multipath.rs: a chunk posted and completed, and one at the receiving end.
+        /// To cut a chunk off its message and choose its path.
+        ///
+        /// Source: `benches/src/multipath.rs`.
         split: Duration = Duration::from_ns(43) => within(Duration::ZERO, LONGEST_STEP),
-        /// To place a chunk at the receiver.
+        /// To put a chunk into its message where it arrives.
+        ///
+        /// Source: the same.
         reassemble: Duration = Duration::from_ns(16) => within(Duration::ZERO, LONGEST_STEP),
     }
 }

@@ -16,7 +16,7 @@ const MOST_WQES: u32 = 1 << 16;
 section! {
     /// NICs of hosts.
     Nic {
-        /// Which pauses hold back acknowledgements at the host.
+        /// Which pauses stop acknowledgements at the sending host.
         ack_pause: AckPause,
         /// How applications of `key-value` workloads share the NIC.
         #[serde(skip_serializing_if = "is_default")]
@@ -45,15 +45,14 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// Each application posts directly to queue pairs of its own.
+    /// Each posts directly to its own queue pairs.
     #[default]
     Raw,
-    /// Connections of a host to the same other host share queue pairs behind locks.
+    /// Connections between the same two hosts share queue pairs with locks.
     Share,
-    /// One agent thread fetches work requests and polls completions by solved rates, with a limited
-    /// number of queue pairs active at a time.
+    /// An agent posts by solved rates, with a limit on active queue pairs.
     Drum,
-    /// A token bucket of bytes paces bandwidth-hungry applications to keep a latency target.
+    /// A token bucket paces bandwidth-hungry applications to keep a latency target.
     Justitia,
 }
 
@@ -61,51 +60,62 @@ section! {
     /// What a work request costs at the host and at its NIC. docs/nic.md has the calibration.
     #[derive(Eq)]
     Costs {
-        /// From the end of the thread's write to a doorbell register until the NIC has it.
-        // Half a PCIe round trip: a posted write.
+        /// From the end of the write to a doorbell register until the NIC has it.
+        ///
+        /// Source: half a PCIe round trip.
         doorbell: Duration = Duration::from_ns(250) => span,
         /// Round trip of a PCIe read of work requests by the NIC.
-        // Neugebauer et al., Understanding PCIe performance (SIGCOMM 2018), section 6: about 0.5 us for small reads.
+        ///
+        /// Source: Neugebauer et al., SIGCOMM 2018, section 6.
         wqe_fetch: Duration = Duration::from_ns(500) => span,
-        /// Work requests in one such read, at least 1.
-        // A 256-byte read request.
+        /// Work requests per read.
+        ///
+        /// Source: a read of 256 bytes.
         wqes_per_fetch [1, MOST_WQES]: u32 = 4,
         /// Bytes of a work request.
-        // ConnectX work requests have blocks of 64 bytes.
+        ///
+        /// Source: ConnectX's blocks.
         wqe_bytes: Bytes = Bytes::new(64) => within(Bytes::ZERO, Bytes::new(1 << 16)),
         /// Bandwidth of the NIC's PCIe link, one way.
-        // PCIe 3.0 x8: 8 GT/s x 8 lanes x 128/130. A root complex may be faster than any link of the fabric.
+        ///
+        /// Source: PCIe 3.0 x8.
         pcie_rate: Rate = Rate::from_mbps(63_015) => within(SLOWEST, Rate::from_gbps(64_000)),
-        /// Time of the NIC for one work request, one after the other.
-        // DRUM (S0), figure 8: 20 connections in 7.1 us, before any cache miss.
+        /// NIC time per work request, one at a time.
+        ///
+        /// Source: DRUM (S0), figure 8: 20 connections in 7.1 us.
         processing: Duration = Duration::from_ns(300) => span,
-        /// Work requests that the NIC has begun and not yet put on the wire at most, at least 1.
-        // DRUM (S0), figure 2a: what is posted first leaves first.
+        /// Most work requests begun and not yet on the wire.
+        ///
+        /// Source: DRUM (S0), figure 2a: what is posted first leaves first.
         pipeline [1, MOST_WQES]: u32 = 2,
-        /// Connections whose state the NIC keeps, least recently used first to go, at least 1.
-        // DRUM (S0), figure 2c: throughput falls beyond 20 connections.
+        /// Connections in the NIC's cache, replaced least recently used first.
+        ///
+        /// Source: DRUM (S0), figure 2c.
         cache_entries [1, MOST_ENTRIES]: u32 = 20,
-        /// Fetch of the state of a connection that isn't kept, one after the other.
-        // A PCIe read, as above.
+        /// Fetch of a connection that isn't cached, one at a time.
+        ///
+        /// Source: a PCIe read.
         cache_miss: Duration = Duration::from_ns(500) => span,
-        /// Packets that wait for that at the receiver: with more, the NIC takes none of their class from the
-        /// link, until there is half as much.
-        // The order of an InfiniBand port's buffers.
+        /// Bytes of packets waiting for such fetches at the receiver; above it, the NIC pauses their class at its switch
+        /// until half is left, if `switch.pfc` is on.
+        ///
+        /// Source: the order of an InfiniBand port's buffers.
         receive_buffer: Bytes = Bytes::new(64 << 10) => within(BYTE, LARGEST),
         /// From the end of a work request at the NIC until its completion is in host memory.
         cqe_write: Duration = Duration::from_ns(250) => span,
-        /// Processor time to write one work request.
-        // Kalia et al., Design guidelines (ATC 2016), section 3: tens of nanoseconds each.
+        /// Processor time to write a work request.
+        ///
+        /// Source: Kalia et al., ATC 2016, section 3: tens of nanoseconds.
         post: Duration = Duration::from_ns(50) => span,
         /// Processor time of a poll that finds completions.
         poll: Duration = Duration::from_ns(50) => span,
-        /// Processor time for each completion found.
+        /// Processor time per completion found.
         cqe: Duration = Duration::from_ns(50) => span,
         /// Processor time to take and release the lock of a shared queue pair.
         lock: Duration = Duration::from_ns(50) => span,
-        /// Further time to take it, for each other thread that contends for it.
-        // David et al., Everything about synchronization (SOSP 2013), table 2: a line moves between sockets in 100 ns,
-        // and once for each contender of a spin lock.
+        /// Extra time to take it for each other contending thread.
+        ///
+        /// Source: David et al., SOSP 2013, table 2.
         lock_contention: Duration = Duration::from_ns(100) => span,
         /// From an application to an agent thread or back, through shared memory.
         handoff: Duration = Duration::from_ns(200) => span,
@@ -116,8 +126,9 @@ section! {
     /// Queue pairs shared behind locks (FaRM, NSDI 2014, section 3; DRUM (S0), section IV).
     #[derive(Eq)]
     Share {
-        /// Connections that share one queue pair at most, at least 1.
-        // DRUM (S0), section IV.B, benchmark (2).
+        /// Most connections per shared queue pair.
+        ///
+        /// Source: DRUM (S0), section IV.B.
         ratio [1, MOST_WQES]: u32 = 5,
     }
 }
@@ -125,25 +136,31 @@ section! {
 section! {
     /// The agent that schedules by DRUM (S0).
     Drum {
-        /// Queue pairs active at a time at most (k), at least 1.
-        // DRUM (S0), section III.D: k = 20.
+        /// Most queue pairs active at a time (k).
+        ///
+        /// Source: DRUM (S0), section III.D.
         active: u32 = 20 => positive,
-        /// How long those stay active before others take their place.
-        // Several round trips of a small READ, so that most of them wait for no rotation.
+        /// Time that they stay active before others replace them.
+        ///
+        /// Source: several round trips of a small READ.
         epoch: Duration = Duration::from_us(40) => period,
-        /// Work requests that the agent has posted and not seen completed at most, at least 1.
-        // What keeps a NIC busy that takes one in 0.3 us, over 4 us.
+        /// Most work requests of the agent posted and not completed; each active queue pair may always have one.
+        ///
+        /// Source: 4 us of a NIC that takes one in 0.3 us.
         window: u32 = 16 => positive,
-        /// Payload of those: the agent posts nothing further once it has this much under way.
-        // A bandwidth-delay product at 40 Gb/s and 4 us.
+        /// The agent stops posting once this much payload is under way.
+        ///
+        /// Source: a bandwidth-delay product at 40 Gb/s and 4 us.
         window_bytes: Bytes = Bytes::new(20_000) => within(BYTE, LARGEST),
-        /// A queue pair without work keeps its place for so long although others wait.
-        // A NIC's answer and an application's next request.
+        /// Time that an idle queue pair stays active while others wait.
+        ///
+        /// Source: a NIC's answer and an application's next request.
         linger: Duration = Duration::from_us(8) => span,
-        /// The fairness exponent of the utility.
-        // DRUM (S0), section III.D.
+        /// Fairness exponent of the utility.
+        ///
+        /// Source: DRUM (S0), section III.D.
         alpha [0.0, 64.0]: f64 = 0.5,
-        /// Exchange rate between throughput and latency utility.
+        /// Weight of latency against throughput utility.
         beta [0.0, 1e6]: f64,
     }
 }
@@ -152,13 +169,13 @@ section! {
     /// Token pacing with a latency target, after Justitia (NSDI 2022). docs/nic.md names what is left out.
     #[derive(Eq)]
     Justitia {
-        /// Completion time that latency-sensitive applications are to have at most.
+        /// Target completion time of latency-sensitive applications.
         latency_target: Duration = Duration::from_us(10) => period,
         /// Larger messages of paced applications are split into pieces of this size.
         chunk: Bytes = Bytes::new(5000) => within(BYTE, LARGEST),
         /// Time between adjustments of the rate.
         interval: Duration = Duration::from_us(100) => period,
-        /// The rate of tokens never falls below this.
+        /// Lowest rate of tokens.
         min_rate: Rate = Rate::from_gbps(4) => rate,
     }
 }
@@ -167,11 +184,11 @@ section! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeRange {
-    /// The smallest, at least one byte.
+    /// The smallest.
     pub low: Bytes,
     /// The largest.
     pub high: Bytes,
-    /// What is uniform: the size, or its logarithm.
+    /// What is uniform.
     #[serde(default)]
     pub spread: Spread,
 }

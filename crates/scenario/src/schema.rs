@@ -1,10 +1,22 @@
 //! The scenario file as a JSON Schema.
 
 use schemars::schema_for;
+use serde_json::Value;
 
-use crate::types::Scenario;
+use crate::range;
+use crate::types::{Congestion, Scenario};
 
-/// The JSON Schema of a scenario: every key with its description, type and default.
-pub fn schema() -> serde_json::Value {
-    schema_for!(Scenario).to_value()
+/// The JSON Schema of a scenario: every key with its description, type, range and default. Ranges that JSON Schema has no
+/// word for are text in `x-range`.
+pub fn schema() -> Value {
+    let mut schema = schema_for!(Scenario).to_value();
+    for (section, limits) in Congestion::limits() {
+        let place = format!("/$defs/Congestion/properties/{section}/$ref");
+        let table = schema.pointer(&place).and_then(Value::as_str);
+        let table = table.map(|path| format!("{}/properties", path.trim_start_matches('#')));
+        if let Some(Value::Object(keys)) = table.and_then(|table| schema.pointer_mut(&table)) {
+            range::parameters_of(keys, &limits);
+        }
+    }
+    schema
 }

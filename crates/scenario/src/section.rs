@@ -12,16 +12,18 @@ use crate::validate::limits;
 type Check = Result<(), Error>;
 
 /// Declares a table of the scenario file. A line for each key gives its doc, name, type, default (left out, the type's) and
-/// rule, a method of [`Key`]; what is left out of an `Option` obeys every rule. A range in brackets is for numbers: it is a
-/// rule that the schema states, too.
+/// rule, a method of [`Key`]; what is left out of an `Option` obeys every rule. A range in brackets is for numbers. The schema
+/// states ranges, and rules by the functions of `range`; the page `docs/scenario.md` follows from it. A doc whose last
+/// paragraph begins with `Source:` says where the default comes from.
 ///
 /// ```text
 /// section! {
 ///     /// Parameters of forwarding `flowlet`.
 ///     #[derive(Eq)]
 ///     FlowletParameters {
-///         /// A flow that has been silent at a switch for longer than this may take another port.
-///         // ConWeave (SIGCOMM 2023), artefact: 100 us for LetFlow and CONGA with RDMA.
+///         /// A flow that was idle at a switch for longer than this may take another port.
+///         ///
+///         /// Source: ConWeave (SIGCOMM 2023), artefact.
 ///         gap: Duration = Duration::from_us(100) => within(Duration::from_ns(1), LONGEST_GAP),
 ///         /// Entries of a switch's table; flows with the same entry count as one.
 ///         entries [1, 1 << 20]: u32 = 1 << 16,
@@ -45,6 +47,7 @@ macro_rules! section {
         $crate::section::element! {
             $(#[$attribute])*
             #[serde(default)]
+            #[schemars(transform = Self::state_defaults)]
             $name {
                 $($(#[$about])* $key $([$low, $high])?: $type $(=> $rule $(($($limit),+))?)?,)*
             }
@@ -53,6 +56,14 @@ macro_rules! section {
         impl Default for $name {
             fn default() -> Self {
                 Self { $($key: $crate::section::section!(@default $($default)?),)* }
+            }
+        }
+
+        impl $name {
+            /// States defaults in the schema, also of keys that a resolved scenario leaves out.
+            fn state_defaults(table: &mut schemars::Schema) {
+                let default = Self::default();
+                $($crate::range::state_default(table, stringify!($key), &default.$key);)*
             }
         }
     };
@@ -78,6 +89,7 @@ macro_rules! element {
             $(
                 $(#[$about])*
                 $(#[schemars(range(min = $low, max = $high))])?
+                $(#[schemars(transform = $crate::range::$rule($($($limit),+)?))])?
                 pub $key: $type,
             )*
         }

@@ -1,27 +1,26 @@
 //! Who the hosts send for.
 
 use fairlane_units::{Rate, TenantId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use crate::section::element;
 use crate::types::{HostSet, Scenario, Workload};
 
-/// Who a workload belongs to: tenants share the fabric by weight. A tenant's number is its place in the
-/// scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tenant {
-    /// Its name, which workloads refer to.
-    pub name: String,
-    /// Its share of a link that is contended, in proportion to the weights of the others.
-    #[serde(default = "weight")]
-    pub weight: f64,
-    /// The hosts that its workloads may use.
-    #[serde(default)]
-    pub hosts: HostSet,
-    /// What each of its hosts may send whatever the others do; left out, nothing is promised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guarantee: Option<Rate>,
+element! {
+    /// Who a workload belongs to: tenants share the fabric by weight. A tenant's number is its place in the
+    /// scenario.
+    Tenant {
+        /// Name, unique; 1 to 40 letters, digits, `-`, `_` and `.`.
+        name: String,
+        /// Relative share of a contended link.
+        #[serde(default = "weight")]
+        weight [1e-6, 1e6]: f64,
+        /// Hosts that its workloads may use.
+        #[serde(default)]
+        hosts: HostSet,
+        /// Rate that each of its hosts may send whatever other tenants do; left out, none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        guarantee: Option<Rate>,
+    }
 }
 
 fn weight() -> f64 {

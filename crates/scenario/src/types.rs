@@ -6,6 +6,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::planes::MOST_PLANES;
 use crate::section::{element, section};
 use crate::validate::limits::{BYTE, LARGEST, LONGEST_PACKET};
 
@@ -25,19 +26,18 @@ pub use crate::workload::{
 section! {
     /// One fabric, its traffic and the policies that it runs under.
     Scenario {
-        /// A name for tables and reports.
+        /// Name in tables and reports; left out, the file's name without extension.
         name: String = "unnamed".into(),
-        /// Every random stream derives from this number.
-        // TOML has signed integers only.
+        /// Seed of all random streams.
         seed [0, i64::MAX.unsigned_abs()]: u64 = 1,
-        /// The rounding, ordering and formulas of the simulated fabric.
+        /// Rounding, ordering and hashing of the simulated fabric.
         profile: Profile,
-        /// Simulated time at which the run ends even if messages are unfinished; `"never"`: it ends when
-        /// all messages are complete.
+        /// Simulated time at which the run ends, finished or not; `"never"`: when all messages are complete.
         #[serde(with = "crate::optional::never")]
         #[schemars(schema_with = "crate::optional::never::schema")]
         stop: Option<Duration> => period,
-        /// Ports whose packets are captured, for `fairlane export pcap`.
+        /// Ports whose packets are captured in both directions for `fairlane export pcap`: `"host:3"`, `"switch:7"` (all
+        /// ports of node 7), `"switch:7/port:2"` (ports count from 1). Takes 64 bytes of memory per packet.
         capture: Vec<CapturePoint>,
         /// What is recorded.
         output: Output => table,
@@ -60,7 +60,7 @@ section! {
         faults: Faults => table,
         /// Who the hosts send for; left out, one tenant called "default" with all hosts.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tenant: Vec<Tenant>,
+        tenant: Vec<Tenant> => each,
         /// What a tenant does to take more than its share; left out, all are honest.
         #[serde(skip_serializing_if = "Option::is_none")]
         attack: Option<Attack> => table,
@@ -76,24 +76,28 @@ pub enum Profile {
     /// Exact picoseconds; simultaneous events in the order of the components that they wake.
     #[default]
     Exact,
-    /// The nanosecond rounding, hashing and insertion order of HPCC's ns-3 simulator.
+    /// Those of HPCC's ns-3 simulator: whole nanoseconds, events in order of insertion.
     HpccNs3,
 }
 
 section! {
     /// What is recorded.
     Output {
-        /// Interval of the per-port time series, which is kept; left out, 50 us, doubled whenever there are 1024.
+        /// Interval of the per-port time series; left out, 50 us, doubled whenever there are 1,024 intervals. There may
+        /// be 16,777,216 samples (ports times intervals, 320 MiB): with more, a scenario with a `stop` is refused, else
+        /// the interval doubles with a warning. `summary.json` has the final one.
         #[serde(skip_serializing_if = "Option::is_none")]
         sample_interval: Option<Duration> => period,
-        /// The ports that `sample_interval` is about, recorded apart from all others in `chosen.parquet`; left out, all.
+        /// Ports, written as in `capture`, that are sampled at `sample_interval` into `chosen.parquet`; `ports.parquet`
+        /// then has all ports at the default interval. Left out, all.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         ports: Vec<CapturePoint>,
-        /// How often the rates that messages may be sent at are looked at, for `rates.csv`; left out, never.
+        /// How often the send rates of messages' queue pairs are sampled for `rates.csv`; left out, never. Needs
+        /// `congestion.scope` `"qp"` or `"none"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         rate_interval: Option<Duration> => period,
-        /// How often switches are looked at for waits in a circle, by which a run ends as stalled; left out, every
-        /// 10 ms, or 20 base round trips if that is longer.
+        /// How often switches are searched for circular waits; one that lasts ends the run as stalled. Left out, every 10
+        /// ms, or 20 base round trips if longer.
         #[serde(skip_serializing_if = "Option::is_none")]
         deadlock_interval: Option<Duration> => period,
         /// Nodes whose packets are recorded one by one in `packets.csv`.
@@ -108,34 +112,40 @@ section! {
     /// Sizes on the wire.
     #[derive(Eq)]
     PacketSizes {
-        /// Largest payload of one packet.
+        /// Largest payload of a packet.
+        ///
+        /// Source: IBTA path MTU.
         mtu: Bytes = Bytes::new(1024) => within(BYTE, MOST_MTU),
-        /// Headers and trailer of every data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
+        /// Headers of every data packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; under `hpcc-ns3` PPP 14,
+        /// IPv4 20, UDP 8, sequence 6.
         header: Bytes = Bytes::new(14 + 20 + 8 + 12 + 4 + 4) => within(Bytes::ZERO, LONGEST_PACKET),
-        /// Further header on the first packet of a WRITE and on a READ request: RETH 16. Headers of other
-        /// operations have the sizes that the specification gives.
+        /// Extra header of the first packet of a WRITE and of a READ request: RETH 16. Other headers have the sizes of
+        /// the specification.
         first_header: Bytes = Bytes::new(16) => within(Bytes::ZERO, LONGEST_PACKET),
         /// Payload is padded to a multiple of this, a power of two.
-        // IBTA 9.2.1: the pad count of the BTH makes payload a multiple of four bytes.
+        ///
+        /// Source: IBTA 9.2.1, pad count.
         padding: Bytes = Bytes::new(4) => within(BYTE, Bytes::new(64)),
-        /// An acknowledgement without telemetry: the headers above with AETH 4.
+        /// Headers of an acknowledgement: those of `header` and AETH 4; under `hpcc-ns3` PPP 14, IPv4 20, 12.
         ack: Bytes = Bytes::new(14 + 20 + 8 + 12 + 4 + 4 + 4) => within(BYTE, LONGEST_PACKET),
-        /// Shorter acknowledgements are padded to this.
+        /// Acknowledgements, with telemetry, are padded to at least this.
         ack_min: Bytes = Bytes::new(64) => within(Bytes::ZERO, LONGEST_PACKET),
-        /// In-band telemetry on data packets and acknowledgements, if the congestion control needs it.
-        // HPCC, section 4.1: up to 5 hops of 8 bytes and a 2-byte hop count.
+        /// In-band telemetry, if the congestion control needs it: 5 hops of 8 bytes and 2. Shortest paths over more
+        /// switches, at most 9, need more; under `hpcc-ns3` there are at most 5.
+        ///
+        /// Source: HPCC, section 4.1.
         telemetry: Bytes = Bytes::new(42) => within(Bytes::ZERO, LONGEST_PACKET),
-        /// Time stamp on data packets and acknowledgements, if the congestion control needs round-trip
-        /// times.
-        // 64 bits, as HPCC's artefact has it for TIMELY.
+        /// Time stamp of data packets and acknowledgements, if the congestion control needs round-trip times.
+        ///
+        /// Source: HPCC's artefact.
         time_stamp: Bytes = Bytes::new(8) => within(Bytes::ZERO, LONGEST_PACKET),
-        /// A congestion notification packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4,
-        /// FCS 4.
-        // IBTA annex A17: the payload of a RoCEv2 CNP is 16 reserved bytes.
+        /// Congestion notification packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4, FCS 4.
+        ///
+        /// Source: IBTA annex A17.
         cnp: Bytes = Bytes::new(14 + 20 + 8 + 12 + 16 + 4 + 4) => within(BYTE, LONGEST_PACKET),
-        /// A pause frame.
+        /// Pause frame.
         pause: Bytes = Bytes::new(64) => within(BYTE, LONGEST_PACKET),
-        /// Idle bytes after every packet: preamble 8 and inter-packet gap 12.
+        /// Idle bytes after every packet: preamble 8, inter-packet gap 12.
         gap: Bytes = Bytes::new(20) => within(Bytes::ZERO, LONGEST_PACKET),
     }
 }
@@ -147,7 +157,7 @@ pub enum Arbitration {
     /// As they came.
     #[default]
     Fifo,
-    /// Round robin over the ports that they came in by, packet by packet.
+    /// Round robin over ingress ports, packet by packet.
     Ingress,
 }
 
@@ -159,28 +169,35 @@ section! {
         /// Whether switches pause their neighbours; without, a full buffer drops.
         enabled: bool = true,
         /// Buffer reserved for each ingress port and class.
+        ///
+        /// Source: HPCC's artefact.
         reserve: Bytes = Bytes::new(4 << 10) => within(Bytes::ZERO, LARGEST),
-        /// A pause ends when the use of shared buffer is this far below the threshold.
+        /// A pause ends when shared-buffer use is this far below the threshold.
+        ///
+        /// Source: HPCC's artefact.
         resume_offset: Bytes = Bytes::new(3 << 10) => within(Bytes::ZERO, LARGEST),
-        /// The pause threshold is the free shared buffer / 2^shift, for ports at host speed; the shift
-        /// is one less for each doubling of the port's rate above it.
-        // HPCC, section 5.1: the threshold is a share of the free buffer.
+        /// Pause threshold: free shared buffer / 2^shift at host speed; the shift is one less for each doubling of the
+        /// port's rate.
+        ///
+        /// Source: HPCC's artefact.
         threshold_shift [0, 32]: u32 = 3,
-        /// A fixed pause threshold, for the shared buffer that one ingress port and class uses, in place of that share.
+        /// Fixed pause threshold instead: shared buffer that one ingress port and class uses. At least `resume_offset`;
+        /// the buffer must hold it for all ports and classes together.
         #[serde(skip_serializing_if = "Option::is_none")]
         xoff: Option<Bytes> => within(BYTE, LARGEST),
-        /// Headroom of an ingress port in multiples of rate x link delay; `"lossless"`: just enough
-        /// that nothing is lost.
+        /// Headroom of an ingress port in multiples of rate x link delay; `"lossless"`: just enough to lose nothing.
         #[serde(with = "crate::optional::lossless")]
         #[schemars(schema_with = "crate::optional::lossless::schema")]
         headroom_delays: Option<u64> => within(0, 1000),
-        /// After a port of a switch has been paused this long without a break, it ignores pauses for
-        /// `watchdog_restore`; `"never"`: it always obeys.
+        /// A switch port paused this long without a break ignores pauses for `watchdog_restore`; `"never"`: off.
+        ///
+        /// Source: HPCC's artefact has none.
         #[serde(with = "crate::optional::never")]
         #[schemars(schema_with = "crate::optional::never::schema")]
         watchdog: Option<Duration> => period,
-        /// How long a port whose watchdog has bitten ignores pauses.
-        // SONiC (`pfcwd start_default`).
+        /// How long it ignores them.
+        ///
+        /// Source: SONiC, `pfcwd start_default`.
         watchdog_restore: Duration = Duration::from_ms(200) => period,
     }
 }
@@ -193,20 +210,28 @@ section! {
     Ecn {
         /// Whether switches mark.
         enabled: bool = true,
-        /// No marks below this queue length, per Gb/s of the port; left out, what the congestion control
-        /// was published with, as for the next two.
+        /// No marks below this queue length, per Gb/s of the port; left out, 4 kB, for DCTCP and InfiniBand 3 kB.
+        ///
+        /// Source: HPCC, section 5.1: 100 KB at 25 Gb/s.
         #[serde(skip_serializing_if = "Option::is_none")]
         kmin_per_gbps: Option<Bytes> => within(Bytes::ZERO, MOST_PER_GBPS),
-        /// Every packet is marked above this queue length, per Gb/s of the port.
+        /// Every packet is marked above this queue length, per Gb/s of the port; left out, 16 kB, for DCTCP and
+        /// InfiniBand 3 kB.
+        ///
+        /// Source: HPCC, section 5.1: 400 KB at 25 Gb/s.
         #[serde(skip_serializing_if = "Option::is_none")]
         kmax_per_gbps: Option<Bytes> => within(Bytes::ZERO, MOST_PER_GBPS),
-        /// Probability of a mark just below kmax, rising linearly from 0 at kmin.
+        /// Probability of a mark just below kmax, rising linearly from 0 at kmin; left out, 0.2, for DCTCP and InfiniBand
+        /// 1.
+        ///
+        /// Source: HPCC's artefact.
         #[serde(skip_serializing_if = "Option::is_none")]
         pmax [0.0, 1.0]: Option<f64>,
-        /// Whether ports that face hosts mark; left out, unless receivers divide their links (`congestion.dasr`).
+        /// Whether ports that face hosts mark; if not, suppressed marks are counted as `filtered_marks`. Left out, they
+        /// do unless receivers divide their links (`congestion.dasr.mode`). Under `hpcc-ns3` only `true`.
         #[serde(skip_serializing_if = "Option::is_none")]
         host_ports: Option<bool>,
-        /// Thresholds by port rate; if any is given, every rate of a switch port needs one.
+        /// Thresholds by port rate; if any, every rate of a switch port needs one.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         threshold: Vec<EcnThreshold> => each,
     }
@@ -215,13 +240,13 @@ section! {
 element! {
     /// Marking thresholds of the ports of one rate.
     EcnThreshold {
-        /// The port's rate.
+        /// Rate of the port.
         rate: Rate => rate,
         /// No marks at or below this queue length.
         kmin: Bytes => within(Bytes::ZERO, LARGEST),
         /// Every packet is marked above this queue length.
         kmax: Bytes => within(Bytes::ZERO, LARGEST),
-        /// Probability of a mark at kmax.
+        /// Probability of a mark just below kmax.
         pmax [0.0, 1.0]: f64,
     }
 }
@@ -230,10 +255,10 @@ element! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckPause {
-    /// Those of the acknowledgement's own class.
+    /// Those of the acknowledgement's class.
     #[default]
     OwnClass,
-    /// Those of class 3, whatever the acknowledgement's class.
+    /// Those of class 3.
     Class3,
     /// None.
     Never,
@@ -243,38 +268,43 @@ section! {
     /// The queue-pair protocol.
     #[derive(Eq)]
     Transport {
-        /// The service of queue pairs; all but `"rc"` serve `key-value` workloads only.
+        /// Service of queue pairs; all but `"rc"` are for `key-value` workloads only.
         #[serde(skip_serializing_if = "crate::nic::is_default")]
         service: Service,
-        /// Time without progress after which the oldest unacknowledged packet is sent again (IBTA local
-        /// ACK timeout; 4.096 us x 2^14 is what perftest sets); `"never"`: not at all.
-        // IBTA 11.6.2.
+        /// Time without progress until the oldest unacknowledged packet is sent again; `"never"`: not at all.
+        ///
+        /// Source: IBTA local ACK timeout 14, 4.096 us x 2^14.
         #[serde(with = "crate::optional::never")]
         #[schemars(schema_with = "crate::optional::never::schema")]
         ack_timeout: Option<Duration> = Some(Duration::from_ns(4096 << 14)) => period,
-        /// Timeouts without progress after which the queue pair fails.
+        /// Timeouts without progress until the queue pair fails.
+        ///
+        /// Source: IBTA's largest.
         retry_limit: u32 = 7,
-        /// Shortest time between two NAKs for the same packet.
+        /// Least time between two NAKs for one packet.
+        ///
+        /// Source: HPCC's artefact.
         nak_interval: Duration = Duration::from_us(500) => span,
-        /// Whether a duplicate packet is acknowledged again (IBTA 9.7.5.1.4) or ignored.
+        /// Whether duplicate packets are acknowledged again (IBTA 9.7.5.1.4), else ignored.
         ack_duplicates: bool = true,
-        /// Every how many packets a sender asks for an acknowledgement; it also asks at the end of a
-        /// message, when its window closes, and whenever it sends again.
+        /// Packets per acknowledgement request. A sender also requests one at the end of a message, when its window
+        /// closes (one packet late if the window shrinks) and when it sends again.
         ack_interval [1, 1 << 16]: u32 = 1,
         /// What is sent again after a loss.
         recovery: Recovery,
-        /// Packets that a receiver keeps out of order under selective repeat, 1 to 65535.
+        /// Packets of WRITEs that a receiver keeps out of order under selective repeat.
         reorder_window [1, 65_535]: u32 = 1024,
-        /// By how many packets one may overtake another before the one behind counts as lost, under selective
-        /// repeat; left out, a base round trip of packets where switches let packets of a flow pass each
-        /// other, else 0.
+        /// Under selective repeat, by how many packets one may overtake another before the other counts as lost; less
+        /// than `reorder_window`. Left out, the largest bandwidth-delay product in packets if `switch.forwarding` isn't
+        /// `"ecmp"`, else 0.
+        ///
+        /// Source: RFC 8985, section 6.2: at most a round trip.
         #[serde(skip_serializing_if = "Option::is_none")]
         reorder_tolerance: Option<u32>,
-        /// Whether every packet of a WRITE carries its address (as a WRITE of its own), so that under
-        /// selective repeat it is placed whenever it arrives.
+        /// Whether every packet of a WRITE carries its address, like a WRITE of its own, so that selective repeat places
+        /// it on arrival.
         direct_placement: bool,
-        /// Whether acknowledgements travel in the control queue of switches, ahead of data, instead of
-        /// in the class of the data that they acknowledge.
+        /// Whether acknowledgements use the switches' control queue, ahead of data.
         ack_control_class: bool,
     }
 }
@@ -299,7 +329,7 @@ pub enum Recovery {
     /// Everything from the lost packet on.
     #[default]
     GoBackN,
-    /// What is lost; the receiver keeps WRITE packets that come too early.
+    /// Only lost packets.
     SelectiveRepeat,
 }
 
@@ -307,9 +337,9 @@ pub enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// Bits per second, each way.
+    /// Rate in each direction.
     pub rate: Rate,
-    /// Propagation delay, each way.
+    /// Propagation delay in each direction; 0 only under `hpcc-ns3`.
     pub delay: Duration,
 }
 
@@ -317,7 +347,7 @@ pub struct LinkSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
-    /// Two switches, hosts on either side, one link between.
+    /// Two switches with hosts, joined by one link.
     Dumbbell {
         /// Hosts on the first switch.
         left: u32,
@@ -334,11 +364,12 @@ pub enum Topology {
         hosts: u32,
         /// Links of hosts.
         host_link: LinkSpec,
-        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        /// Planes: copies of the switches, each with a port of every host.
         #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
         planes: u32,
     },
-    /// Every leaf is linked to every spine.
+    /// Every leaf linked to every spine.
     LeafSpine {
         /// Leaf switches.
         leaves: u32,
@@ -348,13 +379,14 @@ pub enum Topology {
         hosts_per_leaf: u32,
         /// Links of hosts.
         host_link: LinkSpec,
-        /// Links between leaves and spines.
+        /// Links between switches.
         fabric_link: LinkSpec,
-        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        /// Planes: copies of the switches, each with a port of every host.
         #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
         planes: u32,
     },
-    /// Every switch is linked to every other.
+    /// Every switch linked to every other.
     Mesh {
         /// Switches.
         switches: u32,
@@ -365,8 +397,8 @@ pub enum Topology {
         /// Links between switches.
         fabric_link: LinkSpec,
     },
-    /// Three tiers: in each pod every ToR is linked to every aggregation switch; aggregation switch
-    /// `a` of every pod is linked to the a-th group of cores.
+    /// In each pod every ToR linked to every aggregation switch; aggregation switch `a` of every pod linked to the a-th
+    /// group of cores.
     FatTree {
         /// Pods.
         pods: u32,
@@ -382,13 +414,14 @@ pub enum Topology {
         host_link: LinkSpec,
         /// Links between switches.
         fabric_link: LinkSpec,
-        /// How often there are its switches, each time with a port of every host; 1 to 8.
+        /// Planes: copies of the switches, each with a port of every host.
         #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
         planes: u32,
     },
-    /// From a file in the topology text of HPCC's simulator.
+    /// Read from a topology file.
     File {
-        /// The file, relative to the scenario.
+        /// Topology file, relative to the scenario.
         path: PathBuf,
     },
 }

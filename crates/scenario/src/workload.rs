@@ -36,7 +36,7 @@ macro_rules! workloads {
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
-            /// What each message is: `write` or `send`.
+            /// What each message is: `"write"` or `"send"`.
             #[serde(default)]
             pub verb: Verb,
         } $($rest)*);
@@ -52,10 +52,10 @@ macro_rules! workloads {
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
-            /// The tenant that it belongs to; left out, the first.
+            /// Tenant that it belongs to; left out, the first.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub tenant: Option<String>,
-            /// The plane that its messages take; left out, each takes one by a hash of its five-tuple.
+            /// Plane of all its messages, from 0; left out, by a hash of each five-tuple.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub plane: Option<u8>,
         } $($rest)*);
@@ -63,7 +63,7 @@ macro_rules! workloads {
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
-            /// Queue pairs of each message, 1 for an ordinary one; left out, `multipath.paths`.
+            /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub paths: Option<u32>,
         } $($rest)*);
@@ -110,34 +110,35 @@ macro_rules! workloads {
 }
 
 workloads! {
-    /// Messages arrive at every source as a Poisson process and go to a uniformly random other host.
+    /// Poisson arrivals at every source, each to a uniformly random other destination.
     Poisson {
-        /// Sizes: a built-in distribution (`websearch`, `hadoop`, `storage`, `rpc`) or a file.
+        /// Sizes of messages.
         pub sizes: Sizes,
-        /// Mean use of a source's link by payload, above 0 and at most 1.
+        /// Mean use of the source's link by payload, above 0 and at most 1; of several ports all links together, or the
+        /// one of the `plane`.
         pub load: f64,
-        /// First possible arrival.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
         /// Arrivals happen in `start .. start + duration`.
         pub duration: Duration,
-        /// The hosts that send.
+        /// Hosts that send.
         #[serde(default)]
         pub sources: HostSet,
-        /// The hosts that receive.
+        /// Hosts that receive.
         #[serde(default)]
         pub destinations: HostSet,
     } + class + message + owner + paths,
-    /// Several hosts send to one at the same time, again and again.
+    /// In each round several random hosts send to one, or with `verb = "read"` it reads from them.
     Incast {
-        /// Senders in each round, chosen at random.
+        /// Senders in each round.
         pub degree: u32,
         /// Size of each message.
         pub size: Bytes,
-        /// The receiver; left out, another random host each round.
+        /// The receiver; left out, a random host each round.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub receiver: Option<u32>,
-        /// First round.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
         /// Time between rounds.
@@ -146,10 +147,10 @@ workloads! {
         /// Rounds.
         #[serde(default = "one")]
         pub rounds: u32,
-        /// Each sender starts up to this much later, uniformly.
+        /// Each sender starts up to this much later.
         #[serde(default)]
         pub jitter: Duration,
-        /// The hosts that may take part.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + message + owner + paths,
@@ -157,10 +158,10 @@ workloads! {
     Permutation {
         /// Size of each message.
         pub size: Bytes,
-        /// When all start.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
-        /// The hosts that take part.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + message + owner + paths,
@@ -168,64 +169,65 @@ workloads! {
     AllToAll {
         /// Size of each message.
         pub size: Bytes,
-        /// When all start.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
-        /// The hosts that take part.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + message + owner + paths,
-    /// Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each step
-    /// once it has received the previous step from its predecessor. Results don't tell collectives apart: see `collective`.
+    /// n hosts in ascending order, 2(n-1) steps; in each a host sends size/n to its successor once it has received the
+    /// previous step. Unlike under `collective`, its next round begins with its last received block, without waiting for
+    /// acknowledgements.
     RingAllReduce {
-        /// Size of the vector that is reduced.
+        /// Size of the vector.
         pub size: Bytes,
-        /// When the first collective starts.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
         /// Collectives, one after the other.
         #[serde(default = "one")]
         pub rounds: u32,
-        /// The hosts of the ring, in ascending order.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + message + owner + paths,
-    /// A collective operation, once or several times; every host is a rank.
+    /// A collective operation.
     Collective {
-        /// Which one.
+        /// The operation.
         pub operation: CollectiveKind,
-        /// In which steps.
+        /// Its steps.
         #[serde(default)]
         pub algorithm: CollectiveAlgorithm,
-        /// Hosts of an inner group of algorithm `hierarchical`.
+        /// Hosts of an inner group of algorithm `"hierarchical"`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub inner: Option<u32>,
-        /// Of a broadcast or reduce, the rank within each group that has the vector, or gets the sum.
+        /// Rank within each group that has the vector of a broadcast, or gets the sum of a reduce.
         #[serde(default)]
         pub root: u32,
-        /// Size of the whole vector; of an all-to-all what each rank sends to all, of a barrier nothing.
+        /// Size of the vector; of an all-to-all, what each rank sends to all.
         #[serde(default)]
         pub size: Bytes,
-        /// When the ranks begin.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
-        /// Collectives, one after the other: a rank begins the next one when it has done its part of one, and the gap has passed.
+        /// Collectives, one after the other.
         #[serde(default = "one")]
         pub rounds: u32,
-        /// What each rank computes between two of them.
+        /// Time that a rank computes between two.
         #[serde(default)]
         pub gap: Duration,
-        /// The hosts, in ascending order, are divided into so many groups of neighbours, each with a collective of its own.
+        /// Groups of neighbouring hosts, each with a collective of its own.
         #[serde(default = "one")]
         pub groups: u32,
-        /// The hosts that take part.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + rank + owner + paths,
-    /// Training of a model that is divided among hosts by data, tensor and pipeline parallelism, each host a rank; tensor ranks are neighbours,
-    /// then data ranks, then stages of the pipeline.
+    /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
+    /// pipeline stages.
     Training {
-        /// The layers of the model, in order.
+        /// Layers of the model, in order.
         pub layers: Vec<Layer>,
         /// Steps of the optimizer.
         #[serde(default = "one")]
@@ -233,98 +235,97 @@ workloads! {
         /// Micro-batches of each step, forwards and backwards in turn (1F1B).
         #[serde(default = "one")]
         pub micro_batches: u32,
-        /// Ranks that share the operations of each layer.
+        /// Ranks that share each layer.
         #[serde(default = "one")]
         pub tensor: u32,
         /// Stages, among which the layers are divided.
         #[serde(default = "one")]
         pub pipeline: u32,
-        /// Neighbouring data ranks that exchange tokens before and after the experts of a layer.
+        /// Neighbouring data ranks that exchange tokens.
         #[serde(default = "one")]
         pub expert: u32,
         /// Bytes of a parameter's gradient.
         #[serde(default = "gradient_bytes")]
         pub gradient_bytes: u32,
-        /// Gradients are reduced as soon as so many bytes of them are there.
+        /// Gradients are reduced in buckets of this size.
         #[serde(default = "bucket")]
         pub bucket: Bytes,
-        /// In which steps gradients are reduced among data ranks, and activations among tensor ranks.
+        /// Steps in which gradients, and activations of tensor ranks, are reduced.
         #[serde(default)]
         pub algorithm: CollectiveAlgorithm,
-        /// What the optimizer computes once all gradients are reduced.
+        /// Time that the optimizer computes once all gradients are reduced.
         #[serde(default)]
         pub optimizer: Duration,
-        /// When the first step begins.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
-        /// The hosts that take part: tensor times data times pipeline, which says how many data ranks there are.
+        /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
         #[serde(default)]
         pub hosts: HostSet,
     } + class + rank + owner + paths,
     /// The program of a trace.
     Program {
-        /// The trace, relative to the scenario: a file, or of Chakra traces the files of all ranks.
+        /// The trace, relative to the scenario: a file, or a list of all ranks' files.
         pub path: TracePath,
-        /// Its format; left out, it follows from the extension: `.goal` or `.et`.
+        /// Its format; left out, by extension: `.goal` or `.et`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub format: Option<TraceFormat>,
-        /// When the ranks begin.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
-        /// The hosts of the ranks, in ascending order.
+        /// Hosts that take part.
         #[serde(default)]
         pub hosts: HostSet,
-        /// By rank, the place of its host among `hosts`; left out, the rank itself.
+        /// By rank, the index of its host among `hosts`; left out, rank r runs on the r-th.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub placement: Vec<u32>,
     } + class + rank + owner + paths,
-    /// Applications ask servers for values over connections that stay open: each connection posts a
-    /// batch of operations once it has seen the completion of the batch before.
+    /// Closed loops over open connections: each posts a batch of operations, and the next once the thread has polled the
+    /// last completion. Not under `hpcc-ns3`.
     KeyValue {
-        /// The hosts that the applications run on.
+        /// Hosts of the applications.
         #[serde(default)]
         pub clients: HostSet,
-        /// The hosts that they ask, in turn: connection by connection.
+        /// Hosts that they ask, in turn, connection by connection.
         pub servers: HostSet,
-        /// Applications on each client, each with a thread of its own.
+        /// Applications on each client, each a thread.
         #[serde(default = "one")]
         pub applications: u32,
         /// Connections of each application.
         #[serde(default = "one")]
         pub connections: u32,
-        /// The size of every value; give this, `range` or `sizes`.
+        /// Size of every value; this, `range` or `sizes` is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub size: Option<Bytes>,
-        /// Sizes between two limits.
+        /// Limits of random sizes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub range: Option<SizeRange>,
-        /// Sizes from a distribution.
+        /// Distribution of sizes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub sizes: Option<Sizes>,
-        /// Operations posted at once (`wr_num`); the last one's completion is signalled.
+        /// Operations posted at once; the last one's completion is signalled.
         #[serde(default = "one")]
         pub batch: u32,
-        /// Operations of each connection; left out, as many as there is time for.
+        /// Operations of each connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub count: Option<u32>,
-        /// Batches begin in `start .. start + duration`; without `count` and `duration`, until every
-        /// workload that has one of them is done.
+        /// No batch begins at or after `start + duration`. Without this and `count`, connections run until all
+        /// `key-value` workloads that have one of them are done, or the run stops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub duration: Option<Duration>,
-        /// Time between two polls of an application, each of which takes one completion; 0: it polls
-        /// all the time.
+        /// The thread polls at multiples of this and takes one completion each time; 0: continuously.
         #[serde(default)]
         pub poll_interval: Duration,
-        /// Weight of each connection's utility under policy `drum`.
+        /// Utility weight of each connection under policy `drum`.
         #[serde(default = "weight")]
         pub weight: f64,
-        /// When the connections begin.
+        /// When it begins.
         #[serde(default)]
         pub start: Duration,
     } + class + operation + owner,
-    /// Messages listed in the scenario or in a file.
+    /// Messages of a flow file, or listed here.
     Flows {
-        /// A file in the flow text of HPCC's simulator, relative to the scenario.
+        /// Flow file, relative to the scenario; this or `flow` is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub path: Option<PathBuf>,
         /// Messages, in order of start.
@@ -401,9 +402,9 @@ impl Verb {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Node number of the sender.
+    /// Sender.
     pub source: u32,
-    /// Node number of the receiver.
+    /// Receiver.
     pub destination: u32,
     /// Bytes of payload.
     pub size: Bytes,
@@ -413,12 +414,12 @@ pub struct Flow {
     /// Traffic class, 1 to 7.
     #[serde(default = "default_class")]
     pub class: u8,
-    /// Destination port: a label that stays with the message (100 and 200 are usual).
+    /// Label that stays with the message.
     #[serde(default = "default_port")]
     pub destination_port: u16,
-    /// Parts of equal size, each on a queue pair of its own, that are one message all the same: for
-    /// scopes, and for who waits for it.
+    /// Equal parts, each on its own queue pair, that scopes treat as one message; not together with `paths`.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(extend("default" = 1))]
     pub subflows: u32,
 }
 
@@ -434,7 +435,7 @@ pub struct HostSet(pub String);
     expecting = "the name of a distribution, a file, or points such as [{ size = \"1kB\", percent = 0 }, ...]"
 )]
 pub enum Sizes {
-    /// A built-in distribution by name, or a file (anything that contains `/` or `.`).
+    /// A built-in distribution by name, or a file: any text with `/` or `.`.
     Named(String),
     /// Points of the distribution function in the scenario itself.
     Points(Vec<SizePoint>),

@@ -10,6 +10,7 @@ mod mistakes;
 mod multipath;
 mod names;
 mod nic;
+mod page;
 mod pauses;
 mod planes;
 mod programs;

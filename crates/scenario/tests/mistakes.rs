@@ -275,6 +275,10 @@ fn parameters_of_algorithms_out_of_range() {
         &["target_utilization`", "is inf"],
     );
     refused(
+        "[congestion.infiniband]\nccti_limit = 3\nccti_min = 4",
+        &["`congestion.infiniband.ccti_min`", "at most ccti_limit"],
+    );
+    refused(
         "[congestion.timely]\nlow_threshold = \"1ms\"",
         &[
             "`congestion.timely.high_threshold`",

@@ -52,6 +52,8 @@ fn defaults_are_stated() {
     assert_eq!(default("PacketSizes", "mtu"), "1KiB");
     assert_eq!(default("Pfc", "headroom_delays"), "lossless");
     assert_eq!(default("Transport", "retry_limit"), 7);
+    assert_eq!(default("Switch", "forwarding"), "ecmp");
+    assert_eq!(default("Pfc", "xoff"), Value::Null);
     assert_eq!(schema["properties"]["stop"]["default"], "never");
     assert_eq!(schema["properties"]["seed"]["default"], 1);
 }
@@ -65,6 +67,16 @@ fn ranges_are_stated() {
     };
     assert_eq!(range("Costs", "cache_entries"), [1, 1 << 24]);
     assert_eq!(range("Ecn", "pmax"), [0.0, 1.0]);
+}
+
+#[test]
+fn ranges_without_a_word_in_json_schema_are_text() {
+    let schema = schema();
+    let range = |section: &str, key: &str| &schema["$defs"][section]["properties"][key]["x-range"];
+    assert_eq!(range("PacketSizes", "mtu"), "1B to 9KiB");
+    assert_eq!(range("Pfc", "watchdog"), "above 0");
+    assert_eq!(range("Params", "draining"), "0.1 to 1; at most eta");
+    assert_eq!(*range("Costs", "doorbell"), Value::Null);
 }
 
 #[test]

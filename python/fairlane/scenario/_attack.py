@@ -28,38 +28,42 @@ AttackKind = Literal[
 
 @dataclass
 class Attack(Section):
-    """What a tenant does to take more than its share, or to harm others. docs/attacks.md
-    describes each kind and says which keys it has; what is left out has the default that
-    stands there. Kinds that don't cut messages are traffic of their own, which takes the
-    place of the tenant's messages.
+    """What a tenant does to take more than its share, or to harm others; docs/attacks.md
+    describes each kind. Kinds that don't cut messages are traffic of their own, which takes
+    the place of the tenant's messages.
 
     Attributes:
-        kind: What the tenant does.
-        tenant: Who attacks; left out, the first tenant.
-        honest: Whether the same hosts send as much honestly instead, for comparison.
-        above: Messages larger than this are cut: 1MB. `shuffled-overlay` cuts messages only
-            if it is stated, and is traffic of its own otherwise.
-        piece: Size of a piece, a message or a burst: the bandwidth-delay product.
-        qps: Queue pairs: equal parts of a message under `parallel`, instead of `piece`; of
-            each host under `nic-hog`, 64, and `cache-flood`, four times what its NIC keeps.
-        gap: Time between two pieces of a message: the base round-trip time.
-        rings: Rings in use at the same time, 1 to 4: 1.
-        bdps: Bandwidth-delay products to each destination, 1 to 60, instead of `piece`: 1.
-        outstanding: Pieces that a host, or each of its rings, has under way: 2. Under
-            `rotating-incast` rounds: 1.
-        rate: Payload of each host: `paced` needs it.
-        host: The host that pauses: the last of the tenant's.
-        pause: How long one pause lasts: as long as the attack.
-        period: Time from burst to burst under `pulse`: after which the algorithm raises a
-            rate again. From pause to pause under `pfc-storm`: there is one. From round to round
-            under `rotating-incast`: as soon as `outstanding` allows.
-        value: The size of every value: 64 B.
-        sources: The hosts that send: those that the tenant's workloads send from.
-        destinations: The hosts that receive: those of the tenant's that its workloads send
-            to; under `cache-flood` those that don't ask.
-        start: When traffic of its own begins: at once.
-        duration: How long it goes on: until the run stops, or, if nothing stops it, until
-            the last message of a workload is due. The run ends with it.
+        kind: What it does.
+        tenant: The attacker; left out, the first tenant.
+        honest: Whether the same hosts send as much honestly instead. Default: false.
+        above: Larger messages are cut; left out, 1 MB. Without it `shuffled-overlay` cuts
+            none, and sends traffic of its own.
+        piece: Size of a piece, burst or message; left out, the fabric's largest bandwidth-
+            delay product.
+        qps: Under `parallel`, number of equal parts, instead of `piece`. Queue pairs of
+            each host under `nic-hog`, left out 64; connections under `cache-flood`, left out
+            four times `nic.costs.cache_entries`.
+        gap: Time between two pieces; left out, the largest base round-trip time.
+        rings: Rings in use at a time; left out, 1.
+        bdps: Bandwidth-delay products to each destination, instead of `piece`; left out, 1.
+        outstanding: Pieces under way per host, or per ring of it, left out 2; rounds under
+            `rotating-incast`, left out 1.
+        rate: Payload rate of each host; `paced` needs it.
+        host: The host that pauses; left out, the tenant's last.
+        pause: Length of a pause; left out, as long as the attack.
+        period: Time from burst to burst under `pulse`, at most as long as the attack; left
+            out, the longest period among the algorithm's parameters, at least eight base round-
+            trip times. From pause to pause under `pfc-storm`, more than `pause` and than two
+            pause frames take on the host's link; left out, one pause only. Least time from
+            round to round under `rotating-incast`; left out, none.
+        value: Size of every value; left out, 64 B.
+        sources: Hosts of the tenant that send; left out, those that its workloads send
+            from.
+        destinations: Hosts that receive; left out, those of the tenant's that its workloads
+            send to. Hosts read from under `cache-flood`; left out, all others.
+        start: When traffic of its own begins; left out, at 0.
+        duration: How long it goes on; left out, until the scenario's `stop`, else until the
+            last message of a workload is due.
     """
 
     kind: AttackKind

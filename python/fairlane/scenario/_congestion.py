@@ -44,19 +44,21 @@ class Congestion(Section):
 
     Attributes:
         algorithm: The algorithm. Default: "dcqcn".
-        scope: Which traffic shares one controller. Default: "qp".
+        scope: Traffic that shares one controller; under `hpcc-ns3` only `"qp"`. Default:
+            "qp".
         tenant: Parameters of scope `tenant`.
         dasr: Whether and how receivers apportion their links among those that send to them,
             above any algorithm.
-        window: Limit on bytes in flight beside the rate; left out, what the algorithm was
-            published with.
-        base_rtt: Whose base round-trip time and bandwidth-delay product a controller uses.
+        window: Limit on bytes in flight; left out, `"scaled"` for HPCC and DCTCP, else
+            `"none"`. Swift, NSCC and PowerTCP also have a window of their own; the smaller one
+            holds.
+        base_rtt: Base round-trip time and bandwidth-delay product that controllers use.
             Default: "global".
         paced: Whether the rate paces packets; without, only the window limits. Default:
             true.
-        notification: How receivers tell senders of marks. Default: "ack".
-        cnp_interval: With `notification = "cnp"`: shortest time between two CNPs for one
-            queue pair. Default: "50us".
+        notification: How receivers echo marks. Default: "ack".
+        cnp_interval: With `notification = "cnp"`: least time between two CNPs for one queue
+            pair. Source: DCQCN (SIGCOMM 2015), section 3.1. Default: "50us".
         fixed: Parameters of `fixed`. Default: {}.
         dcqcn: Parameters of `dcqcn`.
         dctcp: Parameters of `dctcp`.

@@ -17,8 +17,8 @@ class LinkFault(Section):
     """A link goes down and maybe comes back.
 
     Attributes:
-        between: The nodes at its ends.
-        down: When it goes down; what it carries and what waits for it is lost.
+        between: The nodes at its ends, as in `[0, 16]`.
+        down: When it goes down; its packets and pauses are lost.
         up: When it comes back; left out, never.
     """
 
@@ -34,7 +34,7 @@ class SlowLink(Section):
 
     Attributes:
         between: The nodes at its ends.
-        rate: What it runs at.
+        rate: Its rate in both directions, for the whole run.
     """
 
     between: List[int]
@@ -47,13 +47,12 @@ class PauseFault(Section):
     misuses.
 
     Attributes:
-        host: Node number of the host.
-        duration: How long one pause lasts; the host repeats its frames so that it doesn't
-            lapse.
-        class_: Traffic class that it pauses, 1 to 7. Default: 3.
+        host: The host.
+        duration: Length of a pause, kept up by frames twice as often as IEEE 802.3
+            requires.
+        class_: Traffic class that it pauses. Default: 3.
         start: When it begins. Default: "0ps".
-        period: Time from the beginning of a pause to that of the next; left out, there is
-            one.
+        period: Time from the start of a pause to that of the next; left out, there is one.
     """
 
     host: int
@@ -68,11 +67,11 @@ class Faults(Section):
     """Loss, and links that go down and come back.
 
     Attributes:
-        loss_rate: Probability that a link loses a packet, for links that state none
-            themselves. Default: 0.0.
-        link: Links that change at given times.
-        slow: Links that are slower than the topology says.
-        pause: Hosts that pause what their switch sends to them.
+        loss_rate: Packet loss probability of links that state none. Default: 0.0.
+        link: Links that change. Default: [].
+        slow: Links slower than in the topology, for example with failed lanes; not under
+            `hpcc-ns3`. Default: [].
+        pause: Hosts that pause their switch; needs `switch.pfc.enabled`. Default: [].
     """
 
     loss_rate: Optional[float] = None

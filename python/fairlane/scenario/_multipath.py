@@ -49,10 +49,13 @@ class PathCosts(Section):
     directions.
 
     Attributes:
-        post: To post a work request. Default: "50ns".
+        post: To post a work request. Source: Kalia et al., ATC 2016, section 3: tens of
+            nanoseconds. Default: "50ns".
         poll: To poll a completion. Default: "50ns".
-        split: To cut a chunk off its message, and choose its path. Default: "43ns".
-        reassemble: To place a chunk at the receiver. Default: "16ns".
+        split: To cut a chunk off its message and choose its path. Source:
+            `benches/src/multipath.rs`. Default: "43ns".
+        reassemble: To put a chunk into its message where it arrives. Source: the same.
+            Default: "16ns".
     """
 
     post: Optional[Duration] = None
@@ -67,43 +70,47 @@ class Multipath(Section):
     each parameter does.
 
     Attributes:
-        paths: Queue pairs of each connection; 1 for ordinary messages. Default: 8.
+        paths: Queue pairs per connection; 1: ordinary messages. The key `paths` of a
+            workload overrides it. Default: 8.
         connections: Which messages share a connection. Default: "message".
-        balancer: Who decides which path a chunk takes. Default: "completion".
-        limiter: Who decides how large a chunk may be. Default: "fixed".
-        chunk: The size of chunks under limiter `fixed`, and the first one under the others.
-            Default: "64KiB".
-        chunk_least: The smallest chunk of limiters that change it. Default: "16KiB".
-        chunk_most: The largest chunk of limiters that change it. Default: "512KiB".
-        chunk_time: How long limiter `adaptive` wants a chunk to occupy its path. Default:
+        balancer: Chooses the path of the next chunk. Default: "completion".
+        limiter: Limits the chunk size. Default: "fixed".
+        chunk: Size of chunks under limiter `fixed`, and of the first under others. Default:
+            "64KiB".
+        chunk_least: Smallest chunk of limiters that change it. Default: "16KiB".
+        chunk_most: Largest chunk of limiters that change it. Default: "512KiB".
+        chunk_time: Time that a chunk occupies its path under limiter `adaptive`. Default:
             "8us".
-        message_limit: The largest message that a queue pair takes. Default: "2GiB".
+        message_limit: Largest message that a queue pair takes. Default: "2GiB".
         depth: Chunks in flight on each path. Default: 2.
         messages: Messages of a connection that are posted and not complete. Default: 128.
         single_send: Two-sided messages up to this size are one SEND. Default: "16KiB".
         two_sided: How larger ones cross. Default: "write-then-send".
-        retries: How often a chunk is tried again, and a path probed that has failed, before
-            a message fails. Default: 7.
-        first_timeout: The silence after which a path is suspected while nothing is known of
-            it. Default: "10ms".
-        timeout_least: Its lower bound later; two of the largest base round trips are a
-            lower bound in any case. Default: "100us".
+        retries: How often a chunk is tried again, and a failed path probed, before a
+            message fails. Default: 7.
+        first_timeout: Silence after which a path is suspected while nothing is known of it.
+            Default: "10ms".
+        timeout_least: Its lower bound later; at least two of the largest base round trips.
+            Default: "100us".
         timeout_most: Its upper bound, and that of the pause before a path is probed again.
             Default: "100ms".
         probation: Chunks that a path must deliver, one at a time, before it is good again.
             Default: 4.
-        probe: The bytes of a sample of capacity, and of a probe. Default: "512KiB".
-        suspect_loss: The percentage of chunks lost above which a path is suspected.
-            Default: 25.
+        probe: Bytes of a sample of capacity, and of a probe. Default: "512KiB".
+        suspect_loss: Percentage of chunks lost above which a path is suspected. Default:
+            25.
         reps_cache: Paths that balancer `reps` keeps. Default: 8.
         reps_explore: Packets that balancer `reps` sends at random before it recycles.
             Default: 32.
-        reps_freeze: How long balancer `reps` doesn't explore after a failure. Default:
-            "100us".
-        plan: What tells paths apart. Default: "ports".
-        twins: How paths that take the same way are found. Default: "route".
-        coupled: Whether the queue pairs of a connection take one share together under scope
-            `qp`; without, each takes one. Default: true.
+        reps_freeze: Time for which balancer `reps` doesn't explore after a failure.
+            Default: "100us".
+        plan: Source ports of paths: `"ports"`: those after the message's own; a list; or a
+            `file`, as in `{ file = "x.cfg" }`, of lines `srcIP,dstIP=port,port,...`, where host
+            n has address 11.a.b.1 with n = 256 a + b, and 0.0.0.0 is all. Default: "ports".
+        twins: How paths with the same route are found, of which one is used. Default:
+            "route".
+        coupled: Whether the queue pairs of a connection together take one share under scope
+            `qp`. Default: true.
         costs: What the software of hosts costs; left out, nothing.
     """
 

@@ -23,31 +23,35 @@ class Costs(Section):
     """What a work request costs at the host and at its NIC. docs/nic.md has the calibration.
 
     Attributes:
-        doorbell: From the end of the thread's write to a doorbell register until the NIC
-            has it. Default: "250ns".
-        wqe_fetch: Round trip of a PCIe read of work requests by the NIC. Default: "500ns".
-        wqes_per_fetch: Work requests in one such read, at least 1. Default: 4.
-        wqe_bytes: Bytes of a work request. Default: "64B".
-        pcie_rate: Bandwidth of the NIC's PCIe link, one way. Default: "63.015Gbps".
-        processing: Time of the NIC for one work request, one after the other. Default:
-            "300ns".
-        pipeline: Work requests that the NIC has begun and not yet put on the wire at most,
-            at least 1. Default: 2.
-        cache_entries: Connections whose state the NIC keeps, least recently used first to
-            go, at least 1. Default: 20.
-        cache_miss: Fetch of the state of a connection that isn't kept, one after the other.
-            Default: "500ns".
-        receive_buffer: Packets that wait for that at the receiver: with more, the NIC takes
-            none of their class from the link, until there is half as much. Default: "64KiB".
+        doorbell: From the end of the write to a doorbell register until the NIC has it.
+            Source: half a PCIe round trip. Default: "250ns".
+        wqe_fetch: Round trip of a PCIe read of work requests by the NIC. Source: Neugebauer
+            et al., SIGCOMM 2018, section 6. Default: "500ns".
+        wqes_per_fetch: Work requests per read. Source: a read of 256 bytes. Default: 4.
+        wqe_bytes: Bytes of a work request. Source: ConnectX's blocks. Default: "64B".
+        pcie_rate: Bandwidth of the NIC's PCIe link, one way. Source: PCIe 3.0 x8. Default:
+            "63.015Gbps".
+        processing: NIC time per work request, one at a time. Source: DRUM (S0), figure 8:
+            20 connections in 7.1 us. Default: "300ns".
+        pipeline: Most work requests begun and not yet on the wire. Source: DRUM (S0),
+            figure 2a: what is posted first leaves first. Default: 2.
+        cache_entries: Connections in the NIC's cache, replaced least recently used first.
+            Source: DRUM (S0), figure 2c. Default: 20.
+        cache_miss: Fetch of a connection that isn't cached, one at a time. Source: a PCIe
+            read. Default: "500ns".
+        receive_buffer: Bytes of packets waiting for such fetches at the receiver; above it,
+            the NIC pauses their class at its switch until half is left, if `switch.pfc` is on.
+            Source: the order of an InfiniBand port's buffers. Default: "64KiB".
         cqe_write: From the end of a work request at the NIC until its completion is in host
             memory. Default: "250ns".
-        post: Processor time to write one work request. Default: "50ns".
+        post: Processor time to write a work request. Source: Kalia et al., ATC 2016,
+            section 3: tens of nanoseconds. Default: "50ns".
         poll: Processor time of a poll that finds completions. Default: "50ns".
-        cqe: Processor time for each completion found. Default: "50ns".
+        cqe: Processor time per completion found. Default: "50ns".
         lock: Processor time to take and release the lock of a shared queue pair. Default:
             "50ns".
-        lock_contention: Further time to take it, for each other thread that contends for
-            it. Default: "100ns".
+        lock_contention: Extra time to take it for each other contending thread. Source:
+            David et al., SOSP 2013, table 2. Default: "100ns".
         handoff: From an application to an agent thread or back, through shared memory.
             Default: "200ns".
     """
@@ -76,7 +80,8 @@ class Share(Section):
     """Queue pairs shared behind locks (FaRM, NSDI 2014, section 3; DRUM (S0), section IV).
 
     Attributes:
-        ratio: Connections that share one queue pair at most, at least 1. Default: 5.
+        ratio: Most connections per shared queue pair. Source: DRUM (S0), section IV.B.
+            Default: 5.
     """
 
     ratio: Optional[int] = None
@@ -87,16 +92,20 @@ class Drum(Section):
     """The agent that schedules by DRUM (S0).
 
     Attributes:
-        active: Queue pairs active at a time at most (k), at least 1. Default: 20.
-        epoch: How long those stay active before others take their place. Default: "40us".
-        window: Work requests that the agent has posted and not seen completed at most, at
-            least 1. Default: 16.
-        window_bytes: Payload of those: the agent posts nothing further once it has this
-            much under way. Default: "20kB".
-        linger: A queue pair without work keeps its place for so long although others wait.
-            Default: "8us".
-        alpha: The fairness exponent of the utility. Default: 0.5.
-        beta: Exchange rate between throughput and latency utility. Default: 0.0.
+        active: Most queue pairs active at a time (k). Source: DRUM (S0), section III.D.
+            Default: 20.
+        epoch: Time that they stay active before others replace them. Source: several round
+            trips of a small READ. Default: "40us".
+        window: Most work requests of the agent posted and not completed; each active queue
+            pair may always have one. Source: 4 us of a NIC that takes one in 0.3 us. Default:
+            16.
+        window_bytes: The agent stops posting once this much payload is under way. Source: a
+            bandwidth-delay product at 40 Gb/s and 4 us. Default: "20kB".
+        linger: Time that an idle queue pair stays active while others wait. Source: a NIC's
+            answer and an application's next request. Default: "8us".
+        alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Default:
+            0.5.
+        beta: Weight of latency against throughput utility. Default: 0.0.
     """
 
     active: Optional[int] = None
@@ -114,12 +123,12 @@ class Justitia(Section):
     is left out.
 
     Attributes:
-        latency_target: Completion time that latency-sensitive applications are to have at
-            most. Default: "10us".
+        latency_target: Target completion time of latency-sensitive applications. Default:
+            "10us".
         chunk: Larger messages of paced applications are split into pieces of this size.
             Default: "5kB".
         interval: Time between adjustments of the rate. Default: "100us".
-        min_rate: The rate of tokens never falls below this. Default: "4Gbps".
+        min_rate: Lowest rate of tokens. Default: "4Gbps".
     """
 
     latency_target: Optional[Duration] = None
@@ -133,12 +142,12 @@ class Nic(Section):
     """NICs of hosts.
 
     Attributes:
-        ack_pause: Which pauses hold back acknowledgements at the host. Default: "own-
+        ack_pause: Which pauses stop acknowledgements at the sending host. Default: "own-
             class".
-        policy: How applications of `key-value` workloads share the NIC.
+        policy: How applications of `key-value` workloads share the NIC. Default: "raw".
         costs: What work requests cost; left out, nothing, and the NIC remembers every
             connection.
-        share: Policy `share`.
+        share: Policy `share`. Default: {"ratio": 5}.
         drum: Policy `drum`.
         justitia: Policy `justitia`.
     """

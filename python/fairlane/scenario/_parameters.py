@@ -19,10 +19,13 @@ class TenantParameters(Section):
     Attributes:
         turns: Whether tenants take turns at a NIC's uplink, by weight. Default: true.
         shares: Whether receivers divide their downlinks among tenants by weight, then among
-            their senders by demand. Default: true.
-        unsolicited: What a tenant may have in flight to a receiver before that has said its
-            share, in bandwidth-delay products. Default: 1.0.
-        pairs: Pairs that a host remembers, divided alike among its tenants; further ones
+            a tenant's senders by demand. Sets `congestion.dasr.mode` to `"demand-aware"` unless
+            another is stated; controllers then get no feedback of that link. Needs
+            `transport.service = "rc"`. Default: true.
+        unsolicited: Bytes in flight that a tenant may have to a receiver before the
+            receiver has sent a share, in bandwidth-delay products. Replaces
+            `congestion.dasr.first_burst`; `draining` is then at most 0.9. Default: 1.0.
+        pairs: Pairs that a host remembers, divided evenly among its tenants; new ones
             replace those idle longest. Default: 4096.
     """
 
@@ -49,35 +52,32 @@ class DasrParameters(Section):
     measured to do.
 
     Attributes:
-        mode: Whether receivers divide, and by which rule. Default: "off".
-        eta: The part of its link that a receiver divides. Default: 1.0.
-        draining: The same, while a queue may stand in front of it: for some time after a
+        mode: Whether receivers divide their links, and by which rule. Default: "off".
+        eta: Part of its link that a receiver divides. Default: 1.0.
+        draining: The same while a queue may stand in front of it: for some time after a
             sender joined, and while more senders share the link than packets fit into a round
             trip. Default: 0.98.
-        window: What a sender may have in flight, in parts of what its share carries in a
-            round trip without queues; one packet at least. Default: 1.5.
-        first_burst: What a sender may have in flight before it has heard its share, in
-            bandwidth-delay products; one packet at least. Default: 0.5.
-        tolerance: A change of demand below this part of it changes no share. Default: 0.01.
-        push_change: A sender that isn't heard is told of its share without being asked once
-            it has changed by more than this part. Default: 0.05.
-        push_after: A sender counts as not heard after so many round trips. Default: 0.5.
-        silence: A sender that is silent for so many round trips has left, unless ...
-            Default: 4.0.
-        silent_packets: ... its share asks for longer: so many packet times are allowed.
+        window: A sender's bytes in flight, as a multiple of share x base round trip; at
+            least a packet. Default: 1.5.
+        first_burst: Its bytes in flight before it has a share, in bandwidth-delay products;
+            at least a packet. Default: 0.5.
+        tolerance: Relative change of demand below which shares stay. Default: 0.01.
+        push_change: Relative change of its share above which a receiver notifies a sender
+            that is not heard. Default: 0.05.
+        push_after: Round trips after which a sender counts as not heard. Default: 0.5.
+        silence: Silent round trips after which a sender has left. Default: 4.0.
+        silent_packets: The same in packet times at its share; the longer one holds.
             Default: 4.
-        measured_over: Round trips over which a receiver measures what a sender sends that
-            doesn't declare its demand. Default: 2.0.
-        checked_over: The same, to check what others declare: more, since queues that come
-            and go change rates for a round trip or two. Default: 16.0.
-        headroom: What a sender is given beyond what is measured, as a part of that; the
-            same excess over its declared demand shows that this is untrue. Default: 0.25.
-        at_a_time: Senders of a tenant that [`Mode::ShortestFirst`] serves at a time.
-            Default: 4.
-        rows: Senders that a receiver knows, divided alike among the tenants that it knows.
-            Default: 4096.
-        remembered: Receivers that a sender remembers beside those it has queue pairs to.
-            Default: 1024.
+        measured_over: Round trips over which senders that don't declare their demand are
+            measured. Default: 2.0.
+        checked_over: The same, to check declared demand. Default: 16.0.
+        headroom: Relative addition to a measured demand; more than this above its declared
+            demand shows that a sender doesn't tell the truth. Default: 0.25.
+        at_a_time: Senders of a tenant that `"shortest-first"` serves at a time. Default: 4.
+        rows: Senders that a receiver tracks, divided evenly among tenants; others get the
+            least share. Default: 4096.
+        remembered: Receivers without queue pairs whose share a sender remembers. Default:
+            1024.
     """
 
     mode: Optional[DasrMode] = None
@@ -114,17 +114,17 @@ class DcqcnParameters(Section):
     """Parameters of DCQCN. The defaults are those of HPCC's artefact at 100 Gb/s.
 
     Attributes:
-        gain: g: weight of the newest observation in alpha, in 0..=1. Default: 0.00390625.
+        gain: g: weight of the newest observation in alpha. Default: 0.00390625.
         alpha_interval: Period of the update of alpha. Default: "1us".
         decrease_interval: Period of the check for a rate decrease. Default: "4us".
         increase_interval: Period of rate increase since the last decrease. Default:
             "300us".
-        fast_recovery_stages: F: increase periods spent in fast recovery before the target
-            rises. Default: 1.
+        fast_recovery_stages: F: increase periods in fast recovery before the target rises.
+            Default: 1.
         additive_increase: Step of the target in additive increase. Default: "20Mbps".
         hyper_increase: Step of the target in hyper increase. Default: "200Mbps".
-        min_rate: The rate never falls below this. Default: "1Gbps".
-        clamp_target_rate: Whether a decrease always lowers the target to the current rate.
+        min_rate: Lowest rate. Default: "1Gbps".
+        clamp_target_rate: Whether every decrease lowers the target to the current rate.
             Default: false.
     """
 
@@ -145,9 +145,11 @@ class DctcpParameters(Section):
     100 Gb/s.
 
     Attributes:
-        gain: g: weight of the newest share of marks in alpha, in 0..=1. Default: 0.0625.
-        additive_increase: Step of the increase, once per round trip. Default: "615Mbps".
-        min_rate: The rate never falls below this. Default: "1Gbps".
+        gain: g: weight of the newest share of marks in alpha. Source: DCTCP (SIGCOMM 2010).
+            Default: 0.0625.
+        additive_increase: Step of the rate, once per round trip. Source: HPCC's artefact at
+            100 Gb/s. Default: "615Mbps".
+        min_rate: Lowest rate. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -161,16 +163,15 @@ class TimelyParameters(Section):
     gains and thresholds from the paper.
 
     Attributes:
-        gain: a: weight of the newest difference of round-trip times, in 0..=1. Default:
-            0.875.
-        decrease_gain: b: how hard a decrease is, in 0..=1. Default: 0.8.
+        gain: Weight of the newest difference of round-trip times. Default: 0.875.
+        decrease_gain: beta: strength of a decrease. Default: 0.8.
         low_threshold: Below this round-trip time the rate always rises. Default: "50us".
         high_threshold: Above this round-trip time the rate always falls. Default: "500us".
-        min_rtt: The round-trip time that the gradient is relative to. Default: "20us".
+        min_rtt: Round-trip time that the gradient is relative to. Default: "20us".
         additive_increase: Step of an increase. Default: "100Mbps".
-        hyper_increase: Step of an increase after many in a row. Default: "500Mbps".
+        hyper_increase: Step after `hyper_after` increases in a row. Default: "500Mbps".
         hyper_after: N: increases in a row before the step grows. Default: 5.
-        min_rate: The rate never falls below this. Default: "1Gbps".
+        min_rate: Lowest rate. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -191,23 +192,22 @@ class SwiftParameters(Section):
     curves.
 
     Attributes:
-        base_target: Target delay of the fabric before any scaling, round-trip time
-            included. Default: "20us".
-        hop_target: h: what each switch on the way adds to the target. Default: "3us".
-        flow_range: The most that flow scaling adds to the target. Default: "100us".
-        flow_min_window: Window in packets at which flow scaling adds the most. Default:
-            0.1.
-        flow_max_window: Window in packets from which on flow scaling adds nothing. Default:
-            100.0.
-        endpoint_target: Target delay of the two hosts. Default: "20us".
-        additive_increase: ai: packets that the window grows by in a round trip. Default:
-            1.0.
-        decrease_gain: beta: how hard a decrease is, in 0..=1. Default: 0.8.
-        max_decrease: The most that one decrease takes, as a share of the window. Default:
-            0.5.
-        min_window: The window never falls below this many packets. Default: 0.01.
-        reset_after: Timeouts in a row after which the window falls to its least. Default:
-            5.
+        base_target: Target delay of the fabric before scaling, round-trip time included.
+            Default: "20us".
+        hop_target: Addition to the target per switch on the path. Source: about a seventh
+            of the base target. Default: "3us".
+        flow_range: Most that flow scaling adds to the target. Default: "100us".
+        flow_min_window: Window at which flow scaling adds the most. Default: 0.1.
+        flow_max_window: Window from which flow scaling adds nothing. Default: 100.0.
+        endpoint_target: Target delay of the two hosts, which take no time in the simulated
+            fabric. Source: that of the fabric. Default: "20us".
+        additive_increase: Packets added to the window per round trip. Default: 1.0.
+        decrease_gain: beta: strength of a decrease. Default: 0.8.
+        max_decrease: Most that one decrease takes, as a share of the window. Default: 0.5.
+        min_window: Smallest window; below 1 packets are paced. Source: the paper's
+            thousandth (section 3.4) would outlast ACK timeouts. Default: 0.01.
+        reset_after: Timeouts in a row after which the window falls to the smallest.
+            Default: 5.
     """
 
     base_target: Optional[Duration] = None
@@ -229,32 +229,33 @@ class NsccParameters(Section):
     that don't trim.
 
     Attributes:
-        target_delay: `target_qdelay`: the delay in queues to aim at, in base round-trip
-            times. Default: 1.0.
-        max_window: `MaxWnd`: the largest window, and the first, in bandwidth-delay
-            products. Default: 1.5.
-        proportional_increase: alpha: packets that the window of the reference network grows
-            by in a round trip without delay and marks, for each reference round trip of target.
-            Default: 4.0.
-        fair_increase: `fi`: the same above the target without marks. Default: 5.0.
-        additive_increase: `eta`: what is added in any case once per `adjust_period`, in
-            packets of the reference network. Default: 0.15.
-        fast_increase: `fi_scale`: bytes that the window of the reference network grows by
-            for each byte that arrives when a whole window has met no delay. Default: 0.25.
-        no_delay: A delay below this is none. Default: "1us".
-        decrease_gain: gamma: how hard a decrease is, in 0..=1. Default: 0.8.
-        max_decrease: The most that one decrease takes, as a share of the window; 1 less
-            `max_md_jump`. Default: 0.5.
-        adjust_packets: `adjust_bytes_threshold`: packets after which what has been gathered
-            is added to the window. Default: 8.
-        adjust_period: `adjust_period_threshold`: the time after which it is in any case, in
-            base round-trip times. Default: 1.0.
-        quick_adapt: Whether the window may fall to what has arrived at once; the contrary
-            of `disable_quick_adapt`. Default: true.
-        quick_adapt_delay: `qa_threshold`: the delay that makes it do so, in targets.
-            Default: 4.0.
-        quick_adapt_gate: `qa_gate`: it does so if less than the largest window over 2 to
-            the power of this has arrived. Default: 3.
+        target_delay: `target_qdelay`: target queueing delay in base round-trip times.
+            Default: 1.0.
+        max_window: `MaxWnd`: largest and initial window in bandwidth-delay products.
+            Default: 1.5.
+        proportional_increase: alpha: packets per round trip without delay and marks, per 12
+            us of target. Default: 4.0.
+        fair_increase: `fi`: packets per round trip above the target without marks. Default:
+            5.0.
+        additive_increase: `eta`: packets per `adjust_period` in any case. Default: 0.15.
+        fast_increase: `fi_scale`: bytes per byte that arrives after a whole window without
+            delay. Default: 0.25.
+        no_delay: Delays below this count as none. Source: the simulator of the
+            specification's authors; the specification says "about 0". Default: "1us".
+        decrease_gain: gamma: strength of a decrease. Default: 0.8.
+        max_decrease: 1 - `max_md_jump`: most that one decrease takes, as a share of the
+            window. Default: 0.5.
+        adjust_packets: `adjust_bytes_threshold`: packets after which increases are added to
+            the window. Default: 8.
+        adjust_period: `adjust_period_threshold`: time after which they are added in any
+            case, in base round-trip times. Default: 1.0.
+        quick_adapt: Not `disable_quick_adapt`: whether the window may fall at once to the
+            bytes that arrived. Default: true.
+        quick_adapt_delay: `qa_threshold`: delay that triggers it, in targets. The
+            specification derives it from the queue length at which switches drop, 5 bandwidth-
+            delay products. Default: 4.0.
+        quick_adapt_gate: `qa_gate`: it also needs that less than the largest window /
+            2^this arrived. Default: 3.
     """
 
     target_delay: Optional[float] = None
@@ -278,17 +279,16 @@ class HpccParameters(Section):
     """Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
 
     Attributes:
-        target_utilization: Eta: the utilisation to aim at, above 0 and at most 1. Default:
-            0.95.
-        max_stage: Rounds of additive increase before a multiplicative adjustment; 0 always
-            adjusts. Default: 5.
-        additive_increase: W_AI as a rate: the additive increase per adjustment. Default:
+        target_utilization: eta: target utilisation. Default: 0.95.
+        max_stage: Rounds of additive increase before a multiplicative adjustment; 0: always
+            adjust. Default: 5.
+        additive_increase: W_AI as a rate: additive increase per adjustment. Default:
             "50Mbps".
-        min_rate: The rate never falls below this. Default: "1Gbps".
+        min_rate: Lowest rate. Default: "1Gbps".
         fast_react: Whether every acknowledgement adjusts the rate, not only one per round
             trip. Default: true.
-        telemetry_multiplier: Multiplies the units of the 42-byte telemetry header (profile
-            `hpcc-ns3` only). Default: 1.
+        telemetry_multiplier: Multiplier of the units of the telemetry header (`hpcc-ns3`
+            only). Default: 1.
     """
 
     target_utilization: Optional[float] = None
@@ -304,13 +304,12 @@ class PowertcpParameters(Section):
     """Parameters of PowerTCP.
 
     Attributes:
-        gain: gamma: weight of the newest window, above 0 and at most 1; 0.9 in the paper.
-            Default: 0.9.
-        expected_flows: N: the additive increase is a bandwidth-delay product over N, so
-            that n senders leave a queue of n / N of it. The paper has no figure; 100 keeps the
+        gain: gamma: weight of the newest window. Source: PowerTCP (NSDI 2022). Default:
+            0.9.
+        expected_flows: N: the additive increase is a bandwidth-delay product / N, so n
+            senders leave a queue of n / N of it. Source: the paper has no figure; 100 keeps the
             queue of an incast of 16 below a fifth. Default: 100.
-        min_rate: The rate never falls below this; 100 Mb/s in the code of HPCC's artefact.
-            Default: "100Mbps".
+        min_rate: Lowest rate. Source: HPCC's artefact. Default: "100Mbps".
     """
 
     gain: Optional[float] = None
@@ -324,8 +323,9 @@ class CctEntry(Section):
     times.
 
     Attributes:
-        multiplier: The numerator, at most 16383.
-        shift: The exponent of the denominator, at most 3.
+        multiplier: Numerator, at most 16383: the delay is the packet's transmission time x
+            `multiplier` / 2^`shift`.
+        shift: Exponent of the denominator, at most 3.
     """
 
     multiplier: int
@@ -337,14 +337,14 @@ class InfinibandParameters(Section):
     """Parameters of the channel adapter.
 
     Attributes:
-        ccti_increase: Added to the index by a BECN; 8 bits. 1 as Mellanox's congestion
-            control manager sets. Default: 1.
-        ccti_limit: The largest index. Default: 127.
-        ccti_min: The smallest index; 8 bits. Default: 0.
-        ccti_timer: Period of the decrease of the index; a multiple of 1.024 us in hardware.
-            Default: "4.096us".
-        table: The congestion control table; left out, entry i delays by i / 4 transmission
-            times.
+        ccti_increase: Added to the table index by a BECN. Source: Mellanox's congestion
+            control manager. Default: 1.
+        ccti_limit: Largest index. Default: 127.
+        ccti_min: Smallest index. Default: 0.
+        ccti_timer: Period after which the index falls by one; a multiple of 1.024 us in
+            hardware. Source: docs/controllers.md. Default: "4.096us".
+        table: Delays after a packet by index; the last holds for all larger indices. Left
+            out, entry i has `multiplier` i and `shift` 2.
     """
 
     ccti_increase: Optional[int] = None

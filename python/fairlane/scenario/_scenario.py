@@ -30,13 +30,15 @@ class Scenario(Section):
     """One fabric, its traffic and the policies that it runs under.
 
     Attributes:
-        name: A name for tables and reports. Default: "unnamed".
-        seed: Every random stream derives from this number. Default: 1.
-        profile: The rounding, ordering and formulas of the simulated fabric. Default:
-            "exact".
-        stop: Simulated time at which the run ends even if messages are unfinished;
-            `"never"`: it ends when all messages are complete. Default: "never".
-        capture: Ports whose packets are captured, for `fairlane export pcap`. Default: [].
+        name: Name in tables and reports; left out, the file's name without extension.
+            Default: "unnamed".
+        seed: Seed of all random streams. Default: 1.
+        profile: Rounding, ordering and hashing of the simulated fabric. Default: "exact".
+        stop: Simulated time at which the run ends, finished or not; `"never"`: when all
+            messages are complete. Default: "never".
+        capture: Ports whose packets are captured in both directions for `fairlane export
+            pcap`: `"host:3"`, `"switch:7"` (all ports of node 7), `"switch:7/port:2"` (ports
+            count from 1). Takes 64 bytes of memory per packet. Default: [].
         output: What is recorded. Default: {"trace_nodes": []}.
         packet: Sizes on the wire.
         switch: Buffers, pauses and marks of switches.
@@ -47,7 +49,7 @@ class Scenario(Section):
         topology: Hosts, switches and links.
         faults: Loss, and links that go down and come back. Default: {"loss_rate": 0.0}.
         tenant: Who the hosts send for; left out, one tenant called "default" with all
-            hosts.
+            hosts. Default: [].
         attack: What a tenant does to take more than its share; left out, all are honest.
         workload: What the hosts send. Default: [].
     """

@@ -19,20 +19,23 @@ class Pfc(Section):
     Attributes:
         enabled: Whether switches pause their neighbours; without, a full buffer drops.
             Default: true.
-        reserve: Buffer reserved for each ingress port and class. Default: "4KiB".
-        resume_offset: A pause ends when the use of shared buffer is this far below the
-            threshold. Default: "3KiB".
-        threshold_shift: The pause threshold is the free shared buffer / 2^shift, for ports
-            at host speed; the shift is one less for each doubling of the port's rate above it.
+        reserve: Buffer reserved for each ingress port and class. Source: HPCC's artefact.
+            Default: "4KiB".
+        resume_offset: A pause ends when shared-buffer use is this far below the threshold.
+            Source: HPCC's artefact. Default: "3KiB".
+        threshold_shift: Pause threshold: free shared buffer / 2^shift at host speed; the
+            shift is one less for each doubling of the port's rate. Source: HPCC's artefact.
             Default: 3.
-        xoff: A fixed pause threshold, for the shared buffer that one ingress port and class
-            uses, in place of that share.
+        xoff: Fixed pause threshold instead: shared buffer that one ingress port and class
+            uses. At least `resume_offset`; the buffer must hold it for all ports and classes
+            together.
         headroom_delays: Headroom of an ingress port in multiples of rate x link delay;
-            `"lossless"`: just enough that nothing is lost. Default: "lossless".
-        watchdog: After a port of a switch has been paused this long without a break, it
-            ignores pauses for `watchdog_restore`; `"never"`: it always obeys. Default: "never".
-        watchdog_restore: How long a port whose watchdog has bitten ignores pauses. Default:
-            "200ms".
+            `"lossless"`: just enough to lose nothing. Default: "lossless".
+        watchdog: A switch port paused this long without a break ignores pauses for
+            `watchdog_restore`; `"never"`: off. Source: HPCC's artefact has none. Default:
+            "never".
+        watchdog_restore: How long it ignores them. Source: SONiC, `pfcwd start_default`.
+            Default: "200ms".
     """
 
     enabled: Optional[bool] = None
@@ -50,10 +53,10 @@ class EcnThreshold(Section):
     """Marking thresholds of the ports of one rate.
 
     Attributes:
-        rate: The port's rate.
+        rate: Rate of the port.
         kmin: No marks at or below this queue length.
         kmax: Every packet is marked above this queue length.
-        pmax: Probability of a mark at kmax.
+        pmax: Probability of a mark just below kmax.
     """
 
     rate: Rate
@@ -68,14 +71,18 @@ class Ecn(Section):
 
     Attributes:
         enabled: Whether switches mark. Default: true.
-        kmin_per_gbps: No marks below this queue length, per Gb/s of the port; left out,
-            what the congestion control was published with, as for the next two.
-        kmax_per_gbps: Every packet is marked above this queue length, per Gb/s of the port.
-        pmax: Probability of a mark just below kmax, rising linearly from 0 at kmin.
-        host_ports: Whether ports that face hosts mark; left out, unless receivers divide
-            their links (`congestion.dasr`).
-        threshold: Thresholds by port rate; if any is given, every rate of a switch port
-            needs one.
+        kmin_per_gbps: No marks below this queue length, per Gb/s of the port; left out, 4
+            kB, for DCTCP and InfiniBand 3 kB. Source: HPCC, section 5.1: 100 KB at 25 Gb/s.
+        kmax_per_gbps: Every packet is marked above this queue length, per Gb/s of the port;
+            left out, 16 kB, for DCTCP and InfiniBand 3 kB. Source: HPCC, section 5.1: 400 KB at
+            25 Gb/s.
+        pmax: Probability of a mark just below kmax, rising linearly from 0 at kmin; left
+            out, 0.2, for DCTCP and InfiniBand 1. Source: HPCC's artefact.
+        host_ports: Whether ports that face hosts mark; if not, suppressed marks are counted
+            as `filtered_marks`. Left out, they do unless receivers divide their links
+            (`congestion.dasr.mode`). Under `hpcc-ns3` only `true`.
+        threshold: Thresholds by port rate; if any, every rate of a switch port needs one.
+            Default: [].
     """
 
     enabled: Optional[bool] = None
@@ -97,10 +104,10 @@ class FlowletParameters(Section):
     """Parameters of forwarding `flowlet`.
 
     Attributes:
-        gap: A flow that has been silent at a switch for longer than this may take another
-            port. Default: "100us".
-        entries: Entries of a switch's table; flows with the same entry count as one.
-            Default: 65536.
+        gap: A flow that was idle at a switch for longer may take another port. Source:
+            ConWeave (SIGCOMM 2023), artefact. Default: "100us".
+        entries: Size of a switch's flow table; flows with the same entry count as one.
+            Source: CONGA (SIGCOMM 2014), section 3.4. Default: 65536.
     """
 
     gap: Optional[Duration] = None
@@ -112,20 +119,23 @@ class IofdParameters(Section):
     """Parameters of forwarding `iofd`, in-order flow deflection.
 
     Attributes:
-        trigger: A flow moves if more bytes than this wait at its port. Default: "50kB".
-        target: It moves to a port at which fewer bytes than this wait. Default: "25kB".
-        interval: Flows leave a port no sooner after each other. Default: "2us".
-        moved: A flow moves at a switch once more bytes than this have passed there since it
-            did so last. Default: "10kB".
-        labels: Labels that a packet may carry: switches on its way that have moved its
-            flow. Default: 2.
-        valley: Whether flows may also go down to another switch and up again. Default:
-            false.
-        streams: Flows that a switch can keep track of; others don't move. Default: 4096.
-        hold: Room for packets that the last switch before their host holds until those
-            before them have passed. Default: "4MB".
-        hold_timeout: A packet that is held for longer is lost, with everything else that is
-            held of its flow. Default: "1ms".
+        trigger: A flow moves if more bytes than this are queued at its port. Default:
+            "50kB".
+        target: It moves to an unpaused port with fewer bytes queued than this; at most half
+            of `trigger`. Default: "25kB".
+        interval: Least time between two moves away from a port. Default: "2us".
+        moved: Bytes of a flow that must pass a switch between two moves there. Default:
+            "10kB".
+        labels: How many switches may move the flow of a packet: labels that the packet
+            carries. Default: 2.
+        valley: Whether flows may also go down to another switch and up again. Each label
+            then takes a traffic class above the flow's, up to 7; the fabric must have tiers.
+            Default: false.
+        streams: Flows that a switch can track; others don't move there. Default: 4096.
+        hold: Buffer of the last switch before the host for packets that must wait for
+            earlier ones; packets that don't fit are lost. Default: "4MB".
+        hold_timeout: A packet held for longer is lost, with all held packets of its flow.
+            Default: "1ms".
     """
 
     trigger: Optional[Bytes] = None
@@ -144,16 +154,19 @@ class Switch(Section):
     """Buffers, pauses and marks of switches, and where packets go.
 
     Attributes:
-        buffer: Shared packet buffer of one switch. Default: "32MiB".
+        buffer: Shared packet buffer of a switch. Source: HPCC, section 5.1. Default:
+            "32MiB".
         pfc: Priority flow control.
         ecn: Marking. Default: {"enabled": true}.
-        arbitration: In which order the packets of an egress queue leave.
-        tenant_feedback: Whether ports tell tenants of their load (marks and telemetry) by
-            what each uses of its part: a tenant below it hears less. Needs switches that count
-            by port and tenant.
-        feedback_interval: How often those ports look who uses what.
-        forwarding: How a switch chooses among equally short paths.
-        flowlet: Parameters of forwarding `flowlet`.
+        arbitration: Order of the packets of an egress queue. Default: "fifo".
+        tenant_feedback: Whether ports give each tenant feedback (marks, telemetry) by its
+            own use of its share. Default: false.
+        feedback_interval: Measurement interval of these ports. Source: a round trip of a
+            three-tier fabric with links of 1 us. Default: "12us".
+        forwarding: Choice among equally short paths; under `hpcc-ns3` only `"ecmp"`.
+            Default: "ecmp".
+        flowlet: Parameters of forwarding `flowlet`. Default: {"gap": "100us", "entries":
+            65536}.
         iofd: Parameters of forwarding `iofd`.
     """
 

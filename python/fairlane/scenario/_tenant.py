@@ -18,12 +18,11 @@ class Tenant(Section):
     place in the scenario.
 
     Attributes:
-        name: Its name, which workloads refer to.
-        weight: Its share of a link that is contended, in proportion to the weights of the
-            others. Default: 1.0.
-        hosts: The hosts that its workloads may use. Default: "all".
-        guarantee: What each of its hosts may send whatever the others do; left out, nothing
-            is promised.
+        name: Name, unique; 1 to 40 letters, digits, `-`, `_` and `.`.
+        weight: Relative share of a contended link. Default: 1.0.
+        hosts: Hosts that its workloads may use. Default: "all".
+        guarantee: Rate that each of its hosts may send whatever other tenants do; left out,
+            none.
     """
 
     name: str

@@ -17,8 +17,8 @@ class LinkSpec(Section):
     """Rate and delay of a link.
 
     Attributes:
-        rate: Bits per second, each way.
-        delay: Propagation delay, each way.
+        rate: Rate in each direction.
+        delay: Propagation delay in each direction; 0 only under `hpcc-ns3`.
     """
 
     rate: Rate
@@ -27,7 +27,7 @@ class LinkSpec(Section):
 
 @dataclass
 class Dumbbell(Section):
-    """Two switches, hosts on either side, one link between.
+    """Two switches with hosts, joined by one link.
 
     Attributes:
         left: Hosts on the first switch.
@@ -50,8 +50,7 @@ class Star(Section):
     Attributes:
         hosts: Hosts.
         host_link: Links of hosts.
-        planes: How often there are its switches, each time with a port of every host; 1 to
-            8.
+        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
     """
 
     hosts: int
@@ -62,16 +61,15 @@ class Star(Section):
 
 @dataclass
 class LeafSpine(Section):
-    """Every leaf is linked to every spine.
+    """Every leaf linked to every spine.
 
     Attributes:
         leaves: Leaf switches.
         spines: Spine switches.
         hosts_per_leaf: Hosts on each leaf.
         host_link: Links of hosts.
-        fabric_link: Links between leaves and spines.
-        planes: How often there are its switches, each time with a port of every host; 1 to
-            8.
+        fabric_link: Links between switches.
+        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
     """
 
     leaves: int
@@ -85,7 +83,7 @@ class LeafSpine(Section):
 
 @dataclass
 class Mesh(Section):
-    """Every switch is linked to every other.
+    """Every switch linked to every other.
 
     Attributes:
         switches: Switches.
@@ -103,8 +101,8 @@ class Mesh(Section):
 
 @dataclass
 class FatTree(Section):
-    """Three tiers: in each pod every ToR is linked to every aggregation switch; aggregation
-    switch `a` of every pod is linked to the a-th group of cores.
+    """In each pod every ToR linked to every aggregation switch; aggregation switch `a` of
+    every pod linked to the a-th group of cores.
 
     Attributes:
         pods: Pods.
@@ -114,8 +112,7 @@ class FatTree(Section):
         hosts_per_tor: Hosts on each ToR.
         host_link: Links of hosts.
         fabric_link: Links between switches.
-        planes: How often there are its switches, each time with a port of every host; 1 to
-            8.
+        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
     """
 
     pods: int
@@ -131,10 +128,10 @@ class FatTree(Section):
 
 @dataclass
 class TopologyFile(Section):
-    """From a file in the topology text of HPCC's simulator.
+    """Read from a topology file.
 
     Attributes:
-        path: The file, relative to the scenario.
+        path: Topology file, relative to the scenario.
     """
 
     path: str

@@ -23,30 +23,31 @@ class Transport(Section):
     """The queue-pair protocol.
 
     Attributes:
-        service: The service of queue pairs; all but `"rc"` serve `key-value` workloads
-            only.
-        ack_timeout: Time without progress after which the oldest unacknowledged packet is
-            sent again (IBTA local ACK timeout; 4.096 us x 2^14 is what perftest sets);
-            `"never"`: not at all. Default: "67.108864ms".
-        retry_limit: Timeouts without progress after which the queue pair fails. Default: 7.
-        nak_interval: Shortest time between two NAKs for the same packet. Default: "500us".
-        ack_duplicates: Whether a duplicate packet is acknowledged again (IBTA 9.7.5.1.4) or
-            ignored. Default: true.
-        ack_interval: Every how many packets a sender asks for an acknowledgement; it also
-            asks at the end of a message, when its window closes, and whenever it sends again.
-            Default: 1.
+        service: Service of queue pairs; all but `"rc"` are for `key-value` workloads only.
+            Default: "rc".
+        ack_timeout: Time without progress until the oldest unacknowledged packet is sent
+            again; `"never"`: not at all. Source: IBTA local ACK timeout 14, 4.096 us x 2^14.
+            Default: "67.108864ms".
+        retry_limit: Timeouts without progress until the queue pair fails. Source: IBTA's
+            largest. Default: 7.
+        nak_interval: Least time between two NAKs for one packet. Source: HPCC's artefact.
+            Default: "500us".
+        ack_duplicates: Whether duplicate packets are acknowledged again (IBTA 9.7.5.1.4),
+            else ignored. Default: true.
+        ack_interval: Packets per acknowledgement request. A sender also requests one at the
+            end of a message, when its window closes (one packet late if the window shrinks) and
+            when it sends again. Default: 1.
         recovery: What is sent again after a loss. Default: "go-back-n".
-        reorder_window: Packets that a receiver keeps out of order under selective repeat, 1
-            to 65535. Default: 1024.
-        reorder_tolerance: By how many packets one may overtake another before the one
-            behind counts as lost, under selective repeat; left out, a base round trip of
-            packets where switches let packets of a flow pass each other, else 0.
-        direct_placement: Whether every packet of a WRITE carries its address (as a WRITE of
-            its own), so that under selective repeat it is placed whenever it arrives. Default:
-            false.
-        ack_control_class: Whether acknowledgements travel in the control queue of switches,
-            ahead of data, instead of in the class of the data that they acknowledge. Default:
-            false.
+        reorder_window: Packets of WRITEs that a receiver keeps out of order under selective
+            repeat. Default: 1024.
+        reorder_tolerance: Under selective repeat, by how many packets one may overtake
+            another before the other counts as lost; less than `reorder_window`. Left out, the
+            largest bandwidth-delay product in packets if `switch.forwarding` isn't `"ecmp"`,
+            else 0. Source: RFC 8985, section 6.2: at most a round trip.
+        direct_placement: Whether every packet of a WRITE carries its address, like a WRITE
+            of its own, so that selective repeat places it on arrival. Default: false.
+        ack_control_class: Whether acknowledgements use the switches' control queue, ahead
+            of data. Default: false.
     """
 
     service: Optional[Service] = None

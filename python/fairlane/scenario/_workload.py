@@ -34,24 +34,22 @@ Verb = Literal["write", "send", "read", "fetch-add", "compare-swap"]
 
 @dataclass
 class Poisson(Section):
-    """Messages arrive at every source as a Poisson process and go to a uniformly random other
-    host.
+    """Poisson arrivals at every source, each to a uniformly random other destination.
 
     Attributes:
-        sizes: Sizes: a built-in distribution (`websearch`, `hadoop`, `storage`, `rpc`) or a
-            file.
-        load: Mean use of a source's link by payload, above 0 and at most 1.
+        sizes: Sizes of messages.
+        load: Mean use of the source's link by payload, above 0 and at most 1; of several
+            ports all links together, or the one of the `plane`.
         duration: Arrivals happen in `start .. start + duration`.
-        start: First possible arrival. Default: "0ps".
-        sources: The hosts that send. Default: "all".
-        destinations: The hosts that receive. Default: "all".
+        start: When it begins. Default: "0ps".
+        sources: Hosts that send. Default: "all".
+        destinations: Hosts that receive. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     sizes: Sizes
@@ -70,24 +68,24 @@ class Poisson(Section):
 
 @dataclass
 class Incast(Section):
-    """Several hosts send to one at the same time, again and again.
+    """In each round several random hosts send to one, or with `verb = "read"` it reads from
+    them.
 
     Attributes:
-        degree: Senders in each round, chosen at random.
+        degree: Senders in each round.
         size: Size of each message.
-        receiver: The receiver; left out, another random host each round.
-        start: First round. Default: "0ps".
+        receiver: The receiver; left out, a random host each round.
+        start: When it begins. Default: "0ps".
         period: Time between rounds. Default: "1ms".
         rounds: Rounds. Default: 1.
-        jitter: Each sender starts up to this much later, uniformly. Default: "0ps".
-        hosts: The hosts that may take part. Default: "all".
+        jitter: Each sender starts up to this much later. Default: "0ps".
+        hosts: Hosts that take part. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     degree: int
@@ -112,15 +110,14 @@ class Permutation(Section):
 
     Attributes:
         size: Size of each message.
-        start: When all start. Default: "0ps".
-        hosts: The hosts that take part. Default: "all".
+        start: When it begins. Default: "0ps".
+        hosts: Hosts that take part. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     size: Bytes
@@ -140,15 +137,14 @@ class AllToAll(Section):
 
     Attributes:
         size: Size of each message.
-        start: When all start. Default: "0ps".
-        hosts: The hosts that take part. Default: "all".
+        start: When it begins. Default: "0ps".
+        hosts: Hosts that take part. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     size: Bytes
@@ -164,22 +160,21 @@ class AllToAll(Section):
 
 @dataclass
 class RingAllReduce(Section):
-    """Ring all-reduce: n hosts, 2(n-1) steps, each host sends size/n to its successor in each
-    step once it has received the previous step from its predecessor. Results don't tell
-    collectives apart: see `collective`.
+    """n hosts in ascending order, 2(n-1) steps; in each a host sends size/n to its successor
+    once it has received the previous step. Unlike under `collective`, its next round begins
+    with its last received block, without waiting for acknowledgements.
 
     Attributes:
-        size: Size of the vector that is reduced.
-        start: When the first collective starts. Default: "0ps".
+        size: Size of the vector.
+        start: When it begins. Default: "0ps".
         rounds: Collectives, one after the other. Default: 1.
-        hosts: The hosts of the ring, in ascending order. Default: "all".
+        hosts: Hosts that take part. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     size: Bytes
@@ -217,30 +212,27 @@ CollectiveAlgorithm = Literal[
 
 @dataclass
 class Collective(Section):
-    """A collective operation, once or several times; every host is a rank.
+    """A collective operation.
 
     Attributes:
-        operation: Which one.
-        algorithm: In which steps. Default: "usual".
-        inner: Hosts of an inner group of algorithm `hierarchical`.
-        root: Of a broadcast or reduce, the rank within each group that has the vector, or
-            gets the sum. Default: 0.
-        size: Size of the whole vector; of an all-to-all what each rank sends to all, of a
-            barrier nothing. Default: "0B".
-        start: When the ranks begin. Default: "0ps".
-        rounds: Collectives, one after the other: a rank begins the next one when it has
-            done its part of one, and the gap has passed. Default: 1.
-        gap: What each rank computes between two of them. Default: "0ps".
-        groups: The hosts, in ascending order, are divided into so many groups of
-            neighbours, each with a collective of its own. Default: 1.
-        hosts: The hosts that take part. Default: "all".
+        operation: The operation.
+        algorithm: Its steps. Default: "usual".
+        inner: Hosts of an inner group of algorithm `"hierarchical"`.
+        root: Rank within each group that has the vector of a broadcast, or gets the sum of
+            a reduce. Default: 0.
+        size: Size of the vector; of an all-to-all, what each rank sends to all. Default:
+            "0B".
+        start: When it begins. Default: "0ps".
+        rounds: Collectives, one after the other. Default: 1.
+        gap: Time that a rank computes between two. Default: "0ps".
+        groups: Groups of neighbouring hosts, each with a collective of its own. Default: 1.
+        hosts: Hosts that take part. Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
-        verb: What each message is: `write` or `send`. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        verb: What each message is: `"write"` or `"send"`. Default: "write".
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     operation: CollectiveKind
@@ -266,14 +258,13 @@ class Layer(Section):
     """A layer of a model, or several alike.
 
     Attributes:
-        parameters: Parameters of the layer, which the tensor ranks share.
-        activation: What the layer hands to the next for a micro-batch, and what tensor
-            ranks reduce.
-        forward: What a rank computes for a micro-batch.
-        backward: What it computes for its gradients.
-        count: So many layers are like this.
-        routed: Tokens that a rank sends to experts for a micro-batch, and gets back; 0 for
-            a layer without experts. Default: "0B".
+        parameters: Parameters of each, which tensor ranks share.
+        activation: Bytes that it passes on per micro-batch, which tensor ranks reduce.
+        forward: Computation per micro-batch.
+        backward: Computation of its gradients.
+        count: Equal layers. Default: 1.
+        routed: Tokens that a rank sends to experts per micro-batch, and gets back. Default:
+            "0B".
     """
 
     parameters: int
@@ -286,36 +277,32 @@ class Layer(Section):
 
 @dataclass
 class Training(Section):
-    """Training of a model that is divided among hosts by data, tensor and pipeline
-    parallelism, each host a rank; tensor ranks are neighbours, then data ranks, then stages
-    of the pipeline.
+    """Training of a model by data, tensor and pipeline parallelism: tensor ranks are
+    neighbours, then data ranks, then pipeline stages.
 
     Attributes:
-        layers: The layers of the model, in order.
+        layers: Layers of the model, in order.
         steps: Steps of the optimizer. Default: 1.
         micro_batches: Micro-batches of each step, forwards and backwards in turn (1F1B).
             Default: 1.
-        tensor: Ranks that share the operations of each layer. Default: 1.
+        tensor: Ranks that share each layer. Default: 1.
         pipeline: Stages, among which the layers are divided. Default: 1.
-        expert: Neighbouring data ranks that exchange tokens before and after the experts of
-            a layer. Default: 1.
+        expert: Neighbouring data ranks that exchange tokens. Default: 1.
         gradient_bytes: Bytes of a parameter's gradient. Default: 2.
-        bucket: Gradients are reduced as soon as so many bytes of them are there. Default:
-            "25MiB".
-        algorithm: In which steps gradients are reduced among data ranks, and activations
-            among tensor ranks. Default: "usual".
-        optimizer: What the optimizer computes once all gradients are reduced. Default:
+        bucket: Gradients are reduced in buckets of this size. Default: "25MiB".
+        algorithm: Steps in which gradients, and activations of tensor ranks, are reduced.
+            Default: "usual".
+        optimizer: Time that the optimizer computes once all gradients are reduced. Default:
             "0ps".
-        start: When the first step begins. Default: "0ps".
-        hosts: The hosts that take part: tensor times data times pipeline, which says how
-            many data ranks there are. Default: "all".
+        start: When it begins. Default: "0ps".
+        hosts: Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
+            Default: "all".
         class_: Traffic class, 1 to 7. Default: 3.
-        verb: What each message is: `write` or `send`. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        verb: What each message is: `"write"` or `"send"`. Default: "write".
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     layers: List[Layer]
@@ -349,19 +336,18 @@ class Program(Section):
     """The program of a trace.
 
     Attributes:
-        path: The trace, relative to the scenario: a file, or of Chakra traces the files of
-            all ranks.
-        format: Its format; left out, it follows from the extension: `.goal` or `.et`.
-        start: When the ranks begin. Default: "0ps".
-        hosts: The hosts of the ranks, in ascending order. Default: "all".
-        placement: By rank, the place of its host among `hosts`; left out, the rank itself.
+        path: The trace, relative to the scenario: a file, or a list of all ranks' files.
+        format: Its format; left out, by extension: `.goal` or `.et`.
+        start: When it begins. Default: "0ps".
+        hosts: Hosts that take part. Default: "all".
+        placement: By rank, the index of its host among `hosts`; left out, rank r runs on
+            the r-th.
         class_: Traffic class, 1 to 7. Default: 3.
-        verb: What each message is: `write` or `send`. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        verb: What each message is: `"write"` or `"send"`. Default: "write".
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     path: TracePath
@@ -385,9 +371,9 @@ class SizeRange(Section):
     """A range of sizes.
 
     Attributes:
-        low: The smallest, at least one byte.
+        low: The smallest.
         high: The largest.
-        spread: What is uniform: the size, or its logarithm. Default: "uniform".
+        spread: What is uniform. Default: "uniform".
     """
 
     low: Bytes
@@ -397,32 +383,31 @@ class SizeRange(Section):
 
 @dataclass
 class KeyValue(Section):
-    """Applications ask servers for values over connections that stay open: each connection
-    posts a batch of operations once it has seen the completion of the batch before.
+    """Closed loops over open connections: each posts a batch of operations, and the next once
+    the thread has polled the last completion. Not under `hpcc-ns3`.
 
     Attributes:
-        servers: The hosts that they ask, in turn: connection by connection.
-        clients: The hosts that the applications run on. Default: "all".
-        applications: Applications on each client, each with a thread of its own. Default:
-            1.
+        servers: Hosts that they ask, in turn, connection by connection.
+        clients: Hosts of the applications. Default: "all".
+        applications: Applications on each client, each a thread. Default: 1.
         connections: Connections of each application. Default: 1.
-        size: The size of every value; give this, `range` or `sizes`.
-        range: Sizes between two limits.
-        sizes: Sizes from a distribution.
-        batch: Operations posted at once (`wr_num`); the last one's completion is signalled.
-            Default: 1.
-        count: Operations of each connection; left out, as many as there is time for.
-        duration: Batches begin in `start .. start + duration`; without `count` and
-            `duration`, until every workload that has one of them is done.
-        poll_interval: Time between two polls of an application, each of which takes one
-            completion; 0: it polls all the time. Default: "0ps".
-        weight: Weight of each connection's utility under policy `drum`. Default: 1.0.
-        start: When the connections begin. Default: "0ps".
+        size: Size of every value; this, `range` or `sizes` is required.
+        range: Limits of random sizes.
+        sizes: Distribution of sizes.
+        batch: Operations posted at once; the last one's completion is signalled. Default:
+            1.
+        count: Operations of each connection.
+        duration: No batch begins at or after `start + duration`. Without this and `count`,
+            connections run until all `key-value` workloads that have one of them are done, or
+            the run stops.
+        poll_interval: The thread polls at multiples of this and takes one completion each
+            time; 0: continuously. Default: "0ps".
+        weight: Utility weight of each connection under policy `drum`. Default: 1.0.
+        start: When it begins. Default: "0ps".
         class_: Traffic class, 1 to 7. Default: 3.
         verb: What each operation is. Default: "read".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
     """
 
     servers: HostSet
@@ -450,15 +435,14 @@ class Flow(Section):
     """One message.
 
     Attributes:
-        source: Node number of the sender.
-        destination: Node number of the receiver.
+        source: Sender.
+        destination: Receiver.
         size: Bytes of payload.
         start: When it is posted. Default: "0ps".
         class_: Traffic class, 1 to 7. Default: 3.
-        destination_port: Destination port: a label that stays with the message (100 and 200
-            are usual). Default: 100.
-        subflows: Parts of equal size, each on a queue pair of its own, that are one message
-            all the same: for scopes, and for who waits for it.
+        destination_port: Label that stays with the message. Default: 100.
+        subflows: Equal parts, each on its own queue pair, that scopes treat as one message;
+            not together with `paths`. Default: 1.
     """
 
     source: int
@@ -472,17 +456,16 @@ class Flow(Section):
 
 @dataclass
 class Flows(Section):
-    """Messages listed in the scenario or in a file.
+    """Messages of a flow file, or listed here.
 
     Attributes:
-        path: A file in the flow text of HPCC's simulator, relative to the scenario.
+        path: Flow file, relative to the scenario; this or `flow` is required.
         flow: Messages, in order of start.
         verb: What each message is. Default: "write".
-        tenant: The tenant that it belongs to; left out, the first.
-        plane: The plane that its messages take; left out, each takes one by a hash of its
-            five-tuple.
-        paths: Queue pairs of each message, 1 for an ordinary one; left out,
-            `multipath.paths`.
+        tenant: Tenant that it belongs to; left out, the first.
+        plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        paths: Paths of each message; left out, `multipath.paths`. Refused without
+            `[multipath]`.
     """
 
     kind: Literal["flows"] = field(default="flows", init=False)

@@ -15,22 +15,20 @@ use crate::{Limit, Parameters};
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Mode {
-    /// Nobody apportions anything.
+    /// No apportioning.
     #[default]
     Off,
-    /// Senders hold to first burst and window, which is that of the rate their controllers allow; receivers say nothing. It shows
-    /// what these limits do without shares.
+    /// Receivers send nothing; senders keep to the first burst and to a window of their own rate.
     Window,
-    /// Every sender gets the link over the number of senders, whatever its tenant and demand: as published.
+    /// Link rate / number of senders, as published.
     Count,
-    /// Tenants by weight, then their senders alike.
+    /// By tenant weight, equal among a tenant's senders.
     Weighted,
-    /// The same, and nobody gets more than it says it can use.
+    /// The same, capped by declared demand.
     DemandAware,
-    /// The same; for a sender that doesn't say what it can use, what it sends stands, and some head-room.
+    /// The same, measured for senders that don't declare it.
     Measured,
-    /// As [`DemandAware`](Self::DemandAware), but inside a tenant the senders with the smallest backlog first,
-    /// a few at a time.
+    /// Demand-aware, and within a tenant the smallest backlogs first.
     ShortestFirst,
 }
 
@@ -121,41 +119,39 @@ impl core::error::Error for UnknownMode {}
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Params {
-    /// Whether receivers divide, and by which rule.
+    /// Whether receivers divide their links, and by which rule.
     pub mode: Mode,
-    /// The part of its link that a receiver divides.
+    /// Part of its link that a receiver divides.
     pub eta: f64,
-    /// The same, while a queue may stand in front of it: for some time after a sender joined, and while more senders share
+    /// The same while a queue may stand in front of it: for some time after a sender joined, and while more senders share
     /// the link than packets fit into a round trip.
     pub draining: f64,
-    /// What a sender may have in flight, in parts of what its share carries in a round trip without queues; one packet
-    /// at least.
+    /// A sender's bytes in flight, as a multiple of share x base round trip; at least a packet.
     pub window: f64,
-    /// What a sender may have in flight before it has heard its share, in bandwidth-delay products; one
-    /// packet at least.
+    /// Its bytes in flight before it has a share, in bandwidth-delay products; at least a packet.
     pub first_burst: f64,
-    /// A change of demand below this part of it changes no share.
+    /// Relative change of demand below which shares stay.
     pub tolerance: f64,
-    /// A sender that isn't heard is told of its share without being asked once it has changed by more than this part.
+    /// Relative change of its share above which a receiver notifies a sender that is not heard.
     pub push_change: f64,
-    /// A sender counts as not heard after so many round trips.
+    /// Round trips after which a sender counts as not heard.
     pub push_after: f64,
-    /// A sender that is silent for so many round trips has left, unless ...
+    /// Silent round trips after which a sender has left.
     pub silence: f64,
-    /// ... its share asks for longer: so many packet times are allowed.
+    /// The same in packet times at its share; the longer one holds.
     pub silent_packets: u32,
-    /// Round trips over which a receiver measures what a sender sends that doesn't declare its demand.
+    /// Round trips over which senders that don't declare their demand are measured.
     pub measured_over: f64,
-    /// The same, to check what others declare: more, since queues that come and go change rates for a round trip or two.
+    /// The same, to check declared demand.
     pub checked_over: f64,
-    /// What a sender is given beyond what is measured, as a part of that; the same excess over its declared demand shows that
-    /// this is untrue.
+    /// Relative addition to a measured demand; more than this above its declared demand shows that a sender doesn't tell
+    /// the truth.
     pub headroom: f64,
-    /// Senders of a tenant that [`Mode::ShortestFirst`] serves at a time.
+    /// Senders of a tenant that `"shortest-first"` serves at a time.
     pub at_a_time: u32,
-    /// Senders that a receiver knows, divided alike among the tenants that it knows.
+    /// Senders that a receiver tracks, divided evenly among tenants; others get the least share.
     pub rows: u32,
-    /// Receivers that a sender remembers beside those it has queue pairs to.
+    /// Receivers without queue pairs whose share a sender remembers.
     pub remembered: u32,
 }
 

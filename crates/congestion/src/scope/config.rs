@@ -15,11 +15,14 @@ use crate::{Limit, Parameters};
 pub struct Config {
     /// Whether tenants take turns at a NIC's uplink, by weight.
     pub turns: bool,
-    /// Whether receivers divide their downlinks among tenants by weight, then among their senders by demand.
+    /// Whether receivers divide their downlinks among tenants by weight, then among a tenant's senders by demand. Sets
+    /// `congestion.dasr.mode` to `"demand-aware"` unless another is stated; controllers then get no feedback of that
+    /// link. Needs `transport.service = "rc"`.
     pub shares: bool,
-    /// What a tenant may have in flight to a receiver before that has said its share, in bandwidth-delay products.
+    /// Bytes in flight that a tenant may have to a receiver before the receiver has sent a share, in bandwidth-delay
+    /// products. Replaces `congestion.dasr.first_burst`; `draining` is then at most 0.9.
     pub unsolicited: f64,
-    /// Pairs that a host remembers, divided alike among its tenants; further ones replace those idle longest.
+    /// Pairs that a host remembers, divided evenly among its tenants; new ones replace those idle longest.
     pub pairs: u32,
 }
 

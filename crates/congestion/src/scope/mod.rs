@@ -29,17 +29,16 @@ pub use tenant::shares;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Scope {
-    /// Nobody is controlled: every queue pair sends at line rate.
+    /// No control: every queue pair sends at line rate.
     None,
-    /// One queue pair, as the RoCE specifications have it.
+    /// A queue pair, as the RoCE specifications have it.
     #[default]
     Qp,
-    /// A source and a destination, but every queue pair sends at the full rate, as the NICs
-    /// that Snyder et al. measured do (ConnectX-5).
+    /// Source and destination, each queue pair at the full rate, as ConnectX-5 NICs do.
     DestinationUnsplit,
-    /// A source and a destination; their queue pairs divide the rate.
+    /// Source and destination; their queue pairs divide the rate.
     Pair,
-    /// A tenant at a source and a destination; NICs divide uplinks and receivers their downlinks among tenants.
+    /// Tenant, source and destination; NICs divide uplinks and receivers their downlinks among tenants.
     Tenant,
 }
 

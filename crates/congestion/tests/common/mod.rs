@@ -1,5 +1,9 @@
 //! Helpers of the tests.
-#![allow(unreachable_pub, reason = "helpers are those of a crate")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "helpers are those of a crate, of which an example uses a part"
+)]
 
 pub mod incast;
 pub mod link;

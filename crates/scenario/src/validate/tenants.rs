@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fairlane_units::NodeId;
 
-use super::limits::{fail, within};
+use super::limits::fail;
 use super::traffic::Scope;
 use super::{Check, Subject, guarantees};
 use crate::error::{Error, suggestion};
@@ -16,8 +16,6 @@ use crate::types::{Tenant, Verb, Workload};
 const MOST: usize = 1024;
 /// Characters of a name, which stands in tables.
 const LONGEST_NAME: usize = 40;
-/// Weights so far apart that the smallest rates round to nothing.
-const WEIGHTS: [f64; 2] = [1e-6, 1e6];
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let tenants = &subject.scenario.tenant;
@@ -33,7 +31,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             let message = format!("is \"{}\", the name of an earlier tenant", tenant.name);
             return fail(key("name"), message, "give every tenant a name of its own");
         }
-        within(&key("weight"), tenant.weight, WEIGHTS[0], WEIGHTS[1])?;
         hosts(subject, i, tenant)?;
     }
     guarantees::check(subject)
