@@ -17,7 +17,7 @@ fn count(number: usize) -> u32 {
 
 // `fairlane-multipath` says what each may be.
 section! {
-    /// Several queue pairs for each connection, and who gets what. docs/multipath.md says what each parameter does.
+    /// Several queue pairs for each connection, and who gets what; docs/multipath.md has the mechanisms.
     Multipath {
         /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
         paths: u32 = 8,
