@@ -66,8 +66,8 @@ class PathCosts(Section):
 
 @dataclass
 class Multipath(Section):
-    """Several queue pairs for each connection, and who gets what. docs/multipath.md says what
-    each parameter does.
+    """Several queue pairs for each connection, and who gets what; docs/multipath.md has the
+    mechanisms.
 
     Attributes:
         paths: Queue pairs per connection; 1: ordinary messages. The key `paths` of a
