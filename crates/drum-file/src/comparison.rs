@@ -8,7 +8,7 @@ use fairlane_drum::{
 };
 
 use crate::answer::Answer;
-use crate::error::Error;
+use crate::error::{Error, of_solver};
 use crate::inputs::Mode;
 use crate::problem::HostProblem;
 
@@ -31,19 +31,24 @@ pub(crate) fn answer(problem: &HostProblem) -> Result<Answer, Error> {
                 ..AdmmOptions::default()
             };
             let everyone = vec![true; problem.table.len()];
-            iterated(problem, &host, admm(&host, &everyone, &options)?)
+            iterated(
+                problem,
+                &host,
+                admm(&host, &everyone, &options).map_err(of_solver)?,
+            )
         }
         _ => iterated(
             problem,
             &host,
-            decomposition(&host, &DecompositionOptions::default())?,
+            decomposition(&host, &DecompositionOptions::default()).map_err(of_solver)?,
         ),
     }
 }
 
 /// An iterate with the certified bound of the problem that it approaches.
 fn iterated(problem: &HostProblem, host: &Host<'_>, found: Iterates) -> Result<Answer, Error> {
-    let best = fairlane_drum::solve(host, &Selection::All, &Options::default())?;
+    let best =
+        fairlane_drum::solve(host, &Selection::All, &Options::default()).map_err(of_solver)?;
     let residual = found.trace.primal_residual.last().copied().unwrap_or(0.0);
     let completions = &problem.table.completions;
     let solution = Solution {
@@ -156,11 +161,11 @@ fn paper(problem: &HostProblem, host: &Host<'_>) -> Result<Answer, Error> {
 fn by_the_paper(host: &PaperHost<'_>) -> Result<(Solution, &'static str), Error> {
     let is_convex = host.alpha >= 1.0;
     let (x, value, iterations, finding, status) = if is_convex {
-        let (x, value) = solve_logarithmic(host)?;
+        let (x, value) = solve_logarithmic(host).map_err(of_solver)?;
         let finding = "optimal for logarithmic constraints, by their convex form in log x";
         (x, value, 1, finding, Status::Optimal)
     } else {
-        let done = run(host, Updates::Corrected, PENALTY, ITERATIONS)?;
+        let done = run(host, Updates::Corrected, PENALTY, ITERATIONS).map_err(of_solver)?;
         let value = done.trace.objective.last().copied();
         let (finding, status) = match done.finding {
             Finding::Stationary => ("stationary point, no optimality claim", Status::Feasible),

@@ -8,7 +8,7 @@ use fairlane_drum::coupled::{
 };
 use fairlane_drum::{Fairness, Utility, Workers};
 
-use crate::error::Error;
+use crate::error::{Error, of_solver};
 use crate::inputs::{Alpha, CoupledInputs, Mode, NetworkRow, RowKind};
 use crate::problem::{Columns, Request, check_count, whole};
 
@@ -74,7 +74,7 @@ impl NetworkProblem {
             selection,
             tolerance: request.tolerance.unwrap_or(1e-13),
         };
-        problem.network.indexed()?;
+        problem.network.indexed().map_err(of_solver)?;
         Ok(problem)
     }
 
@@ -124,14 +124,16 @@ impl NetworkProblem {
     /// # Errors
     /// If it has no solution.
     pub(crate) fn solve(&self, workers: &impl Workers) -> Result<CoupledSolution, Error> {
-        let source = self.network.indexed()?;
+        let source = self.network.indexed().map_err(of_solver)?;
         let options = CoupledOptions {
             tolerance: self.tolerance,
             ..CoupledOptions::default()
         };
         Ok(match self.selection {
-            None => fairlane_drum::coupled::solve(&source, &options, workers)?,
-            Some(selection) => solve_chosen(&source, selection, &options, workers)?,
+            None => fairlane_drum::coupled::solve(&source, &options, workers).map_err(of_solver)?,
+            Some(selection) => {
+                solve_chosen(&source, selection, &options, workers).map_err(of_solver)?
+            }
         })
     }
 }

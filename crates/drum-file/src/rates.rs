@@ -12,7 +12,7 @@ use fairlane_drum::{
 };
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, of_solver};
 use crate::problem::HostProblem;
 
 /// Use of a row by applications that take turns.
@@ -67,8 +67,11 @@ pub(crate) fn rates(
         share,
     };
     let (found, without_least) = match found(problem, &turns, most, true) {
-        Err(Wrong::Infeasible { .. }) => (found(problem, &turns, most, false)?, true),
-        found => (found?, false),
+        Err(Wrong::Infeasible { .. }) => (
+            found(problem, &turns, most, false).map_err(of_solver)?,
+            true,
+        ),
+        found => (found.map_err(of_solver)?, false),
     };
     let while_active = |(mean, share): (&f64, &f64)| if *share > 0.0 { mean / share } else { 0.0 };
     let while_active: Vec<f64> = found.iter().zip(&turns.share).map(while_active).collect();

@@ -4,7 +4,7 @@ use fairlane_drum::{Options, Place, RowName, Solution, Status, Workers};
 
 use crate::answer::Answer;
 use crate::comparison;
-use crate::error::Error;
+use crate::error::{Error, of_solver};
 use crate::inputs::{Document, Inputs, Mode};
 use crate::network::NetworkProblem;
 use crate::problem::{HostProblem, Request};
@@ -105,7 +105,8 @@ impl Problem {
 
     fn solve_host(&self, problem: &HostProblem) -> Result<Answer, Error> {
         let host = problem.host();
-        let solution = fairlane_drum::solve(&host, &problem.selection()?, &self.options)?;
+        let solution =
+            fairlane_drum::solve(&host, &problem.selection()?, &self.options).map_err(of_solver)?;
         let mut rows: Vec<String> = host
             .rows
             .iter()
@@ -210,7 +211,7 @@ fn of_row(error: fairlane_drum::Error) -> Error {
         }),
         _ => None,
     };
-    let mut error = Error::from(error);
+    let mut error = of_solver(error);
     if let Some(path) = path {
         error.place = path;
     }

@@ -96,7 +96,7 @@ mod connection;
 mod frame;
 pub mod limiter;
 mod message;
-mod mistake;
+mod names;
 mod numbered;
 mod path;
 mod paths;
@@ -108,13 +108,13 @@ mod settings;
 
 pub use balancer::{Balance, BalancerKind, Choice, Report, Unit};
 pub use connection::{Connection, Coupling, Event, Opening, Refusal};
+pub use fairlane_units::Mistake;
 pub use frame::{Frame, FrameError, Grant, Transfer};
 pub use limiter::{Limit, LimiterKind};
 pub use message::{
     Atomic, Cause, Chunk, Completion, Failure, Operation, Outcome, Remote, Request, Segment, Tag,
     Work,
 };
-pub use mistake::Mistake;
 pub use path::Health;
 pub use paths::Paths;
 pub use plan::{PathPlan, PortFile, Selector};

@@ -51,7 +51,9 @@ impl FromStr for TwoSided {
     fn from_str(name: &str) -> Result<Self, Mistake> {
         let found = Self::ALL.into_iter().find(|way| way.name() == name);
         let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| Mistake::unknown("multipath.two_sided", "way of SENDs", name, &names))
+        found.ok_or_else(|| {
+            crate::names::unknown("multipath.two_sided", "way of SENDs", name, &names)
+        })
     }
 }
 

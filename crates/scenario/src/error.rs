@@ -1,41 +1,6 @@
 //! What is wrong, where, and what to do about it.
 
-use std::fmt;
-
-/// A mistake in a scenario or in a file that it names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// `file:line:column`, `file:line`, or a key path such as `workload[0].load`.
-    pub place: String,
-    /// What was found and what was expected.
-    pub message: String,
-    /// What to write instead; empty if nothing sensible can be said.
-    pub hint: String,
-}
-
-impl Error {
-    /// A mistake at `place`.
-    pub fn new(
-        place: impl Into<String>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        Self {
-            place: place.into(),
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-
-    /// The same mistake at another place.
-    #[must_use]
-    pub fn at(self, place: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            ..self
-        }
-    }
-}
+pub use fairlane_units::Mistake as Error;
 
 /// A mistake as the result of whatever finds it.
 pub(crate) fn fail<T>(
@@ -45,18 +10,6 @@ pub(crate) fn fail<T>(
 ) -> Result<T, Error> {
     Err(Error::new(place, message, hint))
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error {}: {}", self.place, self.message)?;
-        if !self.hint.is_empty() {
-            write!(f, "\nhint: {}", self.hint)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// The candidate that `word` most likely means, if one is near enough to be a typing mistake.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

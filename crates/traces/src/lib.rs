@@ -28,11 +28,10 @@ use fairlane_program::Program;
 use fairlane_units::Duration;
 
 pub mod chakra;
-mod error;
 pub mod goal;
 mod order;
 
-pub use error::Error;
+pub use fairlane_units::Mistake as Error;
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

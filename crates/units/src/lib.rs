@@ -28,6 +28,7 @@ extern crate alloc;
 mod bytes;
 mod duration;
 mod ids;
+mod mistake;
 mod parse;
 mod rate;
 #[cfg(feature = "serde")]
@@ -36,5 +37,6 @@ mod text;
 pub use bytes::Bytes;
 pub use duration::{Duration, Time};
 pub use ids::{HostId, NodeId, PathId, PortId, Psn, QpNumber, TenantId};
+pub use mistake::Mistake;
 pub use parse::ParseError;
 pub use rate::Rate;

@@ -44,8 +44,7 @@ fn read(
         .iter()
         .map(|file| (file.name.as_str(), file.bytes.as_slice()))
         .collect();
-    let read = fairlane_traces::read(format, &files);
-    read.map_err(|error| Error::new(error.place, error.message, error.hint))
+    fairlane_traces::read(format, &files)
 }
 
 /// The host of each rank.

@@ -213,6 +213,6 @@ impl FromStr for BalancerKind {
     fn from_str(name: &str) -> Result<Self, Mistake> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| Mistake::unknown("multipath.balancer", "balancer", name, &names))
+        found.ok_or_else(|| crate::names::unknown("multipath.balancer", "balancer", name, &names))
     }
 }

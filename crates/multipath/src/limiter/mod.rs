@@ -115,6 +115,6 @@ impl FromStr for LimiterKind {
     fn from_str(name: &str) -> Result<Self, Mistake> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| Mistake::unknown("multipath.limiter", "limiter", name, &names))
+        found.ok_or_else(|| crate::names::unknown("multipath.limiter", "limiter", name, &names))
     }
 }

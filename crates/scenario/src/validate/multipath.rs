@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_multipath::Mistake;
 use fairlane_units::Rate;
 
 use super::limits::fail;
@@ -58,20 +57,17 @@ fn unstated(workloads: &[Workload]) -> Check {
 }
 
 /// A mistake of the crate in the keys of a scenario: at `place` if it is about paths.
-fn said(mistake: Mistake, place: Option<String>) -> Error {
-    let (own, hint) = match mistake.place.as_str() {
-        "multipath.paths" => (place.unwrap_or(mistake.place), mistake.hint),
-        "multipath.holes" => (
-            "multipath.depth".into(),
-            "lower it or the number of paths".into(),
+fn said(mistake: Error, place: Option<String>) -> Error {
+    let (place, hint) = match (mistake.place.as_str(), place) {
+        ("multipath.paths", Some(place)) => return mistake.at(place),
+        ("multipath.holes", _) => ("multipath.depth", "lower it or the number of paths"),
+        ("multipath.mtu", _) => (
+            "packet.mtu",
+            "a packet is at most `multipath.message_limit`",
         ),
-        "multipath.mtu" => (
-            "packet.mtu".into(),
-            "a packet is at most `multipath.message_limit`".into(),
-        ),
-        _ => (mistake.place, mistake.hint),
+        _ => return mistake,
     };
-    Error::new(own, mistake.message, hint)
+    Error::new(place, mistake.message, hint)
 }
 
 /// Whether a list has ports for so many paths.
