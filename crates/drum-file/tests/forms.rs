@@ -164,7 +164,7 @@ fn rows_of_a_network_name_hosts_and_each_flow_once() {
         change(&mut file["inputs"]["rows"]);
         let error = solve(&file, &Request::default()).expect_err("a mistake");
         assert!(!error.hint.is_empty(), "{error}");
-        error.to_string()
+        format!("{}: {}", error.place, error.message)
     };
     let errors = [
         refused(&|rows| rows[1]["host"] = json!(2)),
