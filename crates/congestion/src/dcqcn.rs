@@ -19,76 +19,36 @@
 //! truncates.
 
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Duration, Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule, Timers};
+use crate::{Ack, CongestionControl, Environment, Needs, Timers, parameters};
 
 const ALPHA: usize = 0;
 const DECREASE: usize = 1;
 const INCREASE: usize = 2;
 
-/// Parameters of DCQCN. The defaults are those of HPCC's artefact at 100 Gb/s.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// g: weight of the newest observation in alpha.
-    pub gain: f64,
-    /// Period of the update of alpha.
-    pub alpha_interval: Duration,
-    /// Period of the check for a rate decrease.
-    pub decrease_interval: Duration,
-    /// Period of rate increase since the last decrease.
-    pub increase_interval: Duration,
-    /// F: increase periods in fast recovery before the target rises.
-    pub fast_recovery_stages: u32,
-    /// Step of the target in additive increase.
-    pub additive_increase: Rate,
-    /// Step of the target in hyper increase.
-    pub hyper_increase: Rate,
-    /// Lowest rate.
-    pub min_rate: Rate,
-    /// Whether every decrease lowers the target to the current rate.
-    pub clamp_target_rate: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            gain: 1.0 / 256.0,
-            alpha_interval: Duration::from_us(1),
-            decrease_interval: Duration::from_us(4),
-            increase_interval: Duration::from_us(300),
-            fast_recovery_stages: 1,
-            additive_increase: Rate::from_mbps(20),
-            hyper_increase: Rate::from_mbps(200),
-            min_rate: Rate::from_mbps(1000),
-            clamp_target_rate: false,
-        }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        vec![
-            Limit::within("gain", self.gain, 0.0, 1.0),
-            Limit::new("alpha_interval", Rule::Period(self.alpha_interval)),
-            Limit::new("decrease_interval", Rule::Period(self.decrease_interval)),
-            Limit::new("increase_interval", Rule::Period(self.increase_interval)),
-            Limit::count(
-                "fast_recovery_stages",
-                self.fast_recovery_stages.into(),
-                0,
-                u32::MAX.into(),
-            ),
-            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
-            Limit::new("hyper_increase", Rule::Step(self.hyper_increase)),
-            Limit::new("min_rate", Rule::Floor(self.min_rate)),
-        ]
+parameters! {
+    /// Parameters of DCQCN. The defaults are those of HPCC's artefact at 100 Gb/s.
+    Config {
+        /// g: weight of the newest observation in alpha.
+        gain: f64 = 1.0 / 256.0 => within(0.0, 1.0),
+        /// Period of the update of alpha.
+        alpha_interval: Duration = Duration::from_us(1) => period,
+        /// Period of the check for a rate decrease.
+        decrease_interval: Duration = Duration::from_us(4) => period,
+        /// Period of rate increase since the last decrease.
+        increase_interval: Duration = Duration::from_us(300) => period,
+        /// F: increase periods in fast recovery before the target rises.
+        fast_recovery_stages: u32 = 1 => count(0, u32::MAX.into()),
+        /// Step of the target in additive increase.
+        additive_increase: Rate = Rate::from_mbps(20) => step,
+        /// Step of the target in hyper increase.
+        hyper_increase: Rate = Rate::from_mbps(200) => step,
+        /// Lowest rate.
+        min_rate: Rate = Rate::from_mbps(1000) => floor,
+        /// Whether every decrease lowers the target to the current rate.
+        clamp_target_rate: bool = false,
     }
 }
 

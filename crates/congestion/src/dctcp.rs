@@ -16,50 +16,24 @@
 //! every operation truncates.
 
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use crate::{
-    Ack, CongestionControl, Environment, Limit, Marking, Needs, Parameters, Rule, WindowMode,
-};
+use crate::{Ack, CongestionControl, Environment, Marking, Needs, WindowMode, parameters};
 
-/// Parameters of DCTCP. The gain is the paper's, the increase that of HPCC's artefact at 100 Gb/s.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// g: weight of the newest share of marks in alpha.
-    ///
-    /// Source: DCTCP (SIGCOMM 2010).
-    pub gain: f64,
-    /// Step of the rate, once per round trip.
-    ///
-    /// Source: HPCC's artefact at 100 Gb/s.
-    pub additive_increase: Rate,
-    /// Lowest rate.
-    pub min_rate: Rate,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            gain: 1.0 / 16.0,
-            additive_increase: Rate::from_mbps(615),
-            min_rate: Rate::from_mbps(1000),
-        }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        vec![
-            Limit::within("gain", self.gain, 0.0, 1.0),
-            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
-            Limit::new("min_rate", Rule::Floor(self.min_rate)),
-        ]
+parameters! {
+    /// Parameters of DCTCP. The gain is the paper's, the increase that of HPCC's artefact at 100 Gb/s.
+    Config {
+        /// g: weight of the newest share of marks in alpha.
+        ///
+        /// Source: DCTCP (SIGCOMM 2010).
+        gain: f64 = 1.0 / 16.0 => within(0.0, 1.0),
+        /// Step of the rate, once per round trip.
+        ///
+        /// Source: HPCC's artefact at 100 Gb/s.
+        additive_increase: Rate = Rate::from_mbps(615) => step,
+        /// Lowest rate.
+        min_rate: Rate = Rate::from_mbps(1000) => floor,
     }
 }
 

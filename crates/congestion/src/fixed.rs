@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use fairlane_units::{Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Params, Rule};
+use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Params};
 
 /// Parameters of the constant rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Config {
 
 impl Parameters for Config {
     fn limits(&self) -> Vec<Limit> {
-        let rule = |rate| Limit::new("rate", Rule::Rate(rate));
+        let rule = |rate| Limit::rate("rate", rate);
         self.rate.into_iter().map(rule).collect()
     }
 }

@@ -21,63 +21,28 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
 use crate::{
-    Ack, CongestionControl, Environment, Limit, Needs, Parameters, Reading, Rule, Telemetry,
-    WindowMode,
+    Ack, CongestionControl, Environment, Needs, Reading, Telemetry, WindowMode, parameters,
 };
 
-/// Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// eta: target utilisation.
-    pub target_utilization: f64,
-    /// Rounds of additive increase before a multiplicative adjustment; 0: always adjust.
-    pub max_stage: u32,
-    /// W_AI as a rate: additive increase per adjustment.
-    pub additive_increase: Rate,
-    /// Lowest rate.
-    pub min_rate: Rate,
-    /// Whether every acknowledgement adjusts the rate, not only one per round trip.
-    pub fast_react: bool,
-    /// Multiplier of the units of the telemetry header (`hpcc-ns3` only).
-    pub telemetry_multiplier: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            target_utilization: 0.95,
-            max_stage: 5,
-            additive_increase: Rate::from_mbps(50),
-            min_rate: Rate::from_mbps(1000),
-            fast_react: true,
-            telemetry_multiplier: 1,
-        }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        vec![
-            Limit::new("target_utilization", Rule::Share(self.target_utilization)),
-            Limit::count("max_stage", self.max_stage.into(), 0, u32::MAX.into()),
-            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
-            Limit::count(
-                "telemetry_multiplier",
-                self.telemetry_multiplier,
-                1,
-                1 << 16,
-            ),
-            Limit::new("min_rate", Rule::Floor(self.min_rate)),
-        ]
+parameters! {
+    /// Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
+    Config {
+        /// eta: target utilisation.
+        target_utilization: f64 = 0.95 => share,
+        /// Rounds of additive increase before a multiplicative adjustment; 0: always adjust.
+        max_stage: u32 = 5 => count(0, u32::MAX.into()),
+        /// W_AI as a rate: additive increase per adjustment.
+        additive_increase: Rate = Rate::from_mbps(50) => step,
+        /// Lowest rate.
+        min_rate: Rate = Rate::from_mbps(1000) => floor,
+        /// Whether every acknowledgement adjusts the rate, not only one per round trip.
+        fast_react: bool = true,
+        /// Multiplier of the units of the telemetry header (`hpcc-ns3` only).
+        telemetry_multiplier: u64 = 1 => count(1, 1 << 16),
     }
 }
 

@@ -19,39 +19,40 @@
 //! are logged at the trigger threshold.
 
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use fairlane_units::{Duration, Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Marking, Needs, Parameters, Rule, Timers};
+use crate::{Ack, CongestionControl, Environment, Marking, Needs, Timers, parameters};
 
 const TIMER: usize = 0;
 /// The multiplier has 14 bits and the shift 2 (A10.2.2.1.1).
 const MOST_MULTIPLIER: u64 = (1 << 14) - 1;
 
-/// Parameters of the channel adapter.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// Added to the table index by a BECN.
-    ///
-    /// Source: Mellanox's congestion control manager.
-    pub ccti_increase: u8,
-    /// Largest index.
-    pub ccti_limit: u16,
-    /// Smallest index.
-    pub ccti_min: u8,
-    /// Period after which the index falls by one; a multiple of 1.024 us in hardware.
-    ///
-    /// Source: docs/controllers.md.
-    pub ccti_timer: Duration,
-    /// Delays after a packet by index; the last holds for all larger indices. Left out, entry i has `multiplier` i and
-    /// `shift` 2.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
-    pub table: Vec<CctEntry>,
+parameters! {
+    /// Parameters of the channel adapter.
+    Config {
+        /// Added to the table index by a BECN.
+        ///
+        /// Source: Mellanox's congestion control manager.
+        ccti_increase: u8 = 1 => count(1, 255),
+        /// Largest index.
+        ccti_limit: u16 = 127 => count(1, MOST_MULTIPLIER),
+        /// Smallest index.
+        ccti_min: u8 = 0 => count(0, 255),
+        /// Period after which the index falls by one; a multiple of 1.024 us in hardware.
+        // The specification has no figures. Shorter periods leave deeper queues, longer ones idle
+        // links: docs/controllers.md.
+        ccti_timer: Duration = Duration::from_ns(4 * 1024) => period,
+        /// Delays after a packet by index; the last holds for all larger indices. Left out, entry i has `multiplier` i and
+        /// `shift` 2.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+        table: Vec<CctEntry> = Vec::new(),
+    }
+    where |it| {
+        ccti_min: u16::from(it.ccti_min) <= it.ccti_limit => "at most ccti_limit",
+        table: it.table.iter().all(CctEntry::fits) => "multipliers up to 16383 and shifts up to 3",
+    }
 }
 
 /// An entry of the congestion control table: a delay of `multiplier / 2^shift` transmission times.
@@ -66,17 +67,9 @@ pub struct CctEntry {
     pub shift: u8,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            ccti_increase: 1,
-            ccti_limit: 127,
-            ccti_min: 0,
-            // The specification has no figures. Shorter periods leave deeper queues, longer ones idle
-            // links: docs/controllers.md.
-            ccti_timer: Duration::from_ns(4 * 1024),
-            table: Vec::new(),
-        }
+impl CctEntry {
+    const fn fits(&self) -> bool {
+        self.multiplier as u64 <= MOST_MULTIPLIER && self.shift <= 3
     }
 }
 
@@ -90,30 +83,6 @@ impl Config {
             None => linear,
             Some(last) => *self.table.get(usize::from(index)).unwrap_or(last),
         }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        let fits =
-            |entry: &CctEntry| u64::from(entry.multiplier) <= MOST_MULTIPLIER && entry.shift <= 3;
-        let entries = self.table.iter().all(fits);
-        vec![
-            Limit::count("ccti_increase", self.ccti_increase.into(), 1, 255),
-            Limit::count("ccti_limit", self.ccti_limit.into(), 1, MOST_MULTIPLIER),
-            Limit::count("ccti_min", self.ccti_min.into(), 0, u8::MAX.into()),
-            Limit::holds(
-                "ccti_min",
-                u16::from(self.ccti_min) <= self.ccti_limit,
-                "at most ccti_limit",
-            ),
-            Limit::new("ccti_timer", Rule::Period(self.ccti_timer)),
-            Limit::holds(
-                "table",
-                entries,
-                "multipliers up to 16383 and shifts up to 3",
-            ),
-        ]
     }
 }
 

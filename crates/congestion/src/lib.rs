@@ -38,7 +38,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-extern crate alloc;
+#[doc(hidden)]
+pub extern crate alloc;
 
 mod algorithm;
 mod contract;

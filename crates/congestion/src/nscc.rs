@@ -35,96 +35,45 @@
 //! packet that came early. Bytes that came early are in flight until they are confirmed.
 
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Loss, Marking, Needs, Parameters, Rule};
+use crate::{Ack, CongestionControl, Environment, Loss, Marking, Needs, parameters};
 
-/// Parameters of NSCC. The defaults are the specification's (section 3.6.13.3) for switches that don't trim.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// `target_qdelay`: target queueing delay in base round-trip times.
-    pub target_delay: f64,
-    /// `MaxWnd`: largest and initial window in bandwidth-delay products.
-    pub max_window: f64,
-    /// alpha: packets per round trip without delay and marks, per 12 us of target.
-    pub proportional_increase: f64,
-    /// `fi`: packets per round trip above the target without marks.
-    pub fair_increase: f64,
-    /// `eta`: packets per `adjust_period` in any case.
-    pub additive_increase: f64,
-    /// `fi_scale`: bytes per byte that arrives after a whole window without delay.
-    pub fast_increase: f64,
-    /// Delays below this count as none.
-    ///
-    /// Source: the simulator of the specification's authors; the specification says "about 0".
-    pub no_delay: Duration,
-    /// gamma: strength of a decrease.
-    pub decrease_gain: f64,
-    /// 1 - `max_md_jump`: most that one decrease takes, as a share of the window.
-    pub max_decrease: f64,
-    /// `adjust_bytes_threshold`: packets after which increases are added to the window.
-    pub adjust_packets: u32,
-    /// `adjust_period_threshold`: time after which they are added in any case, in base round-trip times.
-    pub adjust_period: f64,
-    /// Not `disable_quick_adapt`: whether the window may fall at once to the bytes that arrived.
-    pub quick_adapt: bool,
-    /// `qa_threshold`: delay that triggers it, in targets. The specification derives it from the queue length at which
-    /// switches drop, 5 bandwidth-delay products.
-    pub quick_adapt_delay: f64,
-    /// `qa_gate`: it also needs that less than the largest window / 2^this arrived.
-    pub quick_adapt_gate: u8,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            target_delay: 1.0,
-            max_window: 1.5,
-            proportional_increase: 4.0,
-            fair_increase: 5.0,
-            additive_increase: 0.15,
-            fast_increase: 0.25,
-            no_delay: Duration::from_us(1),
-            decrease_gain: 0.8,
-            max_decrease: 0.5,
-            adjust_packets: 8,
-            adjust_period: 1.0,
-            quick_adapt: true,
-            quick_adapt_delay: 4.0,
-            quick_adapt_gate: 3,
-        }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        let within = Limit::within;
-        vec![
-            within("target_delay", self.target_delay, 0.001, 1000.0),
-            within("max_window", self.max_window, 0.01, 1000.0),
-            within(
-                "proportional_increase",
-                self.proportional_increase,
-                0.0,
-                1000.0,
-            ),
-            within("fair_increase", self.fair_increase, 0.0, 1000.0),
-            within("additive_increase", self.additive_increase, 0.0, 1000.0),
-            within("fast_increase", self.fast_increase, 0.0, 1000.0),
-            Limit::new("no_delay", Rule::Span(self.no_delay)),
-            within("decrease_gain", self.decrease_gain, 0.0, 1.0),
-            within("max_decrease", self.max_decrease, 0.0, 1.0),
-            Limit::count("adjust_packets", self.adjust_packets.into(), 1, 1 << 20),
-            within("adjust_period", self.adjust_period, 0.0, 1000.0),
-            within("quick_adapt_delay", self.quick_adapt_delay, 0.0, 1e6),
-            Limit::count("quick_adapt_gate", self.quick_adapt_gate.into(), 0, 63),
-        ]
+parameters! {
+    /// Parameters of NSCC. The defaults are the specification's (section 3.6.13.3) for switches that don't trim.
+    Config {
+        /// `target_qdelay`: target queueing delay in base round-trip times.
+        target_delay: f64 = 1.0 => within(0.001, 1000.0),
+        /// `MaxWnd`: largest and initial window in bandwidth-delay products.
+        max_window: f64 = 1.5 => within(0.01, 1000.0),
+        /// alpha: packets per round trip without delay and marks, per 12 us of target.
+        proportional_increase: f64 = 4.0 => within(0.0, 1000.0),
+        /// `fi`: packets per round trip above the target without marks.
+        fair_increase: f64 = 5.0 => within(0.0, 1000.0),
+        /// `eta`: packets per `adjust_period` in any case.
+        additive_increase: f64 = 0.15 => within(0.0, 1000.0),
+        /// `fi_scale`: bytes per byte that arrives after a whole window without delay.
+        fast_increase: f64 = 0.25 => within(0.0, 1000.0),
+        /// Delays below this count as none.
+        ///
+        /// Source: the simulator of the specification's authors; the specification says "about 0".
+        no_delay: Duration = Duration::from_us(1) => span,
+        /// gamma: strength of a decrease.
+        decrease_gain: f64 = 0.8 => within(0.0, 1.0),
+        /// 1 - `max_md_jump`: most that one decrease takes, as a share of the window.
+        max_decrease: f64 = 0.5 => within(0.0, 1.0),
+        /// `adjust_bytes_threshold`: packets after which increases are added to the window.
+        adjust_packets: u32 = 8 => count(1, 1 << 20),
+        /// `adjust_period_threshold`: time after which they are added in any case, in base round-trip times.
+        adjust_period: f64 = 1.0 => within(0.0, 1000.0),
+        /// Not `disable_quick_adapt`: whether the window may fall at once to the bytes that arrived.
+        quick_adapt: bool = true,
+        /// `qa_threshold`: delay that triggers it, in targets. The specification derives it from the queue length at which
+        /// switches drop, 5 bandwidth-delay products.
+        quick_adapt_delay: f64 = 4.0 => within(0.0, 1e6),
+        /// `qa_gate`: it also needs that less than the largest window / 2^this arrived.
+        quick_adapt_gate: u8 = 3 => count(0, 63),
     }
 }
 

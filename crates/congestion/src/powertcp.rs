@@ -19,53 +19,26 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Rate, Time};
 
-use crate::{
-    Ack, CongestionControl, Environment, Interval, Limit, Needs, Parameters, Reading, Rule,
-    Telemetry,
-};
+use crate::{Ack, CongestionControl, Environment, Interval, Needs, Reading, Telemetry, parameters};
 
-/// Parameters of PowerTCP.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// gamma: weight of the newest window.
-    ///
-    /// Source: PowerTCP (NSDI 2022).
-    pub gain: f64,
-    /// N: the additive increase is a bandwidth-delay product / N, so n senders leave a queue of n / N of it.
-    ///
-    /// Source: the paper has no figure; 100 keeps the queue of an incast of 16 below a fifth.
-    pub expected_flows: u32,
-    /// Lowest rate.
-    ///
-    /// Source: HPCC's artefact.
-    pub min_rate: Rate,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            gain: 0.9,
-            expected_flows: 100,
-            min_rate: Rate::from_mbps(100),
-        }
-    }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        vec![
-            Limit::new("gain", Rule::Share(self.gain)),
-            Limit::count("expected_flows", self.expected_flows.into(), 1, 1 << 24),
-            Limit::new("min_rate", Rule::Floor(self.min_rate)),
-        ]
+parameters! {
+    /// Parameters of PowerTCP.
+    Config {
+        /// gamma: weight of the newest window.
+        ///
+        /// Source: PowerTCP (NSDI 2022).
+        gain: f64 = 0.9 => share,
+        /// N: the additive increase is a bandwidth-delay product / N, so n senders leave a queue of n / N of it.
+        ///
+        /// Source: the paper has no figure; 100 keeps the queue of an incast of 16 below a fifth.
+        expected_flows: u32 = 100 => count(1, 1 << 24),
+        /// Lowest rate.
+        ///
+        /// Source: HPCC's artefact.
+        min_rate: Rate = Rate::from_mbps(100) => floor,
     }
 }
 

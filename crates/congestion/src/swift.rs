@@ -22,85 +22,46 @@
 //! permitted doesn't postpone the next one, as `cwnd <= cwnd_prev` in the paper's listing would.
 
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Loss, Needs, Parameters, Rule};
+use crate::{Ack, CongestionControl, Environment, Loss, Needs, parameters};
 
-/// Parameters of Swift. The paper names them and gives few figures: where it is silent, the defaults
-/// are those of htsim's model of Swift, which its authors tuned to the paper's curves.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// Target delay of the fabric before scaling, round-trip time included.
-    pub base_target: Duration,
-    /// Addition to the target per switch on the path.
-    ///
-    /// Source: about a seventh of the base target.
-    pub hop_target: Duration,
-    /// Most that flow scaling adds to the target.
-    pub flow_range: Duration,
-    /// Window at which flow scaling adds the most.
-    pub flow_min_window: f64,
-    /// Window from which flow scaling adds nothing.
-    pub flow_max_window: f64,
-    /// Target delay of the two hosts, which take no time in the simulated fabric.
-    ///
-    /// Source: that of the fabric.
-    pub endpoint_target: Duration,
-    /// Packets added to the window per round trip.
-    pub additive_increase: f64,
-    /// beta: strength of a decrease.
-    pub decrease_gain: f64,
-    /// Most that one decrease takes, as a share of the window.
-    pub max_decrease: f64,
-    /// Smallest window; below 1 packets are paced.
-    ///
-    /// Source: the paper's thousandth (section 3.4) would outlast ACK timeouts.
-    pub min_window: f64,
-    /// Timeouts in a row after which the window falls to the smallest.
-    pub reset_after: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            base_target: Duration::from_us(20),
-            hop_target: Duration::from_us(3),
-            flow_range: Duration::from_us(100),
-            flow_min_window: 0.1,
-            flow_max_window: 100.0,
-            endpoint_target: Duration::from_us(20),
-            additive_increase: 1.0,
-            decrease_gain: 0.8,
-            max_decrease: 0.5,
-            min_window: 0.01,
-            reset_after: 5,
-        }
+parameters! {
+    /// Parameters of Swift. The paper names them and gives few figures: where it is silent, the defaults
+    /// are those of htsim's model of Swift, which its authors tuned to the paper's curves.
+    Config {
+        /// Target delay of the fabric before scaling, round-trip time included.
+        base_target: Duration = Duration::from_us(20) => period,
+        /// Addition to the target per switch on the path.
+        ///
+        /// Source: about a seventh of the base target.
+        hop_target: Duration = Duration::from_us(3) => span,
+        /// Most that flow scaling adds to the target.
+        flow_range: Duration = Duration::from_us(100) => span,
+        /// Window at which flow scaling adds the most.
+        flow_min_window: f64 = 0.1 => within(0.001, 1e6),
+        /// Window from which flow scaling adds nothing.
+        flow_max_window: f64 = 100.0 => within(0.001, 1e6),
+        /// Target delay of the two hosts, which take no time in the simulated fabric.
+        ///
+        /// Source: that of the fabric.
+        endpoint_target: Duration = Duration::from_us(20) => period,
+        /// Packets added to the window per round trip.
+        additive_increase: f64 = 1.0 => within(0.0, 1000.0),
+        /// beta: strength of a decrease.
+        decrease_gain: f64 = 0.8 => within(0.0, 1.0),
+        /// Most that one decrease takes, as a share of the window.
+        max_decrease: f64 = 0.5 => within(0.0, 1.0),
+        /// Smallest window; below 1 packets are paced.
+        ///
+        /// Source: the paper's thousandth (section 3.4) would outlast ACK timeouts.
+        min_window: f64 = 0.01 => within(1e-6, 1.0),
+        /// Timeouts in a row after which the window falls to the smallest.
+        reset_after: u32 = 5 => count(1, u32::MAX.into()),
     }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        let ordered = self.flow_min_window < self.flow_max_window;
-        vec![
-            Limit::new("base_target", Rule::Period(self.base_target)),
-            Limit::new("hop_target", Rule::Span(self.hop_target)),
-            Limit::new("flow_range", Rule::Span(self.flow_range)),
-            Limit::within("flow_min_window", self.flow_min_window, 0.001, 1e6),
-            Limit::within("flow_max_window", self.flow_max_window, 0.001, 1e6),
-            Limit::holds("flow_max_window", ordered, "more than flow_min_window"),
-            Limit::new("endpoint_target", Rule::Period(self.endpoint_target)),
-            Limit::within("additive_increase", self.additive_increase, 0.0, 1000.0),
-            Limit::within("decrease_gain", self.decrease_gain, 0.0, 1.0),
-            Limit::within("max_decrease", self.max_decrease, 0.0, 1.0),
-            Limit::within("min_window", self.min_window, 1e-6, 1.0),
-            Limit::count("reset_after", self.reset_after.into(), 1, u32::MAX.into()),
-        ]
+    where |it| {
+        flow_max_window: it.flow_min_window < it.flow_max_window => "more than flow_min_window",
     }
 }
 

@@ -20,71 +20,36 @@
 //! also one below the low threshold. Rates are whole bits per second and every operation truncates.
 
 use alloc::sync::Arc;
-use alloc::vec;
-use alloc::vec::Vec;
 
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
-use crate::{Ack, CongestionControl, Environment, Limit, Needs, Parameters, Rule};
+use crate::{Ack, CongestionControl, Environment, Needs, parameters};
 
-/// Parameters of TIMELY. The defaults are those of HPCC's artefact at 100 Gb/s, which has gains and
-/// thresholds from the paper.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Config {
-    /// Weight of the newest difference of round-trip times.
-    pub gain: f64,
-    /// beta: strength of a decrease.
-    pub decrease_gain: f64,
-    /// Below this round-trip time the rate always rises.
-    pub low_threshold: Duration,
-    /// Above this round-trip time the rate always falls.
-    pub high_threshold: Duration,
-    /// Round-trip time that the gradient is relative to.
-    pub min_rtt: Duration,
-    /// Step of an increase.
-    pub additive_increase: Rate,
-    /// Step after `hyper_after` increases in a row.
-    pub hyper_increase: Rate,
-    /// N: increases in a row before the step grows.
-    pub hyper_after: u32,
-    /// Lowest rate.
-    pub min_rate: Rate,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            gain: 0.875,
-            decrease_gain: 0.8,
-            low_threshold: Duration::from_us(50),
-            high_threshold: Duration::from_us(500),
-            min_rtt: Duration::from_us(20),
-            additive_increase: Rate::from_mbps(100),
-            hyper_increase: Rate::from_mbps(500),
-            hyper_after: 5,
-            min_rate: Rate::from_mbps(1000),
-        }
+parameters! {
+    /// Parameters of TIMELY. The defaults are those of HPCC's artefact at 100 Gb/s, which has gains and
+    /// thresholds from the paper.
+    Config {
+        /// Weight of the newest difference of round-trip times.
+        gain: f64 = 0.875 => within(0.0, 1.0),
+        /// beta: strength of a decrease.
+        decrease_gain: f64 = 0.8 => within(0.0, 1.0),
+        /// Below this round-trip time the rate always rises.
+        low_threshold: Duration = Duration::from_us(50) => span,
+        /// Above this round-trip time the rate always falls.
+        high_threshold: Duration = Duration::from_us(500) => period,
+        /// Round-trip time that the gradient is relative to.
+        min_rtt: Duration = Duration::from_us(20) => period,
+        /// Step of an increase.
+        additive_increase: Rate = Rate::from_mbps(100) => step,
+        /// Step after `hyper_after` increases in a row.
+        hyper_increase: Rate = Rate::from_mbps(500) => step,
+        /// N: increases in a row before the step grows.
+        hyper_after: u32 = 5 => count(0, u32::MAX.into()),
+        /// Lowest rate.
+        min_rate: Rate = Rate::from_mbps(1000) => floor,
     }
-}
-
-impl Parameters for Config {
-    fn limits(&self) -> Vec<Limit> {
-        let ordered = self.low_threshold <= self.high_threshold;
-        vec![
-            Limit::within("gain", self.gain, 0.0, 1.0),
-            Limit::within("decrease_gain", self.decrease_gain, 0.0, 1.0),
-            Limit::new("low_threshold", Rule::Span(self.low_threshold)),
-            Limit::new("high_threshold", Rule::Period(self.high_threshold)),
-            Limit::holds("high_threshold", ordered, "at least low_threshold"),
-            Limit::new("min_rtt", Rule::Period(self.min_rtt)),
-            Limit::new("additive_increase", Rule::Step(self.additive_increase)),
-            Limit::new("hyper_increase", Rule::Step(self.hyper_increase)),
-            Limit::count("hyper_after", self.hyper_after.into(), 0, u32::MAX.into()),
-            Limit::new("min_rate", Rule::Floor(self.min_rate)),
-        ]
+    where |it| {
+        high_threshold: it.low_threshold <= it.high_threshold => "at least low_threshold",
     }
 }
 

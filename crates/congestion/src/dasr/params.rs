@@ -1,13 +1,11 @@
 //! Parameters of direct apportioning.
 
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
 use fairlane_units::{Bytes, Duration};
 
-use crate::{Limit, Parameters};
+use crate::parameters;
 
 /// Whether receivers divide their links, and by which rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -113,69 +111,51 @@ impl fmt::Display for UnknownMode {
 
 impl core::error::Error for UnknownMode {}
 
-/// What receivers and senders of a fabric have in common. `docs/dasr.md` has what each was measured to do.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Params {
-    /// Whether receivers divide their links, and by which rule.
-    pub mode: Mode,
-    /// Part of its link that a receiver divides.
-    pub eta: f64,
-    /// The same while a queue may stand in front of it: for some time after a sender joined, and while more senders share
-    /// the link than packets fit into a round trip.
-    pub draining: f64,
-    /// A sender's bytes in flight, as a multiple of share x base round trip; at least a packet.
-    pub window: f64,
-    /// Its bytes in flight before it has a share, in bandwidth-delay products; at least a packet.
-    pub first_burst: f64,
-    /// Relative change of demand below which shares stay.
-    pub tolerance: f64,
-    /// Relative change of its share above which a receiver notifies a sender that is not heard.
-    pub push_change: f64,
-    /// Round trips after which a sender counts as not heard.
-    pub push_after: f64,
-    /// Silent round trips after which a sender has left.
-    pub silence: f64,
-    /// The same in packet times at its share; the longer one holds.
-    pub silent_packets: u32,
-    /// Round trips over which senders that don't declare their demand are measured.
-    pub measured_over: f64,
-    /// The same, to check declared demand.
-    pub checked_over: f64,
-    /// Relative addition to a measured demand; more than this above its declared demand shows that a sender doesn't tell
-    /// the truth.
-    pub headroom: f64,
-    /// Senders of a tenant that `"shortest-first"` serves at a time.
-    pub at_a_time: u32,
-    /// Senders that a receiver tracks, divided evenly among tenants; others get the least share.
-    pub rows: u32,
-    /// Receivers without queue pairs whose share a sender remembers.
-    pub remembered: u32,
-}
-
-impl Default for Params {
-    fn default() -> Self {
+parameters! {
+    /// What receivers and senders of a fabric have in common. `docs/dasr.md` has what each was measured to do and where
+    /// defaults come from.
+    Params {
+        /// Whether receivers divide their links, and by which rule.
         // `docs/dasr.md`, "Parameters", has where each comes from.
-        Self {
-            mode: Mode::Off,
-            eta: 1.0,
-            draining: 0.98,
-            window: 1.5,
-            first_burst: 0.5,
-            tolerance: 0.01,
-            push_change: 0.05,
-            push_after: 0.5,
-            silence: 4.0,
-            silent_packets: 4,
-            measured_over: 2.0,
-            checked_over: 16.0,
-            headroom: 0.25,
-            at_a_time: 4,
-            rows: 4096,
-            remembered: 1024,
-        }
+        mode: Mode = Mode::Off,
+        /// Part of its link that a receiver divides.
+        // Below a tenth the rest of the link would be of no use to anybody.
+        eta: f64 = 1.0 => within(0.1, 1.0),
+        /// The same while a queue may stand in front of it: for some time after a sender joined, and while more senders share
+        /// the link than packets fit into a round trip.
+        draining: f64 = 0.98 => within(0.1, 1.0),
+        /// A sender's bytes in flight, as a multiple of share x base round trip; at least a packet.
+        window: f64 = 1.5 => within(1.0, 1024.0),
+        /// Its bytes in flight before it has a share, in bandwidth-delay products; at least a packet.
+        first_burst: f64 = 0.5 => within(0.0, 16.0),
+        /// Relative change of demand below which shares stay.
+        tolerance: f64 = 0.01 => within(0.0, 0.5),
+        /// Relative change of its share above which a receiver notifies a sender that is not heard.
+        push_change: f64 = 0.05 => within(0.0, 1.0),
+        /// Round trips after which a sender counts as not heard.
+        push_after: f64 = 0.5 => within(0.1, 1024.0),
+        /// Silent round trips after which a sender has left.
+        silence: f64 = 4.0 => within(1.0, 1024.0),
+        /// The same in packet times at its share; the longer one holds.
+        silent_packets: u32 = 4 => count(1, 1024),
+        /// Round trips over which senders that don't declare their demand are measured.
+        measured_over: f64 = 2.0 => within(0.5, 1024.0),
+        /// The same, to check declared demand.
+        checked_over: f64 = 16.0 => within(0.5, 1024.0),
+        /// Relative addition to a measured demand; more than this above its declared demand shows that a sender doesn't tell
+        /// the truth.
+        headroom: f64 = 0.25 => within(0.01, 16.0),
+        /// Senders of a tenant that `"shortest-first"` serves at a time.
+        at_a_time: u32 = 4 => count(1, 1 << 20),
+        /// Senders that a receiver tracks, divided evenly among tenants; others get the least share.
+        rows: u32 = 4096 => count(1, MOST_ROWS),
+        /// Receivers without queue pairs whose share a sender remembers.
+        remembered: u32 = 1024 => count(0, 1 << 20),
+    }
+    where |it| {
+        draining: it.draining <= it.eta => "at most eta",
+        push_change: it.push_change >= it.tolerance => "at least tolerance, below which shares don't change",
+        silence: it.silence > it.push_after => "more than push_after, or who is to be told has left",
     }
 }
 
@@ -186,40 +166,6 @@ impl Params {
             mode,
             ..Self::default()
         }
-    }
-}
-
-impl Parameters for Params {
-    fn limits(&self) -> Vec<Limit> {
-        vec![
-            // Below a tenth the rest of the link would be of no use to anybody.
-            Limit::within("eta", self.eta, 0.1, 1.0),
-            Limit::within("draining", self.draining, 0.1, 1.0),
-            Limit::holds("draining", self.draining <= self.eta, "at most eta"),
-            Limit::within("window", self.window, 1.0, 1024.0),
-            Limit::within("first_burst", self.first_burst, 0.0, 16.0),
-            Limit::within("tolerance", self.tolerance, 0.0, 0.5),
-            Limit::within("push_change", self.push_change, 0.0, 1.0),
-            Limit::holds(
-                "push_change",
-                self.push_change >= self.tolerance,
-                "at least tolerance, below which shares don't change",
-            ),
-            Limit::within("push_after", self.push_after, 0.1, 1024.0),
-            Limit::within("silence", self.silence, 1.0, 1024.0),
-            Limit::holds(
-                "silence",
-                self.silence > self.push_after,
-                "more than push_after, or who is to be told has left",
-            ),
-            Limit::count("silent_packets", self.silent_packets.into(), 1, 1024),
-            Limit::within("measured_over", self.measured_over, 0.5, 1024.0),
-            Limit::within("checked_over", self.checked_over, 0.5, 1024.0),
-            Limit::within("headroom", self.headroom, 0.01, 16.0),
-            Limit::count("at_a_time", self.at_a_time.into(), 1, 1 << 20),
-            Limit::count("rows", self.rows.into(), 1, MOST_ROWS),
-            Limit::count("remembered", self.remembered.into(), 0, 1 << 20),
-        ]
     }
 }
 
