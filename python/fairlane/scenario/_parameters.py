@@ -49,7 +49,7 @@ DasrMode = Literal[
 @dataclass
 class DasrParameters(Section):
     """What receivers and senders of a fabric have in common. `docs/dasr.md` has what each was
-    measured to do.
+    measured to do and where defaults come from.
 
     Attributes:
         mode: Whether receivers divide their links, and by which rule. Default: "off".
@@ -342,7 +342,7 @@ class InfinibandParameters(Section):
         ccti_limit: Largest index. Default: 127.
         ccti_min: Smallest index. Default: 0.
         ccti_timer: Period after which the index falls by one; a multiple of 1.024 us in
-            hardware. Source: docs/controllers.md. Default: "4.096us".
+            hardware. Default: "4.096us".
         table: Delays after a packet by index; the last holds for all larger indices. Left
             out, entry i has `multiplier` i and `shift` 2.
     """
