@@ -1,9 +1,9 @@
 //! Sizes in bytes.
 
 use core::fmt;
-use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use core::str::FromStr;
 
+use crate::arithmetic::arithmetic;
 use crate::parse::{self, ParseError, Scale};
 use crate::{Duration, Rate};
 
@@ -72,52 +72,7 @@ impl Bytes {
     }
 }
 
-impl Add for Bytes {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
-}
-
-impl AddAssign for Bytes {
-    fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
-    }
-}
-
-impl Sub for Bytes {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
-    }
-}
-
-impl SubAssign for Bytes {
-    fn sub_assign(&mut self, other: Self) {
-        self.0 -= other.0;
-    }
-}
-
-impl Mul<u64> for Bytes {
-    type Output = Self;
-    fn mul(self, factor: u64) -> Self {
-        Self(self.0 * factor)
-    }
-}
-
-impl Div<u64> for Bytes {
-    type Output = Self;
-    /// Rounds down to a whole byte.
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0 / divisor)
-    }
-}
-
-impl core::iter::Sum for Bytes {
-    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-        iter.fold(Self::ZERO, Add::add)
-    }
-}
+arithmetic!(Bytes, "byte");
 
 impl fmt::Display for Bytes {
     /// The shortest whole number with a unit; where decimal and binary ones are as short, the decimal one: `256kB`

@@ -1,9 +1,10 @@
 //! Points in time and spans of time, in integer picoseconds.
 
 use core::fmt;
-use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use core::ops::{Add, AddAssign, Sub};
 use core::str::FromStr;
 
+use crate::arithmetic::arithmetic;
 use crate::parse::{self, ParseError, Scale};
 
 const PS_PER_NS: u64 = 1_000;
@@ -171,52 +172,7 @@ impl Sub for Time {
     }
 }
 
-impl Add for Duration {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
-    }
-}
-
-impl AddAssign for Duration {
-    fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
-    }
-}
-
-impl Sub for Duration {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
-    }
-}
-
-impl SubAssign for Duration {
-    fn sub_assign(&mut self, other: Self) {
-        self.0 -= other.0;
-    }
-}
-
-impl Mul<u64> for Duration {
-    type Output = Self;
-    fn mul(self, factor: u64) -> Self {
-        Self(self.0 * factor)
-    }
-}
-
-impl Div<u64> for Duration {
-    type Output = Self;
-    /// Rounds down to a whole picosecond.
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0 / divisor)
-    }
-}
-
-impl core::iter::Sum for Duration {
-    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-        iter.fold(Self::ZERO, Add::add)
-    }
-}
+arithmetic!(Duration, "picosecond");
 
 impl fmt::Display for Duration {
     /// Exact decimal in the largest unit that keeps the value at or above one.

@@ -25,6 +25,7 @@
 
 extern crate alloc;
 
+mod arithmetic;
 mod bytes;
 mod duration;
 mod ids;
