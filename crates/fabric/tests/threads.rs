@@ -7,7 +7,7 @@ use fairlane_scenario::Loaded;
 use crate::common::{loaded, random};
 
 /// Random scenarios that are run.
-const SCENARIOS: u64 = 200;
+const SCENARIOS: u64 = 100;
 /// Of these, so many are run again with receivers that apportion their links.
 const APPORTIONED: u64 = 60;
 /// Further ones that once differed: records of one event in the wrong order, runs that went beyond their end,
@@ -62,7 +62,7 @@ fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
         let case = loaded(&random::scenario(seed), &[]);
         cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
-    assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+    assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn random_scenarios_in_which_flows_move_are_the_same_on_1_2_3_and_8_threads() {
         let case = loaded(&text, &sets);
         cut += u32::from(judge(&format!("moving, seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
-    assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+    assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn several_paths_are_the_same_on_1_2_3_and_8_threads() {
         let case = loaded(&random::dividing::dividing(seed), &[]);
         cut += u32::from(judge(&format!("dividing, seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
-    assert!(cut > 100, "only {cut} of {SCENARIOS} could be cut");
+    assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
 }
 
 const LEAF_SPINE: &str = r#"
