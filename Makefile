@@ -115,7 +115,7 @@ python: tools ## The Python package: build it into target/python, test it, check
 		echo "python skipped: its tools can't be installed, see above"; \
 	else \
 		. $(VENV)/bin/activate; \
-		maturin develop --quiet --release --locked --manifest-path python/Cargo.toml >/dev/null; \
+		maturin develop --quiet --locked --manifest-path python/Cargo.toml >/dev/null; \
 		cd python; python -m pytest -q; python -m mypy fairlane; python -m mypy.stubtest --allowlist tools/stubtest.txt fairlane; \
 	fi
 
