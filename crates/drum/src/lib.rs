@@ -13,6 +13,17 @@
 //! The model is that of DRUM (Shen et al., INFOCOM 2020), with its errors corrected: capacities are
 //! linear, and limits on active queue pairs are met by time sharing, unless [`Mode`] says otherwise.
 //!
+//! Each module says how it works; what finds what, and why not one method all of it:
+//!
+//! | module | finds | why it is there |
+//! |---|---|---|
+//! | `newton`, `path` | prices from which rates follow | a step is one pass over applications in vector instructions |
+//! | `interior` | rates and prices together | where rates don't follow from prices, and networks that fit in memory |
+//! | `simplex` | the greatest throughput, alpha 0 without latency | a vertex exactly, in about as many steps as there are rows |
+//! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |
+//! | `max_min` | max-min shares | rows fill one after the other; no utility is summed |
+//! | `coupled` | networks of any size | hosts tell sums, so that nobody holds all rates |
+//!
 //! ```
 //! use fairlane_drum::{Application, Fairness, Host, Mode, Options, Table, Utility, solve};
 //!
