@@ -22,7 +22,7 @@
 //! | `simplex` | the greatest throughput, alpha 0 without latency | a vertex exactly, in about as many steps as there are rows |
 //! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |
 //! | `max_min` | max-min shares | rows fill one after the other; no utility is summed |
-//! | `coupled` | networks of any size | hosts tell sums, so that nobody holds all rates |
+//! | `coupled` | networks of any size | hosts tell sums over their flows, so that no step takes all rows at once |
 //!
 //! ```
 //! use fairlane_drum::{Application, Fairness, Host, Mode, Options, Table, Utility, solve};
