@@ -37,6 +37,20 @@ TYPING = ("List", "Literal", "Optional", "Union")
 VAGUE = re.compile(r"^(Config\d*|Params|Mode|File)$")
 
 
+# The largest numbers of types, which no rule limits.
+OF_TYPES = (255, 65535, None)
+
+
+def value_range(key: dict[str, Any]) -> str:
+    """Say which values a key may have, as the page ``docs/scenario.md`` does."""
+    if "x-range" in key:
+        return str(key["x-range"])
+    low, high = key.get("minimum"), key.get("maximum")
+    if high in OF_TYPES and not low:
+        return ""
+    return f"at least {low}" if high is None else f"{low} to {high}"
+
+
 def pascal(text: str) -> str:
     return "".join(part.capitalize() for part in re.split(r"[-_]", text))
 
@@ -180,6 +194,7 @@ class Generator:
         doc = wrap(about, 88) + ["", "Attributes:"]
         for key in [*first, *rest]:
             text = " ".join(properties[key].get("description", "").split())
+            text += f" Range: {limits}." if (limits := value_range(properties[key])) else ""
             if "default" in properties[key]:
                 default = json.dumps(properties[key]["default"])
                 text += f" Default: {default}." if len(default) < 40 else ""

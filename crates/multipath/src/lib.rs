@@ -120,4 +120,4 @@ pub use paths::Paths;
 pub use plan::{PathPlan, PortFile, Selector};
 pub use random::Random;
 pub use reassembler::{Arrived, Placement, Reassembler};
-pub use settings::{MOST_PATHS, Settings, TwoSided};
+pub use settings::{MOST_PATHS, Range, Settings, TwoSided};

@@ -1,6 +1,7 @@
 //! What all connections of a host have in common, with defaults and their sources.
 
 use alloc::format;
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
@@ -167,9 +168,7 @@ impl Settings {
     /// The first mistake.
     pub fn validate(&self, paths: usize) -> Result<(), Mistake> {
         self.validate_paths(paths)?;
-        self.validate_chunks()?;
-        self.validate_counts()?;
-        self.validate_times()?;
+        self.ranges().iter().try_for_each(Range::check)?;
         self.validate_holes(paths)
     }
 
@@ -188,71 +187,111 @@ impl Settings {
         }
     }
 
-    fn validate_chunks(&self) -> Result<(), Mistake> {
-        let most = self.message_limit;
-        between(
-            "message_limit",
-            most,
-            (1, 1 << 31),
-            "a queue pair takes messages of up to 2 GiB",
-        )?;
-        let limit = (1, most.get());
-        let hint = "chunks are at least 1 byte and at most `message_limit`";
-        between("chunk", self.chunk, limit, hint)?;
-        between("chunk_least", self.chunk_least, limit, hint)?;
-        let ordered = (self.chunk_least.get(), most.get());
-        between(
-            "chunk_most",
-            self.chunk_most,
-            ordered,
-            "it lies between `chunk_least` and `message_limit`",
-        )?;
-        between(
-            "mtu",
-            self.mtu,
-            limit,
-            "RoCE packets carry 256 to 4096 bytes",
-        )?;
-        between(
-            "single_send",
-            self.single_send,
-            (0, most.get()),
-            "a SEND is at most `message_limit`",
-        )?;
-        between(
-            "probe",
-            self.probe,
-            (1, most.get()),
-            "S3 probes with 512 KB and more",
-        )
-    }
-
-    fn validate_counts(&self) -> Result<(), Mistake> {
-        let within = |key: &str, value: u64, (low, high): (u64, u64), hint: &str| match value {
-            value if (low..=high).contains(&value) => Ok(()),
-            _ => Err(Mistake::new(
-                format!("multipath.{key}"),
-                format!("{value} was given; a number from {low} to {high} was expected"),
-                hint,
-            )),
+    /// What each parameter may be, in the order in which they are checked.
+    pub fn ranges(&self) -> [Range; 19] {
+        use Bound::{Figure, Key};
+        use Measure::{Number, Size, Time};
+        let limit = Key("message_limit", self.message_limit.get());
+        let timeout = Key("timeout_most", self.timeout_most.as_ps());
+        let chunks = "chunks are at least 1 byte and at most `message_limit`";
+        let times = "a path's round trip is some 10us; retries of a card take milliseconds";
+        let size = |key, value: Bytes, low, high, hint| Range {
+            key,
+            measure: Size,
+            value: value.get(),
+            bounds: [low, high],
+            hint,
         };
-        let count = |key, value, high, hint| within(key, value, (1, high), hint);
-        let queue = "the send queue of a queue pair has room for so many";
-        count("depth", self.depth.into(), 1 << 14, queue)?;
-        let pieces = "30 is what most cards take, and the frame of a SEND is one";
-        within("segments", self.segments as u64, (2, 1 << 10), pieces)?;
-        let most = self.message_segments as u64;
-        count("message_segments", most, 1 << 16, "use 1024")?;
-        count("messages", self.messages as u64, 1 << 20, "use 128")?;
-        count("holes", self.holes as u64, 1 << 20, "use 1024")?;
-        count("probation", self.probation.into(), 255, "use 4")?;
-        count(
-            "suspect_loss",
-            self.suspect_loss.into(),
-            100,
-            "it is in percent",
-        )?;
-        count("reps_cache", self.reps_cache as u64, 1 << 10, "use 8")
+        let number = |key, value: usize, low, high, hint| Range {
+            key,
+            measure: Number,
+            value: value as u64,
+            bounds: [Figure(low), Figure(high)],
+            hint,
+        };
+        let time = |key, value: Duration, high| Range {
+            key,
+            measure: Time,
+            value: value.as_ps(),
+            bounds: [Figure(1), high],
+            hint: times,
+        };
+        let least = Key("chunk_least", self.chunk_least.get());
+        [
+            size(
+                "message_limit",
+                self.message_limit,
+                Figure(1),
+                Figure(1 << 31),
+                "a queue pair takes messages of up to 2 GiB",
+            ),
+            size("chunk", self.chunk, Figure(1), limit, chunks),
+            size("chunk_least", self.chunk_least, Figure(1), limit, chunks),
+            size(
+                "chunk_most",
+                self.chunk_most,
+                least,
+                limit,
+                "it lies between `chunk_least` and `message_limit`",
+            ),
+            size(
+                "mtu",
+                self.mtu,
+                Figure(1),
+                limit,
+                "RoCE packets carry 256 to 4096 bytes",
+            ),
+            size(
+                "single_send",
+                self.single_send,
+                Figure(0),
+                limit,
+                "a SEND is at most `message_limit`",
+            ),
+            size(
+                "probe",
+                self.probe,
+                Figure(1),
+                limit,
+                "S3 probes with 512 KB and more",
+            ),
+            number(
+                "depth",
+                self.depth as usize,
+                1,
+                1 << 14,
+                "the send queue of a queue pair has room for so many",
+            ),
+            number(
+                "segments",
+                self.segments,
+                2,
+                1 << 10,
+                "30 is what most cards take, and the frame of a SEND is one",
+            ),
+            number(
+                "message_segments",
+                self.message_segments,
+                1,
+                1 << 16,
+                "use 1024",
+            ),
+            number("messages", self.messages, 1, 1 << 20, "use 128"),
+            number("holes", self.holes, 1, 1 << 20, "use 1024"),
+            number("probation", self.probation.into(), 1, 255, "use 4"),
+            number(
+                "suspect_loss",
+                self.suspect_loss.into(),
+                1,
+                100,
+                "it is in percent",
+            ),
+            number("reps_cache", self.reps_cache, 1, 1 << 10, "use 8"),
+            time("chunk_time", self.chunk_time, LONGEST),
+            time("timeout_most", self.timeout_most, LONGEST),
+            time("timeout_least", self.timeout_least, timeout),
+            time("first_timeout", self.first_timeout, timeout),
+        ]
     }
 
     /// Chunks, or packets, that may be in flight on each path.
@@ -278,46 +317,88 @@ impl Settings {
             "raise `holes` at both ends, or lower `depth` or the number of paths",
         ))
     }
+}
 
-    fn validate_times(&self) -> Result<(), Mistake> {
-        let bounds = (self.timeout_least, self.timeout_most);
-        let complain = |key: &str, expected: &str| {
-            let place = format!("multipath.{key}");
-            let hint = "a path's round trip is some 10us; retries of a card take milliseconds";
-            Err(Mistake::new(
-                place,
-                format!("{expected} was expected"),
-                hint,
-            ))
+/// An hour, in picoseconds: doubling and adding must not leave the clock.
+const LONGEST: Bound = Bound::Figure(3_600_000_000_000_000);
+
+/// A parameter, and what it may be; displayed as the range alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Its name.
+    pub key: &'static str,
+    measure: Measure,
+    value: u64,
+    bounds: [Bound; 2],
+    hint: &'static str,
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Size,
+    Number,
+    /// Picoseconds.
+    Time,
+}
+
+/// An end of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Figure(u64),
+    /// What another parameter is.
+    Key(&'static str, u64),
+}
+
+impl Range {
+    fn check(&self) -> Result<(), Mistake> {
+        let [low, high] = self.bounds.map(Bound::value);
+        if (low..=high).contains(&self.value) {
+            return Ok(());
+        }
+        let value = self.measure.text(self.value);
+        let [low, high] = self.bounds.map(|bound| match bound {
+            Bound::Figure(value) => self.measure.text(value),
+            Bound::Key(key, value) => format!("{} (`{key}`)", self.measure.text(value)),
+        });
+        let what = match self.measure {
+            Measure::Size => "size",
+            Measure::Number => "number",
+            Measure::Time => "time",
         };
-        if self.chunk_time.is_zero() {
-            return complain("chunk_time", "a time above zero");
-        }
-        if bounds.0.is_zero() || bounds.0 > bounds.1 {
-            return complain(
-                "timeout_least",
-                "a time above zero and at most `timeout_most`",
-            );
-        }
-        // Doubling and adding must not leave the clock.
-        if bounds.1 > Duration::from_ms(3_600_000) {
-            return complain("timeout_most", "a time of at most an hour");
-        }
-        if self.first_timeout.is_zero() || self.first_timeout > bounds.1 {
-            return complain(
-                "first_timeout",
-                "a time above zero and at most `timeout_most`",
-            );
-        }
-        Ok(())
+        let message = format!("{value} was given; a {what} from {low} to {high} was expected");
+        Err(Mistake::new(
+            format!("multipath.{}", self.key),
+            message,
+            self.hint,
+        ))
     }
 }
 
-fn between(key: &str, value: Bytes, (low, high): (u64, u64), hint: &str) -> Result<(), Mistake> {
-    if (low..=high).contains(&value.get()) {
-        return Ok(());
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [low, high] = self.bounds.map(|bound| match bound {
+            Bound::Figure(value) => self.measure.text(value),
+            Bound::Key(key, _) => format!("`{key}`"),
+        });
+        write!(f, "{low} to {high}")
     }
-    let (low, high) = (Bytes::new(low), Bytes::new(high));
-    let message = format!("{value} was given; a size from {low} to {high} was expected");
-    Err(Mistake::new(format!("multipath.{key}"), message, hint))
+}
+
+impl Measure {
+    fn text(self, value: u64) -> String {
+        match self {
+            Self::Size => Bytes::new(value).to_string(),
+            Self::Number => value.to_string(),
+            Self::Time => Duration::from_ps(value).to_string(),
+        }
+    }
+}
+
+impl Bound {
+    const fn value(self) -> u64 {
+        match self {
+            Self::Figure(value) | Self::Key(_, value) => value,
+        }
+    }
 }

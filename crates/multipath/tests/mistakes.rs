@@ -76,7 +76,7 @@ fn parameters_out_of_range_are_refused() {
         (
             |it| it.chunk_time = Duration::ZERO,
             "chunk_time",
-            "above zero",
+            "from 1ps",
         ),
         (
             |it| it.timeout_least = Duration::from_ms(101),
@@ -86,12 +86,12 @@ fn parameters_out_of_range_are_refused() {
         (
             |it| it.timeout_most = Duration::MAX,
             "timeout_most",
-            "an hour",
+            "to 3600s",
         ),
         (
             |it| it.first_timeout = Duration::ZERO,
             "first_timeout",
-            "above zero",
+            "from 1ps",
         ),
         (
             |it| it.first_timeout = Duration::from_ms(101),

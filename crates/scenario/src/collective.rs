@@ -8,6 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::section::element;
+use crate::validate::limits::{BYTE, LARGEST};
+
+/// Parameters of a layer.
+const MOST_PARAMETERS: u64 = 1 << 44;
 
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -124,28 +129,28 @@ pub fn data_ranks(
     Err(Error::new(place("expert"), message, hint))
 }
 
-/// A layer of a model, or several alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Layer {
-    /// Equal layers.
-    #[serde(
-        default = "crate::types::one",
-        skip_serializing_if = "crate::types::is_one"
-    )]
-    #[schemars(extend("default" = 1))]
-    pub count: u32,
-    /// Parameters of each, which tensor ranks share.
-    pub parameters: u64,
-    /// Bytes that it passes on per micro-batch, which tensor ranks reduce.
-    pub activation: Bytes,
-    /// Computation per micro-batch.
-    pub forward: Duration,
-    /// Computation of its gradients.
-    pub backward: Duration,
-    /// Tokens that a rank sends to experts per micro-batch, and gets back.
-    #[serde(default)]
-    pub routed: Bytes,
+element! {
+    /// A layer of a model, or several alike.
+    Layer {
+        /// Equal layers.
+        #[serde(
+            default = "crate::types::one",
+            skip_serializing_if = "crate::types::is_one"
+        )]
+        #[schemars(extend("default" = 1))]
+        count: u32 => positive,
+        /// Parameters of each, which tensor ranks share.
+        parameters [0, MOST_PARAMETERS]: u64,
+        /// Bytes that it passes on per micro-batch, which tensor ranks reduce.
+        activation: Bytes => within(BYTE, LARGEST),
+        /// Computation per micro-batch.
+        forward: Duration => span,
+        /// Computation of its gradients.
+        backward: Duration => span,
+        /// Tokens that a rank sends to experts per micro-batch, and gets back.
+        #[serde(default)]
+        routed: Bytes => within(Bytes::ZERO, LARGEST),
+    }
 }
 
 /// The format of a trace.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fairlane_multipath::{BalancerKind, LimiterKind, Settings, TwoSided};
+use fairlane_multipath::{BalancerKind, LimiterKind, MOST_PATHS, Settings, TwoSided};
 use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,20 @@ use serde::{Deserialize, Serialize};
 use crate::section::section;
 use crate::types::Workload;
 
+/// Most paths of a message.
+pub(crate) const MOST: u32 = MOST_PATHS as u32;
+
 /// Counts of the file have 32 bits.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-// `fairlane-multipath` says what each may be.
+// What each may be, `Settings::ranges` says.
 section! {
     /// Several queue pairs for each connection, and who gets what; docs/multipath.md has the mechanisms.
     Multipath {
         /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
-        paths: u32 = 8,
+        paths [1, MOST]: u32 = 8,
         /// Which messages share a connection.
         connections: Connections,
         /// Chooses the path of the next chunk.

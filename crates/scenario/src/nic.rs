@@ -4,7 +4,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::section::section;
+use crate::section::{element, section};
 use crate::types::AckPause;
 use crate::validate::limits::{BYTE, LARGEST, SLOWEST};
 
@@ -180,17 +180,18 @@ section! {
     }
 }
 
-/// A range of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SizeRange {
-    /// The smallest.
-    pub low: Bytes,
-    /// The largest.
-    pub high: Bytes,
-    /// What is uniform.
-    #[serde(default)]
-    pub spread: Spread,
+element! {
+    /// A range of sizes.
+    #[derive(Copy, Eq)]
+    SizeRange {
+        /// The smallest.
+        low: Bytes => message,
+        /// The largest.
+        high: Bytes => message,
+        /// What is uniform.
+        #[serde(default)]
+        spread: Spread,
+    }
 }
 
 /// What is uniformly distributed.

@@ -4,12 +4,14 @@
 use std::fmt::Display;
 
 use fairlane_congestion::{Limit, Rule};
+use fairlane_multipath::Range;
 use fairlane_units::Rate;
 use schemars::Schema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::sizes::LARGEST_MESSAGE;
+use crate::topology_text::LONGEST_DELAY;
 use crate::validate::limits::{BYTE, FASTEST, SLOWEST};
 
 const ANNOTATION: &str = "x-range";
@@ -41,6 +43,18 @@ pub(crate) fn positive() -> impl FnMut(&mut Schema) {
 
 pub(crate) fn class() -> impl FnMut(&mut Schema) {
     within(1, 7)
+}
+
+pub(crate) fn share() -> impl FnMut(&mut Schema) {
+    annotate("above 0, at most 1".into())
+}
+
+pub(crate) fn weight() -> impl FnMut(&mut Schema) {
+    annotate("above 0".into())
+}
+
+pub(crate) fn delay() -> impl FnMut(&mut Schema) {
+    annotate(format!("at most {LONGEST_DELAY}"))
 }
 
 pub(crate) fn loss() -> impl FnMut(&mut Schema) {
@@ -77,6 +91,15 @@ pub(crate) fn parameters_of(properties: &mut Map<String, Value>, limits: &[Limit
         let before = key.get(ANNOTATION).and_then(Value::as_str);
         let all = before.map_or_else(|| text.clone(), |before| format!("{before}; {text}"));
         key.insert(ANNOTATION.into(), all.into());
+    }
+}
+
+/// Annotates the `properties` of a table with the ranges that another crate checks.
+pub(crate) fn ranges_of(properties: &mut Map<String, Value>, ranges: &[Range]) {
+    for range in ranges {
+        if let Some(Value::Object(key)) = properties.get_mut(range.key) {
+            key.insert(ANNOTATION.into(), range.to_string().into());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The scenario file as a JSON Schema.
 
+use fairlane_multipath::Settings;
 use schemars::schema_for;
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ pub fn schema() -> Value {
         if let Some(Value::Object(keys)) = table.and_then(|table| schema.pointer_mut(&table)) {
             range::parameters_of(keys, &limits);
         }
+    }
+    if let Some(Value::Object(keys)) = schema.pointer_mut("/$defs/Multipath/properties") {
+        range::ranges_of(keys, &Settings::default().ranges());
     }
     schema
 }

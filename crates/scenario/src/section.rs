@@ -6,6 +6,7 @@ use fairlane_congestion::Parameters;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::error::Error;
+use crate::topology_text::{LONGEST_DELAY, shortest_delay};
 use crate::types::Profile;
 use crate::validate::limits;
 
@@ -96,18 +97,75 @@ macro_rules! element {
 
         impl $crate::section::Section for $name {
             fn check(&self, place: &str, profile: $crate::types::Profile) -> Result<(), $crate::Error> {
-                let key = |name| $crate::section::Key::new(place, name, profile);
-                $(
-                    $(key(stringify!($key)).within(self.$key, $low, $high)?;)?
-                    $(key(stringify!($key)).$rule(self.$key.clone() $($(, $limit)+)?)?;)?
-                )*
+                let Self { $($key),* } = self;
+                $crate::section::rules!(place, profile; $($key $([$low, $high])? $(=> $rule $(($($limit),+))?)?,)*);
                 Ok(())
             }
         }
     };
 }
 
-pub(crate) use {element, section};
+/// Declares a table that is one of several kinds, as its key `kind` says; keys are declared as those of [`element!`].
+macro_rules! choice {
+    (
+        $(#[$attribute:meta])*
+        $name:ident {
+            $(
+                $(#[$doc:meta])*
+                $kind:ident {
+                    $(
+                        $(#[$about:meta])*
+                        $key:ident $([$low:expr, $high:expr])?: $type:ty $(=> $rule:ident)?,
+                    )*
+                },
+            )*
+        }
+    ) => {
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        $(#[$attribute])*
+        pub enum $name {
+            $(
+                $(#[$doc])*
+                $kind {
+                    $(
+                        $(#[$about])*
+                        $(#[schemars(range(min = $low, max = $high))])?
+                        $(#[schemars(transform = $crate::range::$rule())])?
+                        $key: $type,
+                    )*
+                },
+            )*
+        }
+
+        impl $crate::section::Section for $name {
+            fn check(&self, place: &str, profile: $crate::types::Profile) -> Result<(), $crate::Error> {
+                match self {
+                    $(Self::$kind { $($key),* } => {
+                        $crate::section::rules!(place, profile; $($key $([$low, $high])? $(=> $rule)?,)*);
+                    })*
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Checks keys, each in a variable of its name, by their rules.
+macro_rules! rules {
+    ($place:expr, $profile:expr; $(
+        $key:ident $([$low:expr, $high:expr])? $(=> $rule:ident $(($($limit:expr),+))?)?,
+    )*) => {
+        $(
+            let _key = $crate::section::Key::new($place, stringify!($key), $profile);
+            $(_key.within($key, $low, $high)?;)?
+            $(_key.$rule($key $($(, $limit)+)?)?;)?
+            let _ = $key;
+        )*
+    };
+}
+
+pub(crate) use {choice, element, rules, section};
 
 /// A table whose values have rules.
 pub(crate) trait Section {
@@ -123,89 +181,116 @@ impl<T: Section> Section for Option<T> {
 }
 
 /// A key whose value is checked; the methods are the rules.
-pub(crate) struct Key {
-    place: String,
+pub(crate) struct Key<'a> {
+    table: &'a str,
+    name: &'static str,
     profile: Profile,
 }
 
-impl Key {
-    pub(crate) fn new(table: &str, name: &str, profile: Profile) -> Self {
-        let place = match table {
-            "" => name.to_owned(),
-            _ => format!("{table}.{name}"),
-        };
-        Self { place, profile }
+impl<'a> Key<'a> {
+    pub(crate) const fn new(table: &'a str, name: &'static str, profile: Profile) -> Self {
+        Self {
+            table,
+            name,
+            profile,
+        }
+    }
+
+    fn place(&self) -> String {
+        match self.table {
+            "" => self.name.to_owned(),
+            table => format!("{table}.{}", self.name),
+        }
+    }
+
+    /// Checks a value unless it is left out. Its place is only made where there is a mistake.
+    fn stated<'v, T: Copy + 'v>(
+        &self,
+        value: impl Into<Option<&'v T>>,
+        rule: impl FnOnce(T) -> Check,
+    ) -> Check {
+        let checked = value.into().map_or(Ok(()), |value| rule(*value));
+        checked.map_err(|error| error.at(self.place()))
     }
 
     /// From `low` to `high`.
-    pub(crate) fn within<T>(&self, value: impl Into<Option<T>>, low: T, high: T) -> Check
+    pub(crate) fn within<'v, T>(&self, value: impl Into<Option<&'v T>>, low: T, high: T) -> Check
     where
-        T: PartialOrd + Display,
+        T: Copy + PartialOrd + Display + 'v,
     {
-        stated(value, |value| limits::within(&self.place, value, low, high))
+        self.stated(value, |value| limits::within("", value, low, high))
     }
 
     /// A time, zero included.
-    pub(crate) fn span(&self, value: impl Into<Option<Duration>>) -> Check {
-        stated(value, |value| {
-            limits::span(self.profile, &self.place, value)
-        })
+    pub(crate) fn span<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
+        self.stated(value, |value| limits::span(self.profile, "", value))
     }
 
     /// A time above zero.
-    pub(crate) fn period(&self, value: impl Into<Option<Duration>>) -> Check {
-        stated(value, |value| {
-            limits::positive_span(self.profile, &self.place, value)
+    pub(crate) fn period<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
+        self.stated(value, |value| {
+            limits::positive_span(self.profile, "", value)
         })
     }
 
+    /// What light takes along a link.
+    pub(crate) fn delay(&self, value: &Duration) -> Check {
+        self.span(value)?;
+        self.within(value, shortest_delay(self.profile), LONGEST_DELAY)
+    }
+
     /// A rate at which packets can be sent.
-    pub(crate) fn rate(&self, value: impl Into<Option<Rate>>) -> Check {
-        stated(value, |value| limits::rate(&self.place, value))
+    pub(crate) fn rate<'v>(&self, value: impl Into<Option<&'v Rate>>) -> Check {
+        self.stated(value, |value| limits::rate("", value))
     }
 
     /// The size of a message.
-    pub(crate) fn message(&self, value: impl Into<Option<Bytes>>) -> Check {
-        stated(value, |value| limits::message_size(&self.place, value))
+    pub(crate) fn message<'v>(&self, value: impl Into<Option<&'v Bytes>>) -> Check {
+        self.stated(value, |value| limits::message_size("", value))
     }
 
     /// At least one.
-    pub(crate) fn positive(&self, value: u32) -> Check {
-        limits::positive(&self.place, value)
+    pub(crate) fn positive<'v>(&self, value: impl Into<Option<&'v u32>>) -> Check {
+        self.stated(value, |value| limits::positive("", value))
     }
 
     /// A traffic class.
-    pub(crate) fn class(&self, value: u8) -> Check {
-        limits::class(&self.place, value)
+    pub(crate) fn class(&self, value: &u8) -> Check {
+        self.stated(value, |value| limits::class("", value))
+    }
+
+    /// A share above 0 and at most 1.
+    pub(crate) fn share(&self, value: &f64) -> Check {
+        self.stated(value, |value| limits::share("", value))
+    }
+
+    /// What shares are in proportion to.
+    pub(crate) fn weight(&self, value: &f64) -> Check {
+        self.stated(value, |value| limits::weight("", value))
     }
 
     /// A probability that may be 0 but not 1.
-    pub(crate) fn loss(&self, value: f64) -> Check {
-        limits::loss(&self.place, value)
+    pub(crate) fn loss(&self, value: &f64) -> Check {
+        self.stated(value, |value| limits::loss("", value))
     }
 
     /// Parameters, which know their own rules.
-    pub(crate) fn parameters(&self, value: impl Parameters) -> Check {
+    pub(crate) fn parameters(&self, value: &impl Parameters) -> Check {
         value.limits().iter().try_for_each(|limit| {
-            let place = format!("{}.{}", self.place, limit.key);
-            limits::obeys(self.profile, &place, &limit.rule)
+            let checked = limits::obeys(self.profile, "", &limit.rule);
+            checked.map_err(|error| error.at(format!("{}.{}", self.place(), limit.key)))
         })
     }
 
     /// A table, whose keys have their own rules.
-    pub(crate) fn table(&self, value: impl Section) -> Check {
-        value.check(&self.place, self.profile)
+    pub(crate) fn table(&self, value: &impl Section) -> Check {
+        value.check(&self.place(), self.profile)
     }
 
     /// A list of tables.
-    pub(crate) fn each(&self, list: Vec<impl Section>) -> Check {
-        let place = |index| format!("{}[{index}]", self.place);
+    pub(crate) fn each(&self, list: &[impl Section]) -> Check {
+        let place = |index| format!("{}[{index}]", self.place());
         let mut numbered = list.iter().enumerate();
         numbered.try_for_each(|(index, table)| table.check(&place(index), self.profile))
     }
-}
-
-/// Checks a value unless it is left out.
-fn stated<T>(value: impl Into<Option<T>>, rule: impl FnOnce(T) -> Check) -> Check {
-    value.into().map_or(Ok(()), rule)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::planes::MOST_PLANES;
-use crate::section::{element, section};
+use crate::section::{choice, element, section};
 use crate::validate::limits::{BYTE, LARGEST, LONGEST_PACKET};
 
 pub use crate::attack::{Attack, AttackKind};
@@ -55,7 +55,7 @@ section! {
         #[serde(skip_serializing_if = "Option::is_none")]
         multipath: Option<Multipath> => table,
         /// Hosts, switches and links.
-        topology: Topology,
+        topology: Topology => table,
         /// Loss, and links that go down and come back.
         faults: Faults => table,
         /// Who the hosts send for; left out, one tenant called "default" with all hosts.
@@ -65,7 +65,7 @@ section! {
         #[serde(skip_serializing_if = "Option::is_none")]
         attack: Option<Attack> => table,
         /// What the hosts send.
-        workload: Vec<Workload>,
+        workload: Vec<Workload> => each,
     }
 }
 
@@ -333,98 +333,100 @@ pub enum Recovery {
     SelectiveRepeat,
 }
 
-/// Rate and delay of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkSpec {
-    /// Rate in each direction.
-    pub rate: Rate,
-    /// Propagation delay in each direction; 0 only under `hpcc-ns3`.
-    pub delay: Duration,
+element! {
+    /// Rate and delay of a link.
+    #[derive(Copy, Eq)]
+    LinkSpec {
+        /// Rate in each direction.
+        rate: Rate => rate,
+        /// Propagation delay in each direction; 0 only under `hpcc-ns3`.
+        delay: Duration => delay,
+    }
 }
 
-/// Hosts, switches and links. Hosts are numbered first, then switches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Topology {
-    /// Two switches with hosts, joined by one link.
-    Dumbbell {
-        /// Hosts on the first switch.
-        left: u32,
-        /// Hosts on the second switch.
-        right: u32,
-        /// Links of hosts.
-        host_link: LinkSpec,
-        /// The link between the switches.
-        core_link: LinkSpec,
-    },
-    /// One switch.
-    Star {
-        /// Hosts.
-        hosts: u32,
-        /// Links of hosts.
-        host_link: LinkSpec,
-        /// Planes: copies of the switches, each with a port of every host.
-        #[serde(default = "one", skip_serializing_if = "is_one")]
-        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
-        planes: u32,
-    },
-    /// Every leaf linked to every spine.
-    LeafSpine {
-        /// Leaf switches.
-        leaves: u32,
-        /// Spine switches.
-        spines: u32,
-        /// Hosts on each leaf.
-        hosts_per_leaf: u32,
-        /// Links of hosts.
-        host_link: LinkSpec,
-        /// Links between switches.
-        fabric_link: LinkSpec,
-        /// Planes: copies of the switches, each with a port of every host.
-        #[serde(default = "one", skip_serializing_if = "is_one")]
-        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
-        planes: u32,
-    },
-    /// Every switch linked to every other.
-    Mesh {
-        /// Switches.
-        switches: u32,
-        /// Hosts on each switch.
-        hosts_per_switch: u32,
-        /// Links of hosts.
-        host_link: LinkSpec,
-        /// Links between switches.
-        fabric_link: LinkSpec,
-    },
-    /// In each pod every ToR linked to every aggregation switch; aggregation switch `a` of every pod linked to the a-th
-    /// group of cores.
-    FatTree {
-        /// Pods.
-        pods: u32,
-        /// Top-of-rack switches in each pod.
-        tors_per_pod: u32,
-        /// Aggregation switches in each pod.
-        aggregations_per_pod: u32,
-        /// Core switches; a multiple of the aggregation switches in a pod.
-        cores: u32,
-        /// Hosts on each ToR.
-        hosts_per_tor: u32,
-        /// Links of hosts.
-        host_link: LinkSpec,
-        /// Links between switches.
-        fabric_link: LinkSpec,
-        /// Planes: copies of the switches, each with a port of every host.
-        #[serde(default = "one", skip_serializing_if = "is_one")]
-        #[schemars(range(min = 1, max = MOST_PLANES), extend("default" = 1))]
-        planes: u32,
-    },
-    /// Read from a topology file.
-    File {
-        /// Topology file, relative to the scenario.
-        path: PathBuf,
-    },
+choice! {
+    /// Hosts, switches and links. Hosts are numbered first, then switches.
+    Topology {
+        /// Two switches with hosts, joined by one link.
+        Dumbbell {
+            /// Hosts on the first switch.
+            left: u32 => positive,
+            /// Hosts on the second switch.
+            right: u32 => positive,
+            /// Links of hosts.
+            host_link: LinkSpec => table,
+            /// The link between the switches.
+            core_link: LinkSpec => table,
+        },
+        /// One switch.
+        Star {
+            /// Hosts.
+            hosts: u32 => positive,
+            /// Links of hosts.
+            host_link: LinkSpec => table,
+            /// Planes: copies of the switches, each with a port of every host.
+            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[schemars(extend("default" = 1))]
+            planes [1, MOST_PLANES]: u32,
+        },
+        /// Every leaf linked to every spine.
+        LeafSpine {
+            /// Leaf switches.
+            leaves: u32 => positive,
+            /// Spine switches.
+            spines: u32 => positive,
+            /// Hosts on each leaf.
+            hosts_per_leaf: u32 => positive,
+            /// Links of hosts.
+            host_link: LinkSpec => table,
+            /// Links between switches.
+            fabric_link: LinkSpec => table,
+            /// Planes: copies of the switches, each with a port of every host.
+            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[schemars(extend("default" = 1))]
+            planes [1, MOST_PLANES]: u32,
+        },
+        /// Every switch linked to every other.
+        Mesh {
+            /// Switches.
+            switches: u32 => positive,
+            /// Hosts on each switch.
+            hosts_per_switch: u32 => positive,
+            /// Links of hosts.
+            host_link: LinkSpec => table,
+            /// Links between switches.
+            fabric_link: LinkSpec => table,
+        },
+        /// In each pod every ToR linked to every aggregation switch; aggregation switch `a` of every pod linked to the a-th
+        /// group of cores.
+        FatTree {
+            /// Pods.
+            pods: u32 => positive,
+            /// Top-of-rack switches in each pod.
+            tors_per_pod: u32 => positive,
+            /// Aggregation switches in each pod.
+            aggregations_per_pod: u32 => positive,
+            /// Core switches; a multiple of the aggregation switches in a pod.
+            cores: u32 => positive,
+            /// Hosts on each ToR.
+            hosts_per_tor: u32 => positive,
+            /// Links of hosts.
+            host_link: LinkSpec => table,
+            /// Links between switches.
+            fabric_link: LinkSpec => table,
+            /// Planes: copies of the switches, each with a port of every host.
+            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[schemars(extend("default" = 1))]
+            planes [1, MOST_PLANES]: u32,
+        },
+        /// Read from a topology file.
+        File {
+            /// Topology file, relative to the scenario.
+            path: PathBuf,
+        },
+    }
 }
+
 /// One or all ports of a node by its number: `"host:3"`, `"switch:7"`, `"switch:7/port:2"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

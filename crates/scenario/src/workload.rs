@@ -2,27 +2,32 @@
 
 use std::path::PathBuf;
 
+use fairlane_program::LONGEST as LONGEST_VECTOR;
 use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
-use crate::types::{SizeRange, is_one, one};
+use crate::error::Error;
+use crate::multipath::MOST as MOST_PATHS;
+use crate::section::{Section, element};
+use crate::types::{Profile, SizeRange, is_one, one};
+use crate::validate::limits::{BYTE, LARGEST};
 
 /// The kinds of workloads: the fields of each, and behind `+` groups of fields that several have.
 macro_rules! workloads {
     (@ $(#[$doc:meta])* $kind:ident $fields:tt) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $kind $fields
+        element! {
+            $(#[$doc])*
+            $kind $fields
+        }
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + class $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
-            /// Traffic class, 1 to 7.
+            /// Traffic class.
             #[serde(default = "default_class")]
-            pub class: u8,
+            class: u8 => class,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
@@ -30,7 +35,7 @@ macro_rules! workloads {
             $($own)*
             /// What each message is.
             #[serde(default)]
-            pub verb: Verb,
+            verb: Verb,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
@@ -38,7 +43,7 @@ macro_rules! workloads {
             $($own)*
             /// What each message is: `"write"` or `"send"`.
             #[serde(default)]
-            pub verb: Verb,
+            verb: Verb,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
@@ -46,7 +51,7 @@ macro_rules! workloads {
             $($own)*
             /// What each operation is.
             #[serde(default = "read")]
-            pub verb: Verb,
+            verb: Verb,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
@@ -54,10 +59,10 @@ macro_rules! workloads {
             $($own)*
             /// Tenant that it belongs to; left out, the first.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub tenant: Option<String>,
+            tenant: Option<String>,
             /// Plane of all its messages, from 0; left out, by a hash of each five-tuple.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub plane: Option<u8>,
+            plane: Option<u8>,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
@@ -65,7 +70,7 @@ macro_rules! workloads {
             $($own)*
             /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub paths: Option<u32>,
+            paths [1, MOST_PATHS]: Option<u32>,
         } $($rest)*);
     };
     ($($(#[$doc:meta])* $kind:ident $own:tt $(+ $group:ident)*,)*) => {
@@ -77,6 +82,14 @@ macro_rules! workloads {
         }
 
         $(workloads!(@ $(#[$doc])* $kind $own $(+ $group)*);)*
+
+        impl Section for Workload {
+            fn check(&self, place: &str, profile: Profile) -> Result<(), Error> {
+                match self {
+                    $(Self::$kind(it) => it.check(place, profile),)*
+                }
+            }
+        }
 
         impl Workload {
             /// What each message is.
@@ -113,224 +126,224 @@ workloads! {
     /// Poisson arrivals at every source, each to a uniformly random other destination.
     Poisson {
         /// Sizes of messages.
-        pub sizes: Sizes,
-        /// Mean use of the source's link by payload, above 0 and at most 1; of several ports all links together, or the
+        sizes: Sizes,
+        /// Mean use of the source's link by payload; of several ports all links together, or the
         /// one of the `plane`.
-        pub load: f64,
+        load: f64 => share,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Arrivals happen in `start .. start + duration`.
-        pub duration: Duration,
+        duration: Duration => period,
         /// Hosts that send.
         #[serde(default)]
-        pub sources: HostSet,
+        sources: HostSet,
         /// Hosts that receive.
         #[serde(default)]
-        pub destinations: HostSet,
+        destinations: HostSet,
     } + class + message + owner + paths,
     /// In each round several random hosts send to one, or with `verb = "read"` it reads from them.
     Incast {
         /// Senders in each round.
-        pub degree: u32,
+        degree: u32 => positive,
         /// Size of each message.
-        pub size: Bytes,
+        size: Bytes => message,
         /// The receiver; left out, a random host each round.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub receiver: Option<u32>,
+        receiver: Option<u32>,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Time between rounds.
         #[serde(default = "default_period")]
-        pub period: Duration,
+        period: Duration => span,
         /// Rounds.
         #[serde(default = "one")]
-        pub rounds: u32,
+        rounds: u32 => positive,
         /// Each sender starts up to this much later.
         #[serde(default)]
-        pub jitter: Duration,
+        jitter: Duration => span,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + message + owner + paths,
     /// Every host sends one message to another, and receives one.
     Permutation {
         /// Size of each message.
-        pub size: Bytes,
+        size: Bytes => message,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + message + owner + paths,
     /// Every host sends one message to every other.
     AllToAll {
         /// Size of each message.
-        pub size: Bytes,
+        size: Bytes => message,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + message + owner + paths,
     /// n hosts in ascending order, 2(n-1) steps; in each a host sends size/n to its successor once it has received the
     /// previous step. Unlike under `collective`, its next round begins with its last received block, without waiting for
     /// acknowledgements.
     RingAllReduce {
         /// Size of the vector.
-        pub size: Bytes,
+        size: Bytes,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Collectives, one after the other.
         #[serde(default = "one")]
-        pub rounds: u32,
+        rounds: u32 => positive,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + message + owner + paths,
     /// A collective operation.
     Collective {
         /// The operation.
-        pub operation: CollectiveKind,
+        operation: CollectiveKind,
         /// Its steps.
         #[serde(default)]
-        pub algorithm: CollectiveAlgorithm,
+        algorithm: CollectiveAlgorithm,
         /// Hosts of an inner group of algorithm `"hierarchical"`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub inner: Option<u32>,
+        inner: Option<u32>,
         /// Rank within each group that has the vector of a broadcast, or gets the sum of a reduce.
         #[serde(default)]
-        pub root: u32,
+        root: u32,
         /// Size of the vector; of an all-to-all, what each rank sends to all.
         #[serde(default)]
-        pub size: Bytes,
+        size: Bytes => within(Bytes::ZERO, LONGEST_VECTOR),
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Collectives, one after the other.
         #[serde(default = "one")]
-        pub rounds: u32,
+        rounds: u32 => positive,
         /// Time that a rank computes between two.
         #[serde(default)]
-        pub gap: Duration,
+        gap: Duration => span,
         /// Groups of neighbouring hosts, each with a collective of its own.
         #[serde(default = "one")]
-        pub groups: u32,
+        groups: u32 => positive,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + rank + owner + paths,
     /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
     /// pipeline stages.
     Training {
         /// Layers of the model, in order.
-        pub layers: Vec<Layer>,
+        layers: Vec<Layer> => each,
         /// Steps of the optimizer.
         #[serde(default = "one")]
-        pub steps: u32,
+        steps: u32 => positive,
         /// Micro-batches of each step, forwards and backwards in turn (1F1B).
         #[serde(default = "one")]
-        pub micro_batches: u32,
+        micro_batches: u32 => positive,
         /// Ranks that share each layer.
         #[serde(default = "one")]
-        pub tensor: u32,
+        tensor: u32 => positive,
         /// Stages, among which the layers are divided.
         #[serde(default = "one")]
-        pub pipeline: u32,
+        pipeline: u32 => positive,
         /// Neighbouring data ranks that exchange tokens.
         #[serde(default = "one")]
-        pub expert: u32,
+        expert: u32 => positive,
         /// Bytes of a parameter's gradient.
         #[serde(default = "gradient_bytes")]
-        pub gradient_bytes: u32,
+        gradient_bytes [1, 8]: u32,
         /// Gradients are reduced in buckets of this size.
         #[serde(default = "bucket")]
-        pub bucket: Bytes,
+        bucket: Bytes => within(BYTE, LARGEST),
         /// Steps in which gradients, and activations of tensor ranks, are reduced.
         #[serde(default)]
-        pub algorithm: CollectiveAlgorithm,
+        algorithm: CollectiveAlgorithm,
         /// Time that the optimizer computes once all gradients are reduced.
         #[serde(default)]
-        pub optimizer: Duration,
+        optimizer: Duration => span,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
     } + class + rank + owner + paths,
     /// The program of a trace.
     Program {
         /// The trace, relative to the scenario: a file, or a list of all ranks' files.
-        pub path: TracePath,
+        path: TracePath,
         /// Its format; left out, by extension: `.goal` or `.et`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub format: Option<TraceFormat>,
+        format: Option<TraceFormat>,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
         /// Hosts that take part.
         #[serde(default)]
-        pub hosts: HostSet,
+        hosts: HostSet,
         /// By rank, the index of its host among `hosts`; left out, rank r runs on the r-th.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub placement: Vec<u32>,
+        placement: Vec<u32>,
     } + class + rank + owner + paths,
     /// Closed loops over open connections: each posts a batch of operations, and the next once the thread has polled the
     /// last completion. Not under `hpcc-ns3`.
     KeyValue {
         /// Hosts of the applications.
         #[serde(default)]
-        pub clients: HostSet,
+        clients: HostSet,
         /// Hosts that they ask, in turn, connection by connection.
-        pub servers: HostSet,
+        servers: HostSet,
         /// Applications on each client, each a thread.
         #[serde(default = "one")]
-        pub applications: u32,
+        applications: u32 => positive,
         /// Connections of each application.
         #[serde(default = "one")]
-        pub connections: u32,
+        connections: u32 => positive,
         /// Size of every value; this, `range` or `sizes` is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub size: Option<Bytes>,
+        size: Option<Bytes> => message,
         /// Limits of random sizes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub range: Option<SizeRange>,
+        range: Option<SizeRange> => table,
         /// Distribution of sizes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub sizes: Option<Sizes>,
+        sizes: Option<Sizes>,
         /// Operations posted at once; the last one's completion is signalled.
         #[serde(default = "one")]
-        pub batch: u32,
+        batch [1, 1 << 16]: u32,
         /// Operations of each connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub count: Option<u32>,
+        count: Option<u32> => positive,
         /// No batch begins at or after `start + duration`. Without this and `count`, connections run until all
         /// `key-value` workloads that have one of them are done, or the run stops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub duration: Option<Duration>,
+        duration: Option<Duration> => period,
         /// The thread polls at multiples of this and takes one completion each time; 0: continuously.
         #[serde(default)]
-        pub poll_interval: Duration,
+        poll_interval: Duration => span,
         /// Utility weight of each connection under policy `drum`.
         #[serde(default = "weight")]
-        pub weight: f64,
+        weight: f64 => weight,
         /// When it begins.
         #[serde(default)]
-        pub start: Duration,
+        start: Duration => span,
     } + class + operation + owner,
     /// Messages of a flow file, or listed here.
     Flows {
         /// Flow file, relative to the scenario; this or `flow` is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub path: Option<PathBuf>,
+        path: Option<PathBuf>,
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub flow: Vec<Flow>,
+        flow: Vec<Flow>,
     } + message + owner + paths,
 }
 
@@ -398,29 +411,30 @@ impl Verb {
     }
 }
 
-/// One message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Sender.
-    pub source: u32,
-    /// Receiver.
-    pub destination: u32,
-    /// Bytes of payload.
-    pub size: Bytes,
-    /// When it is posted.
-    #[serde(default)]
-    pub start: Duration,
-    /// Traffic class, 1 to 7.
-    #[serde(default = "default_class")]
-    pub class: u8,
-    /// Label that stays with the message.
-    #[serde(default = "default_port")]
-    pub destination_port: u16,
-    /// Equal parts, each on its own queue pair, that scopes treat as one message; not together with `paths`.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    #[schemars(extend("default" = 1))]
-    pub subflows: u32,
+element! {
+    /// One message.
+    #[derive(Eq)]
+    Flow {
+        /// Sender.
+        source: u32,
+        /// Receiver.
+        destination: u32,
+        /// Bytes of payload.
+        size: Bytes => message,
+        /// When it is posted.
+        #[serde(default)]
+        start: Duration => span,
+        /// Traffic class.
+        #[serde(default = "default_class")]
+        class: u8 => class,
+        /// Label that stays with the message.
+        #[serde(default = "default_port")]
+        destination_port: u16,
+        /// Equal parts, each on its own queue pair, that scopes treat as one message; not together with `paths`.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[schemars(extend("default" = 1))]
+        subflows [1, 1024]: u32,
+    }
 }
 
 /// A set of hosts by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.

@@ -58,7 +58,7 @@ class Congestion(Section):
             true.
         notification: How receivers echo marks. Default: "ack".
         cnp_interval: With `notification = "cnp"`: least time between two CNPs for one queue
-            pair. Source: DCQCN (SIGCOMM 2015), section 3.1. Default: "50us".
+            pair. Source: DCQCN (SIGCOMM 2015), section 3.1. Range: above 0. Default: "50us".
         fixed: Parameters of `fixed`. Default: {}.
         dcqcn: Parameters of `dcqcn`.
         dctcp: Parameters of `dctcp`.

@@ -34,7 +34,7 @@ class SlowLink(Section):
 
     Attributes:
         between: The nodes at its ends.
-        rate: Its rate in both directions, for the whole run.
+        rate: Its rate in both directions, for the whole run. Range: 1Mbps to 8Tbps.
     """
 
     between: List[int]
@@ -49,8 +49,8 @@ class PauseFault(Section):
     Attributes:
         host: The host.
         duration: Length of a pause, kept up by frames twice as often as IEEE 802.3
-            requires.
-        class_: Traffic class that it pauses. Default: 3.
+            requires. Range: above 0.
+        class_: Traffic class that it pauses. Range: 1 to 7. Default: 3.
         start: When it begins. Default: "0ps".
         period: Time from the start of a pause to that of the next; left out, there is one.
     """
@@ -67,7 +67,8 @@ class Faults(Section):
     """Loss, and links that go down and come back.
 
     Attributes:
-        loss_rate: Packet loss probability of links that state none. Default: 0.0.
+        loss_rate: Packet loss probability of links that state none. Range: 0 to below 1.
+            Default: 0.0.
         link: Links that change. Default: [].
         slow: Links slower than in the topology, for example with failed lanes; not under
             `hpcc-ns3`. Default: [].

@@ -50,12 +50,12 @@ class PathCosts(Section):
 
     Attributes:
         post: To post a work request. Source: Kalia et al., ATC 2016, section 3: tens of
-            nanoseconds. Default: "50ns".
-        poll: To poll a completion. Default: "50ns".
+            nanoseconds. Range: at most 1ms. Default: "50ns".
+        poll: To poll a completion. Range: at most 1ms. Default: "50ns".
         split: To cut a chunk off its message and choose its path. Source:
-            `benches/src/multipath.rs`. Default: "43ns".
+            `benches/src/multipath.rs`. Range: at most 1ms. Default: "43ns".
         reassemble: To put a chunk into its message where it arrives. Source: the same.
-            Default: "16ns".
+            Range: at most 1ms. Default: "16ns".
     """
 
     post: Optional[Duration] = None
@@ -71,35 +71,41 @@ class Multipath(Section):
 
     Attributes:
         paths: Queue pairs per connection; 1: ordinary messages. The key `paths` of a
-            workload overrides it. Default: 8.
+            workload overrides it. Range: 1 to 1024. Default: 8.
         connections: Which messages share a connection. Default: "message".
         balancer: Chooses the path of the next chunk. Default: "completion".
         limiter: Limits the chunk size. Default: "fixed".
-        chunk: Size of chunks under limiter `fixed`, and of the first under others. Default:
-            "64KiB".
-        chunk_least: Smallest chunk of limiters that change it. Default: "16KiB".
-        chunk_most: Largest chunk of limiters that change it. Default: "512KiB".
-        chunk_time: Time that a chunk occupies its path under limiter `adaptive`. Default:
-            "8us".
-        message_limit: Largest message that a queue pair takes. Default: "2GiB".
-        depth: Chunks in flight on each path. Default: 2.
-        messages: Messages of a connection that are posted and not complete. Default: 128.
-        single_send: Two-sided messages up to this size are one SEND. Default: "16KiB".
+        chunk: Size of chunks under limiter `fixed`, and of the first under others. Range:
+            1B to `message_limit`. Default: "64KiB".
+        chunk_least: Smallest chunk of limiters that change it. Range: 1B to
+            `message_limit`. Default: "16KiB".
+        chunk_most: Largest chunk of limiters that change it. Range: `chunk_least` to
+            `message_limit`. Default: "512KiB".
+        chunk_time: Time that a chunk occupies its path under limiter `adaptive`. Range: 1ps
+            to 3600s. Default: "8us".
+        message_limit: Largest message that a queue pair takes. Range: 1B to 2GiB. Default:
+            "2GiB".
+        depth: Chunks in flight on each path. Range: 1 to 16384. Default: 2.
+        messages: Messages of a connection that are posted and not complete. Range: 1 to
+            1048576. Default: 128.
+        single_send: Two-sided messages up to this size are one SEND. Range: 0B to
+            `message_limit`. Default: "16KiB".
         two_sided: How larger ones cross. Default: "write-then-send".
         retries: How often a chunk is tried again, and a failed path probed, before a
             message fails. Default: 7.
         first_timeout: Silence after which a path is suspected while nothing is known of it.
-            Default: "10ms".
+            Range: 1ps to `timeout_most`. Default: "10ms".
         timeout_least: Its lower bound later; at least two of the largest base round trips.
-            Default: "100us".
+            Range: 1ps to `timeout_most`. Default: "100us".
         timeout_most: Its upper bound, and that of the pause before a path is probed again.
-            Default: "100ms".
+            Range: 1ps to 3600s. Default: "100ms".
         probation: Chunks that a path must deliver, one at a time, before it is good again.
-            Default: 4.
-        probe: Bytes of a sample of capacity, and of a probe. Default: "512KiB".
-        suspect_loss: Percentage of chunks lost above which a path is suspected. Default:
-            25.
-        reps_cache: Paths that balancer `reps` keeps. Default: 8.
+            Range: 1 to 255. Default: 4.
+        probe: Bytes of a sample of capacity, and of a probe. Range: 1B to `message_limit`.
+            Default: "512KiB".
+        suspect_loss: Percentage of chunks lost above which a path is suspected. Range: 1 to
+            100. Default: 25.
+        reps_cache: Paths that balancer `reps` keeps. Range: 1 to 1024. Default: 8.
         reps_explore: Packets that balancer `reps` sends at random before it recycles.
             Default: 32.
         reps_freeze: Time for which balancer `reps` doesn't explore after a failure.

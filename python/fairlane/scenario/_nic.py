@@ -27,21 +27,24 @@ class Costs(Section):
             Source: half a PCIe round trip. Default: "250ns".
         wqe_fetch: Round trip of a PCIe read of work requests by the NIC. Source: Neugebauer
             et al., SIGCOMM 2018, section 6. Default: "500ns".
-        wqes_per_fetch: Work requests per read. Source: a read of 256 bytes. Default: 4.
-        wqe_bytes: Bytes of a work request. Source: ConnectX's blocks. Default: "64B".
-        pcie_rate: Bandwidth of the NIC's PCIe link, one way. Source: PCIe 3.0 x8. Default:
-            "63.015Gbps".
+        wqes_per_fetch: Work requests per read. Source: a read of 256 bytes. Range: 1 to
+            65536. Default: 4.
+        wqe_bytes: Bytes of a work request. Source: ConnectX's blocks. Range: at most 64KiB.
+            Default: "64B".
+        pcie_rate: Bandwidth of the NIC's PCIe link, one way. Source: PCIe 3.0 x8. Range:
+            1Mbps to 64Tbps. Default: "63.015Gbps".
         processing: NIC time per work request, one at a time. Source: DRUM (S0), figure 8:
             20 connections in 7.1 us. Default: "300ns".
         pipeline: Most work requests begun and not yet on the wire. Source: DRUM (S0),
-            figure 2a: what is posted first leaves first. Default: 2.
+            figure 2a: what is posted first leaves first. Range: 1 to 65536. Default: 2.
         cache_entries: Connections in the NIC's cache, replaced least recently used first.
-            Source: DRUM (S0), figure 2c. Default: 20.
+            Source: DRUM (S0), figure 2c. Range: 1 to 16777216. Default: 20.
         cache_miss: Fetch of a connection that isn't cached, one at a time. Source: a PCIe
             read. Default: "500ns".
         receive_buffer: Bytes of packets waiting for such fetches at the receiver; above it,
             the NIC pauses their class at its switch until half is left, if `switch.pfc` is on.
-            Source: the order of an InfiniBand port's buffers. Default: "64KiB".
+            Source: the order of an InfiniBand port's buffers. Range: 1B to 1024GiB. Default:
+            "64KiB".
         cqe_write: From the end of a work request at the NIC until its completion is in host
             memory. Default: "250ns".
         post: Processor time to write a work request. Source: Kalia et al., ATC 2016,
@@ -81,7 +84,7 @@ class Share(Section):
 
     Attributes:
         ratio: Most connections per shared queue pair. Source: DRUM (S0), section IV.B.
-            Default: 5.
+            Range: 1 to 65536. Default: 5.
     """
 
     ratio: Optional[int] = None
@@ -93,19 +96,20 @@ class Drum(Section):
 
     Attributes:
         active: Most queue pairs active at a time (k). Source: DRUM (S0), section III.D.
-            Default: 20.
+            Range: at least 1. Default: 20.
         epoch: Time that they stay active before others replace them. Source: several round
-            trips of a small READ. Default: "40us".
+            trips of a small READ. Range: above 0. Default: "40us".
         window: Most work requests of the agent posted and not completed; each active queue
-            pair may always have one. Source: 4 us of a NIC that takes one in 0.3 us. Default:
-            16.
+            pair may always have one. Source: 4 us of a NIC that takes one in 0.3 us. Range: at
+            least 1. Default: 16.
         window_bytes: The agent stops posting once this much payload is under way. Source: a
-            bandwidth-delay product at 40 Gb/s and 4 us. Default: "20kB".
+            bandwidth-delay product at 40 Gb/s and 4 us. Range: 1B to 1024GiB. Default: "20kB".
         linger: Time that an idle queue pair stays active while others wait. Source: a NIC's
             answer and an application's next request. Default: "8us".
-        alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Default:
-            0.5.
-        beta: Weight of latency against throughput utility. Default: 0.0.
+        alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Range:
+            0.0 to 64.0. Default: 0.5.
+        beta: Weight of latency against throughput utility. Range: 0.0 to 1000000.0.
+            Default: 0.0.
     """
 
     active: Optional[int] = None
@@ -123,12 +127,12 @@ class Justitia(Section):
     is left out.
 
     Attributes:
-        latency_target: Target completion time of latency-sensitive applications. Default:
-            "10us".
+        latency_target: Target completion time of latency-sensitive applications. Range:
+            above 0. Default: "10us".
         chunk: Larger messages of paced applications are split into pieces of this size.
-            Default: "5kB".
-        interval: Time between adjustments of the rate. Default: "100us".
-        min_rate: Lowest rate of tokens. Default: "4Gbps".
+            Range: 1B to 1024GiB. Default: "5kB".
+        interval: Time between adjustments of the rate. Range: above 0. Default: "100us".
+        min_rate: Lowest rate of tokens. Range: 1Mbps to 8Tbps. Default: "4Gbps".
     """
 
     latency_target: Optional[Duration] = None

@@ -20,15 +20,16 @@ class Output(Section):
         sample_interval: Interval of the per-port time series; left out, 50 us, doubled
             whenever there are 1,024 intervals. There may be 16,777,216 samples (ports times
             intervals, 320 MiB): with more, a scenario with a `stop` is refused, else the
-            interval doubles with a warning. `summary.json` has the final one.
+            interval doubles with a warning. `summary.json` has the final one. Range: above 0.
         ports: Ports, written as in `capture`, that are sampled at `sample_interval` into
             `chosen.parquet`; `ports.parquet` then has all ports at the default interval. Left
             out, all. Default: [].
         rate_interval: How often the send rates of messages' queue pairs are sampled for
-            `rates.csv`; left out, never. Needs `congestion.scope` `"qp"` or `"none"`.
+            `rates.csv`; left out, never. Needs `congestion.scope` `"qp"` or `"none"`. Range:
+            above 0.
         deadlock_interval: How often switches are searched for circular waits; one that
             lasts ends the run as stalled. Left out, every 10 ms, or 20 base round trips if
-            longer.
+            longer. Range: above 0.
         trace_nodes: Nodes whose packets are recorded one by one in `packets.csv`. Default:
             [].
     """

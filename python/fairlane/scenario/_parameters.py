@@ -24,9 +24,10 @@ class TenantParameters(Section):
             `transport.service = "rc"`. Default: true.
         unsolicited: Bytes in flight that a tenant may have to a receiver before the
             receiver has sent a share, in bandwidth-delay products. Replaces
-            `congestion.dasr.first_burst`; `draining` is then at most 0.9. Default: 1.0.
+            `congestion.dasr.first_burst`; `draining` is then at most 0.9. Range: 0 to 16.
+            Default: 1.0.
         pairs: Pairs that a host remembers, divided evenly among its tenants; new ones
-            replace those idle longest. Default: 4096.
+            replace those idle longest. Range: 1 to 1048576. Default: 4096.
     """
 
     turns: Optional[bool] = None
@@ -53,31 +54,36 @@ class DasrParameters(Section):
 
     Attributes:
         mode: Whether receivers divide their links, and by which rule. Default: "off".
-        eta: Part of its link that a receiver divides. Default: 1.0.
+        eta: Part of its link that a receiver divides. Range: 0.1 to 1. Default: 1.0.
         draining: The same while a queue may stand in front of it: for some time after a
             sender joined, and while more senders share the link than packets fit into a round
-            trip. Default: 0.98.
+            trip. Range: 0.1 to 1; at most eta. Default: 0.98.
         window: A sender's bytes in flight, as a multiple of share x base round trip; at
-            least a packet. Default: 1.5.
+            least a packet. Range: 1 to 1024. Default: 1.5.
         first_burst: Its bytes in flight before it has a share, in bandwidth-delay products;
-            at least a packet. Default: 0.5.
-        tolerance: Relative change of demand below which shares stay. Default: 0.01.
+            at least a packet. Range: 0 to 16. Default: 0.5.
+        tolerance: Relative change of demand below which shares stay. Range: 0 to 0.5.
+            Default: 0.01.
         push_change: Relative change of its share above which a receiver notifies a sender
-            that is not heard. Default: 0.05.
-        push_after: Round trips after which a sender counts as not heard. Default: 0.5.
-        silence: Silent round trips after which a sender has left. Default: 4.0.
-        silent_packets: The same in packet times at its share; the longer one holds.
-            Default: 4.
+            that is not heard. Range: 0 to 1; at least tolerance, below which shares don't
+            change. Default: 0.05.
+        push_after: Round trips after which a sender counts as not heard. Range: 0.1 to
+            1024. Default: 0.5.
+        silence: Silent round trips after which a sender has left. Range: 1 to 1024; more
+            than push_after, or who is to be told has left. Default: 4.0.
+        silent_packets: The same in packet times at its share; the longer one holds. Range:
+            1 to 1024. Default: 4.
         measured_over: Round trips over which senders that don't declare their demand are
-            measured. Default: 2.0.
-        checked_over: The same, to check declared demand. Default: 16.0.
+            measured. Range: 0.5 to 1024. Default: 2.0.
+        checked_over: The same, to check declared demand. Range: 0.5 to 1024. Default: 16.0.
         headroom: Relative addition to a measured demand; more than this above its declared
-            demand shows that a sender doesn't tell the truth. Default: 0.25.
-        at_a_time: Senders of a tenant that `"shortest-first"` serves at a time. Default: 4.
+            demand shows that a sender doesn't tell the truth. Range: 0.01 to 16. Default: 0.25.
+        at_a_time: Senders of a tenant that `"shortest-first"` serves at a time. Range: 1 to
+            1048576. Default: 4.
         rows: Senders that a receiver tracks, divided evenly among tenants; others get the
-            least share. Default: 4096.
-        remembered: Receivers without queue pairs whose share a sender remembers. Default:
-            1024.
+            least share. Range: 1 to 32768. Default: 4096.
+        remembered: Receivers without queue pairs whose share a sender remembers. Range: 0
+            to 1048576. Default: 1024.
     """
 
     mode: Optional[DasrMode] = None
@@ -114,16 +120,20 @@ class DcqcnParameters(Section):
     """Parameters of DCQCN. The defaults are those of HPCC's artefact at 100 Gb/s.
 
     Attributes:
-        gain: g: weight of the newest observation in alpha. Default: 0.00390625.
-        alpha_interval: Period of the update of alpha. Default: "1us".
-        decrease_interval: Period of the check for a rate decrease. Default: "4us".
-        increase_interval: Period of rate increase since the last decrease. Default:
-            "300us".
+        gain: g: weight of the newest observation in alpha. Range: 0 to 1. Default:
+            0.00390625.
+        alpha_interval: Period of the update of alpha. Range: above 0. Default: "1us".
+        decrease_interval: Period of the check for a rate decrease. Range: above 0. Default:
+            "4us".
+        increase_interval: Period of rate increase since the last decrease. Range: above 0.
+            Default: "300us".
         fast_recovery_stages: F: increase periods in fast recovery before the target rises.
             Default: 1.
-        additive_increase: Step of the target in additive increase. Default: "20Mbps".
-        hyper_increase: Step of the target in hyper increase. Default: "200Mbps".
-        min_rate: Lowest rate. Default: "1Gbps".
+        additive_increase: Step of the target in additive increase. Range: at most 8Tbps.
+            Default: "20Mbps".
+        hyper_increase: Step of the target in hyper increase. Range: at most 8Tbps. Default:
+            "200Mbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
         clamp_target_rate: Whether every decrease lowers the target to the current rate.
             Default: false.
     """
@@ -146,10 +156,10 @@ class DctcpParameters(Section):
 
     Attributes:
         gain: g: weight of the newest share of marks in alpha. Source: DCTCP (SIGCOMM 2010).
-            Default: 0.0625.
+            Range: 0 to 1. Default: 0.0625.
         additive_increase: Step of the rate, once per round trip. Source: HPCC's artefact at
-            100 Gb/s. Default: "615Mbps".
-        min_rate: Lowest rate. Default: "1Gbps".
+            100 Gb/s. Range: at most 8Tbps. Default: "615Mbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -163,15 +173,19 @@ class TimelyParameters(Section):
     gains and thresholds from the paper.
 
     Attributes:
-        gain: Weight of the newest difference of round-trip times. Default: 0.875.
-        decrease_gain: beta: strength of a decrease. Default: 0.8.
+        gain: Weight of the newest difference of round-trip times. Range: 0 to 1. Default:
+            0.875.
+        decrease_gain: beta: strength of a decrease. Range: 0 to 1. Default: 0.8.
         low_threshold: Below this round-trip time the rate always rises. Default: "50us".
-        high_threshold: Above this round-trip time the rate always falls. Default: "500us".
-        min_rtt: Round-trip time that the gradient is relative to. Default: "20us".
-        additive_increase: Step of an increase. Default: "100Mbps".
-        hyper_increase: Step after `hyper_after` increases in a row. Default: "500Mbps".
+        high_threshold: Above this round-trip time the rate always falls. Range: above 0; at
+            least low_threshold. Default: "500us".
+        min_rtt: Round-trip time that the gradient is relative to. Range: above 0. Default:
+            "20us".
+        additive_increase: Step of an increase. Range: at most 8Tbps. Default: "100Mbps".
+        hyper_increase: Step after `hyper_after` increases in a row. Range: at most 8Tbps.
+            Default: "500Mbps".
         hyper_after: N: increases in a row before the step grows. Default: 5.
-        min_rate: Lowest rate. Default: "1Gbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -193,21 +207,26 @@ class SwiftParameters(Section):
 
     Attributes:
         base_target: Target delay of the fabric before scaling, round-trip time included.
-            Default: "20us".
+            Range: above 0. Default: "20us".
         hop_target: Addition to the target per switch on the path. Source: about a seventh
             of the base target. Default: "3us".
         flow_range: Most that flow scaling adds to the target. Default: "100us".
-        flow_min_window: Window at which flow scaling adds the most. Default: 0.1.
-        flow_max_window: Window from which flow scaling adds nothing. Default: 100.0.
+        flow_min_window: Window at which flow scaling adds the most. Range: 0.001 to
+            1000000. Default: 0.1.
+        flow_max_window: Window from which flow scaling adds nothing. Range: 0.001 to
+            1000000; more than flow_min_window. Default: 100.0.
         endpoint_target: Target delay of the two hosts, which take no time in the simulated
-            fabric. Source: that of the fabric. Default: "20us".
-        additive_increase: Packets added to the window per round trip. Default: 1.0.
-        decrease_gain: beta: strength of a decrease. Default: 0.8.
-        max_decrease: Most that one decrease takes, as a share of the window. Default: 0.5.
+            fabric. Source: that of the fabric. Range: above 0. Default: "20us".
+        additive_increase: Packets added to the window per round trip. Range: 0 to 1000.
+            Default: 1.0.
+        decrease_gain: beta: strength of a decrease. Range: 0 to 1. Default: 0.8.
+        max_decrease: Most that one decrease takes, as a share of the window. Range: 0 to 1.
+            Default: 0.5.
         min_window: Smallest window; below 1 packets are paced. Source: the paper's
-            thousandth (section 3.4) would outlast ACK timeouts. Default: 0.01.
-        reset_after: Timeouts in a row after which the window falls to the smallest.
-            Default: 5.
+            thousandth (section 3.4) would outlast ACK timeouts. Range: 0.000001 to 1. Default:
+            0.01.
+        reset_after: Timeouts in a row after which the window falls to the smallest. Range:
+            at least 1. Default: 5.
     """
 
     base_target: Optional[Duration] = None
@@ -230,32 +249,33 @@ class NsccParameters(Section):
 
     Attributes:
         target_delay: `target_qdelay`: target queueing delay in base round-trip times.
-            Default: 1.0.
-        max_window: `MaxWnd`: largest and initial window in bandwidth-delay products.
-            Default: 1.5.
+            Range: 0.001 to 1000. Default: 1.0.
+        max_window: `MaxWnd`: largest and initial window in bandwidth-delay products. Range:
+            0.01 to 1000. Default: 1.5.
         proportional_increase: alpha: packets per round trip without delay and marks, per 12
-            us of target. Default: 4.0.
-        fair_increase: `fi`: packets per round trip above the target without marks. Default:
-            5.0.
-        additive_increase: `eta`: packets per `adjust_period` in any case. Default: 0.15.
+            us of target. Range: 0 to 1000. Default: 4.0.
+        fair_increase: `fi`: packets per round trip above the target without marks. Range: 0
+            to 1000. Default: 5.0.
+        additive_increase: `eta`: packets per `adjust_period` in any case. Range: 0 to 1000.
+            Default: 0.15.
         fast_increase: `fi_scale`: bytes per byte that arrives after a whole window without
-            delay. Default: 0.25.
+            delay. Range: 0 to 1000. Default: 0.25.
         no_delay: Delays below this count as none. Source: the simulator of the
             specification's authors; the specification says "about 0". Default: "1us".
-        decrease_gain: gamma: strength of a decrease. Default: 0.8.
+        decrease_gain: gamma: strength of a decrease. Range: 0 to 1. Default: 0.8.
         max_decrease: 1 - `max_md_jump`: most that one decrease takes, as a share of the
-            window. Default: 0.5.
+            window. Range: 0 to 1. Default: 0.5.
         adjust_packets: `adjust_bytes_threshold`: packets after which increases are added to
-            the window. Default: 8.
+            the window. Range: 1 to 1048576. Default: 8.
         adjust_period: `adjust_period_threshold`: time after which they are added in any
-            case, in base round-trip times. Default: 1.0.
+            case, in base round-trip times. Range: 0 to 1000. Default: 1.0.
         quick_adapt: Not `disable_quick_adapt`: whether the window may fall at once to the
             bytes that arrived. Default: true.
         quick_adapt_delay: `qa_threshold`: delay that triggers it, in targets. The
             specification derives it from the queue length at which switches drop, 5 bandwidth-
-            delay products. Default: 4.0.
+            delay products. Range: 0 to 1000000. Default: 4.0.
         quick_adapt_gate: `qa_gate`: it also needs that less than the largest window /
-            2^this arrived. Default: 3.
+            2^this arrived. Range: 0 to 63. Default: 3.
     """
 
     target_delay: Optional[float] = None
@@ -279,16 +299,17 @@ class HpccParameters(Section):
     """Parameters of HPCC. The defaults are the paper's (section 5.1) at 100 Gb/s.
 
     Attributes:
-        target_utilization: eta: target utilisation. Default: 0.95.
+        target_utilization: eta: target utilisation. Range: above 0, at most 1. Default:
+            0.95.
         max_stage: Rounds of additive increase before a multiplicative adjustment; 0: always
             adjust. Default: 5.
-        additive_increase: W_AI as a rate: additive increase per adjustment. Default:
-            "50Mbps".
-        min_rate: Lowest rate. Default: "1Gbps".
+        additive_increase: W_AI as a rate: additive increase per adjustment. Range: at most
+            8Tbps. Default: "50Mbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
         fast_react: Whether every acknowledgement adjusts the rate, not only one per round
             trip. Default: true.
         telemetry_multiplier: Multiplier of the units of the telemetry header (`hpcc-ns3`
-            only). Default: 1.
+            only). Range: 1 to 65536. Default: 1.
     """
 
     target_utilization: Optional[float] = None
@@ -304,12 +325,13 @@ class PowertcpParameters(Section):
     """Parameters of PowerTCP.
 
     Attributes:
-        gain: gamma: weight of the newest window. Source: PowerTCP (NSDI 2022). Default:
-            0.9.
+        gain: gamma: weight of the newest window. Source: PowerTCP (NSDI 2022). Range: above
+            0, at most 1. Default: 0.9.
         expected_flows: N: the additive increase is a bandwidth-delay product / N, so n
             senders leave a queue of n / N of it. Source: the paper has no figure; 100 keeps the
-            queue of an incast of 16 below a fifth. Default: 100.
-        min_rate: Lowest rate. Source: HPCC's artefact. Default: "100Mbps".
+            queue of an incast of 16 below a fifth. Range: 1 to 16777216. Default: 100.
+        min_rate: Lowest rate. Source: HPCC's artefact. Range: 1Mbps to the slowest host
+            link. Default: "100Mbps".
     """
 
     gain: Optional[float] = None
@@ -338,13 +360,14 @@ class InfinibandParameters(Section):
 
     Attributes:
         ccti_increase: Added to the table index by a BECN. Source: Mellanox's congestion
-            control manager. Default: 1.
-        ccti_limit: Largest index. Default: 127.
-        ccti_min: Smallest index. Default: 0.
+            control manager. Range: 1 to 255. Default: 1.
+        ccti_limit: Largest index. Range: 1 to 16383. Default: 127.
+        ccti_min: Smallest index. Range: 0 to 255; at most ccti_limit. Default: 0.
         ccti_timer: Period after which the index falls by one; a multiple of 1.024 us in
-            hardware. Default: "4.096us".
+            hardware. Range: above 0. Default: "4.096us".
         table: Delays after a packet by index; the last holds for all larger indices. Left
-            out, entry i has `multiplier` i and `shift` 2.
+            out, entry i has `multiplier` i and `shift` 2. Range: multipliers up to 16383 and
+            shifts up to 3.
     """
 
     ccti_increase: Optional[int] = None

@@ -32,10 +32,10 @@ class Scenario(Section):
     Attributes:
         name: Name in tables and reports; left out, the file's name without extension.
             Default: "unnamed".
-        seed: Seed of all random streams. Default: 1.
+        seed: Seed of all random streams. Range: 0 to 9223372036854775807. Default: 1.
         profile: Rounding, ordering and hashing of the simulated fabric. Default: "exact".
         stop: Simulated time at which the run ends, finished or not; `"never"`: when all
-            messages are complete. Default: "never".
+            messages are complete. Range: above 0. Default: "never".
         capture: Ports whose packets are captured in both directions for `fairlane export
             pcap`: `"host:3"`, `"switch:7"` (all ports of node 7), `"switch:7/port:2"` (ports
             count from 1). Takes 64 bytes of memory per packet. Default: [].

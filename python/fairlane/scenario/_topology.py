@@ -17,8 +17,9 @@ class LinkSpec(Section):
     """Rate and delay of a link.
 
     Attributes:
-        rate: Rate in each direction.
-        delay: Propagation delay in each direction; 0 only under `hpcc-ns3`.
+        rate: Rate in each direction. Range: 1Mbps to 8Tbps.
+        delay: Propagation delay in each direction; 0 only under `hpcc-ns3`. Range: at most
+            1s.
     """
 
     rate: Rate
@@ -30,8 +31,8 @@ class Dumbbell(Section):
     """Two switches with hosts, joined by one link.
 
     Attributes:
-        left: Hosts on the first switch.
-        right: Hosts on the second switch.
+        left: Hosts on the first switch. Range: at least 1.
+        right: Hosts on the second switch. Range: at least 1.
         host_link: Links of hosts.
         core_link: The link between the switches.
     """
@@ -48,9 +49,10 @@ class Star(Section):
     """One switch.
 
     Attributes:
-        hosts: Hosts.
+        hosts: Hosts. Range: at least 1.
         host_link: Links of hosts.
-        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
+        planes: Planes: copies of the switches, each with a port of every host. Range: 1 to
+            8. Default: 1.
     """
 
     hosts: int
@@ -64,12 +66,13 @@ class LeafSpine(Section):
     """Every leaf linked to every spine.
 
     Attributes:
-        leaves: Leaf switches.
-        spines: Spine switches.
-        hosts_per_leaf: Hosts on each leaf.
+        leaves: Leaf switches. Range: at least 1.
+        spines: Spine switches. Range: at least 1.
+        hosts_per_leaf: Hosts on each leaf. Range: at least 1.
         host_link: Links of hosts.
         fabric_link: Links between switches.
-        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
+        planes: Planes: copies of the switches, each with a port of every host. Range: 1 to
+            8. Default: 1.
     """
 
     leaves: int
@@ -86,8 +89,8 @@ class Mesh(Section):
     """Every switch linked to every other.
 
     Attributes:
-        switches: Switches.
-        hosts_per_switch: Hosts on each switch.
+        switches: Switches. Range: at least 1.
+        hosts_per_switch: Hosts on each switch. Range: at least 1.
         host_link: Links of hosts.
         fabric_link: Links between switches.
     """
@@ -105,14 +108,16 @@ class FatTree(Section):
     every pod linked to the a-th group of cores.
 
     Attributes:
-        pods: Pods.
-        tors_per_pod: Top-of-rack switches in each pod.
-        aggregations_per_pod: Aggregation switches in each pod.
-        cores: Core switches; a multiple of the aggregation switches in a pod.
-        hosts_per_tor: Hosts on each ToR.
+        pods: Pods. Range: at least 1.
+        tors_per_pod: Top-of-rack switches in each pod. Range: at least 1.
+        aggregations_per_pod: Aggregation switches in each pod. Range: at least 1.
+        cores: Core switches; a multiple of the aggregation switches in a pod. Range: at
+            least 1.
+        hosts_per_tor: Hosts on each ToR. Range: at least 1.
         host_link: Links of hosts.
         fabric_link: Links between switches.
-        planes: Planes: copies of the switches, each with a port of every host. Default: 1.
+        planes: Planes: copies of the switches, each with a port of every host. Range: 1 to
+            8. Default: 1.
     """
 
     pods: int

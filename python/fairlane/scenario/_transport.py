@@ -27,7 +27,7 @@ class Transport(Section):
             Default: "rc".
         ack_timeout: Time without progress until the oldest unacknowledged packet is sent
             again; `"never"`: not at all. Source: IBTA local ACK timeout 14, 4.096 us x 2^14.
-            Default: "67.108864ms".
+            Range: above 0. Default: "67.108864ms".
         retry_limit: Timeouts without progress until the queue pair fails. Source: IBTA's
             largest. Default: 7.
         nak_interval: Least time between two NAKs for one packet. Source: HPCC's artefact.
@@ -36,10 +36,10 @@ class Transport(Section):
             else ignored. Default: true.
         ack_interval: Packets per acknowledgement request. A sender also requests one at the
             end of a message, when its window closes (one packet late if the window shrinks) and
-            when it sends again. Default: 1.
+            when it sends again. Range: 1 to 65536. Default: 1.
         recovery: What is sent again after a loss. Default: "go-back-n".
         reorder_window: Packets of WRITEs that a receiver keeps out of order under selective
-            repeat. Default: 1024.
+            repeat. Range: 1 to 65535. Default: 1024.
         reorder_tolerance: Under selective repeat, by how many packets one may overtake
             another before the other counts as lost; less than `reorder_window`. Left out, the
             largest bandwidth-delay product in packets if `switch.forwarding` isn't `"ecmp"`,

@@ -38,18 +38,18 @@ class Poisson(Section):
 
     Attributes:
         sizes: Sizes of messages.
-        load: Mean use of the source's link by payload, above 0 and at most 1; of several
-            ports all links together, or the one of the `plane`.
-        duration: Arrivals happen in `start .. start + duration`.
+        load: Mean use of the source's link by payload; of several ports all links together,
+            or the one of the `plane`. Range: above 0, at most 1.
+        duration: Arrivals happen in `start .. start + duration`. Range: above 0.
         start: When it begins. Default: "0ps".
         sources: Hosts that send. Default: "all".
         destinations: Hosts that receive. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     sizes: Sizes
@@ -72,20 +72,20 @@ class Incast(Section):
     them.
 
     Attributes:
-        degree: Senders in each round.
-        size: Size of each message.
+        degree: Senders in each round. Range: at least 1.
+        size: Size of each message. Range: 1B to 4294967295B.
         receiver: The receiver; left out, a random host each round.
         start: When it begins. Default: "0ps".
         period: Time between rounds. Default: "1ms".
-        rounds: Rounds. Default: 1.
+        rounds: Rounds. Range: at least 1. Default: 1.
         jitter: Each sender starts up to this much later. Default: "0ps".
         hosts: Hosts that take part. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     degree: int
@@ -109,15 +109,15 @@ class Permutation(Section):
     """Every host sends one message to another, and receives one.
 
     Attributes:
-        size: Size of each message.
+        size: Size of each message. Range: 1B to 4294967295B.
         start: When it begins. Default: "0ps".
         hosts: Hosts that take part. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     size: Bytes
@@ -136,15 +136,15 @@ class AllToAll(Section):
     """Every host sends one message to every other.
 
     Attributes:
-        size: Size of each message.
+        size: Size of each message. Range: 1B to 4294967295B.
         start: When it begins. Default: "0ps".
         hosts: Hosts that take part. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     size: Bytes
@@ -167,14 +167,14 @@ class RingAllReduce(Section):
     Attributes:
         size: Size of the vector.
         start: When it begins. Default: "0ps".
-        rounds: Collectives, one after the other. Default: 1.
+        rounds: Collectives, one after the other. Range: at least 1. Default: 1.
         hosts: Hosts that take part. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     size: Bytes
@@ -220,19 +220,20 @@ class Collective(Section):
         inner: Hosts of an inner group of algorithm `"hierarchical"`.
         root: Rank within each group that has the vector of a broadcast, or gets the sum of
             a reduce. Default: 0.
-        size: Size of the vector; of an all-to-all, what each rank sends to all. Default:
-            "0B".
+        size: Size of the vector; of an all-to-all, what each rank sends to all. Range: at
+            most 1024GiB. Default: "0B".
         start: When it begins. Default: "0ps".
-        rounds: Collectives, one after the other. Default: 1.
+        rounds: Collectives, one after the other. Range: at least 1. Default: 1.
         gap: Time that a rank computes between two. Default: "0ps".
-        groups: Groups of neighbouring hosts, each with a collective of its own. Default: 1.
+        groups: Groups of neighbouring hosts, each with a collective of its own. Range: at
+            least 1. Default: 1.
         hosts: Hosts that take part. Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     operation: CollectiveKind
@@ -258,13 +259,15 @@ class Layer(Section):
     """A layer of a model, or several alike.
 
     Attributes:
-        parameters: Parameters of each, which tensor ranks share.
+        parameters: Parameters of each, which tensor ranks share. Range: 0 to
+            17592186044416.
         activation: Bytes that it passes on per micro-batch, which tensor ranks reduce.
+            Range: 1B to 1024GiB.
         forward: Computation per micro-batch.
         backward: Computation of its gradients.
-        count: Equal layers. Default: 1.
-        routed: Tokens that a rank sends to experts per micro-batch, and gets back. Default:
-            "0B".
+        count: Equal layers. Range: at least 1. Default: 1.
+        routed: Tokens that a rank sends to experts per micro-batch, and gets back. Range:
+            at most 1024GiB. Default: "0B".
     """
 
     parameters: int
@@ -282,14 +285,15 @@ class Training(Section):
 
     Attributes:
         layers: Layers of the model, in order.
-        steps: Steps of the optimizer. Default: 1.
+        steps: Steps of the optimizer. Range: at least 1. Default: 1.
         micro_batches: Micro-batches of each step, forwards and backwards in turn (1F1B).
-            Default: 1.
-        tensor: Ranks that share each layer. Default: 1.
-        pipeline: Stages, among which the layers are divided. Default: 1.
-        expert: Neighbouring data ranks that exchange tokens. Default: 1.
-        gradient_bytes: Bytes of a parameter's gradient. Default: 2.
-        bucket: Gradients are reduced in buckets of this size. Default: "25MiB".
+            Range: at least 1. Default: 1.
+        tensor: Ranks that share each layer. Range: at least 1. Default: 1.
+        pipeline: Stages, among which the layers are divided. Range: at least 1. Default: 1.
+        expert: Neighbouring data ranks that exchange tokens. Range: at least 1. Default: 1.
+        gradient_bytes: Bytes of a parameter's gradient. Range: 1 to 8. Default: 2.
+        bucket: Gradients are reduced in buckets of this size. Range: 1B to 1024GiB.
+            Default: "25MiB".
         algorithm: Steps in which gradients, and activations of tensor ranks, are reduced.
             Default: "usual".
         optimizer: Time that the optimizer computes once all gradients are reduced. Default:
@@ -297,12 +301,12 @@ class Training(Section):
         start: When it begins. Default: "0ps".
         hosts: Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
             Default: "all".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     layers: List[Layer]
@@ -342,12 +346,12 @@ class Program(Section):
         hosts: Hosts that take part. Default: "all".
         placement: By rank, the index of its host among `hosts`; left out, rank r runs on
             the r-th.
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     path: TracePath
@@ -371,8 +375,8 @@ class SizeRange(Section):
     """A range of sizes.
 
     Attributes:
-        low: The smallest.
-        high: The largest.
+        low: The smallest. Range: 1B to 4294967295B.
+        high: The largest. Range: 1B to 4294967295B.
         spread: What is uniform. Default: "uniform".
     """
 
@@ -389,22 +393,25 @@ class KeyValue(Section):
     Attributes:
         servers: Hosts that they ask, in turn, connection by connection.
         clients: Hosts of the applications. Default: "all".
-        applications: Applications on each client, each a thread. Default: 1.
-        connections: Connections of each application. Default: 1.
-        size: Size of every value; this, `range` or `sizes` is required.
+        applications: Applications on each client, each a thread. Range: at least 1.
+            Default: 1.
+        connections: Connections of each application. Range: at least 1. Default: 1.
+        size: Size of every value; this, `range` or `sizes` is required. Range: 1B to
+            4294967295B.
         range: Limits of random sizes.
         sizes: Distribution of sizes.
-        batch: Operations posted at once; the last one's completion is signalled. Default:
-            1.
-        count: Operations of each connection.
+        batch: Operations posted at once; the last one's completion is signalled. Range: 1
+            to 65536. Default: 1.
+        count: Operations of each connection. Range: at least 1.
         duration: No batch begins at or after `start + duration`. Without this and `count`,
             connections run until all `key-value` workloads that have one of them are done, or
-            the run stops.
+            the run stops. Range: above 0.
         poll_interval: The thread polls at multiples of this and takes one completion each
             time; 0: continuously. Default: "0ps".
-        weight: Utility weight of each connection under policy `drum`. Default: 1.0.
+        weight: Utility weight of each connection under policy `drum`. Range: above 0.
+            Default: 1.0.
         start: When it begins. Default: "0ps".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each operation is. Default: "read".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
@@ -437,12 +444,12 @@ class Flow(Section):
     Attributes:
         source: Sender.
         destination: Receiver.
-        size: Bytes of payload.
+        size: Bytes of payload. Range: 1B to 4294967295B.
         start: When it is posted. Default: "0ps".
-        class_: Traffic class, 1 to 7. Default: 3.
+        class_: Traffic class. Range: 1 to 7. Default: 3.
         destination_port: Label that stays with the message. Default: 100.
         subflows: Equal parts, each on its own queue pair, that scopes treat as one message;
-            not together with `paths`. Default: 1.
+            not together with `paths`. Range: 1 to 1024. Default: 1.
     """
 
     source: int
@@ -465,7 +472,7 @@ class Flows(Section):
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
-            `[multipath]`.
+            `[multipath]`. Range: 1 to 1024.
     """
 
     kind: Literal["flows"] = field(default="flows", init=False)

@@ -1,7 +1,7 @@
 //! Workloads of connections that stay open.
 
 use super::Check;
-use super::limits::{class, fail, positive, positive_span, within};
+use super::limits::fail;
 use super::traffic::Scope;
 use super::verbs::sizes as sizes_of;
 use crate::types::{KeyValue, Profile, Service, Workload};
@@ -18,20 +18,6 @@ pub(super) fn check(scope: &Scope<'_>, it: &KeyValue) -> Check {
     }
     connections(scope, it)?;
     sizes(scope, it)?;
-    within(&scope.key("batch"), it.batch, 1, 1 << 16)?;
-    if let Some(count) = it.count {
-        positive(&scope.key("count"), count)?;
-    }
-    if let Some(duration) = it.duration {
-        positive_span(profile, &scope.key("duration"), duration)?;
-    }
-    scope.span("poll_interval", it.poll_interval)?;
-    if !(it.weight > 0.0 && it.weight.is_finite()) {
-        let message = format!("is {}, expected above 0", it.weight);
-        return fail(scope.key("weight"), message, "1 is usual");
-    }
-    scope.span("start", it.start)?;
-    class(&scope.key("class"), it.class)?;
     endless(scope)
 }
 
@@ -43,8 +29,6 @@ fn connections(scope: &Scope<'_>, it: &KeyValue) -> Check {
         let message = format!("host {both} is a client too");
         return fail(scope.key("servers"), message, "name other hosts");
     }
-    positive(&scope.key("applications"), it.applications)?;
-    positive(&scope.key("connections"), it.connections)?;
     let all = (from.len() as u64)
         .saturating_mul(u64::from(it.applications))
         .saturating_mul(u64::from(it.connections));
@@ -67,16 +51,9 @@ fn sizes(scope: &Scope<'_>, it: &KeyValue) -> Check {
         let message = "expected one of `size`, `range` and `sizes`";
         return fail(place, message, "add `size = \"32B\"`");
     }
-    if let Some(size) = it.size {
-        scope.size("size", size)?;
-    }
-    if let Some(range) = it.range {
-        scope.size("range.low", range.low)?;
-        scope.size("range.high", range.high)?;
-        if range.low > range.high {
-            let message = format!("is {}, above high, {}", range.low, range.high);
-            return fail(scope.key("range.low"), message, "swap the two");
-        }
+    if let Some(range) = it.range.filter(|range| range.low > range.high) {
+        let message = format!("is {}, above high, {}", range.low, range.high);
+        return fail(scope.key("range.low"), message, "swap the two");
     }
     datagram(scope)
 }

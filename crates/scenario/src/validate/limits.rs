@@ -48,7 +48,7 @@ pub(crate) fn loss(place: &str, value: f64) -> Check {
 }
 
 /// A share above 0 and at most 1.
-pub(super) fn share(place: &str, value: f64) -> Check {
+pub(crate) fn share(place: &str, value: f64) -> Check {
     if value > 0.0 && value <= 1.0 {
         return Ok(());
     }
@@ -58,6 +58,15 @@ pub(super) fn share(place: &str, value: f64) -> Check {
         format!("is {value}, expected above 0 and at most 1"),
         hint,
     )
+}
+
+/// A number above 0.
+pub(crate) fn weight(place: &str, value: f64) -> Check {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    let message = format!("is {value}, expected above 0");
+    fail(place, message, "1 is usual")
 }
 
 /// A rate at which packets can be sent.

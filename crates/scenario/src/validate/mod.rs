@@ -46,7 +46,7 @@ struct Subject<'a> {
 pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     scenario.check("", scenario.profile)?;
     ns3::check(scenario)?;
-    topology::check_counts(scenario)?;
+    topology::check(scenario)?;
     let subject = Subject {
         scenario,
         inputs,
@@ -54,7 +54,6 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
         hosts: hosts(scenario, inputs),
     };
     sections::check(&subject)?;
-    topology::check_links(&subject)?;
     graph::check(&subject)?;
     faults::check(&subject)?;
     capture::check(&subject)?;

@@ -28,16 +28,13 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         return fail("multipath.twins", message, hint);
     }
     let settings = multipath.settings(scenario.packet.mtu, Rate::ZERO);
-    let valid = |paths: u32, place: Option<String>| {
-        let checked = settings.validate(paths as usize);
-        checked.map_err(|mistake| said(mistake, place))
-    };
-    valid(multipath.paths, None)?;
+    let valid = |paths: u32| settings.validate(paths as usize).map_err(said);
+    valid(multipath.paths)?;
     ports(&multipath.plan, multipath.paths, "multipath.paths".into())?;
     for (index, workload) in scenario.workload.iter().enumerate() {
         if let Some(paths) = workload.paths() {
+            valid(paths)?;
             let place = format!("workload[{index}].paths");
-            valid(paths, Some(place.clone()))?;
             ports(&multipath.plan, paths, place)?;
         }
         subflows(multipath, subject, index)?;
@@ -56,12 +53,11 @@ fn unstated(workloads: &[Workload]) -> Check {
     fail(format!("workload[{index}].paths"), message, hint)
 }
 
-/// A mistake of the crate in the keys of a scenario: at `place` if it is about paths.
-fn said(mistake: Error, place: Option<String>) -> Error {
-    let (place, hint) = match (mistake.place.as_str(), place) {
-        ("multipath.paths", Some(place)) => return mistake.at(place),
-        ("multipath.holes", _) => ("multipath.depth", "lower it or the number of paths"),
-        ("multipath.mtu", _) => (
+/// A mistake of the crate in the keys of a scenario.
+fn said(mistake: Error) -> Error {
+    let (place, hint) = match mistake.place.as_str() {
+        "multipath.holes" => ("multipath.depth", "lower it or the number of paths"),
+        "multipath.mtu" => (
             "packet.mtu",
             "a packet is at most `multipath.message_limit`",
         ),

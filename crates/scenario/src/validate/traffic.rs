@@ -2,13 +2,12 @@
 
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
-use super::limits::{
-    LONGEST, class, fail, message_size, positive, positive_span, share, span, within,
-};
+use super::limits::{LONGEST, fail, message_size};
 use super::{Check, Subject, tenants};
 use crate::error::Error;
+use crate::section::Section;
 use crate::sizes::SizeDistribution;
-use crate::types::{Flow, HostSet, Incast, Poisson, Workload};
+use crate::types::{Flow, HostSet, Incast, Poisson, RingAllReduce, Workload};
 
 /// The most messages of one workload; more would not fit in memory.
 const MOST_MESSAGES: u64 = 50_000_000;
@@ -23,20 +22,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         match workload {
             Workload::Poisson(it) => scope.poisson(it)?,
             Workload::Incast(it) => scope.incast(it)?,
-            Workload::Permutation(it) => {
-                scope.size("size", it.size)?;
-                let count = scope.several(it.start, &it.hosts, it.class)?;
-                scope.messages(count)?;
-            }
+            Workload::Permutation(it) => scope.messages(scope.several(&it.hosts)?)?,
             Workload::AllToAll(it) => {
-                scope.size("size", it.size)?;
-                let count = scope.several(it.start, &it.hosts, it.class)?;
+                let count = scope.several(&it.hosts)?;
                 scope.messages(count.saturating_mul(count - 1))?;
             }
-            Workload::RingAllReduce(it) => {
-                let count = scope.several(it.start, &it.hosts, it.class)?;
-                scope.ring(it.size, count, it.rounds)?;
-            }
+            Workload::RingAllReduce(it) => scope.ring(it)?,
             Workload::Collective(it) => super::programs::collective(&scope, it)?,
             Workload::Training(it) => super::programs::training(&scope, it)?,
             Workload::Program(it) => super::programs::trace(&scope, it)?,
@@ -65,14 +56,6 @@ impl Scope<'_> {
     pub(super) fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
         let resolved = set.resolve(&self.subject.hosts);
         resolved.map_err(|error| error.at(self.key(key)))
-    }
-
-    pub(super) fn span(&self, key: &str, value: Duration) -> Check {
-        span(self.subject.scenario.profile, &self.key(key), value)
-    }
-
-    pub(super) fn size(&self, key: &str, value: Bytes) -> Check {
-        message_size(&self.key(key), value)
     }
 
     /// Messages take a plane that there is.
@@ -121,11 +104,6 @@ impl Scope<'_> {
     }
 
     fn poisson(&self, it: &Poisson) -> Check {
-        share(&self.key("load"), it.load)?;
-        class(&self.key("class"), it.class)?;
-        self.span("start", it.start)?;
-        let profile = self.subject.scenario.profile;
-        positive_span(profile, &self.key("duration"), it.duration)?;
         let from = self.hosts("sources", &it.sources)?;
         let to = self.hosts("destinations", &it.destinations)?;
         if let ([only], Some(source)) = (to.as_slice(), from.iter().find(|source| to == [**source]))
@@ -162,13 +140,6 @@ impl Scope<'_> {
 
     fn incast(&self, it: &Incast) -> Check {
         let (degree, rounds, period) = (it.degree, it.rounds, it.period);
-        positive(&self.key("degree"), degree)?;
-        positive(&self.key("rounds"), rounds)?;
-        self.size("size", it.size)?;
-        class(&self.key("class"), it.class)?;
-        self.span("start", it.start)?;
-        self.span("period", period)?;
-        self.span("jitter", it.jitter)?;
         if rounds > 1 && period.is_zero() {
             let message = "is 0, expected a time between rounds";
             return fail(self.key("period"), message, "write a time such as \"1ms\"");
@@ -205,10 +176,8 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Checks what workloads have in common whose hosts begin at one time; how many hosts take part.
-    fn several(&self, start: Duration, hosts: &HostSet, of: u8) -> Result<u64, Error> {
-        self.span("start", start)?;
-        class(&self.key("class"), of)?;
+    /// How many hosts take part: two at least.
+    fn several(&self, hosts: &HostSet) -> Result<u64, Error> {
         let count = self.hosts("hosts", hosts)?.len() as u64;
         if count < 2 {
             let message = format!("{count} host, expected at least 2");
@@ -217,10 +186,10 @@ impl Scope<'_> {
         Ok(count)
     }
 
-    fn ring(&self, size: Bytes, hosts: u64, rounds: u32) -> Check {
-        positive(&self.key("rounds"), rounds)?;
+    fn ring(&self, it: &RingAllReduce) -> Check {
+        let (size, hosts) = (it.size, self.several(&it.hosts)?);
         // A message carries a part for each host.
-        self.size("size", Bytes::new(size.get().div_ceil(hosts)))?;
+        message_size(&self.key("size"), Bytes::new(size.get().div_ceil(hosts)))?;
         if size.get() < hosts {
             let message = format!("is {size}, expected at least a byte for each of {hosts} hosts");
             return fail(self.key("size"), message, "raise it, or name fewer hosts");
@@ -229,7 +198,7 @@ impl Scope<'_> {
         self.messages(
             hosts
                 .saturating_mul(steps)
-                .saturating_mul(u64::from(rounds)),
+                .saturating_mul(u64::from(it.rounds)),
         )
     }
 
@@ -273,10 +242,12 @@ impl Scope<'_> {
     }
 
     fn flow(&self, flow: &Flow, before: Duration, place: &dyn Fn(&str) -> String) -> Check {
-        let profile = self.subject.scenario.profile;
         // The place of a line in a file is costly: it is asked for only when there is a mistake.
-        let at = |key: &str, check: Check| check.map_err(|error| error.at(place(key)));
-        at("subflows", within("", flow.subflows, 1, 1024))?;
+        flow.check("", self.subject.scenario.profile)
+            .map_err(|error| {
+                let key = place(&error.place);
+                error.at(key)
+            })?;
         for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
             if !self.subject.is_host(node) {
                 let message = format!("{key} {node} isn't a host");
@@ -288,9 +259,6 @@ impl Scope<'_> {
             let message = format!("a message from host {} to itself", flow.source);
             return fail(place("destination"), message, "name two hosts");
         }
-        at("size", message_size("", flow.size))?;
-        at("class", class("", flow.class))?;
-        at("start", span(profile, "", flow.start))?;
         if flow.start < before {
             let message = format!(
                 "starts at {}, before the one above, expected ascending starts",
