@@ -159,83 +159,98 @@ pub struct HostRow {
     pub segments: Option<Vec<(f64, f64)>>,
 }
 
-/// Inputs of the kinds `host_fixed`, `host_pwl`, `host_topk` and `host_timeshare`.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HostInputs {
-    /// Number of applications; checked against the columns if it is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub m: Option<usize>,
-    /// Fairness exponent: 0 is the greatest throughput, 1 proportional fairness, `"max-min"` the limit.
-    #[schemars(with = "AlphaSchema")]
-    pub alpha: Alpha,
-    /// How much latency counts against throughput, not negative. Default 0.
-    #[serde(default)]
-    pub beta: f64,
-    /// Weights of throughput, not negative. Either `weight` or `share` is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<Vec<f64>>,
-    /// Shares of rate instead of weights: `weight = share^alpha`, so that they mean the same for every
-    /// alpha; under `"max-min"` they are the weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<Vec<f64>>,
-    /// Weights of latency, not negative. Default 1 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_weight: Option<Vec<f64>>,
-    /// Completions for each work request (CQE/WQE), positive. Default 1 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub a: Option<Vec<f64>>,
-    /// Message bytes for each work request (B/WQE), not negative.
-    pub bytes_per_wqe: Vec<f64>,
-    /// Processor time of one poll (CPU-s/CQE), not negative.
-    pub poll_cost: Vec<f64>,
-    /// Egress capacity (B/s); `null` for none. Not in `host_pwl`, which has `segments`.
-    #[serde(
-        rename = "Q",
-        default,
-        deserialize_with = "some",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<f64>")]
-    pub egress: Option<Option<f64>>,
-    /// Budget for polling (CPU-s/s); `null` for none.
-    #[serde(
-        rename = "C",
-        default,
-        deserialize_with = "some",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[schemars(with = "Option<f64>")]
-    pub poll: Option<Option<f64>>,
-    /// Least rates (WQE/s). Default 0 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x_min: Option<Vec<f64>>,
-    /// Greatest rates (WQE/s); `null` where there is none. Default none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x_max: Option<Vec<Option<f64>>>,
-    /// Convex piecewise-linear price of egress, kind `host_pwl`: `[start, slope]`, starts (B/s) and
-    /// slopes (utility for 1 B/s) ascending, the first start 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segments: Option<Vec<(f64, f64)>>,
-    /// Queue pairs that may be active at a time; a whole number except in mode `timeshare`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub k: Option<f64>,
-    /// How applications are selected. Default: what the kind says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
-    /// Rates of applications while they are active (WQE/s), mode `timeshare`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak_rate: Option<Vec<f64>>,
-    /// What applications are worth that don't send, mode `active_set`. Default 0 each, where alpha is
-    /// below 1 and beta is 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outage: Option<Vec<f64>>,
-    /// How completions depend on work requests. Default `equality`.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub dependency: Dependency,
-    /// Rows beside egress and polling. Default none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rows: Vec<HostRow>,
+/// Declares the inputs of a kind of problem; what all kinds have stands between its own first and other keys.
+macro_rules! inputs {
+    ($(#[$about:meta])* $name:ident { $($first:tt)* } { $($rest:tt)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($first)*
+            /// Fairness exponent: 0 is the greatest throughput, 1 proportional fairness, `"max-min"` the limit. In networks 0, what
+            /// is above 32, and `"max-min"` for up to 6000 rows and 400000 flows.
+            #[schemars(with = "AlphaSchema")]
+            pub alpha: Alpha,
+            /// How much latency counts against throughput, not negative. Default 0.
+            #[serde(default)]
+            pub beta: f64,
+            /// Weights of throughput, not negative. Either `weight` or `share` is there.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub weight: Option<Vec<f64>>,
+            /// Shares of rate instead of weights: `weight = share^alpha`, so that they mean the same for every
+            /// alpha; under `"max-min"` they are the weights.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub share: Option<Vec<f64>>,
+            /// Weights of latency, not negative. Default 1 each.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub latency_weight: Option<Vec<f64>>,
+            /// Completions for each work request (CQE/WQE), positive. Default 1 each.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub a: Option<Vec<f64>>,
+            $($rest)*
+        }
+    };
+}
+
+inputs! {
+    /// Inputs of the kinds `host_fixed`, `host_pwl`, `host_topk` and `host_timeshare`.
+    HostInputs {
+        /// Number of applications; checked against the columns if it is there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub m: Option<usize>,
+    } {
+        /// Message bytes for each work request (B/WQE), not negative.
+        pub bytes_per_wqe: Vec<f64>,
+        /// Processor time of one poll (CPU-s/CQE), not negative.
+        pub poll_cost: Vec<f64>,
+        /// Egress capacity (B/s); `null` for none. Not in `host_pwl`, which has `segments`.
+        #[serde(
+            rename = "Q",
+            default,
+            deserialize_with = "some",
+            skip_serializing_if = "Option::is_none"
+        )]
+        #[schemars(with = "Option<f64>")]
+        pub egress: Option<Option<f64>>,
+        /// Budget for polling (CPU-s/s); `null` for none.
+        #[serde(
+            rename = "C",
+            default,
+            deserialize_with = "some",
+            skip_serializing_if = "Option::is_none"
+        )]
+        #[schemars(with = "Option<f64>")]
+        pub poll: Option<Option<f64>>,
+        /// Least rates (WQE/s). Default 0 each.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub x_min: Option<Vec<f64>>,
+        /// Greatest rates (WQE/s); `null` where there is none. Default none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub x_max: Option<Vec<Option<f64>>>,
+        /// Convex piecewise-linear price of egress, kind `host_pwl`: `[start, slope]`, starts (B/s) and
+        /// slopes (utility for 1 B/s) ascending, the first start 0.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub segments: Option<Vec<(f64, f64)>>,
+        /// Queue pairs that may be active at a time; a whole number except in mode `timeshare`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub k: Option<f64>,
+        /// How applications are selected. Default: what the kind says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub mode: Option<Mode>,
+        /// Rates of applications while they are active (WQE/s), mode `timeshare`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub peak_rate: Option<Vec<f64>>,
+        /// What applications are worth that don't send, mode `active_set`. Default 0 each, where alpha is
+        /// below 1 and beta is 0.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub outage: Option<Vec<f64>>,
+        /// How completions depend on work requests. Default `equality`.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pub dependency: Dependency,
+        /// Rows beside egress and polling. Default none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub rows: Vec<HostRow>,
+    }
 }
 
 /// What a row of a network stands for.
@@ -270,49 +285,32 @@ pub struct NetworkRow {
     pub entries: Vec<(usize, f64)>,
 }
 
-/// Inputs of kind `coupled`: flow `f = host * m + application`.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CoupledInputs {
-    /// Number of hosts.
-    pub n: usize,
-    /// Number of applications on each host.
-    pub m: usize,
-    /// Fairness exponent. 0, what is above 32, and `"max-min"` for up to 6000 rows and 400000 flows.
-    #[schemars(with = "AlphaSchema")]
-    pub alpha: Alpha,
-    /// How much latency counts against throughput, not negative. Default 0.
-    #[serde(default)]
-    pub beta: f64,
-    /// Weights of throughput, not negative. Either `weight` or `share` is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<Vec<f64>>,
-    /// Shares of rate instead of weights: `weight = share^alpha`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<Vec<f64>>,
-    /// Weights of latency, not negative. Default 1 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_weight: Option<Vec<f64>>,
-    /// Completions for each work request (CQE/WQE), positive. Default 1 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub a: Option<Vec<f64>>,
-    /// Least rates (WQE/s). Default 0 each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x_min: Option<Vec<f64>>,
-    /// Greatest rates (WQE/s); `null` where there is none. Default none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x_max: Option<Vec<Option<f64>>>,
-    /// Applications of each host that are selected, with `mode`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub k: Option<f64>,
-    /// How applications are selected: `topk_utility` or `active_set`. Default: all take part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
-    /// What each application is worth that doesn't send, mode `active_set`: one number for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outage: Option<f64>,
-    /// What the flows share.
-    pub rows: Vec<NetworkRow>,
+inputs! {
+    /// Inputs of kind `coupled`: flow `f = host * m + application`.
+    CoupledInputs {
+        /// Number of hosts.
+        pub n: usize,
+        /// Number of applications on each host.
+        pub m: usize,
+    } {
+        /// Least rates (WQE/s). Default 0 each.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub x_min: Option<Vec<f64>>,
+        /// Greatest rates (WQE/s); `null` where there is none. Default none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub x_max: Option<Vec<Option<f64>>>,
+        /// Applications of each host that are selected, with `mode`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub k: Option<f64>,
+        /// How applications are selected: `topk_utility` or `active_set`. Default: all take part.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub mode: Option<Mode>,
+        /// What each application is worth that doesn't send, mode `active_set`: one number for all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub outage: Option<f64>,
+        /// What the flows share.
+        pub rows: Vec<NetworkRow>,
+    }
 }
 
 /// A problem with its name: what a file or a line of a stream holds.
