@@ -34,14 +34,14 @@ pub(crate) fn faulty_library() -> PathBuf {
     BUILT.get_or_init(|| {
         library();
         let mut cargo = Command::new("cargo");
-        cargo.args(["build", "--release", "--locked", "-p", "fairlane-verbs"]);
+        cargo.args(["build", "--locked", "-p", "fairlane-verbs"]);
         cargo
             .args(["--features", "testing", "--target-dir"])
             .arg(&folder);
         succeed(cargo.current_dir(root()));
         let mut link = Command::new(root().join("target/release/shared-object"));
         link.arg("crates/verbs/symbols.txt");
-        link.arg(folder.join("release/libfairlane_verbs.a"))
+        link.arg(folder.join("debug/libfairlane_verbs.a"))
             .arg(folder.join("libibverbs.so.1"));
         succeed(link.current_dir(root()));
     });
