@@ -47,8 +47,8 @@ def perform(kind: _Kind, text: str) -> tuple[Optional[str], Optional[_Wrong]]:
     try:
         if kind == "measure":
             return _native.measure(text), None
-        document, place, asked = json.loads(text)
-        return _native.solve_document(document, place, tuple(asked)), None
+        document, place, asked, start = json.loads(text)
+        return _native.solve_document(document, place, tuple(asked), start), None
     except FairlaneError as error:
         return None, (error.message, error.hint or "")
     except _native.ProblemError as error:

@@ -12,10 +12,12 @@ feasible exceeds.
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairlane import _engines, _native
-from fairlane._native import ProblemError, Solution
+from fairlane._native import Allocator, Key, ProblemError, Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
     from fairlane._engines import _Engine
 
-    #: What ``fairlane schema drum`` describes: ``kind`` and ``inputs``, as a dictionary or JSON text.
+    #: What ``fairlane schema drum`` describes: ``kind`` and ``inputs``, as a dictionary or JSON text. Lists of a
+    #: dictionary may be arrays of numpy, or columns of polars, pandas and pyarrow.
     _Problem = str | Mapping[str, Any]
 
     #: How applications are selected, or the method.
@@ -33,7 +36,44 @@ if TYPE_CHECKING:
         "fixed", "topk_utility", "active_set", "timeshare", "paper", "admm", "dual_decomposition"
     ]
 
-__all__ = ["ProblemError", "Solution", "random", "schedule", "solve", "solve_batch"]
+__all__ = [
+    "Allocator",
+    "Claim",
+    "Key",
+    "ProblemError",
+    "Solution",
+    "random",
+    "schedule",
+    "solve",
+    "solve_batch",
+]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an application asks of an :class:`Allocator`.
+
+    Attributes:
+        weight: Weight of throughput, not negative.
+        latency_weight: Weight of latency, not negative.
+        a: Completions for each work request (CQE/WQE).
+        bytes_per_wqe: Bytes for each work request (B/WQE).
+        poll_cost: What a poll costs (CPU-s/CQE).
+        x_min: Least rate (WQE/s).
+        x_max: Greatest rate (WQE/s).
+        peak_rate: Rate while active (WQE/s), in mode ``"timeshare"``.
+        outage: Value while it doesn't send, in mode ``"active_set"``; ``-inf``: it has to send.
+    """
+
+    weight: float = 1.0
+    latency_weight: float = 1.0
+    a: float = 1.0
+    bytes_per_wqe: float = 1.0
+    poll_cost: float = 1.0
+    x_min: float = 0.0
+    x_max: float = math.inf
+    peak_rate: float = 1.0
+    outage: float = 0.0
 
 
 def solve(
@@ -141,6 +181,7 @@ def solve_batch(
     memory: int | None = None,
     keep_going: bool = False,
     require_gap: float | None = None,
+    start: Sequence[Mapping[str, Any] | None] | None = None,
 ) -> list[dict[str, Any]]:
     """Solve many problems, as ``fairlane drum solve`` solves a file with one on each line.
 
@@ -150,7 +191,8 @@ def solve_batch(
     ['random-1-0', 'random-1-1', 'random-1-2']
 
     Args:
-        problems: Documents with ``kind`` and ``inputs``, as dictionaries or JSON.
+        problems: Documents with ``kind`` and ``inputs``, of hosts or networks, as dictionaries or JSON; lists of a
+            dictionary may be arrays of numpy, or columns of polars, pandas and pyarrow.
         mode: Instead of the problems' own.
         k: Instead of the problems' own.
         tolerance: Relative gap at which the solver stops.
@@ -160,6 +202,7 @@ def solve_batch(
         memory: Bytes of memory that a problem needs on Ray.
         keep_going: Answer a problem that is wrong or has no solution with ``{"error": "problems[3]: ..."}``, and go on.
         require_gap: Largest ``relative_gap`` that an answer may have.
+        start: For each problem the answer to a similar one, to start from its prices, or None. Networks start anew.
 
     Returns:
         The answers in the order of the problems, as ``fairlane drum solve`` prints them: ``status``, ``objective``,
@@ -173,16 +216,19 @@ def solve_batch(
     chosen = _engines.choose(engine, "solve", workers=workers, address=address, memory=memory)
     asked = (mode, k, tolerance)
     texts = [_text(problem) for problem in problems]
+    starts = [None] * len(texts) if start is None else [_prices(answer) for answer in start]
+    if len(starts) != len(texts):
+        raise ProblemError(f"start: {len(starts)} answers for {len(texts)} problems")
     answers: list[dict[str, Any]] = [{} for _ in texts]
     if chosen is None:
-        found = _native.solve_documents(texts, asked, workers, keep_going)
+        found = _native.solve_documents(list(zip(texts, starts)), asked, workers, keep_going)
         for number, (result, error) in enumerate(found):
             answers[number] = {"error": error} if result is None else json.loads(result)
         return _required(answers, require_gap)
     places = [f"problems[{number}]" for number in range(len(texts))]
     tasks = [
-        (number, place, json.dumps([text, place, asked]))
-        for number, (text, place) in enumerate(zip(texts, places))
+        (number, place, json.dumps([text, place, asked, begin]))
+        for number, (text, place, begin) in enumerate(zip(texts, places, starts))
     ]
     for number, result, wrong in chosen(tasks):
         if result is not None:
@@ -222,7 +268,7 @@ def schedule(
     (12, 2)
 
     Args:
-        problem: A document with ``kind`` and ``inputs`` of one host, as a dictionary or JSON.
+        problem: A document with ``kind`` and ``inputs`` of one host, as for :func:`solve_batch`.
         policy: ``"frame"``, which repeats and gives everyone the share that is optimal in the long
             run, or ``"reserve"``: most slots by what applications gain, the rest by how long they wait.
         frame: Epochs; by default the fewest that serve everyone.
@@ -286,4 +332,22 @@ def random(
 
 
 def _text(problem: _Problem) -> str:
-    return problem if isinstance(problem, str) else json.dumps(problem)
+    return problem if isinstance(problem, str) else json.dumps(problem, default=_plain)
+
+
+def _plain(column: Any) -> Any:
+    """Give a column as a list; infinite numbers, such as rates without limit, are None."""
+    for name in ("tolist", "to_pylist", "to_list"):
+        if hasattr(column, name):
+            values = getattr(column, name)()
+            if not isinstance(values, list):
+                return values
+            return [None if v is not None and math.isinf(v) else v for v in values]
+    raise TypeError(f"{type(column).__name__} is no number, text, list, array or column")
+
+
+def _prices(answer: Mapping[str, Any] | None) -> str | None:
+    """Give what the solver takes from an earlier answer."""
+    if not answer or "dual_prices" not in answer:
+        return None
+    return json.dumps({key: answer[key] for key in ("rows", "dual_prices")})

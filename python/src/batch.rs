@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fairlane_drum::Sequential;
-use fairlane_drum_file::{Answer, Document, Error, Mode, Policy, Problem, Random, Request};
+use fairlane_drum_file::{Answer, Document, Error, Mode, Policy, Problem, Random, Request, Start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -38,8 +38,17 @@ fn write(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn answer(text: &str, request: &Request) -> Result<Answer, Error> {
-    Problem::read(text, request)?.solve(&Sequential)
+/// The answer to a document, from the prices of an earlier answer (as JSON) if there is one.
+fn answer(text: &str, request: &Request, start: Option<&str>) -> Result<Answer, Error> {
+    let mut problem = Problem::read(text, request)?;
+    if let Some(start) = start {
+        let start: Start = serde_json::from_str(start).map_err(|error| {
+            let hint = "give answers of solve_batch, or None";
+            Error::new("start", error.to_string(), hint)
+        })?;
+        problem = problem.with_start(&start);
+    }
+    problem.solve(&Sequential)
 }
 
 /// The answer to one document; `place` is what errors call it.
@@ -49,19 +58,20 @@ pub(crate) fn solve_document(
     text: &str,
     place: &str,
     asked: Asked,
+    start: Option<&str>,
 ) -> PyResult<String> {
     let request = request(&asked)?;
-    match py.detach(|| answer(text, &request)) {
+    match py.detach(|| answer(text, &request, start)) {
         Ok(answer) => write(&answer),
         Err(error) => Err(error::problem(&error, place)),
     }
 }
 
-/// The answers to documents, in their order, on threads; in place of an answer what is wrong, if it is to go on.
+/// The answers to documents, each perhaps with an earlier answer, in their order, on threads; in place of an answer what is wrong, if it is to go on.
 #[pyfunction]
 pub(crate) fn solve_documents(
     py: Python<'_>,
-    texts: Vec<String>,
+    texts: Vec<(String, Option<String>)>,
     asked: Asked,
     threads: Option<usize>,
     keep_going: bool,
@@ -71,7 +81,7 @@ pub(crate) fn solve_documents(
         let mut answers = Vec::with_capacity(texts.len());
         sweep::threads(threads).stream(
             &texts,
-            |_, text| answer(text, &request),
+            |_, (text, start)| answer(text, &request, start.as_deref()),
             |answer| {
                 let ends = (answer.is_err() && !keep_going) || line.stopped();
                 answers.push(answer);

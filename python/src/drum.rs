@@ -56,7 +56,7 @@ impl Solution {
 }
 
 impl Solution {
-    fn new(py: Python<'_>, solution: fairlane_drum::Solution) -> Self {
+    pub(crate) fn new(py: Python<'_>, solution: fairlane_drum::Solution) -> Self {
         let (gap, relative_gap) = (solution.gap(), solution.relative_gap());
         let array = |values: Vec<f64>| values.into_pyarray(py).unbind();
         Self {
@@ -116,14 +116,14 @@ impl<'py> Column<'py> {
     }
 }
 
-fn refused(error: &fairlane_drum::Error) -> PyErr {
+pub(crate) fn refused(error: &fairlane_drum::Error) -> PyErr {
     ProblemError::new_err(match error.hint() {
         Some(hint) => format!("{error}\nhint: {hint}"),
         None => error.to_string(),
     })
 }
 
-fn wrong(place: &str, expected: &str) -> PyErr {
+pub(crate) fn wrong(place: &str, expected: &str) -> PyErr {
     ProblemError::new_err(format!("{place}: expected {expected}"))
 }
 
@@ -152,7 +152,7 @@ impl Columns<'_> {
     }
 }
 
-fn utility(alpha: &Bound<'_, PyAny>, beta: f64) -> PyResult<Utility> {
+pub(crate) fn utility(alpha: &Bound<'_, PyAny>, beta: f64) -> PyResult<Utility> {
     Ok(Utility {
         fairness: fairness(alpha)?,
         latency: beta,
@@ -172,7 +172,7 @@ fn fairness(alpha: &Bound<'_, PyAny>) -> PyResult<Fairness> {
     }
 }
 
-fn dependency(name: &str) -> PyResult<Dependency> {
+pub(crate) fn dependency(name: &str) -> PyResult<Dependency> {
     match name {
         "equality" => Ok(Dependency::Equality),
         "at_least" => Ok(Dependency::AtLeast),

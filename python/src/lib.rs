@@ -1,5 +1,6 @@
 //! The native part of the package `fairlane`: conversions between Python and crates, no computation.
 
+mod allocator;
 mod batch;
 mod drum;
 mod error;
@@ -32,6 +33,8 @@ fn tidy(rows: Vec<Figure>) -> PyResult<table::Table> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<drum::Solution>()?;
+    module.add_class::<allocator::Allocator>()?;
+    module.add_class::<allocator::Key>()?;
     module.add("ProblemError", module.py().get_type::<drum::ProblemError>())?;
     module.add_function(wrap_pyfunction!(drum::solve, module)?)?;
     module.add_function(wrap_pyfunction!(batch::solve_document, module)?)?;

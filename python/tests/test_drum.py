@@ -133,3 +133,68 @@ def test_reference_vectors(path):
 
 def test_version():
     assert fairlane.__version__.count(".") == 2
+
+
+def test_problems_take_arrays_and_columns():
+    [problem] = fairlane.drum.random(hosts=1, applications=5, seed=3)
+    plain = fairlane.drum.solve_batch([problem])
+    inputs = problem["inputs"]
+    inputs["weight"] = np.array(inputs["weight"])
+    inputs["x_max"] = np.full(5, np.inf)
+    inputs["poll_cost"] = pytest.importorskip("polars").Series(inputs["poll_cost"])
+    inputs["bytes_per_wqe"] = pytest.importorskip("pyarrow").array(inputs["bytes_per_wqe"])
+    assert fairlane.drum.solve_batch([problem])[0]["x"] == plain[0]["x"]
+    network = fairlane.drum.random(hosts=3, applications=4, seed=3, coupled=True)
+    network[0]["inputs"]["weight"] = np.array(network[0]["inputs"]["weight"])
+    assert fairlane.drum.solve_batch(network, tolerance=1e-9)[0]["status"] == "optimal"
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_a_batch_starts_from_earlier_answers(engine):
+    problems = fairlane.drum.random(hosts=3, applications=200, seed=2)
+    cold = fairlane.drum.solve_batch(problems)
+    warm = fairlane.drum.solve_batch(problems, start=[*cold[:2], None], engine=engine)
+    for number, (one, other) in enumerate(zip(cold, warm)):
+        assert other["objective"] == pytest.approx(one["objective"], rel=1e-12)
+        assert (other["iterations"] < one["iterations"]) == (number < 2)
+    with pytest.raises(ProblemError, match="start: 2 answers for 3 problems"):
+        fairlane.drum.solve_batch(problems, start=cold[:2])
+    with pytest.raises(ProblemError, match="start"):
+        fairlane.drum.solve_batch(problems[:1], start=[{"dual_prices": 3, "rows": []}])
+
+
+@pytest.mark.parametrize("mode, k", [("fixed", None), ("timeshare", 3.5), ("active_set", 4)])
+def test_an_allocator_follows_changes(mode, k):
+    allocator = fairlane.drum.Allocator(alpha=0.5, beta=0.1, Q=5.0, C=12.0, mode=mode, k=k)
+    columns = {name: array for name, array in host().items() if name in ARRAYS}
+    claims = [
+        fairlane.drum.Claim(**{name: array[i] for name, array in columns.items()}, outage=-1e9)
+        for i in range(5)
+    ]
+    keys = [allocator.insert(claim) for claim in claims]
+    assert len(allocator) == 5 and allocator.keys() == keys
+    allocator.remove(keys[1])
+    allocator.update(keys[2], claims[0])
+    allocator.set_capacities(Q=4.0, C=9.0)
+    found = allocator.resolve()
+    kept = [0, 0, 3, 4]
+    arguments = {name: array[kept].copy() for name, array in columns.items()}
+    if mode == "timeshare":
+        arguments["peak_rate"] = np.ones(4)
+    if mode == "active_set":
+        arguments["outage"] = np.full(4, -1e9)
+    again = solve(**arguments, alpha=0.5, beta=0.1, Q=4.0, C=9.0, mode=mode, k=k)
+    assert found.objective == pytest.approx(again.objective, rel=1e-9)
+    with pytest.raises(KeyError, match="no such application"):
+        allocator.remove(keys[1])
+    with pytest.raises(KeyError):
+        allocator.update(keys[1], claims[1])
+
+
+def test_an_allocator_refuses_what_it_cannot_do():
+    with pytest.raises(ProblemError, match="k: expected"):
+        fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0, mode="active_set", k=1.5)
+    with pytest.raises(ProblemError, match="mode: expected"):
+        fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0, mode="some")
+    with pytest.raises(ProblemError):
+        fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0).resolve()

@@ -513,3 +513,61 @@ fn the_schema_of_problems_is_one() {
         assert!(text.contains(kind), "{kind}");
     }
 }
+
+/// The answers of a stream.
+fn answers(case: &Case, arguments: &str) -> Vec<Value> {
+    let output = case.run(arguments);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {words}");
+    let lines = output.stdout.split(|byte| *byte == b'\n');
+    let full = lines.filter(|line| !line.is_empty());
+    full.map(|line| serde_json::from_slice(line).expect("as documented"))
+        .collect()
+}
+
+#[test]
+fn a_solver_starts_from_earlier_answers() {
+    let case = Case::new();
+    let problems = case.run("drum random --hosts 3 --apps 200 --seed 4").stdout;
+    fs::write(case.path("p.jsonl"), problems).expect("as documented");
+    let cold = answers(&case, "drum solve p.jsonl");
+    let lines: Vec<String> = cold.iter().map(Value::to_string).collect();
+    let case = case
+        .and("a.jsonl", &lines[..2].join("\n"))
+        .and("a.json", &lines[0])
+        .and(
+            "nameless.jsonl",
+            "{\"rows\": [], \"dual_prices\": []}\n".repeat(2).as_str(),
+        )
+        .and("no.json", "{\"rows\": 1}");
+    let passes = |answer: &Value| answer["iterations"].as_u64().expect("as documented");
+    // An answer to one problem says little of another; without any a problem starts anew.
+    for (start, known) in [("a.jsonl", 2), ("a.json", 1)] {
+        let warm = answers(&case, &format!("drum solve p.jsonl --start {start}"));
+        for (number, (cold, warm)) in cold.iter().zip(&warm).enumerate() {
+            if number < known {
+                assert!(passes(warm) < passes(cold), "{start}: {number}");
+            } else if start == "a.jsonl" {
+                assert_eq!(passes(warm), passes(cold));
+            }
+            let value = |answer: &Value| answer["objective"].as_f64().expect("as documented");
+            assert!(close(value(warm), value(cold), 1e-12));
+        }
+    }
+    for (start, words) in [
+        ("nameless.jsonl", "nameless.jsonl: line 1: has no name"),
+        ("no.json", "no.json: invalid type"),
+        ("absent.json", "absent.json: No such file"),
+    ] {
+        let output = case.run(&format!("drum solve p.jsonl --start {start}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said.contains(words) && said.contains("hint:"), "{said}");
+    }
+    let output = case.run("drum solve p.jsonl --column weight=a.npy");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("several problems, expected one beside --column"),
+        "{said}"
+    );
+}

@@ -92,6 +92,27 @@ pub struct Answer {
     pub notes: Vec<String>,
 }
 
+/// What an answer tells a similar problem: where to start from. All else of an [`Answer`] is passed over.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Start {
+    /// The problem's name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// A price for each row.
+    pub dual_prices: Vec<f64>,
+}
+
+impl Start {
+    /// The price of a row, if it has one to start from.
+    pub(crate) fn price(&self, row: &str) -> Option<f64> {
+        let row = self.rows.iter().position(|name| name == row)?;
+        let price = self.dual_prices.get(row).copied();
+        price.filter(|price| price.is_finite() && *price >= 0.0)
+    }
+}
+
 impl Answer {
     /// A solution by another name.
     pub(crate) fn of(solution: Solution, mode: Mode, rows: Vec<String>) -> Self {

@@ -199,10 +199,12 @@ inputs! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub m: Option<usize>,
     } {
-        /// Message bytes for each work request (B/WQE), not negative.
-        pub bytes_per_wqe: Vec<f64>,
-        /// Processor time of one poll (CPU-s/CQE), not negative.
-        pub poll_cost: Vec<f64>,
+        /// Message bytes for each work request (B/WQE), not negative. Required, here or as a column beside the document.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub bytes_per_wqe: Option<Vec<f64>>,
+        /// Processor time of one poll (CPU-s/CQE), not negative. Required, here or as a column beside the document.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub poll_cost: Option<Vec<f64>>,
         /// Egress capacity (B/s); `null` for none. Not in `host_pwl`, which has `segments`.
         #[serde(
             rename = "Q",

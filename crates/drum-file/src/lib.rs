@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod columns;
 mod comparison;
 mod error;
 mod inputs;
@@ -36,7 +37,7 @@ mod read;
 mod schedule;
 mod solve;
 
-pub use answer::{Answer, Status};
+pub use answer::{Answer, Start, Status};
 pub use error::Error;
 pub use inputs::{
     Alpha, CoupledInputs, Dependency, Document, HostInputs, HostRow, Inputs, Mode, NetworkRow, Per,

@@ -95,6 +95,14 @@ impl HostProblem {
         }
     }
 
+    /// Names of the rows, that of the slots behind those of the document.
+    pub(crate) fn row_names(&self) -> Vec<String> {
+        let host = self.host();
+        let rows = host.rows.iter().map(|row| row.name.as_str().to_owned());
+        let slots = (self.mode == Mode::Timeshare && self.peak.is_some()).then(|| "slots".into());
+        rows.chain(slots).collect()
+    }
+
     /// Where in the document the supply of each row stands.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut others = 0;
@@ -177,9 +185,19 @@ fn build(
     mode: Mode,
     request: &Request,
 ) -> Result<HostProblem, Error> {
-    let count = inputs.m.unwrap_or(inputs.bytes_per_wqe.len());
-    check_columns(&inputs, count)?;
     let rows = rows(&inputs, priced)?;
+    let bytes = required(
+        &inputs.bytes_per_wqe,
+        "bytes_per_wqe",
+        "bytes of each work request",
+    )?;
+    required(
+        &inputs.poll_cost,
+        "poll_cost",
+        "processor time of each poll (CPU-s)",
+    )?;
+    let count = inputs.m.unwrap_or(bytes.len());
+    check_columns(&inputs, count)?;
     let columns = Columns {
         alpha: inputs.alpha,
         count,
@@ -189,8 +207,8 @@ fn build(
         weight: columns.weight(inputs.weight, inputs.share)?,
         latency_weight: ones(inputs.latency_weight),
         completions: ones(inputs.a),
-        bytes: inputs.bytes_per_wqe,
-        poll_cost: inputs.poll_cost,
+        bytes: inputs.bytes_per_wqe.unwrap_or_default(),
+        poll_cost: inputs.poll_cost.unwrap_or_default(),
         minimum: inputs.x_min.unwrap_or_else(|| vec![0.0; count]),
         maximum: columns.maximum(inputs.x_max),
     };
@@ -276,6 +294,18 @@ impl Columns {
     }
 }
 
+/// A column that no problem of a host does without.
+fn required<'a>(
+    column: &'a Option<Vec<f64>>,
+    key: &str,
+    what: &str,
+) -> Result<&'a Vec<f64>, Error> {
+    column.as_ref().ok_or_else(|| {
+        let hint = format!("add \"{key}\": [...], {what}");
+        Error::new(format!("inputs.{key}"), "missing", hint)
+    })
+}
+
 /// Every column that is there must have one entry for each application.
 fn check_columns(inputs: &HostInputs, count: usize) -> Result<(), Error> {
     let length = |column: &Option<Vec<f64>>| column.as_ref().map(Vec::len);
@@ -284,8 +314,8 @@ fn check_columns(inputs: &HostInputs, count: usize) -> Result<(), Error> {
         ("share", length(&inputs.share)),
         ("latency_weight", length(&inputs.latency_weight)),
         ("a", length(&inputs.a)),
-        ("bytes_per_wqe", Some(inputs.bytes_per_wqe.len())),
-        ("poll_cost", Some(inputs.poll_cost.len())),
+        ("bytes_per_wqe", length(&inputs.bytes_per_wqe)),
+        ("poll_cost", length(&inputs.poll_cost)),
         ("x_min", length(&inputs.x_min)),
         ("x_max", inputs.x_max.as_ref().map(Vec::len)),
         ("peak_rate", length(&inputs.peak_rate)),
@@ -420,8 +450,8 @@ impl HostInputs {
             share: None,
             latency_weight: unless(&table.latency_weight, plain.latency_weight),
             a: unless(&table.completions, plain.completions),
-            bytes_per_wqe: table.bytes.clone(),
-            poll_cost: table.poll_cost.clone(),
+            bytes_per_wqe: Some(table.bytes.clone()),
+            poll_cost: Some(table.poll_cost.clone()),
             egress: Some(Some(egress)),
             poll: Some(Some(poll)),
             x_min: unless(&table.minimum, plain.minimum),

@@ -2,7 +2,7 @@
 
 use fairlane_drum::{Options, Place, RowName, Solution, Status, Workers};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Start};
 use crate::comparison;
 use crate::error::{Error, of_solver};
 use crate::inputs::{Document, Inputs, Mode};
@@ -16,6 +16,8 @@ pub struct Problem {
     kind: &'static str,
     options: Options,
     form: Form,
+    /// Prices to start from, a row each; none to start anew.
+    start: Vec<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,20 @@ impl Problem {
             kind,
             options: options(request)?,
             form,
+            start: Vec::new(),
         })
+    }
+
+    /// Starts from the prices of the answer to a similar problem, which saves passes where they are close; rows are told
+    /// apart by name. A network starts anew, and so does a host with a row that has no price there.
+    #[must_use]
+    pub fn with_start(mut self, start: &Start) -> Self {
+        let prices = self.host().and_then(|host| {
+            let rows = host.row_names();
+            rows.iter().map(|name| start.price(name)).collect()
+        });
+        self.start = prices.unwrap_or_default();
+        self
     }
 
     /// The problem of a host that has been filled in already.
@@ -69,7 +84,13 @@ impl Problem {
             kind: "host_fixed",
             options: options(request)?,
             form,
+            start: Vec::new(),
         })
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// The problem of one host, if it is one.
@@ -105,16 +126,12 @@ impl Problem {
 
     fn solve_host(&self, problem: &HostProblem) -> Result<Answer, Error> {
         let host = problem.host();
-        let solution =
-            fairlane_drum::solve(&host, &problem.selection()?, &self.options).map_err(of_solver)?;
-        let mut rows: Vec<String> = host
-            .rows
-            .iter()
-            .map(|row| row.name.as_str().to_owned())
-            .collect();
+        let (selection, options) = (problem.selection()?, &self.options);
+        let solution = fairlane_drum::resolve(&host, &selection, options, &self.start);
+        let solution = solution.map_err(of_solver)?;
+        let rows = problem.row_names();
         let mut tau = None;
         if let (Mode::Timeshare, Some(peak)) = (problem.mode, &problem.peak) {
-            rows.push("slots".into());
             tau = Some(
                 solution
                     .x

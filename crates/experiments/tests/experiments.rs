@@ -1,5 +1,8 @@
 //! Every folder of `experiments/` says something that can be run and checked.
 
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
+
 use fairlane_experiments::{
     Cell, Experiment, Manifest, Outcome, Settings, Watch, all, find, map_svg, svg,
 };
@@ -33,6 +36,19 @@ fn quick() -> Settings {
     }
 }
 
+/// What an experiment of the program gives in the reduced size; it runs once for all tests.
+fn reduced(name: &str) -> &'static Outcome {
+    static OUTCOMES: LazyLock<BTreeMap<String, OnceLock<Outcome>>> = LazyLock::new(|| {
+        let unmade = |experiment: &Experiment| (experiment.name.to_string(), OnceLock::new());
+        all().iter().map(unmade).collect()
+    });
+    let run = || {
+        let experiment = find(name).expect("it is there");
+        experiment.run(quick(), &Silent).expect(name)
+    };
+    OUTCOMES[name].get_or_init(run)
+}
+
 #[test]
 fn every_experiment_states_source_and_checks() {
     assert!(all().len() >= 4, "found only {:?}", all());
@@ -56,7 +72,7 @@ fn every_experiment_states_source_and_checks() {
 #[test]
 fn every_experiment_runs_in_the_reduced_size() {
     for experiment in all() {
-        let outcome = experiment.run(quick(), &Silent).expect(&experiment.name);
+        let outcome = reduced(&experiment.name);
         assert!(
             outcome.quick && !outcome.rows.rows.is_empty(),
             "{}",
@@ -95,8 +111,7 @@ fn an_experiment_can_be_stopped() {
 
 #[test]
 fn pictures_over_sizes_have_a_line_for_each_attack() {
-    let experiment = find("s2-fig5").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("s2-fig5");
     for file in ["p99-by-size-dcqcn-qp", "p999-by-size-hpcc-tenant"] {
         let plot = outcome.plots.iter().find(|plot| plot.file == file);
         let plot = plot.expect("one for each controller and scope");
@@ -116,7 +131,7 @@ fn pictures_over_sizes_have_a_line_for_each_attack() {
         .iter()
         .find(|plot| plot.file == "p99-by-size-dcqcn-qp");
     let first = at.expect("it is there").curves[1].points[0].1;
-    assert_eq!(first, value(&outcome, "dcqcn-qp-parallel", "p99_400b"));
+    assert_eq!(first, value(outcome, "dcqcn-qp-parallel", "p99_400b"));
 }
 
 #[test]
@@ -171,33 +186,30 @@ fn value(outcome: &Outcome, run: &str, column: &str) -> f64 {
 
 #[test]
 fn shares_of_tenants_agree_with_their_rates() {
-    let experiment = find("s2-fig3").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("s2-fig3");
     for run in ["none-16", "qp-1", "qp-16", "tenant-4"] {
-        let [red, blue] = ["red_gbps", "blue_gbps"].map(|column| value(&outcome, run, column));
-        let share = value(&outcome, run, "red_share");
+        let [red, blue] = ["red_gbps", "blue_gbps"].map(|column| value(outcome, run, column));
+        let share = value(outcome, run, "red_share");
         assert!((share - red / (red + blue)).abs() < 1e-9, "{run}: {share}");
         assert!(red > 0.0 && red + blue < 100.0, "{run}: {red} + {blue}");
     }
-    let [one, many] = ["qp-1", "qp-16"].map(|run| value(&outcome, run, "red_share"));
+    let [one, many] = ["qp-1", "qp-16"].map(|run| value(outcome, run, "red_share"));
     assert!(many > 1.2 * one, "{one} -> {many}");
 }
 
 #[test]
 fn shares_of_paths_add_up_and_windows_divide_a_run() {
-    let experiment = find("mp-asymmetric").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("mp-asymmetric");
     for run in ["quarter-none-completion", "ladder-apart-static-even"] {
-        let shares = [4, 5, 6, 7].map(|node| value(&outcome, run, &format!("share_{node}")));
+        let shares = [4, 5, 6, 7].map(|node| value(outcome, run, &format!("share_{node}")));
         assert!(
             (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9,
             "{shares:?}"
         );
         assert!(shares.iter().all(|share| *share > 0.0), "{shares:?}");
     }
-    let experiment = find("mp-failure").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
-    let rate = |column| value(&outcome, "completion", column);
+    let outcome = reduced("mp-failure");
+    let rate = |column| value(outcome, "completion", column);
     // Eight ports of 25 Gb/s, less headers; of eight paths seven while one is dead.
     assert!((180.0..190.0).contains(&rate("before_gbps")));
     assert!(rate("late_gbps") < 0.9 * rate("before_gbps"));
@@ -207,9 +219,8 @@ fn shares_of_paths_add_up_and_windows_divide_a_run() {
 
 #[test]
 fn a_job_lasts_from_its_first_piece_to_its_last() {
-    let experiment = find("s2-fig4").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
-    let rate = |run| value(&outcome, run, "red_gbps");
+    let outcome = reduced("s2-fig4");
+    let rate = |run| value(outcome, run, "red_gbps");
     // 1.125 MB on an idle link, less headers and a round trip; the pieces take 30 x 3 us and no longer.
     for run in ["honest-qp-alone", "parallel-qp-alone", "staggered-qp-alone"] {
         assert!((85.0..96.0).contains(&rate(run)), "{run}: {}", rate(run));
@@ -219,39 +230,36 @@ fn a_job_lasts_from_its_first_piece_to_its_last() {
 
 #[test]
 fn processor_time_is_that_of_chunks() {
-    let experiment = find("s3-fig8").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("s3-fig8");
     // Each is posted, polled, split and put together.
     for (run, chunks) in [("16kb-1", 1.0), ("16kb-10", 10.0), ("10mb-1", 153.0)] {
-        let micros = value(&outcome, run, "cpu_us");
+        let micros = value(outcome, run, "cpu_us");
         assert!((micros - chunks * 0.159).abs() < 1e-9, "{run}: {micros}");
-        let share = micros / value(&outcome, run, "time_us");
-        let measured = value(&outcome, run, "cpu_share");
+        let share = micros / value(outcome, run, "time_us");
+        let measured = value(outcome, run, "cpu_share");
         assert!((measured - share).abs() < 1e-9, "{run}: {measured}");
     }
 }
 
 #[test]
 fn longer_messages_are_on_a_line_with_shorter_ones() {
-    let experiment = find("s3-fig6").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("s3-fig6");
     for run in ["proportional-1", "completion-10"] {
         // 1 GB, by 10 and 40 MB.
-        let [short, long] = ["us_10mb", "us_1gb"].map(|column| value(&outcome, run, column));
+        let [short, long] = ["us_10mb", "us_1gb"].map(|column| value(outcome, run, column));
         let line = long + (long - short) * 32.0;
-        let measured = value(&outcome, run, "line_1gb");
+        let measured = value(outcome, run, "line_1gb");
         assert!((measured / line - 1.0).abs() < 1e-9, "{run}: {measured}");
     }
 }
 
 #[test]
 fn limits_of_chunks_are_those_that_limiters_found() {
-    let experiment = find("s3-table2").expect("it is there");
-    let outcome = experiment.run(quick(), &Silent).expect("it runs");
+    let outcome = reduced("s3-table2");
     // Switches hold 650 kB.
-    let limit = value(&outcome, "1", "chunk");
+    let limit = value(outcome, "1", "chunk");
     assert!((65_536.0..=1_048_576.0).contains(&limit), "{limit}");
-    assert!(value(&outcome, "1", "sent_again") > 0.0);
+    assert!(value(outcome, "1", "sent_again") > 0.0);
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl Settings {
     /// The first mistake.
     pub fn validate(&self, paths: usize) -> Result<(), Mistake> {
         self.validate_paths(paths)?;
-        self.ranges().iter().try_for_each(Range::check)?;
+        self.ranges().try_for_each(|range| range.check())?;
         self.validate_holes(paths)
     }
 
@@ -188,109 +188,80 @@ impl Settings {
     }
 
     /// What each parameter may be, in the order in which they are checked.
-    pub fn ranges(&self) -> [Range; 19] {
-        use Bound::{Figure, Key};
-        use Measure::{Number, Size, Time};
-        let limit = Key("message_limit", self.message_limit.get());
-        let timeout = Key("timeout_most", self.timeout_most.as_ps());
+    pub fn ranges(&self) -> impl Iterator<Item = Range> {
+        self.sizes()
+            .into_iter()
+            .chain(self.counts())
+            .chain(self.times())
+    }
+
+    fn sizes(&self) -> [Range; 7] {
+        let limit = Bound::Key("message_limit", self.message_limit.get());
+        let least = Bound::Key("chunk_least", self.chunk_least.get());
+        let [none, byte] = [0, 1].map(Bound::Figure);
         let chunks = "chunks are at least 1 byte and at most `message_limit`";
-        let times = "a path's round trip is some 10us; retries of a card take milliseconds";
-        let size = |key, value: Bytes, low, high, hint| Range {
+        let between = "it lies between `chunk_least` and `message_limit`";
+        let card = "a queue pair takes messages of up to 2 GiB";
+        let packet = "RoCE packets carry 256 to 4096 bytes";
+        let send = "a SEND is at most `message_limit`";
+        let probes = "S3 probes with 512 KB and more";
+        let size = |key, value: Bytes, bounds, hint| Range {
             key,
-            measure: Size,
+            measure: Measure::Size,
             value: value.get(),
-            bounds: [low, high],
+            bounds,
             hint,
         };
-        let number = |key, value: usize, low, high, hint| Range {
-            key,
-            measure: Number,
-            value: value as u64,
-            bounds: [Figure(low), Figure(high)],
-            hint,
-        };
-        let time = |key, value: Duration, high| Range {
-            key,
-            measure: Time,
-            value: value.as_ps(),
-            bounds: [Figure(1), high],
-            hint: times,
-        };
-        let least = Key("chunk_least", self.chunk_least.get());
+        let largest = Bound::Figure(1 << 31);
         [
-            size(
-                "message_limit",
-                self.message_limit,
-                Figure(1),
-                Figure(1 << 31),
-                "a queue pair takes messages of up to 2 GiB",
-            ),
-            size("chunk", self.chunk, Figure(1), limit, chunks),
-            size("chunk_least", self.chunk_least, Figure(1), limit, chunks),
-            size(
-                "chunk_most",
-                self.chunk_most,
-                least,
-                limit,
-                "it lies between `chunk_least` and `message_limit`",
-            ),
-            size(
-                "mtu",
-                self.mtu,
-                Figure(1),
-                limit,
-                "RoCE packets carry 256 to 4096 bytes",
-            ),
-            size(
-                "single_send",
-                self.single_send,
-                Figure(0),
-                limit,
-                "a SEND is at most `message_limit`",
-            ),
-            size(
-                "probe",
-                self.probe,
-                Figure(1),
-                limit,
-                "S3 probes with 512 KB and more",
-            ),
-            number(
-                "depth",
-                self.depth as usize,
-                1,
-                1 << 14,
-                "the send queue of a queue pair has room for so many",
-            ),
-            number(
-                "segments",
-                self.segments,
-                2,
-                1 << 10,
-                "30 is what most cards take, and the frame of a SEND is one",
-            ),
-            number(
-                "message_segments",
-                self.message_segments,
-                1,
-                1 << 16,
-                "use 1024",
-            ),
-            number("messages", self.messages, 1, 1 << 20, "use 128"),
-            number("holes", self.holes, 1, 1 << 20, "use 1024"),
-            number("probation", self.probation.into(), 1, 255, "use 4"),
-            number(
-                "suspect_loss",
-                self.suspect_loss.into(),
-                1,
-                100,
-                "it is in percent",
-            ),
-            number("reps_cache", self.reps_cache, 1, 1 << 10, "use 8"),
+            size("message_limit", self.message_limit, [byte, largest], card),
+            size("chunk", self.chunk, [byte, limit], chunks),
+            size("chunk_least", self.chunk_least, [byte, limit], chunks),
+            size("chunk_most", self.chunk_most, [least, limit], between),
+            size("mtu", self.mtu, [byte, limit], packet),
+            size("single_send", self.single_send, [none, limit], send),
+            size("probe", self.probe, [byte, limit], probes),
+        ]
+    }
+
+    fn counts(&self) -> [Range; 8] {
+        let queue = "the send queue of a queue pair has room for so many";
+        let pieces = "30 is what most cards take, and the frame of a SEND is one";
+        let count = |key, value: usize, [low, high]: [u64; 2], hint| Range {
+            key,
+            measure: Measure::Number,
+            value: value as u64,
+            bounds: [low, high].map(Bound::Figure),
+            hint,
+        };
+        let [probation, loss] = [self.probation, self.suspect_loss].map(usize::from);
+        let segments = self.message_segments;
+        [
+            count("depth", self.depth as usize, [1, 1 << 14], queue),
+            count("segments", self.segments, [2, 1 << 10], pieces),
+            count("message_segments", segments, [1, 1 << 16], "use 1024"),
+            count("messages", self.messages, [1, 1 << 20], "use 128"),
+            count("holes", self.holes, [1, 1 << 20], "use 1024"),
+            count("probation", probation, [1, 255], "use 4"),
+            count("suspect_loss", loss, [1, 100], "it is in percent"),
+            count("reps_cache", self.reps_cache, [1, 1 << 10], "use 8"),
+        ]
+    }
+
+    fn times(&self) -> [Range; 4] {
+        let most = Bound::Key("timeout_most", self.timeout_most.as_ps());
+        let time = |key, value: Duration, most| Range {
+            key,
+            measure: Measure::Time,
+            value: value.as_ps(),
+            bounds: [Bound::Figure(1), most],
+            hint: "a path's round trip is some 10us; retries of a card take milliseconds",
+        };
+        [
             time("chunk_time", self.chunk_time, LONGEST),
             time("timeout_most", self.timeout_most, LONGEST),
-            time("timeout_least", self.timeout_least, timeout),
-            time("first_timeout", self.first_timeout, timeout),
+            time("timeout_least", self.timeout_least, most),
+            time("first_timeout", self.first_timeout, most),
         ]
     }
 

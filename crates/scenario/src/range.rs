@@ -95,7 +95,7 @@ pub(crate) fn parameters_of(properties: &mut Map<String, Value>, limits: &[Limit
 }
 
 /// Annotates the `properties` of a table with the ranges that another crate checks.
-pub(crate) fn ranges_of(properties: &mut Map<String, Value>, ranges: &[Range]) {
+pub(crate) fn ranges_of(properties: &mut Map<String, Value>, ranges: impl Iterator<Item = Range>) {
     for range in ranges {
         if let Some(Value::Object(key)) = properties.get_mut(range.key) {
             key.insert(ANNOTATION.into(), range.to_string().into());

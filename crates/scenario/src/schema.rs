@@ -20,7 +20,7 @@ pub fn schema() -> Value {
         }
     }
     if let Some(Value::Object(keys)) = schema.pointer_mut("/$defs/Multipath/properties") {
-        range::ranges_of(keys, &Settings::default().ranges());
+        range::ranges_of(keys, Settings::default().ranges());
     }
     schema
 }

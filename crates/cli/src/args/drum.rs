@@ -1,6 +1,7 @@
 //! The command line of `drum` and `reproduce`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -23,6 +24,9 @@ pub(crate) struct Instance {
     /// Problem; - for standard input. `fairlane schema drum` has its keys
     #[arg(value_name = "FILE.json|-")]
     pub(crate) file: PathBuf,
+    /// A list of the inputs as an array that numpy.save wrote, one number for each application; several can be given
+    #[arg(long = "column", value_name = "NAME=FILE.npy")]
+    pub(crate) columns: Vec<Column>,
     /// How applications are selected, or the method, instead of the file's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
@@ -35,6 +39,27 @@ pub(crate) struct Instance {
     /// Longest line, and longest file of one problem, in bytes; a longer one is refused before it is held
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 28)]
     pub(crate) longest_line: usize,
+}
+
+/// A list of the inputs, and the file that has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl FromStr for Column {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok(Self {
+                name: name.to_owned(),
+                path: path.into(),
+            }),
+            _ => Err("expected NAME=FILE.npy, such as weight=weight.npy".into()),
+        }
+    }
 }
 
 /// Arguments of `drum solve`.
@@ -53,6 +78,10 @@ pub(crate) struct Solve {
     /// Threads, by default one for each processor; answers don't depend on them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+    /// Start from the prices of an earlier answer; for several problems, of the answers of the same names. Networks start
+    /// anew
+    #[arg(long, value_name = "ANSWERS.json")]
+    pub(crate) start: Option<PathBuf>,
     /// Exit with status 1 if a relative gap is larger than G
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) require_gap: Option<f64>,

@@ -1,12 +1,14 @@
 //! `fairlane drum`.
 
+mod columns;
 mod input;
 mod random;
 mod schedule;
 mod solve;
+mod start;
 mod text;
 
-use fairlane_drum_file::{Error, Request};
+use fairlane_drum_file::{Document, Error, Request};
 use fairlane_threads::Threads;
 
 use crate::args::{Instance, Mode};
@@ -28,6 +30,13 @@ impl From<Mode> for fairlane_drum_file::Mode {
             Mode::DualDecomposition => Self::DualDecomposition,
         }
     }
+}
+
+/// The problem of a text, with columns from beside it.
+fn document(place: &str, text: &str, instance: &Instance) -> Result<Document, Failure> {
+    let mut document = Document::read(text).map_err(|error| failure(place, error))?;
+    columns::add(&mut document, &instance.columns)?;
+    Ok(document)
 }
 
 /// What the command line asks beyond the file.

@@ -1,9 +1,9 @@
 //! `fairlane drum schedule`.
 
-use fairlane_drum_file::{Document, Plan};
+use fairlane_drum_file::Plan;
 
 use crate::args::{Policy, Schedule};
-use crate::command::drum::{failure, input, request};
+use crate::command::drum::{document, failure, input, request};
 use crate::failure::Failure;
 use crate::table::{dash, number};
 use crate::{print, table};
@@ -18,8 +18,8 @@ const MOST_LINES: usize = 50;
 pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
     let path = &arguments.instance.file;
     let problem = input::one(path, arguments.instance.longest_line)?;
-    let wrong = |error| failure(&input::name(path), error);
-    let document = Document::read(&problem).map_err(wrong)?;
+    let place = input::name(path);
+    let document = document(&place, &problem, &arguments.instance)?;
     let request = request(&arguments.instance);
     let policy = match arguments.policy {
         Policy::Frame => fairlane_drum_file::Policy::Frame,
@@ -28,7 +28,7 @@ pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
         },
     };
     let plan = fairlane_drum_file::schedule(document, &request, policy, arguments.frame);
-    let plan = plan.map_err(wrong)?;
+    let plan = plan.map_err(|error| failure(&place, error))?;
     print::either(arguments.format, &plan, text)
 }
 

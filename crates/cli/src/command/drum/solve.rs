@@ -12,7 +12,8 @@ use fairlane_threads::Threads;
 
 use crate::args::{Format, Solve};
 use crate::command::drum::input::{self, Input, Line, Lines};
-use crate::command::drum::{failure, request, text, threads};
+use crate::command::drum::start::Starts;
+use crate::command::drum::{document, failure, request, text, threads};
 use crate::failure::{Failure, from_stdout};
 use crate::{print, table};
 
@@ -26,15 +27,17 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
     let path = &arguments.instance.file;
     let longest = arguments.instance.longest_line;
     let wide = match input::open(path, longest, arguments.keep_going)? {
-        Input::One(document) => {
-            let answer = answer(
-                &input::name(path),
-                &document,
-                &asked.request,
-                &asked.threads,
-            )?;
+        Input::One(one) => {
+            let answer = answer(&input::name(path), &one, &asked, &asked.threads)?;
             print::either(arguments.format, &answer, text::answer)?;
             u64::from(asked.is_wide(answer.relative_gap))
+        }
+        Input::Lines(_) if !arguments.instance.columns.is_empty() => {
+            let message = format!(
+                "{}: several problems, expected one beside --column",
+                input::name(path)
+            );
+            return Err(Failure::new(message).hint("give a file with one problem"));
         }
         Input::Lines(lines) => stream(lines, path, &asked)?,
     };
@@ -57,6 +60,7 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
 struct Asked<'a> {
     arguments: &'a Solve,
     request: Request,
+    starts: Option<Starts>,
     threads: Threads,
 }
 
@@ -67,8 +71,11 @@ impl<'a> Asked<'a> {
             let message = format!("--require-gap: {gap} is not a number that is not negative");
             return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
         }
+        let starts = arguments.start.as_deref();
+        let starts = starts.map(|path| Starts::read(path, arguments.instance.longest_line));
         Ok(Self {
             arguments,
+            starts: starts.transpose()?,
             request: request(&arguments.instance),
             threads: threads(arguments.threads),
         })
@@ -83,12 +90,16 @@ impl<'a> Asked<'a> {
 
 fn answer(
     place: &str,
-    document: &str,
-    request: &Request,
+    text: &str,
+    asked: &Asked<'_>,
     workers: &impl Workers,
 ) -> Result<Answer, Failure> {
     let wrong = |error| failure(place, error);
-    let problem = Problem::read(document, request).map_err(wrong)?;
+    let document = document(place, text, &asked.arguments.instance)?;
+    let mut problem = Problem::new(document, &asked.request).map_err(wrong)?;
+    if let Some(starts) = &asked.starts {
+        problem = starts.apply(problem);
+    }
     let begun = Instant::now();
     let mut answer = problem.solve(workers).map_err(wrong)?;
     answer.seconds = Some(begun.elapsed().as_secs_f64());
@@ -170,7 +181,7 @@ fn stream(lines: Lines, path: &Path, asked: &Asked<'_>) -> Result<u64, Failure> 
 }
 
 fn write(place: &str, line: &str, asked: &Asked<'_>) -> Result<Written, Failure> {
-    let answer = answer(place, line, &asked.request, &Sequential)?;
+    let answer = answer(place, line, asked, &Sequential)?;
     let line = match asked.arguments.format {
         Format::Json => serde_json::to_string(&answer)
             .map_err(|error| Failure::new(format!("JSON: {error}")))?,

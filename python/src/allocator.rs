@@ -1,0 +1,168 @@
+//! `fairlane.drum.Allocator`: a host's problem that stands while applications come, go and change.
+
+use fairlane_drum::{Allocator as Standing, Application, Claim, Key as Name, Options, Sharing};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::drum::{Solution, dependency, refused, utility, wrong};
+
+/// Names an application of an `Allocator` for as long as it is there.
+#[pyclass(frozen, eq, hash, module = "fairlane.drum")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key(Name);
+
+/// A `fairlane.drum.Claim`.
+#[derive(FromPyObject)]
+pub(crate) struct Asked {
+    weight: f64,
+    latency_weight: f64,
+    a: f64,
+    bytes_per_wqe: f64,
+    poll_cost: f64,
+    x_min: f64,
+    x_max: f64,
+    peak_rate: f64,
+    outage: f64,
+}
+
+impl From<Asked> for Claim {
+    fn from(asked: Asked) -> Self {
+        Self {
+            application: Application {
+                weight: asked.weight,
+                latency_weight: asked.latency_weight,
+                completions: asked.a,
+                bytes: asked.bytes_per_wqe,
+                poll_cost: asked.poll_cost,
+                minimum: asked.x_min,
+                maximum: asked.x_max,
+            },
+            peak: asked.peak_rate,
+            outage: asked.outage,
+        }
+    }
+}
+
+/// A host's problem that stands while applications come, go and change.
+///
+/// A solution starts from the prices of the last one, so that it takes a few passes over the applications
+/// after a small change. It is as good as one from nothing.
+///
+/// `alpha`, `beta`, `Q`, `C`, `mode`, `k`, `dependency` and `tolerance` are as those of `solve`; a `k` above
+/// the number of applications doesn't bind.
+///
+/// >>> from fairlane import drum
+/// >>> allocator = drum.Allocator(alpha=1.0, Q=12e9, C=1.0)
+/// >>> small = allocator.insert(drum.Claim(bytes_per_wqe=64.0, poll_cost=1e-7))
+/// >>> large = allocator.insert(drum.Claim(bytes_per_wqe=65536.0, poll_cost=1e-7))
+/// >>> allocator.resolve().x.round()
+/// array([9826491.,  173509.])
+/// >>> allocator.update(large, drum.Claim(weight=3.0, bytes_per_wqe=65536.0, poll_cost=1e-7))
+/// >>> allocator.remove(small)
+/// >>> allocator.resolve().x.round()
+/// array([183105.])
+#[pyclass(module = "fairlane.drum")]
+pub(crate) struct Allocator(Standing);
+
+#[pymethods]
+impl Allocator {
+    #[new]
+    #[pyo3(signature = (*, alpha, Q, C, beta=0.0, mode="fixed", k=None, dependency="equality", tolerance=1e-13))]
+    #[expect(non_snake_case, reason = "the names of the file format")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn new(
+        alpha: &Bound<'_, PyAny>,
+        Q: f64,
+        C: f64,
+        beta: f64,
+        mode: &str,
+        k: Option<f64>,
+        dependency: &str,
+        tolerance: f64,
+    ) -> PyResult<Self> {
+        let options = Options {
+            tolerance,
+            ..Options::default()
+        };
+        let dependency = self::dependency(dependency)?;
+        let standing = Standing::new(utility(alpha, beta)?, Q, C, sharing(mode, k)?);
+        Ok(Self(
+            standing.with_options(options).with_dependency(dependency),
+        ))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Applications in the order in which solutions have them, that of arrival.
+    fn keys(&self) -> Vec<Key> {
+        self.0.keys().iter().copied().map(Key).collect()
+    }
+
+    /// An application arrives.
+    fn insert(&mut self, claim: Asked) -> Key {
+        Key(self.0.insert(claim.into()))
+    }
+
+    /// An application leaves. Raises KeyError if it isn't there.
+    fn remove(&mut self, key: &Key) -> PyResult<()> {
+        let removed = self.0.remove(key.0);
+        removed.map(drop).ok_or_else(absent)
+    }
+
+    /// An application asks for something else. Raises KeyError if it isn't there.
+    fn update(&mut self, key: &Key, claim: Asked) -> PyResult<()> {
+        match self.0.update(key.0, claim.into()) {
+            true => Ok(()),
+            false => Err(absent()),
+        }
+    }
+
+    /// The host has other capacities from now on (B/s, CPU-s/s).
+    #[pyo3(signature = (*, Q, C))]
+    #[expect(non_snake_case, reason = "the names of the file format")]
+    fn set_capacities(&mut self, Q: f64, C: f64) {
+        self.0.set_capacities(Q, C);
+    }
+
+    /// The best rates as things stand; computed if anything has changed. Raises ProblemError if there are none.
+    fn resolve(&mut self, py: Python<'_>) -> PyResult<Solution> {
+        let solution = py.detach(|| self.0.resolve().cloned());
+        solution.map_or_else(
+            |error| Err(refused(&error)),
+            |solution| Ok(Solution::new(py, solution)),
+        )
+    }
+}
+
+fn absent() -> PyErr {
+    PyKeyError::new_err("no such application: it was removed, or belongs to another allocator")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number that was checked"
+)]
+fn sharing(mode: &str, k: Option<f64>) -> PyResult<Sharing> {
+    let whole = || match k {
+        Some(k) if k >= 1.0 && k.fract() == 0.0 && k <= 1e15 => Ok(k as usize),
+        _ => Err(wrong(
+            "k",
+            &format!("a whole number from 1 on in mode {mode}"),
+        )),
+    };
+    match (mode, k) {
+        ("fixed", None) => Ok(Sharing::All),
+        ("fixed", Some(_)) => Err(wrong("k", "to be left out in mode fixed")),
+        ("timeshare", Some(k)) if k > 0.0 => Ok(Sharing::TimeShare { k }),
+        ("timeshare", _) => Err(wrong("k", "a number above 0 in mode timeshare")),
+        ("active_set", _) => Ok(Sharing::ActiveSet { k: whole()? }),
+        ("topk_utility", _) => Ok(Sharing::TopUtilities { k: whole()? }),
+        _ => Err(wrong(
+            "mode",
+            "\"fixed\", \"topk_utility\", \"active_set\" or \"timeshare\"",
+        )),
+    }
+}
