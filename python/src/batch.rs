@@ -40,14 +40,14 @@ fn write(value: &impl Serialize) -> PyResult<String> {
 
 /// The answer to a document, from the prices of an earlier answer (as JSON) if there is one.
 fn answer(text: &str, request: &Request, start: Option<&str>) -> Result<Answer, Error> {
-    let mut problem = Problem::read(text, request)?;
-    if let Some(start) = start {
-        let start: Start = serde_json::from_str(start).map_err(|error| {
+    let start: Option<Start> = start
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|error| {
             let hint = "give answers of solve_batch, or None";
             Error::new("start", error.to_string(), hint)
         })?;
-        problem = problem.with_start(&start);
-    }
+    let problem = Problem::read(text, request)?.with_start(start.as_ref());
     problem.solve(&Sequential)
 }
 

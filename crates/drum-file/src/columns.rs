@@ -11,20 +11,40 @@ enum Column<'a> {
 }
 
 impl Document {
-    /// Takes a column from beside the document: `name` is that of a list in the inputs, which mustn't be there.
+    /// Takes a list of the inputs from a file that `numpy.save` wrote: a number for each application, of greatest rates
+    /// infinity where there is none. The document mustn't have the list.
     ///
     /// # Errors
-    /// If the kind of problem has no such list, the document has it too, or an application has no number where each
-    /// needs one. The place is the column.
-    pub fn set_column(&mut self, name: &str, values: Vec<Option<f64>>) -> Result<(), Error> {
+    /// If the file isn't a one-dimensional array of numbers, the kind of problem has no such list, or the document has it,
+    /// too. The place is `name`.
+    pub fn set_column(&mut self, name: &str, npy: &[u8]) -> Result<(), Error> {
         let mut columns = self.columns();
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let hint = format!("columns of this kind are {}", names.join(", "));
-        let found = columns.iter_mut().find(|(known, _)| *known == name);
-        match found {
-            None => Err(Error::new(name, "no such column", hint)),
-            Some((_, column)) => column.fill(name, values),
+        let Some((_, column)) = columns.iter_mut().find(|(known, _)| *known == name) else {
+            return Err(Error::new(name, "no such column", hint));
+        };
+        let there = match column {
+            Column::Plain(list) => list.is_some(),
+            Column::Partial(list) => list.is_some(),
+        };
+        if there {
+            let hint = "leave it out of one of the two";
+            return Err(Error::new(name, "given in the document, too", hint));
         }
+        let values = numbers(npy).ok_or_else(|| {
+            let message = "isn't a one-dimensional array of numbers as numpy.save writes it";
+            let hint = format!("numpy.save(\"{name}.npy\", {name}.astype(\"<f8\"))");
+            Error::new(name, message, hint)
+        })?;
+        match column {
+            Column::Plain(list) => **list = Some(values),
+            Column::Partial(list) => {
+                let finite = |rate: f64| (rate != f64::INFINITY).then_some(rate);
+                **list = Some(values.into_iter().map(finite).collect());
+            }
+        }
+        Ok(())
     }
 
     fn columns(&mut self) -> Vec<(&'static str, Column<'_>)> {
@@ -57,28 +77,47 @@ impl Document {
     }
 }
 
-impl Column<'_> {
-    fn fill(&mut self, name: &str, values: Vec<Option<f64>>) -> Result<(), Error> {
-        let there = match self {
-            Self::Plain(list) => list.is_some(),
-            Self::Partial(list) => list.is_some(),
-        };
-        if there {
-            let hint = "leave it out of one of the two";
-            return Err(Error::new(name, "given in the document, too", hint));
+/// The numbers of a file (NumPy enhancement proposal 1); none if it has something else.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "numbers of the solver have 53 bits"
+)]
+fn numbers(file: &[u8]) -> Option<Vec<f64>> {
+    let (version, rest) = file.strip_prefix(b"\x93NUMPY")?.split_first_chunk()?;
+    let (length, rest) = match version {
+        [1, _] => {
+            let (length, rest) = rest.split_first_chunk()?;
+            (usize::from(u16::from_le_bytes(*length)), rest)
         }
-        match self {
-            Self::Plain(list) => {
-                let all: Option<Vec<f64>> = values.iter().copied().collect();
-                if all.is_none() {
-                    let row = values.iter().position(Option::is_none).unwrap_or_default();
-                    let hint = "only x_max may be null: there is no greatest rate";
-                    return Err(Error::new(format!("{name}[{row}]"), "is null", hint));
-                }
-                **list = all;
-            }
-            Self::Partial(list) => **list = Some(values),
+        [2 | 3, _] => {
+            let (length, rest) = rest.split_first_chunk()?;
+            (u32::from_le_bytes(*length) as usize, rest)
         }
-        Ok(())
+        _ => return None,
+    };
+    let (header, data) = rest.split_at_checked(length)?;
+    let header = std::str::from_utf8(header).ok()?;
+    let (_, shape) = header.split_once("'shape': (")?;
+    let (shape, _) = shape.split_once(",)")?;
+    let count: usize = shape.trim().parse().ok()?;
+    let (_, kind) = header.split_once("'descr': '")?;
+    let (kind, _) = kind.split_once('\'')?;
+    macro_rules! read {
+        ($type:ty, $convert:expr) => {{
+            let (values, rest) = data.as_chunks();
+            let all = values
+                .iter()
+                .map(|bytes| $convert(<$type>::from_le_bytes(*bytes)));
+            (values.len() == count && rest.is_empty()).then(|| all.collect())
+        }};
+    }
+    match kind {
+        "<f8" => read!(f64, |it| it),
+        "<f4" => read!(f32, f64::from),
+        "<i8" => read!(i64, |it| it as f64),
+        "<u8" => read!(u64, |it| it as f64),
+        "<i4" => read!(i32, f64::from),
+        "<u4" => read!(u32, f64::from),
+        _ => None,
     }
 }

@@ -58,10 +58,10 @@ impl Problem {
     }
 
     /// Starts from the prices of the answer to a similar problem, which saves passes where they are close; rows are told
-    /// apart by name. A network starts anew, and so does a host with a row that has no price there.
+    /// apart by name. Without one it starts anew, as do a network and a host with a row that has no price there.
     #[must_use]
-    pub fn with_start(mut self, start: &Start) -> Self {
-        let prices = self.host().and_then(|host| {
+    pub fn with_start(mut self, start: Option<&Start>) -> Self {
+        let prices = self.host().zip(start).and_then(|(host, start)| {
             let rows = host.row_names();
             rows.iter().map(|name| start.price(name)).collect()
         });

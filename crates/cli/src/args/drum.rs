@@ -1,7 +1,6 @@
 //! The command line of `drum` and `reproduce`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -25,8 +24,8 @@ pub(crate) struct Instance {
     #[arg(value_name = "FILE.json|-")]
     pub(crate) file: PathBuf,
     /// A list of the inputs as an array that numpy.save wrote, one number for each application; several can be given
-    #[arg(long = "column", value_name = "NAME=FILE.npy")]
-    pub(crate) columns: Vec<Column>,
+    #[arg(long = "column", value_name = "NAME=FILE.npy", value_parser = column)]
+    pub(crate) columns: Vec<(String, PathBuf)>,
     /// How applications are selected, or the method, instead of the file's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
@@ -41,25 +40,11 @@ pub(crate) struct Instance {
     pub(crate) longest_line: usize,
 }
 
-/// A list of the inputs, and the file that has it.
-#[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-}
-
-impl FromStr for Column {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok(Self {
-                name: name.to_owned(),
-                path: path.into(),
-            }),
-            _ => Err("expected NAME=FILE.npy, such as weight=weight.npy".into()),
-        }
-    }
+/// The name of a list and the file that has it.
+fn column(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=');
+    let (name, file) = parts.ok_or("expected NAME=FILE.npy, such as weight=weight.npy")?;
+    Ok((name.into(), file.into()))
 }
 
 /// Arguments of `drum solve`.

@@ -1,12 +1,13 @@
 //! `fairlane drum`.
 
-mod columns;
 mod input;
 mod random;
 mod schedule;
 mod solve;
 mod start;
 mod text;
+
+use std::fs;
 
 use fairlane_drum_file::{Document, Error, Request};
 use fairlane_threads::Threads;
@@ -35,7 +36,11 @@ impl From<Mode> for fairlane_drum_file::Mode {
 /// The problem of a text, with columns from beside it.
 fn document(place: &str, text: &str, instance: &Instance) -> Result<Document, Failure> {
     let mut document = Document::read(text).map_err(|error| failure(place, error))?;
-    columns::add(&mut document, &instance.columns)?;
+    for (name, path) in &instance.columns {
+        let file = fs::read(path).map_err(|error| Failure::at(path, error))?;
+        let set = document.set_column(name, &file);
+        set.map_err(|error| failure(&path.display().to_string(), error))?;
+    }
     Ok(document)
 }
 

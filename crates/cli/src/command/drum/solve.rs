@@ -32,27 +32,14 @@ pub(crate) fn solve(arguments: &Solve) -> Result<ExitCode, Failure> {
             print::either(arguments.format, &answer, text::answer)?;
             u64::from(asked.is_wide(answer.relative_gap))
         }
-        Input::Lines(_) if !arguments.instance.columns.is_empty() => {
-            let message = format!(
-                "{}: several problems, expected one beside --column",
-                input::name(path)
-            );
-            return Err(Failure::new(message).hint("give a file with one problem"));
-        }
         Input::Lines(lines) => stream(lines, path, &asked)?,
     };
     if wide == 0 {
         return Ok(ExitCode::SUCCESS);
     }
     let limit = arguments.require_gap.unwrap_or_default();
-    print::say(format!(
-        "{} with a relative gap above {}",
-        match wide {
-            1 => "1 answer".to_owned(),
-            more => format!("{} answers", table::count(more)),
-        },
-        table::number(limit)
-    ));
+    let (wide, limit) = (table::count(wide), table::number(limit));
+    print::say(format!("answers with a relative gap above {limit}: {wide}"));
     Ok(ExitCode::from(1))
 }
 
@@ -71,8 +58,8 @@ impl<'a> Asked<'a> {
             let message = format!("--require-gap: {gap} is not a number that is not negative");
             return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
         }
-        let starts = arguments.start.as_deref();
-        let starts = starts.map(|path| Starts::read(path, arguments.instance.longest_line));
+        let (start, longest) = (&arguments.start, arguments.instance.longest_line);
+        let starts = start.as_ref().map(|path| Starts::read(path, longest));
         Ok(Self {
             arguments,
             starts: starts.transpose()?,
@@ -170,13 +157,11 @@ fn stream(lines: Lines, path: &Path, asked: &Asked<'_>) -> Result<u64, Failure> 
     print::say(summary.words(begun.elapsed().as_secs_f64()));
     match summary.refused {
         0 => Ok(summary.wide),
-        refused => Err(Failure::new(format!(
-            "{name}: {} refused, see above",
-            match refused {
-                1 => "1 line was".to_owned(),
-                more => format!("{} lines were", table::count(more)),
-            }
-        ))),
+        refused => {
+            let refused = table::count(refused);
+            let message = format!("{name}: refused lines: {refused}, see above");
+            Err(Failure::new(message))
+        }
     }
 }
 

@@ -15,10 +15,8 @@ pub(crate) enum Starts {
 }
 
 impl Starts {
-    /// Reads answers, of which each line and a file with a single one is `longest` bytes at most.
-    ///
-    /// # Errors
-    /// If the file can't be read, or holds something else.
+    /// Reads answers, of which each line and a file with a single one is `longest` bytes at most; an error if the file can't
+    /// be read or holds something else.
     pub(crate) fn read(path: &Path, longest: usize) -> Result<Self, Failure> {
         let name = input::name(path);
         let lines = match input::open(path, longest, false)? {
@@ -31,10 +29,10 @@ impl Starts {
                 line.map_err(|error| Failure::new(format!("{name}: {error}")))?;
             let place = format!("{name}: line {number}");
             let start = start(&place, &text.map_err(|failure| failure.within(&place))?)?;
-            let Some(key) = start.name.clone() else {
+            let key = start.name.clone().ok_or_else(|| {
                 let hint = "of several answers each must have the name of its problem";
-                return Err(Failure::new("has no name").within(&place).hint(hint));
-            };
+                Failure::new("has no name").within(&place).hint(hint)
+            })?;
             named.insert(key, start);
         }
         Ok(Self::Named(named))
@@ -46,10 +44,7 @@ impl Starts {
             Self::All(start) => Some(start),
             Self::Named(named) => problem.name().and_then(|name| named.get(name)),
         };
-        match start {
-            Some(start) => problem.with_start(start),
-            None => problem,
-        }
+        problem.with_start(start)
     }
 }
 
