@@ -64,21 +64,23 @@ verbs: tools ## Libraries that verbs programs run on as they are, into target/ve
 	@target/release/shared-object crates/verbs/symbols.txt target/release/libfairlane_verbs.a target/verbs/libibverbs.so.1
 	@target/release/shared-object crates/rdmacm/symbols.txt target/release/libfairlane_rdmacm.a target/verbs/librdmacm.so.1 target/verbs/libibverbs.so.1
 
-# Two at a time: fuzz targets have a build folder of their own, and Python's tests keep one processor busy. Without sanitizer, since only
-# `softnic` has unsafe code that they reach.
+# Two at a time: fuzz targets have a build folder of their own, and Python's tests keep one processor busy. They are built
+# without sanitizer, which only code that isn't safe needs: that of `softnic` runs with one in `make fuzz`.
 .PHONY: test
 test: tools ## Everything that must pass: format, lints, docs, fuzz targets, Python, tests (WebAssembly and programs of others too)
-	@$(MAKE) --no-print-directory -j2 FUZZ_SANITIZER=none fuzz fmt-check lint doc python test-programs
+	@FUZZ_SANITIZER=$${FUZZ_SANITIZER:-none} $(MAKE) --no-print-directory -j2 fuzz fmt-check lint doc python test-programs
 	@$(MAKE) --no-print-directory unit
 
 .PHONY: test-programs
 test-programs: tools
 	@cargo test --workspace --locked --no-run
+	@cargo test --workspace --locked --no-run --test interop
 
 # Tests with programs of others mostly wait, and measure time: they go first wherever they have something to do.
 .PHONY: unit
 unit: test-programs ## Tests of the whole workspace
-	@{ cargo test --workspace --locked --test interop >target/interop.log 2>&1 & \
+	@set -o pipefail; mkdir -p target; \
+	{ ( trap - INT; exec cargo test --workspace --locked --test interop ) >target/interop.log 2>&1 & \
 		failed=0; nice cargo test --workspace --locked 2>&1 || failed=1; \
 		wait $$! || failed=1; cat target/interop.log; exit $$failed; } | awk ' \
 		{ print; fflush() } \

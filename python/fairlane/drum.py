@@ -61,8 +61,9 @@ class Claim:
         poll_cost: What a poll costs (CPU-s/CQE).
         x_min: Least rate (WQE/s).
         x_max: Greatest rate (WQE/s).
-        peak_rate: Rate while active (WQE/s), in mode ``"timeshare"``.
-        outage: Value while it doesn't send, in mode ``"active_set"``; ``-inf``: it has to send.
+        peak_rate: Rate while active (WQE/s), which mode ``"timeshare"`` needs.
+        outage: Value while it doesn't send, which mode ``"active_set"`` needs unless ``alpha`` < 1 and ``beta``
+            is 0; ``-inf``: it has to send.
     """
 
     weight: float = 1.0
@@ -72,8 +73,8 @@ class Claim:
     poll_cost: float = 1.0
     x_min: float = 0.0
     x_max: float = math.inf
-    peak_rate: float = 1.0
-    outage: float = 0.0
+    peak_rate: float | None = None
+    outage: float | None = None
 
 
 def solve(
@@ -336,18 +337,21 @@ def _text(problem: _Problem) -> str:
 
 
 def _plain(column: Any) -> Any:
-    """Give a column as a list; infinite numbers, such as rates without limit, are None."""
+    """Give a column as a list; a number that is infinite, as a rate without limit, is None."""
     for name in ("tolist", "to_pylist", "to_list"):
         if hasattr(column, name):
-            values = getattr(column, name)()
-            if not isinstance(values, list):
-                return values
-            return [None if v is not None and math.isinf(v) else v for v in values]
+            return _finite(getattr(column, name)())
     raise TypeError(f"{type(column).__name__} is no number, text, list, array or column")
 
 
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if value == math.inf else value
+
+
 def _prices(answer: Mapping[str, Any] | None) -> str | None:
-    """Give what the solver takes from an earlier answer."""
-    if not answer or "dual_prices" not in answer:
+    """Give what the solver takes from an earlier answer, unless that is an error."""
+    if answer is None or "rows" not in answer or "dual_prices" not in answer:
         return None
-    return json.dumps({key: answer[key] for key in ("rows", "dual_prices")})
+    return json.dumps({key: answer[key] for key in ("rows", "dual_prices")}, default=_plain)

@@ -1,6 +1,10 @@
 //! `fairlane.drum.Allocator`: a host's problem that stands while applications come, go and change.
 
-use fairlane_drum::{Allocator as Standing, Application, Claim, Key as Name, Options, Sharing};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fairlane_drum::{
+    Allocator as Standing, Application, Claim, Fairness, Key as Name, Options, Sharing, Utility,
+};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -9,7 +13,10 @@ use crate::drum::{Solution, dependency, refused, utility, wrong};
 /// Names an application of an `Allocator` for as long as it is there.
 #[pyclass(frozen, eq, hash, module = "fairlane.drum")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key(Name);
+pub(crate) struct Key {
+    allocator: u64,
+    name: Name,
+}
 
 /// A `fairlane.drum.Claim`.
 #[derive(FromPyObject)]
@@ -21,26 +28,8 @@ pub(crate) struct Asked {
     poll_cost: f64,
     x_min: f64,
     x_max: f64,
-    peak_rate: f64,
-    outage: f64,
-}
-
-impl From<Asked> for Claim {
-    fn from(asked: Asked) -> Self {
-        Self {
-            application: Application {
-                weight: asked.weight,
-                latency_weight: asked.latency_weight,
-                completions: asked.a,
-                bytes: asked.bytes_per_wqe,
-                poll_cost: asked.poll_cost,
-                minimum: asked.x_min,
-                maximum: asked.x_max,
-            },
-            peak: asked.peak_rate,
-            outage: asked.outage,
-        }
-    }
+    peak_rate: Option<f64>,
+    outage: Option<f64>,
 }
 
 /// A host's problem that stands while applications come, go and change.
@@ -62,7 +51,64 @@ impl From<Asked> for Claim {
 /// >>> allocator.resolve().x.round()
 /// array([183105.])
 #[pyclass(module = "fairlane.drum")]
-pub(crate) struct Allocator(Standing);
+pub(crate) struct Allocator {
+    number: u64,
+    utility: Utility,
+    sharing: Sharing,
+    standing: Standing,
+}
+
+impl Allocator {
+    fn claim(&self, asked: &Asked) -> PyResult<Claim> {
+        let application = Application {
+            weight: asked.weight,
+            latency_weight: asked.latency_weight,
+            completions: asked.a,
+            bytes: asked.bytes_per_wqe,
+            poll_cost: asked.poll_cost,
+            minimum: asked.x_min,
+            maximum: asked.x_max,
+        };
+        let plain = Claim::default();
+        let peak = match (self.sharing, asked.peak_rate) {
+            (Sharing::TimeShare { .. }, None) => {
+                return Err(wrong("peak_rate", "a number in mode timeshare"));
+            }
+            (_, peak) => peak.unwrap_or(plain.peak),
+        };
+        // Below alpha 1 and without latency an application that doesn't send is worth 0.
+        let known = matches!(self.utility.fairness, Fairness::Alpha(alpha) if alpha < 1.0)
+            && self.utility.latency == 0.0;
+        let outage = match (self.sharing, asked.outage) {
+            (Sharing::ActiveSet { .. }, None) if !known => {
+                let expected = "a number in mode active_set, unless alpha < 1 and beta = 0";
+                return Err(wrong("outage", expected));
+            }
+            (_, outage) => outage.unwrap_or(plain.outage),
+        };
+        Ok(Claim {
+            application,
+            peak,
+            outage,
+        })
+    }
+
+    /// What the key names, if it is of this allocator.
+    fn own(&self, key: &Key) -> PyResult<Name> {
+        let known = key.allocator == self.number && self.standing.position(key.name).is_some();
+        let absent = || {
+            PyKeyError::new_err("no such application: it was removed, or isn't of this allocator")
+        };
+        known.then_some(key.name).ok_or_else(absent)
+    }
+
+    fn key(&self, name: Name) -> Key {
+        Key {
+            allocator: self.number,
+            name,
+        }
+    }
+}
 
 #[pymethods]
 impl Allocator {
@@ -84,60 +130,64 @@ impl Allocator {
             tolerance,
             ..Options::default()
         };
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (utility, sharing) = (utility(alpha, beta)?, sharing(mode, k)?);
         let dependency = self::dependency(dependency)?;
-        let standing = Standing::new(utility(alpha, beta)?, Q, C, sharing(mode, k)?);
-        Ok(Self(
-            standing.with_options(options).with_dependency(dependency),
-        ))
+        let standing = Standing::new(utility, Q, C, sharing);
+        Ok(Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            utility,
+            sharing,
+            standing: standing.with_options(options).with_dependency(dependency),
+        })
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.standing.len()
     }
 
     /// Applications in the order in which solutions have them, that of arrival.
     fn keys(&self) -> Vec<Key> {
-        self.0.keys().iter().copied().map(Key).collect()
+        let names = self.standing.keys().iter();
+        names.map(|name| self.key(*name)).collect()
     }
 
-    /// An application arrives.
-    fn insert(&mut self, claim: Asked) -> Key {
-        Key(self.0.insert(claim.into()))
+    /// An application arrives. Raises ProblemError if it lacks what the mode needs.
+    fn insert(&mut self, claim: Asked) -> PyResult<Key> {
+        let claim = self.claim(&claim)?;
+        let name = self.standing.insert(claim);
+        Ok(self.key(name))
     }
 
     /// An application leaves. Raises KeyError if it isn't there.
     fn remove(&mut self, key: &Key) -> PyResult<()> {
-        let removed = self.0.remove(key.0);
-        removed.map(drop).ok_or_else(absent)
+        let name = self.own(key)?;
+        self.standing.remove(name);
+        Ok(())
     }
 
-    /// An application asks for something else. Raises KeyError if it isn't there.
+    /// An application asks for something else. Raises KeyError if it isn't there, ProblemError as `insert`.
     fn update(&mut self, key: &Key, claim: Asked) -> PyResult<()> {
-        match self.0.update(key.0, claim.into()) {
-            true => Ok(()),
-            false => Err(absent()),
-        }
+        let (name, claim) = (self.own(key)?, self.claim(&claim)?);
+        self.standing.update(name, claim);
+        Ok(())
     }
 
     /// The host has other capacities from now on (B/s, CPU-s/s).
     #[pyo3(signature = (*, Q, C))]
     #[expect(non_snake_case, reason = "the names of the file format")]
     fn set_capacities(&mut self, Q: f64, C: f64) {
-        self.0.set_capacities(Q, C);
+        self.standing.set_capacities(Q, C);
     }
 
     /// The best rates as things stand; computed if anything has changed. Raises ProblemError if there are none.
     fn resolve(&mut self, py: Python<'_>) -> PyResult<Solution> {
-        let solution = py.detach(|| self.0.resolve().cloned());
+        let solution = py.detach(|| self.standing.resolve().cloned());
         solution.map_or_else(
             |error| Err(refused(&error)),
             |solution| Ok(Solution::new(py, solution)),
         )
     }
-}
-
-fn absent() -> PyErr {
-    PyKeyError::new_err("no such application: it was removed, or belongs to another allocator")
 }
 
 #[expect(

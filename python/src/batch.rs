@@ -67,7 +67,8 @@ pub(crate) fn solve_document(
     }
 }
 
-/// The answers to documents, each perhaps with an earlier answer, in their order, on threads; in place of an answer what is wrong, if it is to go on.
+/// The answers to documents, each perhaps with an earlier answer, in their order, on threads; in place of an answer what is
+/// wrong, if it is to go on.
 #[pyfunction]
 pub(crate) fn solve_documents(
     py: Python<'_>,

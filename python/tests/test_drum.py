@@ -144,6 +144,12 @@ def test_problems_take_arrays_and_columns():
     inputs["poll_cost"] = pytest.importorskip("polars").Series(inputs["poll_cost"])
     inputs["bytes_per_wqe"] = pytest.importorskip("pyarrow").array(inputs["bytes_per_wqe"])
     assert fairlane.drum.solve_batch([problem])[0]["x"] == plain[0]["x"]
+    priced = {**inputs, "segments": [[0.0, 0.1], [2.0, 0.3]]}
+    del priced["Q"]
+    listed = fairlane.drum.solve_batch([{"kind": "host_pwl", "inputs": priced}])
+    priced["segments"] = np.array(priced["segments"])
+    again = fairlane.drum.solve_batch([{"kind": "host_pwl", "inputs": priced}])
+    assert again == listed
     network = fairlane.drum.random(hosts=3, applications=4, seed=3, coupled=True)
     network[0]["inputs"]["weight"] = np.array(network[0]["inputs"]["weight"])
     assert fairlane.drum.solve_batch(network, tolerance=1e-9)[0]["status"] == "optimal"
@@ -163,12 +169,16 @@ def test_a_batch_starts_from_earlier_answers(engine):
         fairlane.drum.solve_batch(problems[:1], start=[{"dual_prices": 3, "rows": []}])
 
 
-@pytest.mark.parametrize("mode, k", [("fixed", None), ("timeshare", 3.5), ("active_set", 4)])
+@pytest.mark.parametrize(
+    "mode, k", [("fixed", None), ("timeshare", 3.5), ("active_set", 4), ("topk_utility", 2)]
+)
 def test_an_allocator_follows_changes(mode, k):
     allocator = fairlane.drum.Allocator(alpha=0.5, beta=0.1, Q=5.0, C=12.0, mode=mode, k=k)
     columns = {name: array for name, array in host().items() if name in ARRAYS}
     claims = [
-        fairlane.drum.Claim(**{name: array[i] for name, array in columns.items()}, outage=-1e9)
+        fairlane.drum.Claim(
+            **{name: array[i] for name, array in columns.items()}, peak_rate=1.0, outage=-1e9
+        )
         for i in range(5)
     ]
     keys = [allocator.insert(claim) for claim in claims]
@@ -189,6 +199,10 @@ def test_an_allocator_follows_changes(mode, k):
         allocator.remove(keys[1])
     with pytest.raises(KeyError):
         allocator.update(keys[1], claims[1])
+    other = fairlane.drum.Allocator(alpha=0.5, Q=5.0, C=12.0)
+    assert other.insert(claims[0]) != keys[0]
+    with pytest.raises(KeyError):
+        other.remove(keys[0])
 
 
 def test_an_allocator_refuses_what_it_cannot_do():
@@ -198,3 +212,9 @@ def test_an_allocator_refuses_what_it_cannot_do():
         fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0, mode="some")
     with pytest.raises(ProblemError):
         fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0).resolve()
+    shared = fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0, mode="timeshare", k=1)
+    with pytest.raises(ProblemError, match="peak_rate: expected"):
+        shared.insert(fairlane.drum.Claim())
+    chosen = fairlane.drum.Allocator(alpha=1.0, Q=1.0, C=1.0, mode="active_set", k=1)
+    with pytest.raises(ProblemError, match="outage: expected"):
+        chosen.insert(fairlane.drum.Claim())

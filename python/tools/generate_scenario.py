@@ -48,7 +48,13 @@ def value_range(key: dict[str, Any]) -> str:
     low, high = key.get("minimum"), key.get("maximum")
     if high in OF_TYPES and not low:
         return ""
-    return f"at least {low}" if high is None else f"{low} to {high}"
+    return f"at least {figure(low)}" if high is None else f"{figure(low)} to {figure(high)}"
+
+
+def figure(number: float) -> str:
+    """Write 1e-6 and 1000000, not 1e-06 and 1000000.0."""
+    whole = isinstance(number, float) and number.is_integer()
+    return re.sub(r"e-0", "e-", str(int(number) if whole else number))
 
 
 def pascal(text: str) -> str:

@@ -582,7 +582,7 @@ fn a_column_comes_from_numpy() {
     assert_eq!(found["x"], answer(&case, "drum solve whole.json")["x"]);
     for (column, words) in [
         ("weight", "expected NAME=FILE.npy"),
-        ("wait=w.npy", "w.npy: wait: no such column"),
+        ("wait=w.npy", "--column: wait: no such column"),
         ("weight=none.npy", "none.npy: No such file"),
     ] {
         let output = case.run(&format!("drum solve bare.json --column {column}"));

@@ -11,8 +11,8 @@ enum Column<'a> {
 }
 
 impl Document {
-    /// Takes a list of the inputs from a file that `numpy.save` wrote: a number for each application, of greatest rates
-    /// infinity where there is none. The document mustn't have the list.
+    /// Takes a list of the inputs from a file that `numpy.save` wrote: a number for each application, of a network for each
+    /// flow. A greatest rate that is infinite is none. The document mustn't have the list.
     ///
     /// # Errors
     /// If the file isn't a one-dimensional array of numbers, the kind of problem has no such list, or the document has it,
@@ -29,12 +29,12 @@ impl Document {
             Column::Partial(list) => list.is_some(),
         };
         if there {
-            let hint = "leave it out of one of the two";
-            return Err(Error::new(name, "given in the document, too", hint));
+            let hint = "leave it out of the document, or name one file";
+            return Err(Error::new(name, "given twice", hint));
         }
         let values = numbers(npy).ok_or_else(|| {
-            let message = "isn't a one-dimensional array of numbers as numpy.save writes it";
-            let hint = format!("numpy.save(\"{name}.npy\", {name}.astype(\"<f8\"))");
+            let message = "isn't a list of numbers of 32 or 64 bits as numpy.save writes it";
+            let hint = format!("numpy.save(\"{name}.npy\", {name}.ravel().astype(\"<f8\"))");
             Error::new(name, message, hint)
         })?;
         match column {

@@ -201,9 +201,11 @@ inputs! {
     } {
         /// Message bytes for each work request (B/WQE), not negative. Required, here or as a column beside the document.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(required)]
         pub bytes_per_wqe: Option<Vec<f64>>,
         /// Processor time of one poll (CPU-s/CQE), not negative. Required, here or as a column beside the document.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(required)]
         pub poll_cost: Option<Vec<f64>>,
         /// Egress capacity (B/s); `null` for none. Not in `host_pwl`, which has `segments`.
         #[serde(

@@ -1,4 +1,4 @@
-//! The JSON form of the problems of `fairlane-drum` and of their answers.
+//! The JSON form of the problems of `fairlane-drum` and of their answers; lists of numbers may come from NumPy's files.
 //!
 //! A document has a `kind` and its `inputs`; `docs/drum.md` describes every key, [`schema`] is their
 //! JSON Schema. The `fairlane` command and the Python package read problems through this crate, so that

@@ -185,7 +185,6 @@ fn build(
     mode: Mode,
     request: &Request,
 ) -> Result<HostProblem, Error> {
-    let rows = rows(&inputs, priced)?;
     let bytes = required(
         &inputs.bytes_per_wqe,
         "bytes_per_wqe",
@@ -198,6 +197,7 @@ fn build(
     )?;
     let count = inputs.m.unwrap_or(bytes.len());
     check_columns(&inputs, count)?;
+    let rows = rows(&inputs, priced)?;
     let columns = Columns {
         alpha: inputs.alpha,
         count,

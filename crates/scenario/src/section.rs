@@ -72,7 +72,7 @@ macro_rules! section {
     (@default $default:expr) => { $default };
 }
 
-/// Declares a table that is an element of a list, as [`section!`] does; its keys have no default.
+/// Declares a table without a default, as [`section!`] does; of its keys those have one that state it to serde.
 macro_rules! element {
     (
         $(#[$attribute:meta])*
@@ -105,7 +105,8 @@ macro_rules! element {
     };
 }
 
-/// Declares a table that is one of several kinds, as its key `kind` says; keys are declared as those of [`element!`].
+/// Declares a table that is one of several kinds, as its key `kind` says; keys are declared as those of [`element!`], but
+/// for rules with limits.
 macro_rules! choice {
     (
         $(#[$attribute:meta])*
@@ -203,7 +204,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Checks a value unless it is left out. Its place is only made where there is a mistake.
+    /// Checks a value unless it is left out; its place is only made where there is a mistake.
     fn stated<'v, T: Copy + 'v>(
         &self,
         value: impl Into<Option<&'v T>>,

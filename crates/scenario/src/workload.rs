@@ -218,7 +218,7 @@ workloads! {
         /// Rank within each group that has the vector of a broadcast, or gets the sum of a reduce.
         #[serde(default)]
         root: u32,
-        /// Size of the vector; of an all-to-all, what each rank sends to all.
+        /// Size of the vector, for all but barriers at least 1 byte; of an all-to-all, what each rank sends to all.
         #[serde(default)]
         size: Bytes => within(Bytes::ZERO, LONGEST_VECTOR),
         /// When it begins.
@@ -341,6 +341,7 @@ workloads! {
         /// Flow file, relative to the scenario; this or `flow` is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
+        // What they must obey is checked in `validate/traffic.rs`, as it is for those of a file.
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,

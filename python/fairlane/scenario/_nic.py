@@ -106,10 +106,10 @@ class Drum(Section):
             bandwidth-delay product at 40 Gb/s and 4 us. Range: 1B to 1024GiB. Default: "20kB".
         linger: Time that an idle queue pair stays active while others wait. Source: a NIC's
             answer and an application's next request. Default: "8us".
-        alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Range:
-            0.0 to 64.0. Default: 0.5.
-        beta: Weight of latency against throughput utility. Range: 0.0 to 1000000.0.
-            Default: 0.0.
+        alpha: Fairness exponent of the utility. Source: DRUM (S0), section III.D. Range: 0
+            to 64. Default: 0.5.
+        beta: Weight of latency against throughput utility. Range: 0 to 1000000. Default:
+            0.0.
     """
 
     active: Optional[int] = None

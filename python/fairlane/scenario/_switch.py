@@ -56,7 +56,7 @@ class EcnThreshold(Section):
         rate: Rate of the port. Range: 1Mbps to 8Tbps.
         kmin: No marks at or below this queue length. Range: at most 1024GiB.
         kmax: Every packet is marked above this queue length. Range: at most 1024GiB.
-        pmax: Probability of a mark just below kmax. Range: 0.0 to 1.0.
+        pmax: Probability of a mark just below kmax. Range: 0 to 1.
     """
 
     rate: Rate
@@ -78,7 +78,7 @@ class Ecn(Section):
             left out, 16 kB, for DCTCP and InfiniBand 3 kB. Source: HPCC, section 5.1: 400 KB at
             25 Gb/s. Range: at most 1GiB.
         pmax: Probability of a mark just below kmax, rising linearly from 0 at kmin; left
-            out, 0.2, for DCTCP and InfiniBand 1. Source: HPCC's artefact. Range: 0.0 to 1.0.
+            out, 0.2, for DCTCP and InfiniBand 1. Source: HPCC's artefact. Range: 0 to 1.
         host_ports: Whether ports that face hosts mark; if not, suppressed marks are counted
             as `filtered_marks`. Left out, they do unless receivers divide their links
             (`congestion.dasr.mode`). Under `hpcc-ns3` only `true`.

@@ -19,7 +19,7 @@ class Tenant(Section):
 
     Attributes:
         name: Name, unique; 1 to 40 letters, digits, `-`, `_` and `.`.
-        weight: Relative share of a contended link. Range: 1e-06 to 1000000.0. Default: 1.0.
+        weight: Relative share of a contended link. Range: 1e-6 to 1000000. Default: 1.0.
         hosts: Hosts that its workloads may use. Default: "all".
         guarantee: Rate that each of its hosts may send whatever other tenants do; left out,
             none.

@@ -220,8 +220,8 @@ class Collective(Section):
         inner: Hosts of an inner group of algorithm `"hierarchical"`.
         root: Rank within each group that has the vector of a broadcast, or gets the sum of
             a reduce. Default: 0.
-        size: Size of the vector; of an all-to-all, what each rank sends to all. Range: at
-            most 1024GiB. Default: "0B".
+        size: Size of the vector, for all but barriers at least 1 byte; of an all-to-all,
+            what each rank sends to all. Range: at most 1024GiB. Default: "0B".
         start: When it begins. Default: "0ps".
         rounds: Collectives, one after the other. Range: at least 1. Default: 1.
         gap: Time that a rank computes between two. Default: "0ps".

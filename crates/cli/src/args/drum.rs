@@ -1,5 +1,6 @@
 //! The command line of `drum` and `reproduce`.
 
+use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -23,9 +24,9 @@ pub(crate) struct Instance {
     /// Problem; - for standard input. `fairlane schema drum` has its keys
     #[arg(value_name = "FILE.json|-")]
     pub(crate) file: PathBuf,
-    /// A list of the inputs as an array that numpy.save wrote, one number for each application; several can be given
+    /// A list of the inputs from an array that numpy.save wrote; can be repeated
     #[arg(long = "column", value_name = "NAME=FILE.npy", value_parser = column)]
-    pub(crate) columns: Vec<(String, PathBuf)>,
+    pub(crate) columns: Vec<(String, Vec<u8>)>,
     /// How applications are selected, or the method, instead of the file's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
@@ -40,11 +41,12 @@ pub(crate) struct Instance {
     pub(crate) longest_line: usize,
 }
 
-/// The name of a list and the file that has it.
-fn column(text: &str) -> Result<(String, PathBuf), String> {
+/// The name of a list, and what the file holds that has it.
+fn column(text: &str) -> Result<(String, Vec<u8>), String> {
     let parts = text.split_once('=');
     let (name, file) = parts.ok_or("expected NAME=FILE.npy, such as weight=weight.npy")?;
-    Ok((name.into(), file.into()))
+    let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+    Ok((name.into(), bytes))
 }
 
 /// Arguments of `drum solve`.
@@ -63,8 +65,7 @@ pub(crate) struct Solve {
     /// Threads, by default one for each processor; answers don't depend on them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Start from the prices of an earlier answer; for several problems, of the answers of the same names. Networks start
-    /// anew
+    /// Start from the prices of an earlier answer; of several answers, from that of the same name. Networks start anew
     #[arg(long, value_name = "ANSWERS.json")]
     pub(crate) start: Option<PathBuf>,
     /// Exit with status 1 if a relative gap is larger than G

@@ -7,8 +7,6 @@ mod solve;
 mod start;
 mod text;
 
-use std::fs;
-
 use fairlane_drum_file::{Document, Error, Request};
 use fairlane_threads::Threads;
 
@@ -36,10 +34,9 @@ impl From<Mode> for fairlane_drum_file::Mode {
 /// The problem of a text, with columns from beside it.
 fn document(place: &str, text: &str, instance: &Instance) -> Result<Document, Failure> {
     let mut document = Document::read(text).map_err(|error| failure(place, error))?;
-    for (name, path) in &instance.columns {
-        let file = fs::read(path).map_err(|error| Failure::at(path, error))?;
-        let set = document.set_column(name, &file);
-        set.map_err(|error| failure(&path.display().to_string(), error))?;
+    for (name, file) in &instance.columns {
+        let set = document.set_column(name, file);
+        set.map_err(|error| failure("--column", error))?;
     }
     Ok(document)
 }
