@@ -211,11 +211,7 @@ pub(crate) fn once<const R: usize>(
     early: bool,
 ) -> Result<Once<R>, Error> {
     let noting = Noting::new(problem);
-    let mut options = *options;
-    if early {
-        options.tolerance = options.tolerance.max(libm::sqrt(options.tolerance));
-    }
-    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, &options)?;
+    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, options, early)?;
     let mut last = noting.at(minimum.prices);
     let mut changes = [0.0; R];
     if early {
@@ -389,10 +385,12 @@ pub(crate) fn minimise_staircases<const R: usize, M: Model<R>>(
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
+    early: bool,
 ) -> Result<Minimum<R>, Error> {
     let limits = Limits {
         tolerance: options.tolerance,
         passes: options.iterations,
+        early,
     };
     let start: Option<[f64; R]> =
         start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));

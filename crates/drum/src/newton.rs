@@ -1,8 +1,8 @@
 //! The prices of a fixed selection: projected Newton on the dual function.
 //!
 //! `D(prices) = sum of worth(prices) + sum over applications of max phi(x) - p x` is convex, and each of
-//! its values is a bound. Where rows bind, usage is close to a power of the prices, so Newton's step on
-//! logarithms comes close in a few passes from far away; Newton's step on `D` itself with a line search
+//! its values is a bound. Where rows bind, usage is close to a power of the prices, so Newton's step on that
+//! power comes close in a few passes from far away; Newton's step on `D` itself with a line search
 //! takes over when that doesn't lower `D`.
 
 use alloc::vec::Vec;
@@ -82,12 +82,16 @@ pub(crate) struct Limits {
     pub(crate) tolerance: f64,
     /// Most passes.
     pub(crate) passes: usize,
+    /// Whether it stops where one more step, straight in prices, comes within the tolerance.
+    pub(crate) early: bool,
 }
 
-/// Largest change of a price's logarithm in one step.
-const LONGEST: f64 = 4.0;
-/// A row whose price wants to fall by more than this factor (a logarithm) is tried without one.
-const TO_NOTHING: f64 = -1.6;
+/// Largest factor of a price's change in one step.
+const LONGEST: f64 = 50.0;
+/// A row whose use falls by less than this part where all prices rise by one is a power of nothing.
+const STIFF: f64 = 1e-3;
+/// A row whose price wants to fall by more than this factor is tried without one.
+const TO_NOTHING: f64 = 0.2;
 
 struct Search<'a, const R: usize, M> {
     model: &'a M,
@@ -154,6 +158,13 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
         gap + spent * over
     }
 
+    /// Whether nothing is left to do.
+    fn is_enough(&self, at: &Minimum<R>, limits: Limits, exact: bool) -> bool {
+        let off = self.off(at);
+        let gap = self.gap(at) * if limits.early { off } else { 1.0 };
+        gap <= limits.tolerance * at.bound.abs().max(1e-300) && !(exact && off > EXACT)
+    }
+
     /// How far rows whose price is free are from being used up, at most.
     fn off(&self, at: &Minimum<R>) -> f64 {
         let free = (0..R).filter(|r| self.is_free(at, *r));
@@ -161,15 +172,16 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             .fold(0.0, f64::max)
     }
 
-    /// Newton's step for `ln usage = ln capacity` in the logarithms of the prices; with `free`, rows that
-    /// want next to no price get none, and nothing is answered if there is no such row.
-    fn logarithmic(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
+    /// Newton's step for `usage^-n = capacity^-n`, with the power `n` of each row's use that rises straight with its
+    /// prices: if applications use rows in the same proportions, the step is exact. With `free`, rows that want next to no
+    /// price get none, and nothing is answered if there is no such row.
+    fn powered(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
+        let moves: [bool; R] = core::array::from_fn(|r| self.is_free(at, r));
         let mut matrix = [[0.0; R]; R];
         let mut right = [0.0; R];
-        let mut any = !free;
         for r in 0..R {
             matrix[r][r] = 1.0;
-            if !self.is_free(at, r) {
+            if !moves[r] {
                 continue;
             }
             // What is above the least rates is close to a power of the prices.
@@ -178,23 +190,36 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             if at.prices[r] <= 0.0 || usage <= 0.0 || capacity <= 0.0 {
                 return None;
             }
-            right[r] = libm::log(usage / capacity);
-            for q in (0..R).filter(|&q| self.is_free(at, q)) {
-                matrix[r][q] = at.pass.response[r][q] * at.prices[q] / usage;
+            let mut elasticity = 0.0;
+            for q in (0..R).filter(|&q| moves[q]) {
+                matrix[r][q] = at.pass.response[r][q];
+                elasticity += at.pass.response[r][q] * at.prices[q] / usage;
             }
-        }
-        let step = solve_symmetric(matrix, right)?;
-        let mut prices = at.prices;
-        for r in (0..R).filter(|&r| self.is_free(at, r)) {
-            if free && step[r] < TO_NOTHING && self.cells[r].low == 0.0 {
-                any = true;
-                prices[r] = 0.0;
-                continue;
+            if elasticity.is_nan() || elasticity < STIFF {
+                return None;
             }
-            let factor = libm::exp(clamp(step[r], -LONGEST, LONGEST));
-            prices[r] = clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high);
+            right[r] = elasticity * usage * (libm::pow(usage / capacity, 1.0 / elasticity) - 1.0);
         }
-        any.then_some(prices)
+        let mut step = solve_symmetric(matrix, right)?;
+        let mut dropped = [false; R];
+        let unwanted = |step: &[f64; R], r: usize| {
+            moves[r] && self.cells[r].low == 0.0 && step[r] < (TO_NOTHING - 1.0) * at.prices[r]
+        };
+        while free && let Some(r) = (0..R).find(|&r| !dropped[r] && unwanted(&step, r)) {
+            // The others' prices are to do without it.
+            dropped[r] = true;
+            matrix[r] = core::array::from_fn(|q| if q == r { 1.0 } else { 0.0 });
+            right[r] = -at.prices[r];
+            step = solve_symmetric(matrix, right)?;
+        }
+        let price = |r: usize| {
+            if dropped[r] || !moves[r] {
+                return if dropped[r] { 0.0 } else { at.prices[r] };
+            }
+            let factor = clamp(1.0 + step[r] / at.prices[r], 1.0 / LONGEST, LONGEST);
+            clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high)
+        };
+        (!free || dropped.contains(&true)).then(|| core::array::from_fn(price))
     }
 
     /// Newton's step for `usage^-3 = capacity^-3`, for alpha 0: there an application's rate is the inverse cube
@@ -279,7 +304,7 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
         let linear = self.model.is_linear();
         for first in [true, false] {
             let prices = match (linear, first) {
-                (false, free) => self.logarithmic(at, free),
+                (false, free) => self.powered(at, free),
                 (true, true) => Some(self.cubic(at)),
                 (true, false) => None,
             };
@@ -301,7 +326,7 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
 }
 
 /// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`:
-/// by a step on logarithms, and by one on the prices themselves.
+/// by a step on a power of usage, and by one on the prices themselves.
 pub(crate) fn foreseen<const R: usize, M: Model<R>>(
     model: &M,
     prices: [f64; R],
@@ -320,7 +345,7 @@ pub(crate) fn foreseen<const R: usize, M: Model<R>>(
         off: 0.0,
         passes: 0,
     };
-    (search.logarithmic(&at, false), search.projected(&at, 1.0))
+    (search.powered(&at, false), search.projected(&at, 1.0))
 }
 
 /// Finds the prices in `cells` at which the dual function is least.
@@ -344,11 +369,8 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
         _ => search.at(within(model.first_prices())),
     };
     // At alpha 0 rates don't follow from prices.
-    let exact = limits.tolerance <= EXACT && !model.is_linear();
-    while search.passes < limits.passes
-        && (search.gap(&at) > limits.tolerance * at.bound.abs().max(1e-300)
-            || (exact && search.off(&at) > EXACT))
-    {
+    let exact = limits.tolerance <= EXACT && !model.is_linear() && !limits.early;
+    while search.passes < limits.passes && !search.is_enough(&at, limits, exact) {
         match search.next(&at, limits.passes) {
             Some(next) => at = next,
             None => break,
