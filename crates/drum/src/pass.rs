@@ -353,25 +353,33 @@ impl Problem {
     /// Use of each row by rates, in the row's unit.
     pub(crate) fn usage(&self, rates: &[Block]) -> Vec<f64> {
         let row = |row: &Vec<Block>| {
-            let mut sum = Sum::ZERO;
-            for (loads, rates) in row.iter().zip(rates) {
-                for lane in 0..LANES {
-                    sum.0[lane] += loads[lane] * rates[lane];
-                }
-            }
-            sum.total()
+            widest(
+                #[inline(always)]
+                || {
+                    let mut sum = Sum::ZERO;
+                    sum.add_products(row.as_flattened(), rates.as_flattened());
+                    sum.total()
+                },
+            )
         };
         self.rows.iter().map(row).collect()
     }
 
     /// Changes rates as a change of prices does that is next to nothing.
     pub(crate) fn shift<const R: usize>(&self, at: &mut Rates, changes: [f64; R]) {
-        for (b, (rates, flexible)) in at.rates.iter_mut().zip(&at.flexible).enumerate() {
-            for lane in 0..LANES {
-                let charges = (0..R).map(|r| changes[r] * self.rows[r][b][lane]);
-                rates[lane] -= flexible[lane] * charges.sum::<f64>();
-            }
-        }
+        widest(
+            #[inline(always)]
+            || {
+                for r in 0..R {
+                    let loads = self.rows[r].as_flattened();
+                    let flexible = at.flexible.as_flattened();
+                    let rates = at.rates.as_flattened_mut();
+                    for ((rate, flexible), load) in rates.iter_mut().zip(flexible).zip(loads) {
+                        *rate -= flexible * (changes[r] * load);
+                    }
+                }
+            },
+        );
     }
 
     /// Scales what rates have above their floors until they fit rows whose capacity is 1 (`hard`), and

@@ -8,7 +8,7 @@ use crate::math::{clamp, exp, ln, min};
 pub(crate) struct General {
     pub(super) alpha: f64,
     pub(super) inverse: f64,
-    /// Newton's steps that bring an answer to rounding: the more, the more its slopes differ.
+    /// Halley's steps that bring an answer to rounding: the more, the more its slopes differ.
     steps: u32,
     /// `1 / (1 - alpha)`.
     scale: f64,
@@ -29,9 +29,9 @@ const WIDTH: usize = 32;
 impl General {
     pub(crate) fn new(alpha: f64) -> Self {
         let steps = match alpha {
-            0.25.. => 6,
-            0.05.. => 12,
-            _ => 60,
+            0.4..=30.0 => 3,
+            0.05..=300.0 => 4,
+            _ => 10,
         };
         Self {
             alpha,
@@ -41,14 +41,15 @@ impl General {
         }
     }
 
-    /// Newton's step on the logarithm of phi' over the price, which is convex with slopes between
-    /// alpha and 3: it comes closer from one side.
+    /// Halley's step for phi' over the price, which is to be 1 and begins at 2 at most.
     #[inline(always)]
     fn step(self, t: f64, weight: f64, kappa: f64) -> f64 {
         let throughput = exp(self.alpha * t + weight);
         let latency = exp(3.0 * t + kappa);
-        let sum = throughput + latency;
-        ln(sum) * sum / (self.alpha * throughput + 3.0 * latency)
+        let excess = throughput + latency - 1.0;
+        let slope = self.alpha * throughput + 3.0 * latency;
+        let bend = self.alpha * self.alpha * throughput + 9.0 * latency;
+        2.0 * excess * slope / (2.0 * slope * slope - excess * bend)
     }
 
     #[inline(always)]

@@ -139,6 +139,24 @@ mod tests {
         holds(General::new(0.1), 0.1, [1.926e-4, 0.0, 4.4157e5]).unwrap();
     }
 
+    /// Where one term takes over from the other its slope is up to thousands of times that of the other.
+    #[test]
+    fn answers_meet_prices_whatever_alpha_is() {
+        for alpha in [1e-3, 0.01, 0.05, 0.3, 0.4, 3.0, 30.0, 60.0, 300.0, 5000.0] {
+            let kernel = General::new(alpha);
+            for step in 0..400 {
+                let kappa = kernel.kappa(libm::exp(0.1 * f64::from(step - 200)));
+                let weight = kernel.weight(1.0);
+                let t = kernel.answer::<true>(weight, kappa, 1.0);
+                let off = (kernel.slope(weight, kappa, t) - 1.0).abs();
+                assert!(
+                    off < 1e-13 * f64::max(alpha, 10.0),
+                    "alpha {alpha}: {off:e}"
+                );
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn answers_meet_prices(exponents in prop::array::uniform3(-6.0..6.0_f64), alpha in 0.1..32.0_f64) {
