@@ -3,7 +3,6 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
-use core::str::FromStr;
 
 use fairlane_units::{Bytes, Duration, Rate};
 
@@ -12,50 +11,18 @@ use crate::{BalancerKind, LimiterKind, Mistake, Unit};
 /// Most paths of a connection: a balancer that sprays has some hundred.
 pub const MOST_PATHS: usize = 1024;
 
-/// How messages that need a receive at the other end cross, when they are larger than
-/// [`Settings::single_send`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum TwoSided {
+crate::names::named! {
+    /// How messages that need a receive at the other end cross, when they are larger than
+    /// [`Settings::single_send`].
+    #[derive(Default)]
+    TwoSided, "multipath.two_sided", "way of SENDs";
     /// WRITEs carry the data to where the receive says, then a SEND without data consumes the receive (S3,
     /// section 3.4). Nothing is copied.
     #[default]
-    WriteThenSend,
+    WriteThenSend = "write-then-send";
     /// Every chunk is a SEND that begins with a transfer header (S1, section III.B). The other end places by
     /// offset, so it copies.
-    Stream,
-}
-
-impl TwoSided {
-    /// Every way.
-    pub const ALL: [Self; 2] = [Self::WriteThenSend, Self::Stream];
-
-    /// The name that users write.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WriteThenSend => "write-then-send",
-            Self::Stream => "stream",
-        }
-    }
-}
-
-impl fmt::Display for TwoSided {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for TwoSided {
-    type Err = Mistake;
-    fn from_str(name: &str) -> Result<Self, Mistake> {
-        let found = Self::ALL.into_iter().find(|way| way.name() == name);
-        let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| {
-            crate::names::unknown("multipath.two_sided", "way of SENDs", name, &names)
-        })
-    }
+    Stream = "stream";
 }
 
 /// The parameters of connections.

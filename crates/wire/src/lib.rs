@@ -69,6 +69,7 @@ mod timer;
 mod traffic;
 mod traffic_class;
 mod udp;
+mod word;
 
 pub use aeth::{Aeth, NakCode, Syndrome};
 pub use atomic_ack_eth::AtomicAckEth;

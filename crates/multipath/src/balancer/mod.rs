@@ -10,12 +10,9 @@ pub mod spray;
 pub mod static_even;
 pub mod two_choices;
 
-use core::fmt;
-use core::str::FromStr;
-
 use fairlane_units::{Bytes, Time};
 
-use crate::{Mistake, Paths, Settings};
+use crate::{Paths, Settings};
 
 /// The tutorial compiles and runs.
 #[cfg(doctest)]
@@ -121,26 +118,13 @@ macro_rules! for_each_balancer {
 
 macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
-        /// How chunks are divided among paths.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-        pub enum BalancerKind {
-            $($(#[$doc])* $variant,)*
+        crate::names::named! {
+            /// How chunks are divided among paths.
+            BalancerKind, "multipath.balancer", "balancer";
+            $($(#[$doc])* $variant = $name;)*
         }
 
         impl BalancerKind {
-            /// Every balancer.
-            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
-
-            /// The name that users write.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
-
             /// What it gives to paths.
             pub const fn unit(self) -> Unit {
                 match self {
@@ -201,18 +185,3 @@ macro_rules! define {
 }
 
 for_each_balancer!(define);
-
-impl fmt::Display for BalancerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for BalancerKind {
-    type Err = Mistake;
-    fn from_str(name: &str) -> Result<Self, Mistake> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| crate::names::unknown("multipath.balancer", "balancer", name, &names))
-    }
-}

@@ -4,12 +4,9 @@ pub mod adaptive;
 pub mod doubling;
 pub mod fixed;
 
-use core::fmt;
-use core::str::FromStr;
-
 use fairlane_units::{Bytes, Duration};
 
-use crate::{Mistake, Settings};
+use crate::Settings;
 
 /// What limits the chunks of one path.
 pub trait Limit: Clone {
@@ -43,25 +40,10 @@ macro_rules! for_each_limiter {
 
 macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
-        /// How the size of chunks is limited.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-        pub enum LimiterKind {
-            $($(#[$doc])* $variant,)*
-        }
-
-        impl LimiterKind {
-            /// Every limiter.
-            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
-
-            /// The name that users write.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
+        crate::names::named! {
+            /// How the size of chunks is limited.
+            LimiterKind, "multipath.limiter", "limiter";
+            $($(#[$doc])* $variant = $name;)*
         }
 
         /// The limiter of one path, of any kind.
@@ -103,18 +85,3 @@ macro_rules! define {
 for_each_limiter!(define);
 
 const _: () = assert!(size_of::<Limiter>() <= 32);
-
-impl fmt::Display for LimiterKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for LimiterKind {
-    type Err = Mistake;
-    fn from_str(name: &str) -> Result<Self, Mistake> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        let names = Self::ALL.map(Self::name);
-        found.ok_or_else(|| crate::names::unknown("multipath.limiter", "limiter", name, &names))
-    }
-}
