@@ -558,6 +558,7 @@ fn a_solver_starts_from_earlier_answers() {
         ("nameless.jsonl", "nameless.jsonl: line 1: has no name"),
         ("no.json", "no.json: invalid type"),
         ("absent.json", "absent.json: No such file"),
+        ("-", "standard input"),
     ] {
         let output = case.run(&format!("drum solve p.jsonl --start {start}"));
         let said = String::from_utf8_lossy(&output.stderr);
@@ -572,18 +573,23 @@ fn a_column_comes_from_numpy() {
         "{:<117}\n",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }"
     );
-    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    file.extend(header.as_bytes());
-    file.extend([1.0f64, 2.0].iter().flat_map(|it| it.to_le_bytes()));
+    let file = |numbers: [f64; 2]| {
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(header.as_bytes());
+        file.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
+        file
+    };
     let bare = with(|inputs| drop(inputs.as_object_mut().map(|inputs| inputs.remove("weight"))));
     let case = Case::with("bare.json", &bare).and("whole.json", &host().to_string());
-    fs::write(case.path("w.npy"), file).expect("as documented");
+    fs::write(case.path("w.npy"), file([1.0, 2.0])).expect("as documented");
+    fs::write(case.path("bad.npy"), file([1.0, -2.0])).expect("as documented");
     let found = answer(&case, "drum solve bare.json --column weight=w.npy");
     assert_eq!(found["x"], answer(&case, "drum solve whole.json")["x"]);
     for (column, words) in [
         ("weight", "expected NAME=FILE.npy"),
         ("wait=w.npy", "--column: wait: no such column"),
         ("weight=none.npy", "none.npy: No such file"),
+        ("weight=bad.npy", "bad.npy: inputs.weight[1]: "),
     ] {
         let output = case.run(&format!("drum solve bare.json --column {column}"));
         let said = String::from_utf8_lossy(&output.stderr);

@@ -198,6 +198,8 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             if elasticity.is_nan() || elasticity < STIFF {
                 return None;
             }
+            // Rows that are used in the same proportions by all can't be told apart.
+            matrix[r][r] *= 1.0 + 1e-12;
             right[r] = elasticity * usage * (libm::pow(usage / capacity, 1.0 / elasticity) - 1.0);
         }
         let mut step = solve_symmetric(matrix, right)?;

@@ -26,7 +26,7 @@ pub(crate) struct Instance {
     pub(crate) file: PathBuf,
     /// A list of the inputs from an array that numpy.save wrote; can be repeated
     #[arg(long = "column", value_name = "NAME=FILE.npy", value_parser = column)]
-    pub(crate) columns: Vec<(String, Vec<u8>)>,
+    pub(crate) columns: Vec<Column>,
     /// How applications are selected, or the method, instead of the file's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
@@ -41,12 +41,23 @@ pub(crate) struct Instance {
     pub(crate) longest_line: usize,
 }
 
-/// The name of a list, and what the file holds that has it.
-fn column(text: &str) -> Result<(String, Vec<u8>), String> {
+/// A list of the inputs that comes from a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+fn column(text: &str) -> Result<Column, String> {
     let parts = text.split_once('=');
     let (name, file) = parts.ok_or("expected NAME=FILE.npy, such as weight=weight.npy")?;
     let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-    Ok((name.into(), bytes))
+    Ok(Column {
+        name: name.into(),
+        file: file.into(),
+        bytes,
+    })
 }
 
 /// Arguments of `drum solve`.

@@ -191,7 +191,8 @@ fn goodput_steady_gbps(results: &Results) -> Option<f64> {
         let shared = (finish.min(to) - start.max(from)).max(0.0);
         (finish > start).then(|| message.size.as_f64() * shared / (finish - start))
     };
-    let bytes: f64 = results.messages.iter().filter_map(within).sum();
+    // The sum of nothing would be -0.
+    let bytes = 0.0 + results.messages.iter().filter_map(within).sum::<f64>();
     (span > 0.0).then(|| 8.0 * bytes / (to - from))
 }
 

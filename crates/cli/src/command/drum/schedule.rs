@@ -3,7 +3,7 @@
 use fairlane_drum_file::Plan;
 
 use crate::args::{Policy, Schedule};
-use crate::command::drum::{document, failure, input, request};
+use crate::command::drum::{document, input, mistake, request};
 use crate::failure::Failure;
 use crate::table::{dash, number};
 use crate::{print, table};
@@ -28,7 +28,7 @@ pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
         },
     };
     let plan = fairlane_drum_file::schedule(document, &request, policy, arguments.frame);
-    let plan = plan.map_err(|error| failure(&place, error))?;
+    let plan = plan.map_err(|error| mistake(&place, error, &arguments.instance))?;
     print::either(arguments.format, &plan, text)
 }
 

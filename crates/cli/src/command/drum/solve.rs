@@ -13,7 +13,7 @@ use fairlane_threads::Threads;
 use crate::args::{Format, Solve};
 use crate::command::drum::input::{self, Input, Line, Lines};
 use crate::command::drum::start::Starts;
-use crate::command::drum::{document, failure, request, text, threads};
+use crate::command::drum::{document, mistake, request, text, threads};
 use crate::failure::{Failure, from_stdout};
 use crate::{print, table};
 
@@ -59,6 +59,11 @@ impl<'a> Asked<'a> {
             return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
         }
         let (start, longest) = (&arguments.start, arguments.instance.longest_line);
+        let stdin = |path: &Path| path.as_os_str() == "-";
+        if start.as_deref().is_some_and(stdin) && stdin(&arguments.instance.file) {
+            let hint = "name a file for the problem or for its start";
+            return Err(Failure::new("--start: standard input has the problem").hint(hint));
+        }
         let starts = start.as_ref().map(|path| Starts::read(path, longest));
         Ok(Self {
             arguments,
@@ -81,7 +86,7 @@ fn answer(
     asked: &Asked<'_>,
     workers: &impl Workers,
 ) -> Result<Answer, Failure> {
-    let wrong = |error| failure(place, error);
+    let wrong = |error| mistake(place, error, &asked.arguments.instance);
     let document = document(place, text, &asked.arguments.instance)?;
     let mut problem = Problem::new(document, &asked.request).map_err(wrong)?;
     if let Some(starts) = &asked.starts {
