@@ -88,7 +88,7 @@ pub(crate) struct Limits {
 
 /// Largest factor of a price's change in one step.
 const LONGEST: f64 = 50.0;
-/// A row whose use falls by less than this part where all prices rise by one is a power of nothing.
+/// A row whose use answers less to its prices than this, part by part, isn't taken for a power of them.
 const STIFF: f64 = 1e-3;
 /// A row whose price wants to fall by more than this factor is tried without one.
 const TO_NOTHING: f64 = 0.2;
@@ -215,11 +215,14 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             step = solve_symmetric(matrix, right)?;
         }
         let price = |r: usize| {
-            if dropped[r] || !moves[r] {
-                return if dropped[r] { 0.0 } else { at.prices[r] };
+            if dropped[r] {
+                0.0
+            } else if moves[r] {
+                let factor = clamp(1.0 + step[r] / at.prices[r], 1.0 / LONGEST, LONGEST);
+                clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high)
+            } else {
+                at.prices[r]
             }
-            let factor = clamp(1.0 + step[r] / at.prices[r], 1.0 / LONGEST, LONGEST);
-            clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high)
         };
         (!free || dropped.contains(&true)).then(|| core::array::from_fn(price))
     }

@@ -102,3 +102,31 @@ fn gaps_are_as_small_as_the_specification_measured() {
         }
     }
 }
+
+#[test]
+fn a_host_takes_few_passes_whatever_alpha_is() {
+    let mut random = Random(11);
+    for alpha in [0.2, 0.5, 1.0, 2.0, 5.0] {
+        for beta in [0.0, 0.1] {
+            for spread in [0.0, 0.5, 4.0] {
+                let mut instance = Instance::random(&mut random, 100, 100, alpha, beta);
+                instance.table.completions.fill(1.0);
+                // Applications that use rows alike, about so, and not at all so.
+                for column in [&mut instance.table.bytes, &mut instance.table.poll_cost] {
+                    for value in column.iter_mut() {
+                        *value = 10_f64.powf(random.within(0.0, 1.0) * spread);
+                    }
+                }
+                for weight in &mut instance.table.weight {
+                    *weight = random.within(0.1, 1.0);
+                }
+                let solution = solve(&instance.host(), &Mode::All, &Options::default()).unwrap();
+                let place = format!("alpha {alpha}, beta {beta}, spread {spread}");
+                assert!(gap(&solution) <= 1e-12, "{place}: gap {:e}", gap(&solution));
+                let most = if spread == 0.0 { 6 } else { 15 };
+                let passes = solution.iterations;
+                assert!(passes <= most, "{place}: {passes}");
+            }
+        }
+    }
+}
