@@ -99,7 +99,8 @@ pub(crate) fn cube_root(v: f64) -> f64 {
 /// `1 / sqrt(v)` for positive `v`.
 #[inline(always)]
 pub(crate) fn inverse_square_root(v: f64) -> f64 {
-    let mut root = f64::from_bits(0x5fe6_eb50_c7b5_37a9 - (v.to_bits() >> 1));
+    // Half of what is not a number may be more.
+    let mut root = f64::from_bits(0x5fe6_eb50_c7b5_37a9_u64.wrapping_sub(v.to_bits() >> 1));
     for _ in 0..3 {
         let h = 1.0 - v * root * root;
         root += root * h * (0.5 + 0.375 * h);
@@ -162,5 +163,6 @@ mod tests {
         assert!(exp(1e9).is_finite());
         assert_eq!(exp(-1e9), 0.0);
         assert!(sixth_root_estimate(f64::INFINITY).is_finite());
+        assert!(inverse_square_root(f64::NAN).is_nan() && inverse_square_root(-f64::NAN).is_nan());
     }
 }

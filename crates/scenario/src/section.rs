@@ -219,19 +219,17 @@ impl<'a> Key<'a> {
     where
         T: Copy + PartialOrd + Display + 'v,
     {
-        self.stated(value, |value| limits::within("", value, low, high))
+        self.stated(value, |value| limits::within(value, low, high))
     }
 
     /// A time, zero included.
     pub(crate) fn span<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
-        self.stated(value, |value| limits::span(self.profile, "", value))
+        self.stated(value, |value| limits::span(self.profile, value))
     }
 
     /// A time above zero.
     pub(crate) fn period<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
-        self.stated(value, |value| {
-            limits::positive_span(self.profile, "", value)
-        })
+        self.stated(value, |value| limits::positive_span(self.profile, value))
     }
 
     /// What light takes along a link.
@@ -242,43 +240,43 @@ impl<'a> Key<'a> {
 
     /// A rate at which packets can be sent.
     pub(crate) fn rate<'v>(&self, value: impl Into<Option<&'v Rate>>) -> Check {
-        self.stated(value, |value| limits::rate("", value))
+        self.stated(value, |value| limits::rate(value))
     }
 
     /// The size of a message.
     pub(crate) fn message<'v>(&self, value: impl Into<Option<&'v Bytes>>) -> Check {
-        self.stated(value, |value| limits::message_size("", value))
+        self.stated(value, |value| limits::message_size(value))
     }
 
     /// At least one.
     pub(crate) fn positive<'v>(&self, value: impl Into<Option<&'v u32>>) -> Check {
-        self.stated(value, |value| limits::positive("", value))
+        self.stated(value, |value| limits::positive(value))
     }
 
     /// A traffic class.
     pub(crate) fn class(&self, value: &u8) -> Check {
-        self.stated(value, |value| limits::class("", value))
+        self.stated(value, |value| limits::class(value))
     }
 
     /// A share above 0 and at most 1.
     pub(crate) fn share(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::share("", value))
+        self.stated(value, |value| limits::share(value))
     }
 
     /// What shares are in proportion to.
     pub(crate) fn weight(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::weight("", value))
+        self.stated(value, |value| limits::weight(value))
     }
 
     /// A probability that may be 0 but not 1.
     pub(crate) fn loss(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::loss("", value))
+        self.stated(value, |value| limits::loss(value))
     }
 
     /// Parameters, which know their own rules.
     pub(crate) fn parameters(&self, value: &impl Parameters) -> Check {
         value.limits().iter().try_for_each(|limit| {
-            let checked = limits::obeys(self.profile, "", &limit.rule);
+            let checked = limits::obeys(self.profile, &limit.rule);
             checked.map_err(|error| error.at(format!("{}.{}", self.place(), limit.key)))
         })
     }

@@ -38,7 +38,7 @@ pub(super) fn collective(scope: &Scope<'_>, it: &Collective) -> Check {
     }
     scope.in_all("rounds", rounds, it.gap)?;
     let each = hosts_of_group(count, groups, || scope.key("groups"))?;
-    within(&scope.key("root"), it.root, 0, each - 1)?;
+    within(it.root, 0, each - 1).map_err(|error| error.at(scope.key("root")))?;
     inner_group(scope, it.algorithm, it.inner, each)?;
     let kind = it.operation.program(it.root);
     let steps = it.algorithm.program(it.inner.unwrap_or(1));
@@ -75,7 +75,9 @@ fn inner_group(
 ) -> Check {
     let key = scope.key("inner");
     match (algorithm, inner) {
-        (CollectiveAlgorithm::Hierarchical, Some(inner)) => within(&key, inner, 1, each),
+        (CollectiveAlgorithm::Hierarchical, Some(inner)) => {
+            within(inner, 1, each).map_err(|error| error.at(key))
+        }
         (CollectiveAlgorithm::Hierarchical, None) => {
             let message = "isn't stated, expected the hosts of an inner group";
             fail(key, message, "write `inner = 8`")
@@ -163,7 +165,7 @@ pub(super) fn trace(scope: &Scope<'_>, it: &Program) -> Check {
     let mut taken = vec![false; count as usize];
     for (rank, &place) in it.placement.iter().enumerate() {
         let key = scope.key(&format!("placement[{rank}]"));
-        within(&key, place, 0, count.saturating_sub(1))?;
+        within(place, 0, count.saturating_sub(1)).map_err(|error| error.at(&key))?;
         if std::mem::replace(&mut taken[place as usize], true) {
             let message =
                 format!("is {place}, where an earlier rank is, expected a host of its own");

@@ -71,9 +71,9 @@ impl Scenario {
     /// # Errors
     /// A size, class, start or verb that a run can't have; the place is the name of the quantity.
     pub fn check_message(&self, verb: Verb, size: Bytes, class: u8, start: Duration) -> Check {
-        message_size("size", size)?;
-        limits::class("class", class)?;
-        span(self.profile, "start", start)?;
+        message_size(size).map_err(|error| error.at("size"))?;
+        limits::class(class).map_err(|error| error.at("class"))?;
+        span(self.profile, start).map_err(|error| error.at("start"))?;
         operation(self, verb, "verb")?;
         sized(self, verb, [size; 2], "size")
     }
