@@ -12,7 +12,7 @@ mod sweep;
 mod verbs;
 
 pub(crate) use attack::Attack;
-pub(crate) use drum::{Column, Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
+pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
 pub(crate) use sweep::Sweep;
 pub(crate) use verbs::{Exec, Stat, StatFormat};
 

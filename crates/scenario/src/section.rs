@@ -240,37 +240,37 @@ impl<'a> Key<'a> {
 
     /// A rate at which packets can be sent.
     pub(crate) fn rate<'v>(&self, value: impl Into<Option<&'v Rate>>) -> Check {
-        self.stated(value, |value| limits::rate(value))
+        self.stated(value, limits::rate)
     }
 
     /// The size of a message.
     pub(crate) fn message<'v>(&self, value: impl Into<Option<&'v Bytes>>) -> Check {
-        self.stated(value, |value| limits::message_size(value))
+        self.stated(value, limits::message_size)
     }
 
     /// At least one.
     pub(crate) fn positive<'v>(&self, value: impl Into<Option<&'v u32>>) -> Check {
-        self.stated(value, |value| limits::positive(value))
+        self.stated(value, limits::positive)
     }
 
     /// A traffic class.
     pub(crate) fn class(&self, value: &u8) -> Check {
-        self.stated(value, |value| limits::class(value))
+        self.stated(value, limits::class)
     }
 
     /// A share above 0 and at most 1.
     pub(crate) fn share(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::share(value))
+        self.stated(value, limits::share)
     }
 
     /// What shares are in proportion to.
     pub(crate) fn weight(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::weight(value))
+        self.stated(value, limits::weight)
     }
 
     /// A probability that may be 0 but not 1.
     pub(crate) fn loss(&self, value: &f64) -> Check {
-        self.stated(value, |value| limits::loss(value))
+        self.stated(value, limits::loss)
     }
 
     /// Parameters, which know their own rules.

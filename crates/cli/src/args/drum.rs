@@ -41,23 +41,14 @@ pub(crate) struct Instance {
     pub(crate) longest_line: usize,
 }
 
-/// A list of the inputs that comes from a file.
-#[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) file: String,
-    pub(crate) bytes: Vec<u8>,
-}
+/// The name of a list of the inputs, the file that has it, and what that holds.
+type Column = (String, String, Vec<u8>);
 
 fn column(text: &str) -> Result<Column, String> {
     let parts = text.split_once('=');
     let (name, file) = parts.ok_or("expected NAME=FILE.npy, such as weight=weight.npy")?;
     let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-    Ok(Column {
-        name: name.into(),
-        file: file.into(),
-        bytes,
-    })
+    Ok((name.into(), file.into(), bytes))
 }
 
 /// Arguments of `drum solve`.

@@ -76,23 +76,17 @@ fn text(report: &TopologyReport) -> String {
     let facts = &report.facts;
     let (count, nodes) = (facts.hosts as u64, table::ranges(&report.host_nodes));
     let hosts = format!("{} (nodes {nodes})", table::count(count));
+    let round_trip = table::seconds(report.base_rtt_ns / 1e9);
+    let product = table::bytes(report.bdp_bytes as f64);
+    let bisection = table::dash(facts.bisection_gbps, gbps);
     let list = table::list(&[
         ("hosts", hosts),
         ("switches", table::count(facts.switches as u64)),
         ("links", links(facts)),
         ("diameter", format!("{} links", facts.diameter_links)),
-        (
-            "base round-trip time",
-            table::seconds(report.base_rtt_ns / 1e9),
-        ),
-        (
-            "bandwidth-delay product",
-            table::bytes(report.bdp_bytes as f64),
-        ),
-        (
-            "bisection bandwidth",
-            table::dash(facts.bisection_gbps, gbps),
-        ),
+        ("base round-trip time", round_trip),
+        ("bandwidth-delay product", product),
+        ("bisection bandwidth", bisection),
     ]);
     let ratio = |ratio: f64| format!("{}:1", table::digits(ratio));
     let tiers = table::grid_of(
@@ -111,19 +105,12 @@ fn text(report: &TopologyReport) -> String {
 }
 
 fn links(facts: &Facts) -> String {
-    let parts = facts.links_by_rate.iter();
-    let parts = parts.map(|part| {
-        format!(
-            "{} of {}",
-            table::count(part.links as u64),
-            gbps(part.rate_gbps)
-        )
+    let parts = facts.links_by_rate.iter().map(|part| {
+        let count = table::count(part.links as u64);
+        format!("{count} of {}", gbps(part.rate_gbps))
     });
-    format!(
-        "{} ({})",
-        table::count(facts.links as u64),
-        parts.collect::<Vec<_>>().join(", ")
-    )
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    format!("{} ({parts})", table::count(facts.links as u64))
 }
 
 fn gbps(rate: f64) -> String {

@@ -10,7 +10,7 @@ mod text;
 use fairlane_drum_file::{Document, Error, Request};
 use fairlane_threads::Threads;
 
-use crate::args::{Column, Instance, Mode};
+use crate::args::{Instance, Mode};
 use crate::failure::Failure;
 
 pub(crate) use random::random;
@@ -34,8 +34,8 @@ impl From<Mode> for fairlane_drum_file::Mode {
 /// The problem of a text, with columns from beside it.
 fn document(place: &str, text: &str, instance: &Instance) -> Result<Document, Failure> {
     let mut document = Document::read(text).map_err(|error| failure(place, error))?;
-    for column in &instance.columns {
-        let set = document.set_column(&column.name, &column.bytes);
+    for (name, _, bytes) in &instance.columns {
+        let set = document.set_column(name, bytes);
         set.map_err(|error| failure("--column", error))?;
     }
     Ok(document)
@@ -52,13 +52,11 @@ fn request(instance: &Instance) -> Request {
 
 /// A mistake in a problem of which some columns came from files of their own.
 fn mistake(place: &str, error: Error, instance: &Instance) -> Failure {
-    let of = |column: &&Column| {
-        let rest = error.place.strip_prefix("inputs.");
-        let rest = rest.and_then(|rest| rest.strip_prefix(&column.name));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
-    };
-    let column = instance.columns.iter().find(of);
-    failure(column.map_or(place, |column| &column.file), error)
+    let list = error.place.strip_prefix("inputs.");
+    let list = list.and_then(|list| list.split('[').next());
+    let mut columns = instance.columns.iter();
+    let column = columns.find(|(name, ..)| Some(name.as_str()) == list);
+    failure(column.map_or(place, |(_, file, _)| file), error)
 }
 
 /// A mistake in a problem, with the file or the line that has it; one of a flag stands there alone.

@@ -59,8 +59,8 @@ impl<'a> Asked<'a> {
             return Err(Failure::new(message).hint("1e-6 asks for a millionth of the value"));
         }
         let (start, longest) = (&arguments.start, arguments.instance.longest_line);
-        let stdin = |path: &Path| path.as_os_str() == "-";
-        if start.as_deref().is_some_and(stdin) && stdin(&arguments.instance.file) {
+        let stdin = input::is_stdin(&arguments.instance.file);
+        if stdin && start.as_deref().is_some_and(input::is_stdin) {
             let hint = "name a file for the problem or for its start";
             return Err(Failure::new("--start: standard input has the problem").hint(hint));
         }
@@ -156,18 +156,14 @@ fn stream(lines: Lines, path: &Path, asked: &Asked<'_>) -> Result<u64, Failure> 
     });
     out.flush().map_err(|error| from_stdout(&error))?;
     drop(out);
-    if let Some(failure) = failed {
-        return Err(failure);
-    }
+    failed.map_or(Ok(()), Err)?;
     print::say(summary.words(begun.elapsed().as_secs_f64()));
-    match summary.refused {
-        0 => Ok(summary.wide),
-        refused => {
-            let refused = table::count(refused);
-            let message = format!("{name}: refused lines: {refused}, see above");
-            Err(Failure::new(message))
-        }
+    if summary.refused > 0 {
+        let refused = table::count(summary.refused);
+        let message = format!("{name}: refused lines: {refused}, see above");
+        return Err(Failure::new(message));
     }
+    Ok(summary.wide)
 }
 
 fn write(place: &str, line: &str, asked: &Asked<'_>) -> Result<Written, Failure> {
