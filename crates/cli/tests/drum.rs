@@ -589,7 +589,7 @@ fn a_column_comes_from_numpy() {
         ("weight", "expected NAME=FILE.npy"),
         ("wait=w.npy", "--column: wait: no such column"),
         ("weight=none.npy", "none.npy: No such file"),
-        ("weight=bad.npy", "bad.npy: inputs.weight[1]: "),
+        ("weight=bad.npy", "bare.json: bad.npy: inputs.weight[1]: "),
     ] {
         let output = case.run(&format!("drum solve bare.json --column {column}"));
         let said = String::from_utf8_lossy(&output.stderr);

@@ -189,8 +189,8 @@ impl Scope<'_> {
     fn ring(&self, it: &RingAllReduce) -> Check {
         let (size, hosts) = (it.size, self.several(&it.hosts)?);
         // A message carries a part for each host.
-        let most = message_size(Bytes::new(size.get().div_ceil(hosts)));
-        most.map_err(|error| error.at(self.key("size")))?;
+        let part = message_size(Bytes::new(size.get().div_ceil(hosts)));
+        part.map_err(|error| error.at(self.key("size")))?;
         if size.get() < hosts {
             let message = format!("is {size}, expected at least a byte for each of {hosts} hosts");
             return fail(self.key("size"), message, "raise it, or name fewer hosts");

@@ -50,13 +50,15 @@ fn request(instance: &Instance) -> Request {
     }
 }
 
-/// A mistake in a problem of which some columns came from files of their own.
-fn mistake(place: &str, error: Error, instance: &Instance) -> Failure {
+/// A mistake in a problem; one in a column names the file that has it, too.
+fn mistake(place: &str, mut error: Error, instance: &Instance) -> Failure {
     let list = error.place.strip_prefix("inputs.");
     let list = list.and_then(|list| list.split('[').next());
     let mut columns = instance.columns.iter();
-    let column = columns.find(|(name, ..)| Some(name.as_str()) == list);
-    failure(column.map_or(place, |(_, file, _)| file), error)
+    if let Some((_, file, _)) = columns.find(|(name, ..)| Some(name.as_str()) == list) {
+        error.place = format!("{file}: {}", error.place);
+    }
+    failure(place, error)
 }
 
 /// A mistake in a problem, with the file or the line that has it; one of a flag stands there alone.
