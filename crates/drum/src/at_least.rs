@@ -456,7 +456,7 @@ fn attempt(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    let minimum = fixed::minimise_staircases::<ROWS, _>(problem, supplies, start, options, false)?;
+    let minimum = fixed::minimise_staircases::<ROWS, _>(problem, supplies, start, options, 0.0)?;
     let answer = |j: usize| {
         let rates = problem.answer(&minimum.prices[..supplies.len()], j);
         (rates.x, rates.z)

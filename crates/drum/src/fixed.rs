@@ -183,8 +183,36 @@ fn attempt<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    let once = once::<R>(problem, supplies, start, options, false)?;
+    let once = search::<R>(problem, supplies, start, options)?;
     Ok((once.answer, once.minimum.off))
+}
+
+/// What one search finds, with a last step if that is as good as was asked for.
+pub(crate) fn search<const R: usize>(
+    problem: &Problem,
+    supplies: &[Staircase],
+    start: Option<&[f64]>,
+    options: &Options,
+) -> Result<Once<R>, Error> {
+    let steps = supplies.iter().all(Staircase::is_hard) && !Model::<R>::is_linear(problem);
+    let short = steps.then(|| once::<R>(problem, supplies, start, options, true));
+    let Some(Ok(short)) = short else {
+        return once(problem, supplies, start, options, false);
+    };
+    let full = |(price, used): (&f64, &f64)| *price == 0.0 || (used - 1.0).abs() <= EXACT;
+    let mut rows = short.minimum.prices.iter().zip(&short.usage);
+    if short.answer.gap() <= options.tolerance && rows.all(full) {
+        return Ok(short);
+    }
+    let mut long = once(
+        problem,
+        supplies,
+        Some(&short.minimum.prices),
+        options,
+        false,
+    )?;
+    long.answer.passes += short.answer.passes;
+    Ok(long)
 }
 
 /// What one search finds.
@@ -198,42 +226,53 @@ pub(crate) struct Once<const R: usize> {
     pub(crate) size: f64,
 }
 
-/// Part of a price whose third power is rounding.
-const SMALL: f64 = 1e-5;
+/// How far rows may be from being used up where a search ends that takes a last step. Its third power, or where bounds may
+/// stop rates on the way its square, is as small as gaps are.
+const NEAR: f64 = 1e-5;
+const NEAR_BOUNDED: f64 = 3e-7;
+/// Part by which responses may change on the way of a last step.
+const MOST: f64 = 0.1;
 
-/// The answer at the prices that one search finds. A search for rows with capacities may end `early`, where their use is
-/// off by no more than that its square is as small as was asked for; rates then take a last step, straight in prices.
-pub(crate) fn once<const R: usize>(
+/// The answer at the prices that one search finds. With `last`, a search for rows with capacities ends where they are used
+/// up but for little, and a last step is taken that is straight in prices.
+fn once<const R: usize>(
     problem: &Problem,
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
-    early: bool,
+    last: bool,
 ) -> Result<Once<R>, Error> {
     let noting = Noting::new(problem);
-    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, options, early)?;
-    let mut last = noting.at(minimum.prices);
-    let mut changes = [0.0; R];
-    if early {
-        let (_, next) = foreseen(problem, minimum.prices, minimum.pass);
-        changes = core::array::from_fn(|r| next[r] - minimum.prices[r]);
-        problem.shift(&mut last, changes);
-    }
-    let rates = feasible(problem, supplies, last.rates, R);
-    let small = |r: usize| changes[r].abs() <= SMALL * minimum.prices[r];
-    let valued = if early && !problem.bounded && (0..R).all(small) {
-        // To the third order the rates are worth by what they change use as much as prices are on the way, on average.
-        let usage = problem.usage(&rates);
-        let worth =
-            |r: usize| (minimum.prices[r] + 0.5 * changes[r]) * (usage[r] - minimum.pass.usage[r]);
-        Valued {
-            objective: minimum.pass.value() + (0..R).map(worth).sum::<f64>(),
-            rates,
-            usage,
-            size: last.size,
-        }
+    let near = match (last, problem.bounded) {
+        (false, _) => 0.0,
+        (true, false) => NEAR,
+        (true, true) => NEAR_BOUNDED,
+    };
+    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, options, near)?;
+    let mut at = noting.at(minimum.prices);
+    let step = if last {
+        last_step(problem, &minimum, &mut at)
     } else {
-        better(problem, supplies, &minimum, rates)
+        None
+    };
+    let size = at.size;
+    let rates = feasible(problem, supplies, at.rates, R);
+    let (prices, bound) = step.map_or((minimum.prices, minimum.bound), |step| {
+        (step.prices, step.bound)
+    });
+    let valued = match step {
+        Some(step) => {
+            let usage = problem.usage(&rates);
+            let worth = |r: usize| step.average[r] * (usage[r] - minimum.pass.usage[r]);
+            let objective = minimum.pass.value() + (0..R).map(worth).sum::<f64>() - step.slack;
+            Valued {
+                rates,
+                usage,
+                objective,
+                size,
+            }
+        }
+        None => better(problem, supplies, &minimum, rates),
     };
     let Valued {
         rates,
@@ -246,9 +285,9 @@ pub(crate) fn once<const R: usize>(
     }
     let answer = Answer {
         objective,
-        bound: minimum.bound.max(objective),
+        bound: bound.max(objective),
         rates: rates.as_flattened()[..problem.applications].to_vec(),
-        prices: minimum.prices[..supplies.len()].to_vec(),
+        prices: prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     };
     Ok(Once {
@@ -256,6 +295,62 @@ pub(crate) fn once<const R: usize>(
         minimum,
         usage,
         size,
+    })
+}
+
+/// Where a last step ended.
+#[derive(Clone, Copy)]
+struct Step<const R: usize> {
+    prices: [f64; R],
+    /// What the prices prove.
+    bound: f64,
+    /// Prices on the way, on average.
+    average: [f64; R],
+    /// By how much at most rates are worth less than use costs on average.
+    slack: f64,
+}
+
+/// Takes rates a step on from where a search for rows with capacities ended, by how prices and rates answer to each other
+/// there. Tells where it ended if no bound stops a rate and responses change by a known part at most on the way.
+fn last_step<const R: usize>(
+    problem: &Problem,
+    minimum: &Minimum<R>,
+    at: &mut Rates,
+) -> Option<Step<R>> {
+    let Minimum { prices, pass, .. } = *minimum;
+    let mut next = prices;
+    let mut ahead = pass;
+    // Steps are damped: a second one makes up for the damping of the first.
+    for _ in 0..2 {
+        (_, next) = foreseen(problem, next, ahead);
+        for r in 0..R {
+            let change = |q: usize| pass.response[r][q] * (next[q] - prices[q]);
+            ahead.usage[r] = pass.usage[r] - (0..R).map(change).sum::<f64>();
+        }
+    }
+    let changes: [f64; R] = core::array::from_fn(|r| next[r] - prices[r]);
+    problem.shift(at, changes);
+    let relative = |r: usize| match changes[r] {
+        0.0 => 0.0,
+        change => (change / prices[r]).abs(),
+    };
+    let part = problem.steepest() * (0..R).map(relative).fold(0.0, f64::max);
+    if problem.bounded || part > MOST {
+        return None;
+    }
+    let mut bound = minimum.bound;
+    let mut curve = 0.0;
+    for r in 0..R {
+        bound += changes[r] * (1.0 - pass.usage[r]);
+        curve += changes[r] * (pass.usage[r] - ahead.usage[r]);
+    }
+    // A sixth of this is the third term of both series, and so much what follows the second at most.
+    let slack = curve * part;
+    Some(Step {
+        prices: next,
+        bound: bound + 0.5 * curve + slack,
+        average: core::array::from_fn(|r| 0.5 * (prices[r] + next[r])),
+        slack,
     })
 }
 
@@ -385,12 +480,12 @@ pub(crate) fn minimise_staircases<const R: usize, M: Model<R>>(
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
-    early: bool,
+    near: f64,
 ) -> Result<Minimum<R>, Error> {
     let limits = Limits {
         tolerance: options.tolerance,
         passes: options.iterations,
-        early,
+        near,
     };
     let start: Option<[f64; R]> =
         start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));

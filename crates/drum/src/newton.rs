@@ -82,8 +82,8 @@ pub(crate) struct Limits {
     pub(crate) tolerance: f64,
     /// Most passes.
     pub(crate) passes: usize,
-    /// Whether it stops where one more step, straight in prices, comes within the tolerance.
-    pub(crate) early: bool,
+    /// How far rows may be from being used up where it stops, too, for a last step that is straight in prices.
+    pub(crate) near: f64,
 }
 
 /// Largest factor of a price's change in one step.
@@ -161,8 +161,8 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     /// Whether nothing is left to do.
     fn is_enough(&self, at: &Minimum<R>, limits: Limits, exact: bool) -> bool {
         let off = self.off(at);
-        let gap = self.gap(at) * if limits.early { off } else { 1.0 };
-        gap <= limits.tolerance * at.bound.abs().max(1e-300) && !(exact && off > EXACT)
+        let closed = self.gap(at) <= limits.tolerance * at.bound.abs().max(1e-300);
+        off < limits.near || closed && !(exact && off > EXACT)
     }
 
     /// How far rows whose price is free are from being used up, at most.
@@ -173,9 +173,11 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     }
 
     /// Newton's step for `usage^-n = capacity^-n`, with the power `n` of each row's use that rises straight with its
-    /// prices: if applications use rows in the same proportions, the step is exact. With `free`, rows that want next to no
-    /// price get none, and nothing is answered if there is no such row.
+    /// prices: if applications use rows in the same proportions, the step is exact. At alpha 0 a rate is the inverse cube root
+    /// of what its price is above its weight. With `free`, rows that want next to no price get none, and nothing is answered
+    /// if there is no such row.
     fn powered(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
+        let linear = self.model.is_linear();
         let moves: [bool; R] = core::array::from_fn(|r| self.is_free(at, r));
         let mut matrix = [[0.0; R]; R];
         let mut right = [0.0; R];
@@ -194,6 +196,9 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             for q in (0..R).filter(|&q| moves[q]) {
                 matrix[r][q] = at.pass.response[r][q];
                 elasticity += at.pass.response[r][q] * at.prices[q] / usage;
+            }
+            if linear {
+                elasticity = 1.0 / 3.0;
             }
             if elasticity.is_nan() || elasticity < STIFF {
                 return None;
@@ -225,33 +230,6 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             }
         };
         (!free || dropped.contains(&true)).then(|| core::array::from_fn(price))
-    }
-
-    /// Newton's step for `usage^-3 = capacity^-3`, for alpha 0: there an application's rate is the inverse cube
-    /// root of what its price is above its weight, and no price may fall below.
-    fn cubic(&self, at: &Minimum<R>) -> [f64; R] {
-        let mut matrix = [[0.0; R]; R];
-        let mut right = [0.0; R];
-        for r in 0..R {
-            matrix[r][r] = 1.0;
-            if !self.is_free(at, r) {
-                continue;
-            }
-            let ratio = (at.pass.usage[r] / self.cells[r].capacity).min(1e3);
-            right[r] = at.pass.usage[r] / 3.0 * (ratio * ratio * ratio - 1.0);
-            for q in (0..R).filter(|&q| self.is_free(at, q)) {
-                matrix[r][q] = at.pass.response[r][q];
-            }
-        }
-        let step = solve_symmetric(matrix, right).unwrap_or(right);
-        core::array::from_fn(|r| {
-            let to = at.prices[r] + step[r];
-            if self.is_free(at, r) {
-                clamp(to, self.cells[r].low, self.cells[r].high)
-            } else {
-                at.prices[r]
-            }
-        })
     }
 
     /// Newton's step on `D`, shortened by `length`.
@@ -306,14 +284,8 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
 
     /// The next prices, if any are better.
     fn next(&mut self, at: &Minimum<R>, limit: usize) -> Option<Minimum<R>> {
-        let linear = self.model.is_linear();
-        for first in [true, false] {
-            let prices = match (linear, first) {
-                (false, free) => self.powered(at, free),
-                (true, true) => Some(self.cubic(at)),
-                (true, false) => None,
-            };
-            let to = prices.map(|prices| self.at(prices));
+        for free in [true, false] {
+            let to = self.powered(at, free).map(|prices| self.at(prices));
             if let Some(to) = to.filter(|to| self.is_better(to, at)) {
                 return Some(to);
             }
@@ -374,7 +346,7 @@ pub(crate) fn minimise<const R: usize, M: Model<R>>(
         _ => search.at(within(model.first_prices())),
     };
     // At alpha 0 rates don't follow from prices.
-    let exact = limits.tolerance <= EXACT && !model.is_linear() && !limits.early;
+    let exact = limits.tolerance <= EXACT && !model.is_linear() && limits.near == 0.0;
     while search.passes < limits.passes && !search.is_enough(&at, limits, exact) {
         match search.next(&at, limits.passes) {
             Some(next) => at = next,

@@ -27,6 +27,15 @@ impl AnyKernel {
             Self::General(General::new(alpha))
         }
     }
+
+    fn alpha(self) -> f64 {
+        match self {
+            Self::Linear(_) => 0.0,
+            Self::Half(_) => 0.5,
+            Self::Log(_) => 1.0,
+            Self::General(kernel) => kernel.alpha,
+        }
+    }
 }
 
 /// Calls a generic expression with the kernel that a problem has.
@@ -109,6 +118,16 @@ pub(crate) fn unit(supply: &Supply<'_>) -> f64 {
 }
 
 impl Problem {
+    /// By what part at most the response of a rate to its price changes, over the part by which the price does: that of
+    /// `w x^-alpha` is `1 + 1 / alpha`, and latency adds `x^-3`.
+    pub(crate) fn steepest(&self) -> f64 {
+        let alpha = self.kernel.alpha();
+        match self.latency {
+            true => (1.0 + alpha.max(3.0)) / alpha.min(3.0),
+            false => 1.0 + 1.0 / alpha,
+        }
+    }
+
     /// The problem of those `members` of a checked host that isn't max-min.
     pub(crate) fn new(
         host: &Host<'_>,

@@ -64,7 +64,11 @@ pub(crate) fn judged(
     tolerance: f64,
     selects: bool,
 ) -> Result<Solution, Error> {
-    let endless = solution.x.iter().any(|rate| *rate >= MOST);
+    // To the end, which vector instructions reach faster than a search its first.
+    let endless = solution
+        .x
+        .iter()
+        .fold(false, |found, rate| found | (*rate >= MOST));
     if endless || vanishes(host, &solution) {
         return Err(Error::Range);
     }
@@ -329,16 +333,22 @@ pub(crate) fn in_terms(
     polls: Option<&[f64]>,
 ) -> Solution {
     let apps = &host.applications;
-    let (mut x, mut z) = (alloc::vec![0.0; apps.len()], alloc::vec![0.0; apps.len()]);
-    let mut chosen = Vec::with_capacity(members.len());
-    for (entry, member) in members.enumerate() {
-        x[member.index] = answer.rates[entry];
-        let tied = apps.completions[member.index] * answer.rates[entry];
-        z[member.index] = polls.map_or(tied, |polls| polls[entry]);
-        if member.counts {
-            chosen.push(member.index);
+    let everywhere = |values: &[f64]| {
+        let mut all = alloc::vec![0.0; apps.len()];
+        for (value, member) in values.iter().zip(members.clone()) {
+            all[member.index] = *value;
         }
-    }
+        all
+    };
+    let x = if members.len() == apps.len() {
+        answer.rates
+    } else {
+        everywhere(&answer.rates)
+    };
+    let tied = || x.iter().zip(apps.completions).map(|(x, a)| a * x).collect();
+    let z = polls.map_or_else(tied, everywhere);
+    let counted = members.filter(|member| member.counts);
+    let chosen = counted.map(|member| member.index).collect();
     let units = host.rows.iter().map(|row| unit(&row.supply));
     let prices: Vec<f64> = answer
         .prices

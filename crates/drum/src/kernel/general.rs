@@ -6,7 +6,7 @@ use crate::math::{clamp, exp, ln, min};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct General {
-    pub(super) alpha: f64,
+    pub(crate) alpha: f64,
     pub(super) inverse: f64,
     /// Halley's steps that bring an answer to rounding: the more, the more its slopes differ.
     steps: u32,
