@@ -183,7 +183,9 @@ proptest! {
         let goodputs = goodputs(&Params::of(Mode::DemandAware), &[], &flows, 0.0);
         let equal = 1.0 / n as f64;
         prop_assert!(goodputs[0] <= 1.05 * equal, "{goodputs:?}");
-        prop_assert!(!keeps || goodputs[0] <= 1.02 * part * equal, "{goodputs:?}");
+        // In a span there is a packet more than on average at times.
+        let packet = WIRE.as_f64() / STAR.line_rate.bytes_in(rtts(200.0)).as_f64();
+        prop_assert!(!keeps || goodputs[0] <= 1.02 * part * equal + packet, "{goodputs:?}");
         for other in &goodputs[1..] {
             prop_assert!(*other >= 0.95 * equal, "{goodputs:?}");
         }
