@@ -241,13 +241,6 @@ fn more_reads_than_a_queue_pair_may_have_take_turns() {
 }
 
 #[test]
-fn sequence_numbers_may_wrap() {
-    let text = fabric(2) + &workload("size = \"1MB\"\nbatch = 4\ncount = 64");
-    let results = run(&text, &["packet.mtu=4"]);
-    assert!(results.totals.data_packets > 1 << 23);
-}
-
-#[test]
 fn losses_are_made_good_on_queue_pairs_that_stay_open() {
     let lossy = "transport.ack_timeout = \"100us\"\nfaults.loss_rate = 0.01\n";
     for verb in ["write", "send", "read"] {
