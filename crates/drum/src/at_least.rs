@@ -157,7 +157,7 @@ impl AtLeast {
             let free = k.answer::<true>(w, c, price);
             let ends = [k.variable(app.floor), k.variable(app.cap)];
             let variable = clamp(free, min(ends[0], ends[1]), ends[0].max(ends[1]));
-            let mut worth = k.worth(w, c, variable);
+            let mut worth = k.worth::<true>(w, c, variable);
             if variable != free {
                 worth.flexibility = 0.0;
             }
@@ -215,7 +215,7 @@ impl AtLeast {
     fn value(&self, rates: &[(f64, f64)]) -> f64 {
         let of = |(app, &(x, z)): (&Application, &(f64, f64))| {
             let throughput = with_kernel!(self.kernel, k => {
-                k.worth(k.weight(app.weight), k.kappa(0.0), k.variable(x)).throughput
+                k.worth::<true>(k.weight(app.weight), k.kappa(0.0), k.variable(x)).throughput
             });
             let latency = if app.kappa > 0.0 {
                 0.5 * app.kappa / (z * z)

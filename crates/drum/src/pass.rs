@@ -154,14 +154,14 @@ impl Span {
 
     /// What the variables are worth.
     #[inline(always)]
-    fn worths<K: Kernel>(&mut self, kernel: K, weight: &[f64], kappa: &[f64]) {
+    fn worths<K: Kernel, const LATENCY: bool>(&mut self, kernel: K, weight: &[f64], kappa: &[f64]) {
         let n = weight.len();
         let (kappa, variable, price) = (&kappa[..n], &self.variable[..n], &self.price[..n]);
         let (rate, kept) = (&mut self.rate[..n], &mut self.kept[..n]);
         let (throughput, latency) = (&mut self.throughput[..n], &mut self.latency[..n]);
         let flexible = &mut self.flexible[..n];
         for i in 0..n {
-            let worth = kernel.worth(weight[i], kappa[i], variable[i]);
+            let worth = kernel.worth::<LATENCY>(weight[i], kappa[i], variable[i]);
             rate[i] = worth.rate;
             throughput[i] = worth.throughput;
             latency[i] = worth.latency;
@@ -304,7 +304,7 @@ impl Problem {
                     span.variable[i] = clamp(span.free[i], least[i], most[i]);
                 }
             }
-            span.worths(kernel, weight, kappa);
+            span.worths::<K, LATENCY>(kernel, weight, kappa);
             sums.throughput.add(&span.throughput[..n]);
             sums.latency.add(&span.latency[..n]);
             if BOUNDED {
@@ -340,7 +340,7 @@ impl Problem {
                     for i in 0..n {
                         span.variable[i] = kernel.variable(rates[i]);
                     }
-                    span.worths(kernel, weight, kappa);
+                    span.worths::<_, true>(kernel, weight, kappa);
                     sum.add(&span.throughput[..n]);
                     sum.add(&span.latency[..n]);
                     size.add(&span.sizes()[..n]);

@@ -75,7 +75,7 @@ fn flexibilities<const R: usize>(problem: &Problem, rates: &[Block], prices: [f6
         if rate <= problem.floors[j] || rate >= problem.caps[j] {
             return 0.0;
         }
-        with_kernel!(problem.kernel, k => k.worth(weight[j], kappa[j], k.variable(rate)).flexibility)
+        with_kernel!(problem.kernel, k => k.worth::<true>(weight[j], kappa[j], k.variable(rate)).flexibility)
     };
     (0..problem.applications).map(one).collect()
 }

@@ -169,9 +169,9 @@ impl Held {
     fn best(&self, column: &Column, weight: f64, price: f64, counts: bool) -> Way {
         let (rate, throughput, latency, flexibility) = with_kernel!(self.program.kernel, k => {
             let flow = (k.weight(weight), k.kappa(column.kappa));
-            let free = k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price));
+            let free = k.worth::<true>(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price));
             let rate = clamp(free.rate, column.low, column.high);
-            let worth = k.worth(flow.0, flow.1, k.variable(rate));
+            let worth = k.worth::<true>(flow.0, flow.1, k.variable(rate));
             let moves = rate == free.rate;
             (rate, worth.throughput, worth.latency, if moves { worth.flexibility } else { 0.0 })
         });

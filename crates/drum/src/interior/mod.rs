@@ -91,7 +91,7 @@ impl Program {
             return 0.0;
         }
         with_kernel!(self.kernel, k => {
-            let worth = k.worth(k.weight(column.weight), k.kappa(column.kappa), k.variable(rate));
+            let worth = k.worth::<true>(k.weight(column.weight), k.kappa(column.kappa), k.variable(rate));
             worth.throughput + worth.latency
         })
     }
@@ -108,7 +108,7 @@ impl Program {
         }
         let free = with_kernel!(self.kernel, k => {
             let flow = (k.weight(column.weight), k.kappa(column.kappa));
-            k.worth(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price))
+            k.worth::<true>(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price))
         });
         let rate = clamp(free.rate, column.low, column.high);
         let moves = rate == free.rate;

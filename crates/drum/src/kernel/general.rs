@@ -131,10 +131,10 @@ impl Kernel for General {
     }
 
     #[inline(always)]
-    fn worth(self, weight: f64, kappa: f64, t: f64) -> Worth {
+    fn worth<const LATENCY: bool>(self, weight: f64, kappa: f64, t: f64) -> Worth {
         let rate = exp(-t);
         let throughput = exp(self.alpha * t + weight);
-        let latency = exp(3.0 * t + kappa);
+        let latency = if LATENCY { exp(3.0 * t + kappa) } else { 0.0 };
         let utility = if self.scale < 0.0 && throughput > MOST {
             // `exp` has come to its end, so the value would be too near 0; without the rate it is about the least number.
             throughput * self.scale

@@ -53,7 +53,7 @@ impl Kernel for Half {
     }
 
     #[inline(always)]
-    fn worth(self, weight: f64, kappa: f64, s: f64) -> Worth {
+    fn worth<const LATENCY: bool>(self, weight: f64, kappa: f64, s: f64) -> Worth {
         let root = 1.0 / s;
         let square = s * s;
         let fourth = kappa * square * square;

@@ -36,7 +36,7 @@ impl Kernel for Linear {
     }
 
     #[inline(always)]
-    fn worth(self, weight: f64, kappa: f64, x: f64) -> Worth {
+    fn worth<const LATENCY: bool>(self, weight: f64, kappa: f64, x: f64) -> Worth {
         let square = 1.0 / (x * x);
         let latency = if kappa > 0.0 { kappa * square } else { 0.0 };
         Worth {

@@ -47,7 +47,7 @@ impl Kernel for Log {
     }
 
     #[inline(always)]
-    fn worth(self, weight: f64, kappa: f64, y: f64) -> Worth {
+    fn worth<const LATENCY: bool>(self, weight: f64, kappa: f64, y: f64) -> Worth {
         let square = y * y;
         let latency = kappa * square;
         Worth {

@@ -79,8 +79,8 @@ pub(crate) trait Kernel: Copy {
     /// The price at which an application without bounds rests at a variable: `phi'`.
     fn slope(self, weight: f64, kappa: f64, variable: f64) -> f64;
 
-    /// What the rate of a variable is worth.
-    fn worth(self, weight: f64, kappa: f64, variable: f64) -> Worth;
+    /// What the rate of a variable is worth. Without `LATENCY` nobody has a coefficient of latency.
+    fn worth<const LATENCY: bool>(self, weight: f64, kappa: f64, variable: f64) -> Worth;
 }
 
 /// `1 / bend`, 0 if that is 0.
@@ -103,7 +103,7 @@ mod tests {
     ) -> Result<(), TestCaseError> {
         let (w, k) = (kernel.weight(weight), kernel.kappa(kappa));
         let variable = kernel.answer::<true>(w, k, price);
-        let worth = kernel.worth(w, k, variable);
+        let worth = kernel.worth::<true>(w, k, variable);
         let x = worth.rate;
         // What nobody weighs counts for nothing, even where its power is infinite.
         let term = |factor: f64, power: f64| match factor {

@@ -127,10 +127,10 @@ mod tests {
     ) -> Result<(), TestCaseError> {
         let (weight, kappa) = (kernel.weight(flow.0), kernel.kappa(flow.1));
         let start = kernel.variable(old);
-        let c = 4.0 / kernel.worth(weight, kappa, start).flexibility;
+        let c = 4.0 / kernel.worth::<true>(weight, kappa, start).flexibility;
         let price = factor * kernel.slope(weight, kappa, start);
         let near = kernel.near((weight, kappa), c, price - c * old, start);
-        let x = kernel.worth(weight, kappa, near).rate;
+        let x = kernel.worth::<true>(weight, kappa, near).rate;
         let left = kernel.slope(weight, kappa, near);
         let right = c * (x - old) + price;
         prop_assert!(

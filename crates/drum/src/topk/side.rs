@@ -134,7 +134,7 @@ fn tied(problem: &Problem, prices: &[f64], index: usize) -> Kept {
         } else {
             free
         };
-        kernel.worth(weight, kappa, variable)
+        kernel.worth::<true>(weight, kappa, variable)
     });
     let load = |r: usize| problem.rows.get(r).map_or(0.0, |row| row[block][lane]);
     Kept {

@@ -54,7 +54,7 @@ impl<K: Prox> Host<'_, '_, K> {
                     let mut keeps = [0.0; LANES];
                     let mut answers = [0.0; LANES];
                     for lane in 0..LANES {
-                        let worth = kernel.worth(weight[lane], kappa[lane], variable[lane]);
+                        let worth = kernel.worth::<true>(weight[lane], kappa[lane], variable[lane]);
                         keeps[lane] = worth.throughput + worth.latency - price[lane] * worth.rate;
                         rate[lane] = worth.rate;
                         answers[lane] = price[lane] * price[lane] * worth.flexibility;
@@ -127,7 +127,7 @@ pub(super) fn kept<K: Kernel>(
         f,
         kernel.answer::<true>(weight, kappa, price),
     );
-    let worth = kernel.worth(weight, kappa, variable);
+    let worth = kernel.worth::<true>(weight, kappa, variable);
     worth.throughput + worth.latency - price * worth.rate
 }
 
@@ -148,7 +148,7 @@ fn answer_chosen<K: Kernel>(
             f,
             kernel.answer::<true>(flow.0, flow.1, price[f]),
         );
-        let worth = kernel.worth(flow.0, flow.1, variable);
+        let worth = kernel.worth::<true>(flow.0, flow.1, variable);
         let out = counts.silent(flows, f);
         if !out {
             response += price[f] * price[f] * worth.flexibility;

@@ -37,7 +37,7 @@ impl<K: Prox> Host<'_, '_, K> {
                     } else {
                         min(least + (rates[f] - least) * factor, most)
                     };
-                    let worth = kernel.worth(flow.0, flow.1, kernel.variable(changed));
+                    let worth = kernel.worth::<true>(flow.0, flow.1, kernel.variable(changed));
                     let worth = worth.throughput + worth.latency;
                     sum[f % LANES] += if silent { counts.idle(f) } else { worth };
                     if keep {

@@ -44,7 +44,8 @@ impl<K: Prox> Host<'_, '_, K> {
                         c = held(curvature, from);
                     } else {
                         for lane in 0..LANES {
-                            let bends = bend(kernel.worth(weight[lane], kappa[lane], start[lane]));
+                            let bends =
+                                bend(kernel.worth::<true>(weight[lane], kappa[lane], start[lane]));
                             c[lane] = steep(base[lane], block.kappa[lane], bends);
                         }
                     }
@@ -56,7 +57,9 @@ impl<K: Prox> Host<'_, '_, K> {
                     }
                     let mut next = [0.0; LANES];
                     for lane in 0..LANES {
-                        next[lane] = kernel.worth(weight[lane], kappa[lane], near[lane]).rate;
+                        next[lane] = kernel
+                            .worth::<true>(weight[lane], kappa[lane], near[lane])
+                            .rate;
                     }
                     if bounded {
                         confine(flows, from, &mut next);
@@ -107,7 +110,8 @@ impl<K: Prox> Host<'_, '_, K> {
                     for lane in 0..LANES {
                         let weight = kernel.weight(block.weight[lane]);
                         let kappa = kernel.kappa(block.kappa[lane]);
-                        let worth = kernel.worth(weight, kappa, kernel.variable(rate[lane]));
+                        let worth =
+                            kernel.worth::<true>(weight, kappa, kernel.variable(rate[lane]));
                         let answer =
                             weights[lane] / steep(base[lane], block.kappa[lane], bend(worth));
                         weights[lane] = if block.sends[lane] > 0.0 { answer } else { 0.0 };
@@ -119,7 +123,7 @@ impl<K: Prox> Host<'_, '_, K> {
         scatter(flows, self.sums, |f| (rates[f], lift[f], 0.0));
         for (f, curvature) in self.held.curvature.iter_mut().enumerate() {
             let flow = counts.flow(kernel, flows, f);
-            let bends = bend(kernel.worth(flow.0, flow.1, kernel.variable(rates[f])));
+            let bends = bend(kernel.worth::<true>(flow.0, flow.1, kernel.variable(rates[f])));
             let base = self.desk.base.get(f).copied().unwrap_or(0.0);
             #[expect(
                 clippy::cast_possible_truncation,
