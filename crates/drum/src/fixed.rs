@@ -201,7 +201,7 @@ pub(crate) fn search<const R: usize>(
     };
     let full = |(price, used): (&f64, &f64)| *price == 0.0 || (used - 1.0).abs() <= EXACT;
     let mut rows = short.minimum.prices.iter().zip(&short.usage);
-    if short.answer.gap() <= options.tolerance && rows.all(full) {
+    if short.answer.gap() <= options.tolerance && (options.tolerance > EXACT || rows.all(full)) {
         return Ok(short);
     }
     let mut long = once(
