@@ -306,7 +306,7 @@ struct Step<const R: usize> {
     bound: f64,
     /// Prices on the way, on average.
     average: [f64; R],
-    /// By how much at most rates are worth less than use costs on average.
+    /// Most by which rates are worth less than their use at average prices.
     slack: f64,
 }
 
@@ -334,7 +334,7 @@ fn last_step<const R: usize>(
         0.0 => 0.0,
         change => (change / prices[r]).abs(),
     };
-    let part = problem.steepest() * (0..R).map(relative).fold(0.0, f64::max);
+    let part = problem.response_elasticity() * (0..R).map(relative).fold(0.0, f64::max);
     if problem.bounded || part > MOST {
         return None;
     }
@@ -344,7 +344,7 @@ fn last_step<const R: usize>(
         bound += changes[r] * (1.0 - pass.usage[r]);
         curve += changes[r] * (pass.usage[r] - ahead.usage[r]);
     }
-    // A sixth of this is the third term of both series, and so much what follows the second at most.
+    // More than both series have after their second terms: a third one is a sixth of this at most.
     let slack = curve * part;
     Some(Step {
         prices: next,

@@ -17,7 +17,7 @@
 //!
 //! | module | finds | why it is there |
 //! |---|---|---|
-//! | `newton`, `path` | prices from which rates follow | a step is one pass over applications in vector instructions, so hosts take a 15th to a 100th of `interior`'s time |
+//! | `newton`, `path` | prices from which rates follow | a step is one pass over applications in vector instructions, so hosts take less than an eighth of `interior`'s time where rates don't jump |
 //! | `interior` | rates and prices together | where rates don't follow from prices, and networks that fit in memory |
 //! | `simplex` | the greatest throughput, alpha 0 without latency | a vertex exactly, in about as many steps as there are rows |
 //! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |

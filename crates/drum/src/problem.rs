@@ -118,9 +118,9 @@ pub(crate) fn unit(supply: &Supply<'_>) -> f64 {
 }
 
 impl Problem {
-    /// By what part at most the response of a rate to its price changes, over the part by which the price does: that of
-    /// `w x^-alpha` is `1 + 1 / alpha`, and latency adds `x^-3`.
-    pub(crate) fn steepest(&self) -> f64 {
+    /// Greatest elasticity of `-dx/dp`, how a rate answers to its price: `1 + 1 / alpha` where `w x^-alpha` is the price,
+    /// and bounded by both powers where latency adds `x^-3`.
+    pub(crate) fn response_elasticity(&self) -> f64 {
         let alpha = self.kernel.alpha();
         match self.latency {
             true => (1.0 + alpha.max(3.0)) / alpha.min(3.0),

@@ -340,6 +340,7 @@ pub(crate) fn in_terms(
         }
         all
     };
+    // Members are in the order of applications.
     let x = if members.len() == apps.len() {
         answer.rates
     } else {

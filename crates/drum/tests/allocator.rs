@@ -202,7 +202,8 @@ fn a_problem_that_is_kept_is_that_of_its_claims() {
             assert_eq!(own.status, Status::Optimal, "alpha {alpha}, step {step}");
             assert!(own.objective <= right.proven_bound + 1e-12 * right.scale);
             assert!(right.objective <= own.proven_bound + 1e-12 * right.scale);
-            assert!((own.scale / right.scale - 1.0).abs() < 1e-3);
+            // Sizes are those before the last step, where rows are off by 1e-5 at most.
+            assert!((own.scale / right.scale - 1.0).abs() < 1e-5);
             let worth = value(&claims, utility, &own.x);
             assert!((own.objective - worth).abs() <= 1e-13 * own.scale);
             assert!((own.dual_bound - bound).abs() <= 1e-13 * own.scale);

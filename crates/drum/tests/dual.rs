@@ -57,9 +57,9 @@ proptest! {
         let solution = solve(&host, &Mode::All, &Options::default()).expect("a solution");
         let dual = DualFunction::new(&host).expect("a dual function");
         let off = (dual.at(&solution.dual_prices) - solution.dual_bound).abs();
-        prop_assert!(off <= 1e-12 * solution.scale, "{off} of {}", solution.scale);
+        prop_assert!(off <= 1e-13 * solution.scale, "{off} of {}", solution.scale);
         let off = (value(&host, &solution.x, |_| true) - solution.objective).abs();
-        prop_assert!(off <= 1e-12 * solution.scale, "{off} of {}", solution.scale);
+        prop_assert!(off <= 1e-13 * solution.scale, "{off} of {}", solution.scale);
         for (used, row) in solution.usage.iter().zip(&host.rows) {
             let Supply::Capacity(capacity) = row.supply else { continue };
             prop_assert!(*used <= capacity * (1.0 + 1e-12), "{used} of {capacity}");
