@@ -1,7 +1,7 @@
 //! Networks whose flows have least and greatest rates, or no utility at all.
 
 use fairlane_drum::coupled::{
-    Choice, CoupledOptions, Method, Network, RowKind, Selection, SharedRow, solve, solve_chosen,
+    Choice, CoupledOptions, Network, RowKind, Selection, SharedRow, solve, solve_chosen,
 };
 use fairlane_drum::{Fairness, Sequential, Utility};
 use proptest::prelude::*;
@@ -147,20 +147,19 @@ fn a_flow_that_uses_no_row_has_its_maximum() {
     let alphas = [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 50.0].map(Fairness::Alpha);
     for fairness in alphas.into_iter().chain([Fairness::MaxMin]) {
         for latency in [0.0, 0.1] {
-            for method in [Method::Accelerated, Method::Admm] {
-                if fairness == Fairness::MaxMin && latency > 0.0 {
-                    continue;
-                }
-                let network = loose(fairness, latency);
+            if fairness == Fairness::MaxMin && latency > 0.0 {
+                continue;
+            }
+            let network = loose(fairness, latency);
+            // The first is of a network that is held.
+            for asked in [1e-9, 1e-3] {
                 let options = CoupledOptions {
-                    tolerance: 1e-10,
-                    method,
+                    tolerance: 0.1 * asked,
                     ..CoupledOptions::default()
                 };
-                let case = format!("{fairness:?}, beta {latency}, {method:?}");
+                let case = format!("{fairness:?}, beta {latency}, to {asked:e}");
                 let solution = solve(&network.indexed().unwrap(), &options, &Sequential)
                     .unwrap_or_else(|error| panic!("{case}: {error}"));
-                let asked = if method == Method::Admm { 1e-3 } else { 1e-9 };
                 let gap = solution.relative_gap();
                 assert!(gap <= asked, "{case}: {gap:e}");
                 assert!(

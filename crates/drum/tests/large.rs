@@ -87,6 +87,25 @@ fn weights_over_eight_decades_leave_no_gap() {
     }
 }
 
+/// Networks of so many rows are never held: prices are found by passes over the hosts.
+#[test]
+fn networks_beyond_memory_are_solved_whatever_bends_their_utilities() {
+    let options = CoupledOptions {
+        tolerance: 1e-3,
+        ..CoupledOptions::default()
+    };
+    for (alpha, weight) in [(0.1, (|_| 1.0) as fn(usize) -> f64), (1.0, uneven)] {
+        let network = network(2001, 3, alpha, weight);
+        let source = network.indexed().expect("a network");
+        let found = solve(&source, &options, &Sequential).expect("a solution");
+        let gap = found.relative_gap();
+        assert!(gap <= 1e-3, "alpha {alpha}: {gap:e}");
+        for (used, row) in found.usage.iter().zip(&network.rows) {
+            assert!(*used <= row.capacity * (1.0 + 1e-12));
+        }
+    }
+}
+
 #[test]
 fn random_networks_of_many_rows_leave_no_gap() {
     let options = CoupledOptions {

@@ -15,7 +15,6 @@ mod gaps;
 mod instances;
 mod large;
 mod max_min;
-mod messages;
 mod network;
 mod problems;
 mod selection;

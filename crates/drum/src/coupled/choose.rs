@@ -6,10 +6,10 @@
 
 use alloc::vec::Vec;
 
+use crate::coupled::descent::{CoupledOptions, Descent};
 use crate::coupled::exact;
 use crate::coupled::held::{Held, Most};
 use crate::coupled::order::{Order, Sums};
-use crate::coupled::owner::{CoupledOptions, Owner};
 use crate::coupled::problem::Source;
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::solve::{CoupledSolution, Fleet, held_alpha, needs_holding};
@@ -47,25 +47,24 @@ pub fn solve_chosen<S: Source, W: Workers>(
         return exact::solve_chosen(held, selection, options, &prices).ok_or(Error::Range);
     }
     let mut fleet = Fleet::new(source, selection)?;
-    let options = &fleet.method(options);
     let rough = CoupledOptions {
         tolerance: 1e-2,
         ..*options
     };
-    let mut owner = Owner::new(source.capacities(), rough);
-    match fleet.drive(&mut owner, workers) {
-        Err(Error::Range) if held.is_some() => owner = Owner::new(source.capacities(), rough),
-        driven => driven?,
-    }
+    let found = Descent::new(&mut fleet, &rough, workers).run(&[]);
+    let (first, mut passes) = match found {
+        Ok(found) => (found.prices, found.iterations),
+        Err(Error::Range) if held.is_some() => (alloc::vec![0.0; source.capacities().len()], 0),
+        Err(error) => return Err(error),
+    };
     if let Some(held) = &held {
-        let rows = owner.prices().iter().zip(&held.capacities);
+        let rows = first.iter().zip(&held.capacities);
         let prices: Vec<f64> = rows.map(|(price, capacity)| price * capacity).collect();
         if let Some(found) = exact::solve_chosen(held, selection, options, &prices) {
             return Ok(found);
         }
     }
-    let mut search = Search::new(owner.prices().to_vec(), source.capacities());
-    let mut passes = owner.iterations();
+    let mut search = Search::new(first, source.capacities());
     let mut best: Option<CoupledSolution> = None;
     let mut start = search.best.clone();
     for round in 0..ROUNDS {
@@ -74,21 +73,20 @@ pub fn solve_chosen<S: Source, W: Workers>(
             start.clone_from(&search.best);
         }
         fleet.carry_out(&choice(&start), workers);
-        let mut owner = Owner::with_prices(source.capacities(), *options, &start);
-        match fleet.drive(&mut owner, workers) {
+        let found = match Descent::new(&mut fleet, options, workers).run(&start) {
             // What earlier rounds have found stands.
             Err(Error::Range) if best.is_some() => break,
-            driven => driven?,
-        }
-        passes += owner.iterations() + 2;
+            found => found?,
+        };
+        passes += found.iterations + 2;
+        // The optimum of a choice that its own prices make again is the best of all.
+        start.copy_from_slice(&found.prices);
         if best
             .as_ref()
-            .is_none_or(|best| owner.value() > best.objective)
+            .is_none_or(|best| found.value > best.objective)
         {
-            best = Some(fleet.solution(&owner));
+            best = Some(fleet.solution(found));
         }
-        // The optimum of a choice that its own prices make again is the best of all.
-        start.copy_from_slice(owner.prices());
         search.evaluate(&mut fleet, workers, &start);
         let value = best
             .as_ref()

@@ -7,8 +7,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::coupled::descent::CoupledOptions;
 use crate::coupled::held::Held;
-use crate::coupled::owner::CoupledOptions;
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;

@@ -16,43 +16,7 @@ pub(super) struct Counts<'a> {
     pub(super) selection: Selection,
 }
 
-/// Flows that are calculated with at a time.
-pub(super) struct Flock {
-    /// 0 where the throughput doesn't count.
-    pub(super) weight: [f64; LANES],
-    pub(super) kappa: [f64; LANES],
-    /// 1 where a flow sends, 0 where it doesn't.
-    pub(super) sends: [f64; LANES],
-}
-
 impl Counts<'_> {
-    #[inline(always)]
-    pub(super) fn block(self, flows: &Flows, from: usize) -> Flock {
-        let mut weight = lanes(&flows.weight, from, 0.0);
-        let kappa = lanes(&flows.kappa, from, 0.0);
-        if !self.list.is_empty() {
-            for (lane, weight) in weight.iter_mut().enumerate() {
-                let counts = self.list.get(from + lane).copied().unwrap_or(false);
-                *weight = if counts { *weight } else { 0.0 };
-            }
-        }
-        let silences = self.selection.silences();
-        let mut sends = [0.0; LANES];
-        for lane in 0..LANES {
-            let latency = if silences { 0.0 } else { kappa[lane] };
-            sends[lane] = if weight[lane] > 0.0 || latency > 0.0 {
-                1.0
-            } else {
-                0.0
-            };
-        }
-        Flock {
-            weight,
-            kappa,
-            sends,
-        }
-    }
-
     #[inline(always)]
     pub(super) fn counts(self, f: usize) -> bool {
         self.list.is_empty() || self.list[f]

@@ -4,23 +4,13 @@ use alloc::vec::Vec;
 
 /// What all hosts are to do next, and tell the sums of.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Tell what rates of 1 would use of each row.
-    Weigh {
-        /// How much there is of each row: no rate can be more than what its rows have.
-        capacities: Vec<f64>,
-    },
-    /// Take the smallest of the shares of a flow's rows as its rate.
+    Weigh,
+    /// Take the smallest of the shares of a flow's rows as its rate, and tell what flows would pay for it.
     Begin {
         /// Equal share of each row (WQE/s).
         shares: Vec<f64>,
-    },
-    /// Take a proximal step against prices.
-    Prox {
-        /// Extrapolated price of each row.
-        point: Vec<f64>,
-        /// Where the curvature of the step comes from.
-        curvature: Curvature,
     },
     /// Take the best rates at prices, and tell what flows keep after paying for them.
     Answer {
@@ -28,16 +18,6 @@ pub enum Order {
         prices: Vec<f64>,
         /// Whether flows that are to count are chosen at these prices.
         choose: bool,
-    },
-    /// Take the best rates at prices, and tell what proximal steps from them need.
-    Resume {
-        /// Price of each row.
-        prices: Vec<f64>,
-    },
-    /// Tell what flows would keep at prices; rates stay.
-    Bound {
-        /// Price of each row.
-        prices: Vec<f64>,
     },
     /// Tell what the rates are worth once they are changed to fit the rows; rates stay.
     Value {
@@ -56,7 +36,7 @@ pub enum Order {
 
 /// What a row does to the rates of its flows, above their least ones, so that they fit it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Repair {
+pub(crate) enum Repair {
     /// Takes `change T / phi'` of each, where `T` is the flow's use of the row: as if its price rose by so much,
     /// or fell if that is negative.
     Price(f64),
@@ -64,40 +44,27 @@ pub enum Repair {
     Part(f64),
 }
 
-/// Where the curvature of proximal steps comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curvature {
-    /// It is that of the utility at the rates before the step.
-    Renewed,
-    /// As `Renewed`, and the curvature after this step is remembered.
-    Remembered,
-    /// It is the remembered one: with it, steps converge from anywhere.
-    Frozen,
-}
-
 /// What rates add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sums {
-    /// Use of each row.
-    pub loads: Vec<f64>,
-    /// A weight for each row: how strongly its use answers to its price, `sum T^2 deg / c` after a
-    /// proximal step, `sum T^2 (x - lo) / phi'(x)` otherwise.
-    pub weights: Vec<f64>,
-    /// The largest `T / phi'` of each row's flows: how much a flow loses at most when the row's price
-    /// rises; 0 after a proximal step.
-    pub tops: Vec<f64>,
+pub(crate) struct Sums {
+    /// Use of each row; after a `Begin`, what it is paid.
+    pub(crate) loads: Vec<f64>,
+    /// A weight for each row, how strongly its use answers to its price: `sum T^2 (x - lo) / phi'(x)`.
+    pub(crate) weights: Vec<f64>,
+    /// The largest `T / phi'` of each row's flows: how much a flow loses at most when the row's price rises.
+    pub(crate) tops: Vec<f64>,
     /// Use of each row by the least rates; empty where they are all 0.
-    pub floors: Vec<f64>,
-    /// What the rates are worth (`Value`, `Keep`), or what flows keep after paying (`Answer`, `Bound`).
-    pub worth: f64,
+    pub(crate) floors: Vec<f64>,
+    /// What the rates are worth (`Value`, `Keep`), or what flows keep after paying (`Answer`).
+    pub(crate) worth: f64,
     /// How strongly flows answer to a change of all prices by one factor: `sum p^2 / -phi''` over their prices `p`,
     /// after an `Answer`.
-    pub response: f64,
+    pub(crate) response: f64,
 }
 
 impl Sums {
     /// Zero for so many rows.
-    pub fn zero(rows: usize) -> Self {
+    pub(crate) fn zero(rows: usize) -> Self {
         Self {
             loads: alloc::vec![0.0; rows],
             weights: alloc::vec![0.0; rows],

@@ -1,13 +1,13 @@
-//! The network's solver in one process: blocks of hosts, worked on by any number of threads.
+//! The network's solver: blocks of hosts, worked on by any number of threads.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::coupled::agent::{self, Curve, Desk, carry_out};
+use crate::coupled::descent::{CoupledOptions, Descent, Found};
 use crate::coupled::exact;
 use crate::coupled::held::{Held, Most};
-use crate::coupled::order::{Curvature, Order, Sums};
-use crate::coupled::owner::{CoupledOptions, Method, Owner};
+use crate::coupled::host::{self, Curve, Desk, carry_out};
+use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
@@ -20,6 +20,9 @@ use crate::workers::Workers;
 const NARROW: f64 = 1e-7;
 /// Relative gap above which a small network is solved in another way, too.
 const OPEN: f64 = 1e-9;
+
+/// Alpha below which rates answer to a small change of prices with a change of more than four times that.
+pub(crate) const FLAT: f64 = 0.25;
 
 /// Blocks that hosts are put in: sums are made by block, so more threads than this don't help.
 const BLOCKS: usize = 32;
@@ -59,8 +62,7 @@ impl CoupledSolution {
 /// What is wrong with the problem, as [`Error`] says.
 ///
 /// # Determinism
-/// The result doesn't depend on the number of threads, bit for bit. Unless the network is held, since no more than 1e-7 is to be left
-/// between value and bound, or since its alpha wants that, it is that of [`Coordinator`](super::Coordinator) and its agents.
+/// The result doesn't depend on the number of threads, bit for bit.
 pub fn solve<S: Source, W: Workers>(
     source: &S,
     options: &CoupledOptions,
@@ -96,12 +98,10 @@ fn find<S: Source, W: Workers>(
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let alpha = held_alpha(source.utility())?;
-    let proximal = options.method == Method::Admm && check_alpha(source.utility()).is_ok();
-    let narrow = options.tolerance <= NARROW && options.method != Method::Admm;
+    let narrow = options.tolerance <= NARROW;
     let is_enough = |found: &CoupledSolution| found.relative_gap() <= options.tolerance.max(OPEN);
     let mut tried = None;
     if (needs_holding(alpha) || narrow)
-        && !proximal
         && let Some(held) = Held::new(source, alpha, Most::ALL)
     {
         check_floors(source, &held)?;
@@ -117,10 +117,9 @@ fn find<S: Source, W: Workers>(
         }
     }
     let mut fleet = Fleet::new(source, Selection::default())?;
-    let mut owner = Owner::new(source.capacities(), fleet.method(options));
-    let driven = fleet.drive(&mut owner, workers);
-    let found = driven.map(|()| fleet.solution(&owner));
-    if matches!(&found, Ok(found) if proximal || is_enough(found)) {
+    let found = Descent::new(&mut fleet, options, workers).run(&[]);
+    let found = found.map(|found| fleet.solution(found));
+    if matches!(&found, Ok(found) if is_enough(found)) {
         return found;
     }
     let held = || Held::new(source, alpha, Most::ALL).and_then(|held| exact::solve(&held, options));
@@ -158,7 +157,7 @@ fn better(found: CoupledSolution, other: CoupledSolution) -> CoupledSolution {
 
 /// Whether prices say little about rates, or leave the range of numbers, so that a network has to be held.
 pub(crate) fn needs_holding(alpha: f64) -> bool {
-    !(0.25..=32.0).contains(&alpha)
+    !(FLAT..=32.0).contains(&alpha)
 }
 
 /// Alpha of the utility of a network that is held; infinite for max-min.
@@ -199,7 +198,7 @@ fn check_floors<S: Source>(source: &S, held: &Held) -> Result<(), Error> {
     Ok(())
 }
 
-/// Alpha of a network's utility, if agents can find prices under it.
+/// Alpha of a network's utility, if passes over hosts can find prices under it.
 pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
     let refuse = |reason, hint| {
         Err(Error::Unsupported {
@@ -210,42 +209,30 @@ pub(crate) fn check_alpha(utility: Utility) -> Result<f64, Error> {
     };
     match held_alpha(utility)? {
         0.0 => refuse(
-            "alpha 0 is solved for networks of up to 6000 rows and 400000 flows, in one process",
-            "take a small alpha, such as 0.001",
+            "alpha 0 is solved for networks of up to 6000 rows and 400000 flows",
+            "take a small alpha, such as 0.05",
         ),
         alpha if alpha <= 32.0 => Ok(alpha),
         _ => refuse(
-            "an alpha above 32 and max-min are solved for networks of up to 6000 rows and 400000 flows, in one process",
+            "an alpha above 32 and max-min are solved for networks of up to 6000 rows and 400000 flows",
             "take an alpha of at most 32, which is within 2 percent of max-min",
         ),
     }
-}
-
-/// Hosts of a block, numbered from 0.
-pub(crate) fn block_range(hosts: usize, block: usize) -> Range<usize> {
-    let blocks = BLOCKS.min(hosts);
-    hosts * block / blocks..hosts * (block + 1) / blocks
-}
-
-/// Number of blocks for so many hosts.
-pub(crate) fn block_count(hosts: usize) -> usize {
-    BLOCKS.min(hosts)
 }
 
 /// A run of hosts that one worker carries orders out for.
 struct Block {
     hosts: Range<usize>,
     rates: Vec<f64>,
-    curvature: Vec<f32>,
     counts: Vec<bool>,
     desk: Desk,
     host: Sums,
     sums: Sums,
 }
 
-/// All hosts of a network in one process.
+/// All hosts of a network.
 pub(crate) struct Fleet<'a, S> {
-    source: &'a S,
+    pub(crate) source: &'a S,
     curve: Curve,
     selection: Selection,
     blocks: Vec<Block>,
@@ -256,13 +243,13 @@ impl<'a, S: Source> Fleet<'a, S> {
     pub(crate) fn new(source: &'a S, selection: Selection) -> Result<Self, Error> {
         let curve = Curve::new(check_alpha(source.utility())?);
         let rows = source.capacities().len();
+        let blocks = BLOCKS.min(source.hosts());
         let block = |index| {
-            let hosts = block_range(source.hosts(), index);
+            let hosts = source.hosts() * index / blocks..source.hosts() * (index + 1) / blocks;
             let flows = hosts.clone().map(|host| source.flows(host)).sum();
             Block {
                 hosts,
                 rates: alloc::vec![0.0; flows],
-                curvature: Vec::new(),
                 counts: if selection.choice == Choice::All {
                     Vec::new()
                 } else {
@@ -280,35 +267,9 @@ impl<'a, S: Source> Fleet<'a, S> {
             source,
             curve,
             selection,
-            blocks: (0..block_count(source.hosts())).map(block).collect(),
+            blocks: (0..blocks).map(block).collect(),
             sums: Sums::zero(rows),
         })
-    }
-
-    /// The options with a method that finds prices: where utilities hardly bend, rates answer to prices by
-    /// steps, and only proximal steps get through.
-    pub(crate) fn method(&self, options: &CoupledOptions) -> CoupledOptions {
-        CoupledOptions {
-            method: if self.curve.is_flat() {
-                Method::Admm
-            } else {
-                options.method
-            },
-            ..*options
-        }
-    }
-
-    /// Carries out orders until rates are final.
-    pub(crate) fn drive<W: Workers>(
-        &mut self,
-        owner: &mut Owner,
-        workers: &W,
-    ) -> Result<(), Error> {
-        let mut next = Some(owner.first());
-        while let Some(order) = next {
-            next = owner.on_sums(self.carry_out(&order, workers))?;
-        }
-        Ok(())
     }
 
     /// Carries out an order on all hosts and adds up what they tell.
@@ -324,7 +285,8 @@ impl<'a, S: Source> Fleet<'a, S> {
         &self.sums
     }
 
-    pub(crate) fn solution(&self, owner: &Owner) -> CoupledSolution {
+    /// The rates, and what was found of them.
+    pub(crate) fn solution(&self, found: Found) -> CoupledSolution {
         let flows = self.blocks.iter().map(|block| block.rates.len()).sum();
         let mut x = Vec::with_capacity(flows);
         let mut counts = Vec::new();
@@ -333,13 +295,13 @@ impl<'a, S: Source> Fleet<'a, S> {
             counts.extend_from_slice(&block.counts);
         }
         CoupledSolution {
-            objective: owner.value(),
-            dual_bound: owner.bound(),
-            proven_bound: owner.bound(),
+            objective: found.value,
+            dual_bound: found.bound,
+            proven_bound: found.bound,
             x,
-            prices: owner.prices().to_vec(),
-            usage: owner.loads().to_vec(),
-            iterations: owner.iterations(),
+            prices: found.prices,
+            usage: found.loads,
+            iterations: found.iterations,
             counts,
         }
     }
@@ -353,15 +315,6 @@ impl Block {
         selection: Selection,
         order: &Order,
     ) {
-        if matches!(
-            order,
-            Order::Prox {
-                curvature: Curvature::Remembered,
-                ..
-            }
-        ) {
-            self.curvature.resize(self.rates.len(), 0.0);
-        }
         self.sums.clear();
         let mut first = 0;
         for host in self.hosts.clone() {
@@ -369,9 +322,8 @@ impl Block {
             curve.limit(&mut self.desk.flows, source.capacities());
             let flows = first..first + self.desk.flows.len();
             first = flows.end;
-            let mut held = agent::Held {
+            let mut held = host::Held {
                 rates: &mut self.rates[flows.clone()],
-                curvature: self.curvature.get_mut(flows.clone()).unwrap_or_default(),
                 counts: self.counts.get_mut(flows).unwrap_or_default(),
             };
             self.host.clear();

@@ -8,13 +8,11 @@ mod general;
 mod half;
 mod linear;
 mod log;
-mod prox;
 
 pub(crate) use general::General;
 pub(crate) use half::Half;
 pub(crate) use linear::Linear;
 pub(crate) use log::Log;
-pub(crate) use prox::Prox;
 
 /// Applications that are answered for at a time.
 pub(crate) const LANES: usize = 8;

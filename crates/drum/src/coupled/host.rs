@@ -1,25 +1,21 @@
 //! What a host does with prices: the rates of its flows, and what they add up to.
-//!
-//! The arithmetic is the same whether hosts are blocks of one process or agents that exchange
-//! messages, bit for bit: a host's sums begin at 0, and sums of hosts are added up in a fixed tree.
 
 mod answer;
 mod mend;
-mod step;
 
 use alloc::vec::Vec;
 
 use self::answer::kept;
 use crate::coupled::flock::{Counts, bounds, max, row_of, scatter};
-use crate::coupled::order::{Curvature, Order, Sums};
+use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Rows};
 use crate::coupled::selection::{Choice, Selection};
-use crate::kernel::{General, Half, Log, Prox};
+use crate::coupled::solve::FLAT;
+use crate::kernel::{General, Half, Kernel, Log};
 use crate::math::{clamp, min};
 
-/// Curvature of proximal steps of flows that hardly bend, over that which takes them from their greatest rate to
-/// nothing when they are charged what it is worth once more.
-const BASE: f64 = 1.0;
+/// Power of a row's scarcity with which it has part in what a flow would pay.
+const SCARCE: f64 = 6.0;
 
 /// Which kernel answers.
 #[derive(Clone, Copy)]
@@ -40,24 +36,18 @@ impl Curve {
         }
     }
 
-    /// Whether utilities hardly bend, so that rates answer to prices almost by steps.
-    pub(crate) fn is_flat(self) -> bool {
-        matches!(self, Self::General(kernel) if kernel.is_flat())
-    }
-
     /// Limits rates to what their rows have, which excludes none that keeps the rows. Without it, flows that
     /// hardly bend or have some greatest rate answer to prices that are almost right with rates beyond all numbers.
     pub(crate) fn limit(self, flows: &mut Flows, capacities: &[f64]) {
-        if !self.is_flat() && flows.maximum.is_empty() && flows.minimum.is_empty() {
+        let flat = matches!(self, Self::General(kernel) if kernel.alpha < FLAT);
+        if !flat && flows.maximum.is_empty() && flows.minimum.is_empty() {
             return;
         }
         let count = flows.len();
-        // As much as a row has would take the row's place, and its price.
-        let part = if self.is_flat() { 1.0 } else { BEYOND };
         flows.maximum.resize(count, f64::INFINITY);
         for column in &flows.columns {
             for (f, most) in flows.maximum.iter_mut().enumerate() {
-                let reach = part * capacities[row_of(&column.rows, f)] / column.coefficient[f];
+                let reach = BEYOND * capacities[row_of(&column.rows, f)] / column.coefficient[f];
                 // Not a number where the row isn't used.
                 *most = min(reach, *most);
             }
@@ -68,7 +58,7 @@ impl Curve {
     }
 }
 
-/// What rates are limited to, over what their rows have.
+/// What rates are limited to, over what their rows have: as much as a row has would take the row's place, and its price.
 const BEYOND: f64 = 2.0;
 
 /// What a host remembers of its flows: views of lists that cover many hosts.
@@ -76,8 +66,6 @@ const BEYOND: f64 = 2.0;
 pub(crate) struct Held<'a> {
     /// Rates (WQE/s).
     pub(crate) rates: &'a mut [f64],
-    /// Frozen curvature of proximal steps; empty until it is frozen.
-    pub(crate) curvature: &'a mut [f32],
     /// Which flows count; empty where all do.
     pub(crate) counts: &'a mut [bool],
 }
@@ -90,18 +78,6 @@ pub(crate) struct Desk {
     lift: Vec<f64>,
     scale: Vec<f64>,
     gain: Vec<f64>,
-    /// Curvature of the proximal steps of flows that hardly bend; empty otherwise.
-    base: Vec<f64>,
-}
-
-impl Desk {
-    /// A desk with flows that stay on it.
-    pub(crate) fn new(flows: Flows) -> Self {
-        Self {
-            flows,
-            ..Self::default()
-        }
-    }
 }
 
 /// Carries out an order for one host, whose flows are on the desk, and adds to `sums`, which has
@@ -149,40 +125,20 @@ struct Host<'a, 'b, K> {
     sums: &'a mut Sums,
 }
 
-impl<K: Prox> Host<'_, '_, K> {
+impl<K: Kernel> Host<'_, '_, K> {
     fn run(mut self, order: &Order) {
-        self.desk.base.clear();
-        if self.kernel.is_flat() {
-            let (kernel, flows) = (self.kernel, &self.desk.flows);
-            self.desk.base.extend((0..flows.len()).map(|f| {
-                let (weight, kappa) =
-                    (kernel.weight(flows.weight[f]), kernel.kappa(flows.kappa[f]));
-                let reach = flows.maximum[f];
-                BASE * kernel.slope(weight, kappa, kernel.variable(reach)) / reach
-            }));
-        }
         match order {
-            Order::Weigh { .. } => {
+            Order::Weigh => {
                 self.held.rates.fill(1.0);
                 self.tell_loads();
                 self.tell_floors();
             }
             Order::Begin { shares } => self.begin(shares),
-            Order::Prox { point, curvature } => self.prox(point, *curvature == Curvature::Frozen),
             Order::Answer { prices, choose } => {
                 self.charge(prices);
                 self.choose(*choose);
-                self.answer(true);
+                self.answer();
                 self.tell_answers();
-            }
-            Order::Resume { prices } => {
-                self.charge(prices);
-                self.answer(true);
-                self.tell_curvatures();
-            }
-            Order::Bound { prices } => {
-                self.charge(prices);
-                self.answer(false);
             }
             Order::Value { repair } => self.value(repair, false),
             Order::Keep { repair } => self.value(repair, true),
@@ -213,30 +169,38 @@ impl<K: Prox> Host<'_, '_, K> {
         }
     }
 
-    /// The smallest share of each flow's rows, within its bounds.
+    /// Takes the smallest share of each flow's rows, and tells what flows would pay for that if it were the best: nearly
+    /// all of it to the scarcest row.
     fn begin(&mut self, shares: &[f64]) {
-        let flows = &self.desk.flows;
+        let (kernel, flows, rates) = (self.kernel, &self.desk.flows, &mut *self.held.rates);
         let counts = Counts {
             list: &*self.held.counts,
             selection: self.selection,
         };
-        self.held.rates.fill(f64::INFINITY);
-        for column in &flows.columns {
-            for (f, rate) in self.held.rates.iter_mut().enumerate() {
-                if column.coefficient[f] > 0.0 {
-                    *rate = min(shares[row_of(&column.rows, f)], *rate);
-                }
+        let used = |f: usize| {
+            let columns = flows.columns.iter();
+            let used = columns.filter(move |column| column.coefficient[f] > 0.0);
+            used.map(move |column| row_of(&column.rows, f))
+        };
+        for (f, rate) in rates.iter_mut().enumerate() {
+            let (least, most) = bounds(flows, f);
+            if counts.silent(flows, f) {
+                *rate = least;
+                continue;
+            }
+            let share = used(f).map(|row| shares[row]).fold(f64::INFINITY, f64::min);
+            *rate = clamp(share, least, most);
+            if *rate <= 0.0 {
+                continue;
+            }
+            let (weight, kappa) = counts.flow(kernel, flows, f);
+            let paid = *rate * kernel.slope(weight, kappa, kernel.variable(*rate));
+            let scarcity = |row: usize| libm::pow(share / shares[row], SCARCE);
+            let total: f64 = used(f).map(scarcity).sum();
+            for row in used(f) {
+                self.sums.loads[row] += paid * scarcity(row) / total;
             }
         }
-        for (f, rate) in self.held.rates.iter_mut().enumerate() {
-            let (least, most) = bounds(flows, f);
-            *rate = if counts.silent(flows, f) {
-                least
-            } else {
-                clamp(*rate, least, most)
-            };
-        }
-        self.tell_curvatures();
     }
 
     /// Which flows count at the prices charged.

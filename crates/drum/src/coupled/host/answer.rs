@@ -3,12 +3,12 @@
 use super::Host;
 use crate::coupled::flock::{Counts, LANES, floor, lanes, max, scatter, store, total, within};
 use crate::coupled::problem::Flows;
-use crate::kernel::{Kernel, Prox};
+use crate::kernel::Kernel;
 use crate::vector::widest;
 
-impl<K: Prox> Host<'_, '_, K> {
-    /// Best rates at the prices charged, and what flows keep; rates are taken over if `take`.
-    pub(super) fn answer(&mut self, take: bool) {
+impl<K: Kernel> Host<'_, '_, K> {
+    /// Best rates at the prices charged, and what flows keep.
+    pub(super) fn answer(&mut self) {
         let (kernel, flows) = (self.kernel, &self.desk.flows);
         let bounded = !flows.minimum.is_empty() || !flows.maximum.is_empty();
         let (rates, price) = (&mut *self.held.rates, &self.desk.price[..]);
@@ -17,7 +17,7 @@ impl<K: Prox> Host<'_, '_, K> {
                 list: self.held.counts,
                 selection: self.selection,
             };
-            let (kept, response) = answer_chosen(kernel, flows, counts, (rates, price), take);
+            let (kept, response) = answer_chosen(kernel, flows, counts, (rates, price));
             self.sums.worth += kept;
             self.sums.response += response;
             return;
@@ -64,9 +64,7 @@ impl<K: Prox> Host<'_, '_, K> {
                         kept[lane] += if lane < end { keeps[lane] } else { 0.0 };
                         response[lane] += if lane < end { answers[lane] } else { 0.0 };
                     }
-                    if take {
-                        store(rates, from, &rate);
-                    }
+                    store(rates, from, &rate);
                 }
                 (total(kept), total(response))
             },
@@ -137,7 +135,6 @@ fn answer_chosen<K: Kernel>(
     flows: &Flows,
     counts: Counts<'_>,
     (rates, price): (&mut [f64], &[f64]),
-    take: bool,
 ) -> (f64, f64) {
     let (mut kept, mut response) = (0.0, 0.0);
     for f in 0..price.len() {
@@ -160,9 +157,7 @@ fn answer_chosen<K: Kernel>(
         } else {
             worth.throughput + worth.latency - price[f] * worth.rate
         };
-        if take {
-            rates[f] = if out { 0.0 } else { worth.rate };
-        }
+        rates[f] = if out { 0.0 } else { worth.rate };
     }
     (kept, response)
 }

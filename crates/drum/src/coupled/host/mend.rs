@@ -3,14 +3,14 @@
 use super::Host;
 use crate::coupled::flock::{Counts, LANES, bounds, max, row_of, total};
 use crate::coupled::order::Repair;
-use crate::kernel::Prox;
+use crate::kernel::Kernel;
 use crate::math::min;
 use crate::vector::widest;
 
 /// Factor that a repair raises a rate by at most.
 const MOST_RAISED: f64 = 2.0;
 
-impl<K: Prox> Host<'_, '_, K> {
+impl<K: Kernel> Host<'_, '_, K> {
     /// What the rates are worth once they are changed to fit.
     pub(super) fn value(&mut self, repair: &[Repair], keep: bool) {
         self.gather_repair(repair);
