@@ -64,11 +64,10 @@ verbs: tools ## Libraries that verbs programs run on as they are, into target/ve
 	@target/release/shared-object crates/verbs/symbols.txt target/release/libfairlane_verbs.a target/verbs/libibverbs.so.1
 	@target/release/shared-object crates/rdmacm/symbols.txt target/release/libfairlane_rdmacm.a target/verbs/librdmacm.so.1 target/verbs/libibverbs.so.1
 
-# Two at a time: fuzz targets have a build folder of their own, and Python's tests keep one processor busy. They are built
-# without sanitizer, which only code that isn't safe needs: that of `softnic` runs with one in `make fuzz`.
+# Two at a time: what Python's tests need is fetched beside the lints, and they keep one processor busy.
 .PHONY: test
-test: tools ## Everything that must pass: format, lints, docs, fuzz targets, Python, tests (WebAssembly and programs of others too)
-	@FUZZ_SANITIZER=$${FUZZ_SANITIZER:-none} $(MAKE) --no-print-directory -j2 fuzz fmt-check lint doc python test-programs
+test: tools ## Everything that must pass: format, lints, docs, Python, tests (WebAssembly and programs of others too)
+	@$(MAKE) --no-print-directory -j2 python fmt-check lint doc test-programs
 	@$(MAKE) --no-print-directory unit
 
 .PHONY: test-programs

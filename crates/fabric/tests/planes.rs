@@ -258,7 +258,7 @@ fn results_are_the_same_on_several_threads() {
 }
 
 /// Random scenarios that are run.
-const SCENARIOS: u64 = 80;
+const SCENARIOS: u64 = 40;
 
 #[test]
 fn random_scenarios_hold_with_planes_and_on_several_threads() {
@@ -278,7 +278,7 @@ fn random_scenarios_hold_with_planes_and_on_several_threads() {
         judged += 1;
         cut += u32::from(parts > 1);
     }
-    assert!(judged > 30 && cut > 15, "{judged}, {cut} cut");
+    assert!(judged > 15 && cut > 7, "{judged}, {cut} cut");
 }
 
 #[test]

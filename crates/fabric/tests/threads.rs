@@ -55,6 +55,11 @@ fn judge(what: &str, case: &Loaded, numbers: &[usize]) -> usize {
     most
 }
 
+/// A number of threads for scenarios that are many.
+fn one_of(seed: u64) -> [usize; 1] {
+    [[2, 3, 8][seed as usize % 3]]
+}
+
 #[test]
 fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
     let mut cut = 0;
@@ -66,34 +71,34 @@ fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
 }
 
 #[test]
-fn random_scenarios_in_which_flows_move_are_the_same_on_1_2_3_and_8_threads() {
+fn random_scenarios_in_which_flows_move_are_the_same_on_several_threads() {
     let mut cut = 0;
     for seed in 0..SCENARIOS {
         let text = random::busy(seed);
         let sets = random::moving(seed, &text);
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
         let case = loaded(&text, &sets);
-        cut += u32::from(judge(&format!("moving, seed {seed}"), &case, &[2, 3, 8]) > 1);
+        cut += u32::from(judge(&format!("moving, seed {seed}"), &case, &one_of(seed)) > 1);
     }
     assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
 }
 
 #[test]
-fn receivers_apportion_the_same_on_1_2_3_and_8_threads() {
+fn receivers_apportion_the_same_on_several_threads() {
     let mut cut = 0;
     for seed in 0..APPORTIONED {
         let case = crate::common::apportioned(seed);
-        cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
+        cut += u32::from(judge(&format!("seed {seed}"), &case, &one_of(seed)) > 1);
     }
     assert!(cut > 30, "only {cut} of {APPORTIONED} could be cut");
 }
 
 #[test]
-fn several_paths_are_the_same_on_1_2_3_and_8_threads() {
+fn several_paths_are_the_same_on_several_threads() {
     let mut cut = 0;
     for seed in 0..SCENARIOS {
         let case = loaded(&random::dividing::dividing(seed), &[]);
-        cut += u32::from(judge(&format!("dividing, seed {seed}"), &case, &[2, 3, 8]) > 1);
+        cut += u32::from(judge(&format!("dividing, seed {seed}"), &case, &one_of(seed)) > 1);
     }
     assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
 }
