@@ -108,6 +108,13 @@ pub(crate) fn inverse_square_root(v: f64) -> f64 {
     root
 }
 
+/// `sqrt(v)` for `v` that isn't negative.
+#[inline(always)]
+pub(crate) fn square_root(v: f64) -> f64 {
+    let root = v * inverse_square_root(v);
+    if v < f64::INFINITY { root } else { v }
+}
+
 /// As `f64::clamp`, with comparisons that vector instructions have; not a number becomes `least`.
 #[inline(always)]
 pub(crate) fn clamp(v: f64, least: f64, most: f64) -> f64 {
@@ -150,6 +157,7 @@ mod tests {
             let v = libm::exp(x);
             close(cube_root(v), libm::cbrt(v), 1e-15)?;
             close(inverse_square_root(v), 1.0 / libm::sqrt(v), 1e-15)?;
+            close(square_root(v), libm::sqrt(v), 1e-15)?;
             close(cube_root_estimate(v), libm::cbrt(v), 0.04)?;
             close(sixth_root_estimate(v), libm::sqrt(libm::cbrt(v)), 0.04)?;
         }
@@ -157,6 +165,9 @@ mod tests {
 
     #[test]
     fn edges_are_finite() {
+        assert_eq!(square_root(0.0), 0.0);
+        assert_eq!(square_root(f64::INFINITY), f64::INFINITY);
+        assert!(square_root(f64::NAN).is_nan());
         assert!(ln(0.0) < -700.0 && ln(0.0).is_finite());
         assert_eq!(ln(1.0), 0.0);
         assert_eq!(exp(0.0), 1.0);

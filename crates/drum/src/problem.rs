@@ -4,14 +4,15 @@ use alloc::vec::Vec;
 
 use crate::host::{Fairness, Host, Row, SCALES, Supply};
 pub(crate) use crate::kernel::{Block, LANES};
-use crate::kernel::{General, Half, Kernel, Linear, Log};
+use crate::kernel::{General, Half, Inverse, Kernel, Linear};
 
 /// Which kernel answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AnyKernel {
     Linear(Linear),
     Half(Half),
-    Log(Log),
+    Log(Inverse<1>),
+    Delay(Inverse<2>),
     General(General),
 }
 
@@ -22,17 +23,20 @@ impl AnyKernel {
         } else if alpha == 0.5 {
             Self::Half(Half)
         } else if alpha == 1.0 {
-            Self::Log(Log)
+            Self::Log(Inverse)
+        } else if alpha == 2.0 {
+            Self::Delay(Inverse)
         } else {
             Self::General(General::new(alpha))
         }
     }
 
-    fn alpha(self) -> f64 {
+    pub(crate) fn alpha(self) -> f64 {
         match self {
             Self::Linear(_) => 0.0,
             Self::Half(_) => 0.5,
             Self::Log(_) => 1.0,
+            Self::Delay(_) => 2.0,
             Self::General(kernel) => kernel.alpha,
         }
     }
@@ -45,6 +49,7 @@ macro_rules! with_kernel {
             $crate::problem::AnyKernel::Linear($kernel) => $call,
             $crate::problem::AnyKernel::Half($kernel) => $call,
             $crate::problem::AnyKernel::Log($kernel) => $call,
+            $crate::problem::AnyKernel::Delay($kernel) => $call,
             $crate::problem::AnyKernel::General($kernel) => $call,
         }
     };

@@ -11,55 +11,34 @@ use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Rows};
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::solve::FLAT;
-use crate::kernel::{General, Half, Kernel, Log};
+use crate::kernel::Kernel;
 use crate::math::{clamp, min};
+use crate::problem::{AnyKernel, with_kernel};
 
 /// Power of a row's scarcity with which it has part in what a flow would pay.
 const SCARCE: f64 = 6.0;
 
-/// Which kernel answers.
-#[derive(Clone, Copy)]
-pub(crate) enum Curve {
-    Half(Half),
-    Log(Log),
-    General(General),
-}
-
-impl Curve {
-    pub(crate) fn new(alpha: f64) -> Self {
-        if alpha == 0.5 {
-            Self::Half(Half)
-        } else if alpha == 1.0 {
-            Self::Log(Log)
-        } else {
-            Self::General(General::new(alpha))
-        }
-    }
-
-    /// Limits rates to what their rows have, which excludes none that keeps the rows. Without it, flows that
-    /// hardly bend or have some greatest rate answer to prices that are almost right with rates beyond all numbers.
-    pub(crate) fn limit(self, flows: &mut Flows, capacities: &[f64]) {
-        let flat = matches!(self, Self::General(kernel) if kernel.alpha < FLAT);
-        if !flat && flows.maximum.is_empty() && flows.minimum.is_empty() {
-            return;
-        }
-        let count = flows.len();
-        flows.maximum.resize(count, f64::INFINITY);
-        for column in &flows.columns {
-            for (f, most) in flows.maximum.iter_mut().enumerate() {
-                let reach = BEYOND * capacities[row_of(&column.rows, f)] / column.coefficient[f];
-                // Not a number where the row isn't used.
-                *most = min(reach, *most);
-            }
-        }
-        for (most, least) in flows.maximum.iter_mut().zip(&flows.minimum) {
-            *most = max(*least, *most);
-        }
-    }
-}
-
 /// What rates are limited to, over what their rows have: as much as a row has would take the row's place, and its price.
 const BEYOND: f64 = 2.0;
+
+/// Limits rates to what their rows have, which excludes none that keeps the rows. Without it, flows that
+/// hardly bend or have some greatest rate answer to prices that are almost right with rates beyond all numbers.
+pub(crate) fn limit(alpha: f64, flows: &mut Flows, capacities: &[f64]) {
+    if alpha >= FLAT && flows.maximum.is_empty() && flows.minimum.is_empty() {
+        return;
+    }
+    flows.maximum.resize(flows.len(), f64::INFINITY);
+    for column in &flows.columns {
+        for (f, most) in flows.maximum.iter_mut().enumerate() {
+            let reach = BEYOND * capacities[row_of(&column.rows, f)] / column.coefficient[f];
+            // Not a number where the row isn't used.
+            *most = min(reach, *most);
+        }
+    }
+    for (most, least) in flows.maximum.iter_mut().zip(&flows.minimum) {
+        *most = max(*least, *most);
+    }
+}
 
 /// What a host remembers of its flows: views of lists that cover many hosts.
 #[derive(Debug)]
@@ -83,38 +62,20 @@ pub(crate) struct Desk {
 /// Carries out an order for one host, whose flows are on the desk, and adds to `sums`, which has
 /// been cleared.
 pub(crate) fn carry_out(
-    curve: Curve,
+    kernel: AnyKernel,
     order: &Order,
     desk: &mut Desk,
     held: &mut Held<'_>,
     (selection, sums): (Selection, &mut Sums),
 ) {
-    match curve {
-        Curve::Half(kernel) => Host {
-            kernel,
-            desk,
-            held,
-            selection,
-            sums,
-        }
-        .run(order),
-        Curve::Log(kernel) => Host {
-            kernel,
-            desk,
-            held,
-            selection,
-            sums,
-        }
-        .run(order),
-        Curve::General(kernel) => Host {
-            kernel,
-            desk,
-            held,
-            selection,
-            sums,
-        }
-        .run(order),
+    with_kernel!(kernel, kernel => Host {
+        kernel,
+        desk,
+        held,
+        selection,
+        sums,
     }
+    .run(order));
 }
 
 struct Host<'a, 'b, K> {

@@ -6,12 +6,13 @@ use core::ops::Range;
 use crate::coupled::descent::{CoupledOptions, Descent, Found};
 use crate::coupled::exact;
 use crate::coupled::held::{Held, Most};
-use crate::coupled::host::{self, Curve, Desk, carry_out};
+use crate::coupled::host::{self, Desk, carry_out, limit};
 use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
 use crate::host::{Fairness, Utility};
+use crate::problem::AnyKernel;
 use crate::solve::LEAST;
 use crate::workers::Workers;
 
@@ -233,7 +234,7 @@ struct Block {
 /// All hosts of a network.
 pub(crate) struct Fleet<'a, S> {
     pub(crate) source: &'a S,
-    curve: Curve,
+    kernel: AnyKernel,
     selection: Selection,
     blocks: Vec<Block>,
     sums: Sums,
@@ -241,7 +242,7 @@ pub(crate) struct Fleet<'a, S> {
 
 impl<'a, S: Source> Fleet<'a, S> {
     pub(crate) fn new(source: &'a S, selection: Selection) -> Result<Self, Error> {
-        let curve = Curve::new(check_alpha(source.utility())?);
+        let kernel = AnyKernel::new(check_alpha(source.utility())?);
         let rows = source.capacities().len();
         let blocks = BLOCKS.min(source.hosts());
         let block = |index| {
@@ -265,7 +266,7 @@ impl<'a, S: Source> Fleet<'a, S> {
         }
         Ok(Self {
             source,
-            curve,
+            kernel,
             selection,
             blocks: (0..blocks).map(block).collect(),
             sums: Sums::zero(rows),
@@ -274,9 +275,9 @@ impl<'a, S: Source> Fleet<'a, S> {
 
     /// Carries out an order on all hosts and adds up what they tell.
     pub(crate) fn carry_out<W: Workers>(&mut self, order: &Order, workers: &W) -> &Sums {
-        let (source, curve, selection) = (self.source, self.curve, self.selection);
+        let (source, kernel, selection) = (self.source, self.kernel, self.selection);
         workers.for_each(&mut self.blocks, |_, block| {
-            block.carry_out(source, curve, selection, order)
+            block.carry_out(source, kernel, selection, order)
         });
         self.sums.clear();
         for block in &self.blocks {
@@ -311,7 +312,7 @@ impl Block {
     fn carry_out<S: Source>(
         &mut self,
         source: &S,
-        curve: Curve,
+        kernel: AnyKernel,
         selection: Selection,
         order: &Order,
     ) {
@@ -319,7 +320,7 @@ impl Block {
         let mut first = 0;
         for host in self.hosts.clone() {
             source.fill(host, &mut self.desk.flows);
-            curve.limit(&mut self.desk.flows, source.capacities());
+            limit(kernel.alpha(), &mut self.desk.flows, source.capacities());
             let flows = first..first + self.desk.flows.len();
             first = flows.end;
             let mut held = host::Held {
@@ -328,7 +329,7 @@ impl Block {
             };
             self.host.clear();
             carry_out(
-                curve,
+                kernel,
                 order,
                 &mut self.desk,
                 &mut held,

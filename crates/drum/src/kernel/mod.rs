@@ -6,13 +6,13 @@
 
 mod general;
 mod half;
+mod inverse;
 mod linear;
-mod log;
 
 pub(crate) use general::General;
 pub(crate) use half::Half;
+pub(crate) use inverse::Inverse;
 pub(crate) use linear::Linear;
-pub(crate) use log::Log;
 
 /// Applications that are answered for at a time.
 pub(crate) const LANES: usize = 8;
@@ -160,14 +160,16 @@ mod tests {
         fn answers_meet_prices(exponents in prop::array::uniform3(-6.0..6.0_f64), alpha in 0.1..32.0_f64) {
             let numbers = exponents.map(|exponent| libm::pow(10.0, exponent));
             holds(Half, 0.5, numbers)?;
-            holds(Log, 1.0, numbers)?;
+            holds(Inverse::<1>, 1.0, numbers)?;
+            holds(Inverse::<2>, 2.0, numbers)?;
             holds(General::new(alpha), alpha, numbers)?;
             if numbers[2] > numbers[0] * 1.01 {
                 holds(Linear, 0.0, numbers)?;
             }
             for numbers in [[0.0, numbers[1], numbers[2]], [numbers[0], 0.0, numbers[2]]] {
                 holds(Half, 0.5, numbers)?;
-                holds(Log, 1.0, numbers)?;
+                holds(Inverse::<1>, 1.0, numbers)?;
+                holds(Inverse::<2>, 2.0, numbers)?;
                 holds(General::new(alpha), alpha, numbers)?;
             }
         }
@@ -176,9 +178,10 @@ mod tests {
     #[test]
     fn what_is_free_is_taken_without_end() {
         assert_eq!(Half.answer::<true>(1.0, 0.0, 0.0), 0.0);
-        assert_eq!(Log.answer::<true>(1.0, 0.0, 0.0), 0.0);
+        assert_eq!(Inverse::<1>.answer::<true>(1.0, 0.0, 0.0), 0.0);
         assert_eq!(Linear.answer::<true>(1.0, 0.0, 0.0), f64::INFINITY);
-        let general = General::new(2.0);
+        assert_eq!(Inverse::<2>.answer::<true>(1.0, 0.0, 0.0), 0.0);
+        let general = General::new(1.5);
         let weights = [general.weight(1.0), general.kappa(0.0)];
         assert!(general.answer::<true>(weights[0], weights[1], 0.0) < -300.0);
     }
