@@ -12,6 +12,7 @@ pub(crate) enum AnyKernel {
     Linear(Linear),
     Half(Half),
     Log(Inverse<1>),
+    /// Alpha 2, minimum potential delay.
     Delay(Inverse<2>),
     General(General),
 }

@@ -125,7 +125,7 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
         }
     }
 
-    /// Goes down from prices, or from where it finds itself if they are of no use (none, say).
+    /// Goes down from prices for the rows, or if these are none or of no use, from what flows would pay.
     ///
     /// # Errors
     /// Floors that don't fit a row, or numbers that leave the range of double precision.
@@ -188,7 +188,7 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
         Ok(self.capacities.iter().zip(&loads).map(share).collect())
     }
 
-    /// Loads of an order.
+    /// Has hosts carry out an order, and gives the loads that they tell.
     fn tell(&mut self, order: &Order) -> Vec<f64> {
         self.iterations += 1;
         self.sums
@@ -326,7 +326,7 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
             });
         }
         let repair = repair(&self.rows());
-        self.sums.loads = self.tell(&Order::Keep { repair });
+        self.tell(&Order::Keep { repair });
         // Repairs by prices rely on slopes, which may be beyond numbers.
         let mut rows = self.sums.loads.iter().zip(self.capacities);
         if rows.any(|(load, capacity)| *load > capacity * (1.0 + ROUNDING)) {

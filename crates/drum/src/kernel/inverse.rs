@@ -6,6 +6,7 @@ use crate::math::{cube_root_estimate, ln, min, square_root};
 /// Of the least rate that is told from 0, 1e-140.
 const SLOWEST: f64 = 1e140;
 
+/// `ALPHA` is 1 or 2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inverse<const ALPHA: u8>;
 
