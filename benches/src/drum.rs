@@ -136,7 +136,8 @@ fn changes() -> Outcome<()> {
         "add us",
         "capacities us",
     ])];
-    for (alpha, beta) in [0.5, 1.0, 2.0]
+    // The last alpha has no kernel of its own.
+    for (alpha, beta) in [0.5, 1.0, 2.0, 0.7]
         .into_iter()
         .flat_map(|alpha| [(alpha, 0.0), (alpha, BETA)])
     {

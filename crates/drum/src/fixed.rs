@@ -1,7 +1,7 @@
 //! The convex problem of a fixed selection, with its certificate.
 
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use core::cell::{Ref, RefCell};
 
 use crate::cutting;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::newton::{EXACT, Limits, Minimum, Model, foreseen, minimise};
 use crate::pass::{Output, Pass, Rates};
 use crate::path::{self, Few};
 use crate::polish::polish;
-use crate::problem::{Block, LANES, Problem};
+use crate::problem::{Block, Problem};
 use crate::solution::relative;
 use crate::supply::{Cell, Staircase};
 
@@ -183,21 +183,22 @@ fn attempt<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    let once = search::<R>(problem, supplies, start, options)?;
+    let noting = Noting::new(problem, Noted::new(problem, false));
+    let once = search::<R>(&noting, supplies, start, options)?;
     Ok((once.answer, once.minimum.off))
 }
 
 /// What one search finds, with a last step if that is as good as was asked for.
 pub(crate) fn search<const R: usize>(
-    problem: &Problem,
+    noting: &Noting<'_, R>,
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Once<R>, Error> {
-    let steps = supplies.iter().all(Staircase::is_hard) && !Model::<R>::is_linear(problem);
-    let short = steps.then(|| once::<R>(problem, supplies, start, options, true));
+    let steps = supplies.iter().all(Staircase::is_hard) && !noting.is_linear();
+    let short = steps.then(|| once(noting, supplies, start, options, true));
     let Some(Ok(short)) = short else {
-        return once(problem, supplies, start, options, false);
+        return once(noting, supplies, start, options, false);
     };
     let full = |(price, used): (&f64, &f64)| *price == 0.0 || (used - 1.0).abs() <= EXACT;
     let mut rows = short.minimum.prices.iter().zip(&short.usage);
@@ -205,7 +206,7 @@ pub(crate) fn search<const R: usize>(
         return Ok(short);
     }
     let mut long = once(
-        problem,
+        noting,
         supplies,
         Some(&short.minimum.prices),
         options,
@@ -236,33 +237,31 @@ const MOST: f64 = 0.1;
 /// The answer at the prices that one search finds. With `last`, a search for rows with capacities ends where they are used
 /// up but for little, and a last step is taken that is straight in prices.
 fn once<const R: usize>(
-    problem: &Problem,
+    noting: &Noting<'_, R>,
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
     last: bool,
 ) -> Result<Once<R>, Error> {
-    let noting = Noting::new(problem);
+    let problem = noting.problem;
     let near = match (last, problem.bounded) {
         (false, _) => 0.0,
         (true, false) => NEAR,
         (true, true) => NEAR_BOUNDED,
     };
-    let minimum: Minimum<R> = minimise_staircases(&noting, supplies, start, options, near)?;
-    let mut at = noting.at(minimum.prices);
-    let step = if last {
-        last_step(problem, &minimum, &mut at)
-    } else {
-        None
+    let minimum: Minimum<R> = minimise_staircases(noting, supplies, start, options, near)?;
+    let at = noting.at(minimum.prices);
+    let (rates, step) = match last {
+        true => last_step(problem, &minimum, &at),
+        false => (at.rates.clone(), None),
     };
     let size = at.size;
-    let rates = feasible(problem, supplies, at.rates, R);
+    let (rates, usage) = feasible(problem, supplies, rates, R);
     let (prices, bound) = step.map_or((minimum.prices, minimum.bound), |step| {
         (step.prices, step.bound)
     });
     let valued = match step {
         Some(step) => {
-            let usage = problem.usage(&rates);
             let worth = |r: usize| step.average[r] * (usage[r] - minimum.pass.usage[r]);
             let objective = minimum.pass.value() + (0..R).map(worth).sum::<f64>() - step.slack;
             Valued {
@@ -272,7 +271,7 @@ fn once<const R: usize>(
                 size,
             }
         }
-        None => better(problem, supplies, &minimum, rates),
+        None => better(problem, supplies, &minimum, (rates, usage)),
     };
     let Valued {
         rates,
@@ -283,10 +282,12 @@ fn once<const R: usize>(
     if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
+    let mut rates = rates.into_flattened();
+    rates.truncate(problem.applications);
     let answer = Answer {
         objective,
         bound: bound.max(objective),
-        rates: rates.as_flattened()[..problem.applications].to_vec(),
+        rates,
         prices: prices[..supplies.len()].to_vec(),
         passes: minimum.passes,
     };
@@ -310,13 +311,13 @@ struct Step<const R: usize> {
     slack: f64,
 }
 
-/// Takes rates a step on from where a search for rows with capacities ended, by how prices and rates answer to each other
-/// there. Tells where it ended if no bound stops a rate and responses change by a known part at most on the way.
+/// Rates a step on from where a search for rows with capacities ended, by how prices and rates answer to each other
+/// there; and where that ends if no bound stops a rate and responses change by a known part at most on the way.
 fn last_step<const R: usize>(
     problem: &Problem,
     minimum: &Minimum<R>,
-    at: &mut Rates,
-) -> Option<Step<R>> {
+    at: &Rates,
+) -> (Vec<Block>, Option<Step<R>>) {
     let Minimum { prices, pass, .. } = *minimum;
     let mut next = prices;
     let mut ahead = pass;
@@ -329,14 +330,14 @@ fn last_step<const R: usize>(
         }
     }
     let changes: [f64; R] = core::array::from_fn(|r| next[r] - prices[r]);
-    problem.shift(at, changes);
+    let rates = problem.shifted(at, changes);
     let relative = |r: usize| match changes[r] {
         0.0 => 0.0,
         change => (change / prices[r]).abs(),
     };
     let part = problem.response_elasticity() * (0..R).map(relative).fold(0.0, f64::max);
     if problem.bounded || part > MOST {
-        return None;
+        return (rates, None);
     }
     let mut bound = minimum.bound;
     let mut curve = 0.0;
@@ -346,48 +347,67 @@ fn last_step<const R: usize>(
     }
     // More than both series have after their second terms: a third one is a sixth of this at most.
     let slack = curve * part;
-    Some(Step {
+    let step = Step {
         prices: next,
         bound: bound + 0.5 * curve + slack,
         average: core::array::from_fn(|r| 0.5 * (prices[r] + next[r])),
         slack,
-    })
+    };
+    (rates, Some(step))
 }
 
 /// A problem that notes what it answered last: at the end of a search these are the rates asked for.
-struct Noting<'a, const R: usize> {
+pub(crate) struct Noting<'a, const R: usize> {
     problem: &'a Problem,
-    last: RefCell<([f64; R], Rates)>,
+    last: RefCell<Noted<R>>,
+}
+
+/// Rates that were answered to prices, which aren't numbers before there are any.
+#[derive(Clone, Debug)]
+pub(crate) struct Noted<const R: usize> {
+    pub(crate) prices: [f64; R],
+    pub(crate) rates: Rates,
+}
+
+impl<const R: usize> Noted<R> {
+    /// Nothing yet; with `follow`, to be kept for another search.
+    pub(crate) fn new(problem: &Problem, follow: bool) -> Self {
+        Self {
+            prices: [f64::NAN; R],
+            rates: Rates::new(problem, follow),
+        }
+    }
 }
 
 impl<'a, const R: usize> Noting<'a, R> {
-    fn new(problem: &'a Problem) -> Self {
-        let blocks = || alloc::vec![[0.0; LANES]; problem.blocks()];
-        let rates = Rates {
-            rates: blocks(),
-            flexible: blocks(),
-            size: 0.0,
-        };
-        Self {
-            problem,
-            last: RefCell::new(([f64::NAN; R], rates)),
-        }
+    pub(crate) fn new(problem: &'a Problem, last: Noted<R>) -> Self {
+        let last = RefCell::new(last);
+        Self { problem, last }
+    }
+
+    pub(crate) fn into_last(self) -> Noted<R> {
+        self.last.into_inner()
     }
 
     /// What it answers to prices.
-    fn at(self, prices: [f64; R]) -> Rates {
-        if self.last.borrow().0 != prices {
+    fn at(&self, prices: [f64; R]) -> Ref<'_, Rates> {
+        if self.last.borrow().prices != prices {
             self.pass(prices);
         }
-        self.last.into_inner().1
+        Ref::map(self.last.borrow(), |last| &last.rates)
+    }
+
+    fn is_linear(&self) -> bool {
+        Model::<R>::is_linear(self.problem)
     }
 }
 
 impl<const R: usize> Model<R> for Noting<'_, R> {
     fn pass(&self, prices: [f64; R]) -> Pass<R> {
-        let mut last = self.last.borrow_mut();
-        last.0 = prices;
-        self.problem.answers(prices, Output::Rates(&mut last.1))
+        let last = &mut *self.last.borrow_mut();
+        let from = core::mem::replace(&mut last.prices, prices);
+        let follow = self.problem.follow(from, prices, &mut last.rates);
+        follow.unwrap_or_else(|| self.problem.answers(prices, Output::Rates(&mut last.rates)))
     }
 
     fn first_prices(&self) -> [f64; R] {
@@ -415,8 +435,11 @@ struct Valued {
 }
 
 impl Valued {
-    fn new(problem: &Problem, supplies: &[Staircase], rates: Vec<Block>) -> Self {
-        let usage = problem.usage(&rates);
+    fn new(
+        problem: &Problem,
+        supplies: &[Staircase],
+        (rates, usage): (Vec<Block>, Vec<f64>),
+    ) -> Self {
         let (value, size) = problem.value(&rates);
         let costs = supplies.iter().zip(&usage);
         let costs = costs.map(|(supply, usage)| supply.cost(*usage));
@@ -434,7 +457,7 @@ fn better<const R: usize>(
     problem: &Problem,
     supplies: &[Staircase],
     minimum: &Minimum<R>,
-    rates: Vec<Block>,
+    rates: (Vec<Block>, Vec<f64>),
 ) -> Valued {
     let found = Valued::new(problem, supplies, rates);
     if relative(
@@ -456,18 +479,18 @@ fn better<const R: usize>(
     found
 }
 
-/// Rates made feasible.
+/// Rates made feasible, and the use of rows by them.
 fn feasible(
     problem: &Problem,
     supplies: &[Staircase],
     mut rates: Vec<Block>,
     rows: usize,
-) -> Vec<Block> {
+) -> (Vec<Block>, Vec<f64>) {
     let hard: Vec<bool> = (0..rows)
         .map(|r| supplies.get(r).is_some_and(Staircase::is_hard))
         .collect();
-    problem.fit(&mut rates, &hard);
-    rates
+    let usage = problem.fit(&mut rates, &hard);
+    (rates, usage)
 }
 
 /// Minimises over all prices: within cells, and from cell to cell as long as that lowers the dual

@@ -1,7 +1,10 @@
 //! One pass over the applications: what they all answer to prices.
 
+mod near;
+
 use alloc::vec::Vec;
 
+use self::near::Slopes;
 use crate::kernel::Kernel;
 use crate::math::{clamp, min};
 use crate::problem::{Block, LANES, Problem, with_kernel};
@@ -193,6 +196,17 @@ impl<const R: usize> Sums<R> {
         response: [[Sum::ZERO; R]; R],
     };
 
+    /// Adds use of rows by rates, and how that answers.
+    #[inline(always)]
+    fn uses(&mut self, loads: &[&[f64]; R], rates: &[f64], flexible: &[f64]) {
+        for r in 0..R {
+            self.usage[r].add_products(loads[r], rates);
+            for q in 0..=r {
+                self.response[r][q].add_triples(loads[r], loads[q], flexible);
+            }
+        }
+    }
+
     fn pass(&self) -> Pass<R> {
         let mut response = [[0.0; R]; R];
         for r in 0..R {
@@ -221,12 +235,38 @@ pub(crate) enum Output<'a> {
 }
 
 /// Rates, a block for each of the problem's, and what is needed to change them a little.
+#[derive(Clone, Debug)]
 pub(crate) struct Rates {
     pub(crate) rates: Vec<Block>,
     /// How strongly they answer to what they pay: `-1 / phi''`, 0 where a bound holds them.
     pub(crate) flexible: Vec<Block>,
     /// Sum of the sizes of what they are worth.
     pub(crate) size: f64,
+    /// What they rest on, if they are to be followed.
+    slopes: Option<Slopes>,
+}
+
+impl Rates {
+    /// None yet; with `follow`, those of a problem whose passes are dear will follow small changes of prices.
+    pub(crate) fn new(problem: &Problem, follow: bool) -> Self {
+        let blocks = problem.blocks();
+        let column = || alloc::vec![[0.0; LANES]; blocks];
+        Self {
+            rates: column(),
+            flexible: column(),
+            size: 0.0,
+            slopes: (follow && problem.is_dear())
+                .then(|| Slopes::new(blocks, problem.kernel.alpha())),
+        }
+    }
+
+    /// All columns.
+    pub(crate) fn columns(&mut self) -> impl Iterator<Item = &mut Vec<Block>> {
+        let slopes = self.slopes.iter_mut().flat_map(Slopes::columns);
+        [&mut self.rates, &mut self.flexible]
+            .into_iter()
+            .chain(slopes)
+    }
 }
 
 impl Problem {
@@ -257,6 +297,7 @@ impl Problem {
                     rates,
                     flexible,
                     size,
+                    slopes,
                 }) => {
                     let mut sizes = Sum::ZERO;
                     let pass =
@@ -264,7 +305,10 @@ impl Problem {
                             let rates = &mut rates[blocks.clone()];
                             sizes.add(&span.sizes()[..rates.as_flattened().len()]);
                             put(rates, &span.rate);
-                            put(&mut flexible[blocks], &span.flexible);
+                            put(&mut flexible[blocks.clone()], &span.flexible);
+                            if let Some(slopes) = slopes {
+                                slopes.note(blocks, span);
+                            }
                         });
                     *size = sizes.total();
                     pass
@@ -313,12 +357,7 @@ impl Problem {
                     span.flexible[i] = if moves { span.flexible[i] } else { 0.0 };
                 }
             }
-            for r in 0..R {
-                sums.usage[r].add_products(loads[r], &span.rate[..n]);
-                for q in 0..=r {
-                    sums.response[r][q].add_triples(loads[r], loads[q], &span.flexible[..n]);
-                }
-            }
+            sums.uses(&loads, &span.rate[..n], &span.flexible[..n]);
             tell(blocks, &span);
         }
         sums.pass()
@@ -365,50 +404,60 @@ impl Problem {
         self.rows.iter().map(row).collect()
     }
 
-    /// Changes rates as a change of prices does that is next to nothing.
-    pub(crate) fn shift<const R: usize>(&self, at: &mut Rates, changes: [f64; R]) {
+    /// Rates after a change of prices that is next to nothing.
+    pub(crate) fn shifted<const R: usize>(&self, at: &Rates, changes: [f64; R]) -> Vec<Block> {
+        let mut shifted = Vec::with_capacity(self.blocks());
         widest(
             #[inline(always)]
             || {
-                for r in 0..R {
-                    let loads = self.rows[r].as_flattened();
-                    let flexible = at.flexible.as_flattened();
-                    let rates = at.rates.as_flattened_mut();
-                    for ((rate, flexible), load) in rates.iter_mut().zip(flexible).zip(loads) {
-                        *rate -= flexible * (changes[r] * load);
+                for (block, (rates, flexible)) in at.rates.iter().zip(&at.flexible).enumerate() {
+                    let mut next = *rates;
+                    for r in 0..R {
+                        for lane in 0..LANES {
+                            let charge = changes[r] * self.rows[r][block][lane];
+                            next[lane] -= flexible[lane] * charge;
+                        }
                     }
+                    shifted.push(next);
                 }
             },
         );
+        shifted
     }
 
     /// Scales what rates have above their floors until they fit rows whose capacity is 1 (`hard`), and
-    /// keeps bounds that rounding may have passed.
-    pub(crate) fn fit(&self, rates: &mut [Block], hard: &[bool]) {
+    /// keeps bounds that rounding may have passed; gives the use of rows.
+    pub(crate) fn fit(&self, rates: &mut [Block], hard: &[bool]) -> Vec<f64> {
         let apps = self.applications;
         let entries = &mut rates.as_flattened_mut()[..apps];
-        for (rate, (floor, cap)) in entries.iter_mut().zip(self.floors.iter().zip(&self.caps)) {
+        for rate in entries.iter_mut() {
             // Who gains nothing by sending rests at a rate that is only just not 0.
-            let kept = if *rate < LEAST { 0.0 } else { *rate };
-            *rate = clamp(kept, *floor, *cap);
+            *rate = if *rate >= LEAST { *rate } else { 0.0 };
+        }
+        if self.bounded {
+            for (rate, (floor, cap)) in entries.iter_mut().zip(self.floors.iter().zip(&self.caps)) {
+                *rate = clamp(*rate, *floor, *cap);
+            }
         }
         // More than once, since rounding may leave a row an ulp over its capacity.
+        let mut usage = self.usage(rates);
         for _ in 0..3 {
-            let factor = self.factor(rates, hard);
+            let factor = self.factor(&usage, hard);
             if factor >= 1.0 {
-                return;
+                break;
             }
             let entries = &mut rates.as_flattened_mut()[..apps];
             for (rate, floor) in entries.iter_mut().zip(&self.floors) {
                 *rate = floor + (*rate - floor) * factor;
             }
+            usage = self.usage(rates);
         }
+        usage
     }
 
     /// By how much rates must shrink towards their floors.
-    fn factor(&self, rates: &[Block], hard: &[bool]) -> f64 {
+    fn factor(&self, usage: &[f64], hard: &[bool]) -> f64 {
         let apps = self.applications;
-        let usage = self.usage(rates);
         let room = |r: usize| {
             let loads = self.rows[r].as_flattened()[..apps].iter();
             if usage[r] > 1.0 {

@@ -242,34 +242,23 @@ impl Problem {
 
     /// An application, the only one of a problem of the same rows and columns, takes the place `index`, which may be
     /// that behind the last.
-    pub(crate) fn put(&mut self, index: usize, mut one: Self) {
+    pub(crate) fn put(&mut self, index: usize, one: &mut Self) {
         if index == self.applications {
             self.applications += 1;
             self.floors.push(0.0);
             self.caps.push(0.0);
         }
         (self.floors[index], self.caps[index]) = (one.floors[0], one.caps[0]);
-        for (column, one) in self.columns().zip(one.columns()) {
-            match column.as_flattened_mut().get_mut(index) {
-                Some(entry) => *entry = one[0][0],
-                // The rest of the block is nobody's.
-                None => column.extend_from_slice(one),
-            }
-        }
+        put(self.columns().zip(one.columns()), index);
     }
 
     /// An application leaves, the only one of the problem `one`; those behind it move up.
-    pub(crate) fn remove(&mut self, index: usize, mut one: Self) {
+    pub(crate) fn remove(&mut self, index: usize, one: &mut Self) {
+        let applications = self.applications;
         self.applications -= 1;
-        let (applications, blocks) = (self.applications, self.applications.div_ceil(LANES));
         self.floors.remove(index);
         self.caps.remove(index);
-        for (column, one) in self.columns().zip(one.columns()) {
-            let entries = column.as_flattened_mut();
-            entries.copy_within(index + 1..=applications, index);
-            entries[applications] = one[0][LANES - 1];
-            column.truncate(blocks);
-        }
+        remove(self.columns().zip(one.columns()), index, applications);
     }
 
     /// The columns in use.
@@ -293,6 +282,34 @@ impl Problem {
         let apps = self.applications;
         let mut loads = self.rows.iter().flat_map(|row| &row.as_flattened()[..apps]);
         loads.all(|load| *load == 0.0 || SCALES.contains(&(1.0 / load)))
+    }
+}
+
+/// The only entries of other columns take the place `index` of these, which may be that behind the last.
+pub(crate) fn put<'a>(
+    columns: impl Iterator<Item = (&'a mut Vec<Block>, &'a mut Vec<Block>)>,
+    index: usize,
+) {
+    for (column, one) in columns {
+        match column.as_flattened_mut().get_mut(index) {
+            Some(entry) => *entry = one[0][0],
+            // The rest of the block is nobody's.
+            None => column.extend_from_slice(one),
+        }
+    }
+}
+
+/// Removes an entry of columns of so many; behind the last is then what is behind the only ones of other columns.
+pub(crate) fn remove<'a>(
+    columns: impl Iterator<Item = (&'a mut Vec<Block>, &'a mut Vec<Block>)>,
+    index: usize,
+    applications: usize,
+) {
+    for (column, one) in columns {
+        let entries = column.as_flattened_mut();
+        entries.copy_within(index + 1..applications, index);
+        entries[applications - 1] = one[0][LANES - 1];
+        column.truncate((applications - 1).div_ceil(LANES));
     }
 }
 

@@ -348,8 +348,14 @@ pub(crate) fn in_terms(
     };
     let tied = || x.iter().zip(apps.completions).map(|(x, a)| a * x).collect();
     let z = polls.map_or_else(tied, everywhere);
-    let counted = members.filter(|member| member.counts);
-    let chosen = counted.map(|member| member.index).collect();
+    // Numbers in a row are written by vector instructions.
+    let chosen = match members.clone().all(|member| member.counts) {
+        true => members.map(|member| member.index).collect(),
+        false => {
+            let counted = members.filter(|member| member.counts);
+            counted.map(|member| member.index).collect()
+        }
+    };
     let units = host.rows.iter().map(|row| unit(&row.supply));
     let prices: Vec<f64> = answer
         .prices

@@ -3,12 +3,12 @@
 //! What one application adds to the sums over all is known without a pass over the others. So are the prices after
 //! a change, but for the square of how much it changes them.
 
-use crate::fixed::{self, staircases};
+use crate::fixed::{self, Noted, Noting, staircases};
 use crate::host::{Dependency, Fairness, Host};
 use crate::mode::Options;
 use crate::newton::{Model, foreseen};
-use crate::pass::{Output, Pass};
-use crate::problem::{Problem, everyone, unit};
+use crate::pass::{Output, Pass, Rates};
+use crate::problem::{Problem, everyone, put, remove, unit};
 use crate::solution::Solution;
 use crate::solve::{in_terms, in_units, judged, scaling};
 
@@ -22,9 +22,26 @@ const MOST: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     problem: Problem,
-    /// Prices for the rows' units, and what applications answer to them, brought up to date with each change.
-    at: Option<([f64; ROWS], Pass<ROWS>)>,
+    /// Where prices were found, brought up to date with each change.
+    at: Option<At>,
     capacities: [f64; ROWS],
+}
+
+/// Rates that applications answer to prices for the rows' units, and their sums.
+#[derive(Clone, Debug)]
+struct At {
+    noted: Noted<ROWS>,
+    pass: Pass<ROWS>,
+}
+
+impl At {
+    /// Adds what the only application of a problem answers to the sums, as many times as `sign` says; gives its rate.
+    fn count(&mut self, sign: f64, one: &Problem) -> Rates {
+        let mut rates = Rates::new(one, true);
+        let pass = one.answers(self.noted.prices, Output::Rates(&mut rates));
+        self.pass.add(sign, &pass);
+        rates
+    }
 }
 
 impl Standing {
@@ -45,28 +62,35 @@ impl Standing {
         if !suits(new) || (bounded && !self.problem.bounded) {
             return false;
         }
-        if let Some(old) = old {
-            self.count(-1.0, old);
+        let mut one = self.one(new);
+        let old = old.map(|old| self.one(old));
+        if let Some(at) = &mut self.at {
+            if let Some(old) = old {
+                at.count(-1.0, &old);
+            }
+            let mut rate = at.count(1.0, &one);
+            put(at.noted.rates.columns().zip(rate.columns()), index);
         }
-        let one = self.count(1.0, new);
-        self.problem.put(index, one);
+        self.problem.put(index, &mut one);
         true
     }
 
     /// The application of a host of its own leaves; false if nobody is left.
     pub(crate) fn remove(&mut self, index: usize, old: &Host<'_>) -> bool {
-        let one = self.count(-1.0, old);
-        self.problem.remove(index, one);
+        let mut one = self.one(old);
+        let applications = self.problem.applications;
+        if let Some(at) = &mut self.at {
+            let mut rate = at.count(-1.0, &one);
+            let columns = at.noted.rates.columns().zip(rate.columns());
+            remove(columns, index, applications);
+        }
+        self.problem.remove(index, &mut one);
         self.problem.applications > 0
     }
 
-    /// Adds what an application answers to the sums.
-    fn count(&mut self, sign: f64, host: &Host<'_>) -> Problem {
-        let one = Problem::with_bounds(host, everyone(1), self.problem.bounded);
-        if let Some((prices, pass)) = &mut self.at {
-            pass.add(sign, &one.answers(*prices, Output::Nothing));
-        }
-        one
+    /// The problem of a host with one application.
+    fn one(&self, host: &Host<'_>) -> Problem {
+        Problem::with_bounds(host, everyone(1), self.problem.bounded)
     }
 
     /// The host has other capacities; false if the problem can't be kept.
@@ -83,9 +107,9 @@ impl Standing {
         }
         // Rates stay while prices for what rows count in do.
         let ratio: [f64; ROWS] = core::array::from_fn(|r| self.capacities[r] / new[r]);
-        if let Some((prices, pass)) = &mut self.at {
+        if let Some(At { noted, pass }) = &mut self.at {
             for r in 0..ROWS {
-                prices[r] /= ratio[r];
+                noted.prices[r] /= ratio[r];
                 pass.usage[r] *= ratio[r];
                 for q in 0..ROWS {
                     pass.response[r][q] *= ratio[r] * ratio[q];
@@ -108,19 +132,26 @@ impl Standing {
         if floors.iter().any(|needed| *needed > 1.0) {
             return None;
         }
-        let next = |(prices, pass)| foreseen(&self.problem, prices, pass).0.unwrap_or(prices);
-        let next = self.at.map(|at| next(at).to_vec());
+        let found = self.at.take();
+        let next = |At { noted, pass }: &At| {
+            let (next, _) = foreseen(&self.problem, noted.prices, *pass);
+            next.unwrap_or(noted.prices).to_vec()
+        };
+        let next = found.as_ref().map(next);
         let start = next.or_else(|| in_units(host, prices));
+        let noted = found.map_or_else(|| Noted::new(&self.problem, true), |at| at.noted);
+        let noting = Noting::new(&self.problem, noted);
         let supplies = staircases(host);
         let part = Options {
             iterations: options.iterations.min(MOST),
             ..*options
         };
-        let once = fixed::search(&self.problem, &supplies, start.as_deref(), &part).ok()?;
+        let once = fixed::search(&noting, &supplies, start.as_deref(), &part).ok()?;
         if !fixed::is_enough(&once.answer, once.minimum.off, options) {
             return None;
         }
-        self.at = Some((once.minimum.prices, once.minimum.pass));
+        let (noted, pass) = (noting.into_last(), once.minimum.pass);
+        self.at = Some(At { noted, pass });
         let everyone = everyone(self.problem.applications);
         let mut found = in_terms(host, everyone, once.answer, None);
         let usage = once.usage.iter().zip(self.capacities);

@@ -222,6 +222,43 @@ fn a_problem_that_is_kept_is_that_of_its_claims() {
     }
 }
 
+/// Rates that follow thousands of small changes are those of a host built anew.
+#[test]
+fn many_changes_leave_no_trace() {
+    for (alpha, beta) in [
+        (0.5, 0.01),
+        (0.7, 0.01),
+        (1.0, 0.01),
+        (2.0, 0.01),
+        (5.0, 0.0),
+    ] {
+        let utility = Utility {
+            fairness: Fairness::Alpha(alpha),
+            latency: beta,
+        };
+        let mut random = Random(7);
+        let capacities = (150.0, 250.0);
+        let mut standing = Allocator::new(utility, capacities.0, capacities.1, Sharing::All);
+        let mut claims: Vec<Claim> = (0..400).map(|_| claim(&mut random)).collect();
+        let keys: Vec<Key> = claims.iter().map(|claim| standing.insert(*claim)).collect();
+        for step in 1..=2500 {
+            let chosen = (random.bits() % keys.len() as u64) as usize;
+            claims[chosen] = claim(&mut random);
+            assert!(standing.update(keys[chosen], claims[chosen]));
+            let own = standing.resolve().expect("a solution");
+            if step % 500 != 0 {
+                continue;
+            }
+            let (right, _) = from_nothing(&claims, utility, capacities, &own.dual_prices);
+            assert!((own.objective - right.objective).abs() <= 1e-12 * right.scale);
+            assert!((own.dual_bound - right.dual_bound).abs() <= 1e-12 * right.scale);
+            for (x, other) in own.x.iter().zip(&right.x) {
+                assert!((x - other).abs() <= 1e-7 * other, "{x} instead of {other}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_and_mended() {
     let utility = Utility {

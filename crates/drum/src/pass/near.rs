@@ -1,0 +1,363 @@
+//! A pass near the one before: rates follow a small change of prices by series, in as few products whatever alpha is.
+//!
+//! A rate `x` answers to a price `p` where `A + B = p`, with the slopes `A = w x^-alpha` and `B = kappa x^-3`. Where `x`
+//! changes by a part `h`, they become `A (1 + h)^-alpha` and `B (1 + h)^-3`. A step of second order and one of Newton's find
+//! the `h` that meets another price, without weights or powers.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::{Pass, Rates, Span, Sum, Sums, put};
+use crate::problem::{AnyKernel, Block, LANES, Problem};
+use crate::vector::widest;
+
+/// Most that a price may change by, relatively, and the slope of a term that has no part in it: what series of eight terms
+/// leave out is then rounding.
+const MOST: f64 = 0.02;
+const STEEPEST: f64 = 0.12;
+/// Changes after which rates are answered anew, lest rounding add up.
+const STEPS: usize = 100;
+/// Terms of a series.
+const TERMS: usize = 8;
+/// Alpha this close to 1 leaves powers over `1 - alpha` too few digits.
+const LOGARITHMIC: f64 = 0.01;
+
+/// What rates rest on: the slopes of both terms of their utilities, and near alpha 1 what throughput is worth.
+#[derive(Clone, Debug)]
+pub(super) struct Slopes {
+    throughput: Vec<Block>,
+    latency: Vec<Block>,
+    worth: Vec<Block>,
+    /// Changes that they have followed.
+    steps: usize,
+}
+
+impl Slopes {
+    pub(super) fn new(blocks: usize, alpha: f64) -> Self {
+        let column = |blocks| alloc::vec![[0.0; LANES]; blocks];
+        Self {
+            throughput: column(blocks),
+            latency: column(blocks),
+            worth: column(if is_logarithmic(alpha) { blocks } else { 0 }),
+            steps: 0,
+        }
+    }
+
+    pub(super) fn columns(&mut self) -> impl Iterator<Item = &mut Vec<Block>> {
+        let columns = [&mut self.throughput, &mut self.latency, &mut self.worth];
+        columns.into_iter().filter(|column| !column.is_empty())
+    }
+
+    /// Notes what the rates of a span rest on.
+    #[inline(always)]
+    pub(super) fn note(&mut self, blocks: Range<usize>, span: &Span) {
+        let throughput = self.throughput[blocks.clone()].as_flattened_mut();
+        let n = throughput.len();
+        let latency = &mut self.latency[blocks.clone()].as_flattened_mut()[..n];
+        for i in 0..n {
+            latency[i] = -2.0 * span.latency[i] / span.rate[i];
+            throughput[i] = span.price[i] - latency[i];
+        }
+        if let Some(worth) = self.worth.get_mut(blocks) {
+            put(worth, &span.throughput);
+        }
+        self.steps = 0;
+    }
+}
+
+/// How slopes follow rates.
+struct Series {
+    alpha: f64,
+    /// Of `A (1 + h)^-alpha`, its second derivative's half over `A`.
+    bend: f64,
+    throughput: [f64; TERMS],
+    latency: [f64; TERMS],
+    /// Of `U(x (1 + h)) - U(x)` over `x^(1 - alpha)`, the logarithm at alpha 1.
+    utility: [f64; TERMS],
+}
+
+/// A rate at another price, and what it rests on.
+struct Followed {
+    rate: f64,
+    throughput: f64,
+    latency: f64,
+    flexible: f64,
+    /// Change of what throughput is worth, over its slope times the rate before.
+    growth: f64,
+}
+
+impl Series {
+    fn new(alpha: f64) -> Self {
+        Self {
+            alpha,
+            bend: 0.5 * alpha * (alpha + 1.0),
+            throughput: binomial(alpha),
+            latency: binomial(3.0),
+            utility: integral(alpha),
+        }
+    }
+
+    /// About the part by which a rate with slopes `a` and `b` changes to meet a price.
+    #[inline(always)]
+    fn change(&self, a: f64, b: f64, price: f64) -> f64 {
+        let inverse = 1.0 / (self.alpha * a + 3.0 * b);
+        let part = (a + b - price) * inverse;
+        part + part * part * ((self.bend * a + 6.0 * b) * inverse)
+    }
+
+    /// Changes a rate by about the part `h`, and exactly to where it meets a price.
+    #[inline(always)]
+    fn follow(&self, h: f64, rate: f64, [a, b]: [f64; 2], price: f64) -> Followed {
+        let a = a + a * sum(h, &self.throughput);
+        let b = b + b * sum(h, &self.latency);
+        let inverse = 1.0 / (self.alpha * a + 3.0 * b);
+        let rest = (a + b - price) * inverse;
+        let near = rate + rate * h;
+        let rate = near + near * rest;
+        let growth = sum(h, &self.utility);
+        let power = 1.0 + (1.0 - self.alpha) * growth;
+        Followed {
+            rate,
+            throughput: a - a * rest * (self.alpha - self.bend * rest),
+            latency: b - b * rest * (3.0 - 6.0 * rest),
+            flexible: rate * inverse,
+            growth: growth + power * rest * (1.0 - 0.5 * self.alpha * rest),
+        }
+    }
+}
+
+/// A series without a constant term.
+#[inline(always)]
+fn sum(h: f64, factors: &[f64; TERMS]) -> f64 {
+    let [a, b, c, d, e, f, g, i] = *factors;
+    let square = h * h;
+    let low = (a + h * b) + square * (c + h * d);
+    let high = (e + h * f) + square * (g + h * i);
+    h * (low + square * square * high)
+}
+
+fn is_logarithmic(alpha: f64) -> bool {
+    (1.0 - alpha).abs() < LOGARITHMIC
+}
+
+/// Factors of the series of `(1 + h)^-power - 1`.
+fn binomial(power: f64) -> [f64; TERMS] {
+    let mut factor = 1.0;
+    core::array::from_fn(|n| {
+        factor *= -(power + n as f64) / (n as f64 + 1.0);
+        factor
+    })
+}
+
+/// Factors of the series of `((1 + h)^(1 - power) - 1) / (1 - power)`.
+fn integral(power: f64) -> [f64; TERMS] {
+    let mut factor = 1.0;
+    core::array::from_fn(|n| {
+        let own = factor / (n as f64 + 1.0);
+        factor *= -(power + n as f64) / (n as f64 + 1.0);
+        own
+    })
+}
+
+impl Problem {
+    /// Whether following takes less than answering anew.
+    pub(super) fn is_dear(&self) -> bool {
+        self.latency || matches!(self.kernel, AnyKernel::General(_))
+    }
+
+    /// Most that prices may change by, relatively, for rates to follow.
+    fn reach(&self) -> f64 {
+        let alpha = self.kernel.alpha();
+        MOST.min(STEEPEST * alpha.min(3.0) / alpha.max(3.0))
+    }
+
+    /// What the applications answer to prices near those that `at` answers to, which follows them; nothing where they
+    /// aren't near, or numbers end.
+    pub(crate) fn follow<const R: usize>(
+        &self,
+        from: [f64; R],
+        prices: [f64; R],
+        at: &mut Rates,
+    ) -> Option<Pass<R>> {
+        let reach = self.reach();
+        let moved = |r: usize| (prices[r] - from[r]).abs() <= reach * from[r];
+        if self.bounded || reach == 0.0 || !(0..R).all(moved) {
+            return None;
+        }
+        let mut slopes = at.slopes.take_if(|slopes| slopes.steps < STEPS)?;
+        slopes.steps += 1;
+        let pass = match (self.latency, is_logarithmic(self.kernel.alpha())) {
+            (true, true) => self.series::<R, true, true>(prices, at, &mut slopes),
+            (true, false) => self.series::<R, true, false>(prices, at, &mut slopes),
+            (false, true) => self.series::<R, false, true>(prices, at, &mut slopes),
+            (false, false) => self.series::<R, false, false>(prices, at, &mut slopes),
+        };
+        at.slopes = Some(slopes);
+        pass.value().is_finite().then_some(pass)
+    }
+
+    #[inline(never)]
+    fn series<const R: usize, const LATENCY: bool, const LOG: bool>(
+        &self,
+        prices: [f64; R],
+        at: &mut Rates,
+        slopes: &mut Slopes,
+    ) -> Pass<R> {
+        let series = Series::new(self.kernel.alpha());
+        let part = 1.0 / (1.0 - series.alpha);
+        widest(
+            #[inline(always)]
+            || {
+                let (mut sums, mut sizes) = (Sums::ZERO, Sum::ZERO);
+                let mut span = Span::NEW;
+                for start in (0..self.blocks()).step_by(Span::BLOCKS) {
+                    let blocks = start..self.blocks().min(start + Span::BLOCKS);
+                    let loads: [&[f64]; R] =
+                        core::array::from_fn(|r| self.rows[r][blocks.clone()].as_flattened());
+                    let rate = at.rates[blocks.clone()].as_flattened_mut();
+                    let n = rate.len();
+                    let flexible = &mut at.flexible[blocks.clone()].as_flattened_mut()[..n];
+                    let a = &mut slopes.throughput[blocks.clone()].as_flattened_mut()[..n];
+                    let b = &mut slopes.latency[blocks.clone()].as_flattened_mut()[..n];
+                    let worth = match LOG {
+                        true => &mut slopes.worth[blocks].as_flattened_mut()[..n],
+                        false => &mut [],
+                    };
+                    span.price(&prices, &loads, n);
+                    let (price, change) = (&span.price[..n], &mut span.free[..n]);
+                    for i in 0..n {
+                        change[i] = series.change(a[i], if LATENCY { b[i] } else { 0.0 }, price[i]);
+                    }
+                    let (throughput, latency) = (&mut span.throughput[..n], &mut span.latency[..n]);
+                    for i in 0..n {
+                        let before = [a[i], if LATENCY { b[i] } else { 0.0 }];
+                        let then = series.follow(change[i], rate[i], before, price[i]);
+                        throughput[i] = match LOG {
+                            true => worth[i] + a[i] * rate[i] * then.growth,
+                            false => then.throughput * then.rate * part,
+                        };
+                        if LOG {
+                            worth[i] = throughput[i];
+                        }
+                        latency[i] = -0.5 * then.latency * then.rate;
+                        (rate[i], flexible[i]) = (then.rate, then.flexible);
+                        a[i] = then.throughput;
+                        if LATENCY {
+                            b[i] = then.latency;
+                        }
+                    }
+                    sizes.add(&span.sizes()[..n]);
+                    sums.throughput.add(&span.throughput[..n]);
+                    sums.latency.add(&span.latency[..n]);
+                    sums.uses(&loads, rate, flexible);
+                }
+                at.size = sizes.total();
+                sums.pass()
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::{Fairness, Host, Utility};
+    use crate::pass::Output;
+    use crate::problem::everyone;
+    use crate::table::{Application, Table};
+
+    /// Prices go around as far as they may, and back.
+    fn holds(
+        numbers: &[[f64; 4]],
+        alpha: f64,
+        latency: f64,
+        ways: &[[f64; 2]],
+    ) -> Result<(), TestCaseError> {
+        let mut table = Table::default();
+        for [weight, latency_weight, bytes, poll_cost] in numbers {
+            table.push(Application {
+                weight: libm::pow(10.0, *weight),
+                latency_weight: libm::pow(10.0, *latency_weight),
+                bytes: *bytes,
+                poll_cost: *poll_cost,
+                ..Application::default()
+            });
+        }
+        let fairness = Fairness::Alpha(alpha);
+        let host = Host::new(table.view(), Utility { fairness, latency }, 1.0, 1.0);
+        let problem = Problem::new(&host, everyone(table.len()));
+        if !problem.is_dear() {
+            return Ok(());
+        }
+        let (mut at, mut right) = (Rates::new(&problem, true), Rates::new(&problem, true));
+        let mut prices = [3.0, 0.2];
+        problem.answers(prices, Output::Rates(&mut at));
+        for (step, way) in ways.iter().enumerate() {
+            let from = prices;
+            prices = core::array::from_fn(|r| from[r] * (1.0 + 0.999 * problem.reach() * way[r]));
+            let own = problem.follow(from, prices, &mut at);
+            let own = own.expect("prices are near");
+            let other = problem.answers(prices, Output::Rates(&mut right));
+            let keeps = |pass: &Pass<2>| {
+                let paid = prices[0] * pass.usage[0] + prices[1] * pass.usage[1];
+                (pass.value() - paid, paid + right.size)
+            };
+            let ((own_keeps, size), (other_keeps, _)) = (keeps(&own), keeps(&other));
+            let least = 1e-13 * (step + 1) as f64;
+            prop_assert!((own_keeps - other_keeps).abs() <= least * size);
+            prop_assert!((at.size - right.size).abs() <= 1e-7 * size);
+            let rates = at.rates.as_flattened()[..table.len()].iter();
+            for (own, other) in rates.zip(right.rates.as_flattened()) {
+                prop_assert!(
+                    (own - other).abs() <= 1e-8 * other,
+                    "{own} instead of {other}"
+                );
+            }
+            for r in 0..2 {
+                prop_assert!((own.usage[r] / other.usage[r] - 1.0).abs() < 1e-8);
+                for q in 0..2 {
+                    let ratio = own.response[r][q] / other.response[r][q];
+                    // Only steps follow from it.
+                    prop_assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
+                }
+            }
+            let (own, other) = (at.slopes.as_ref(), right.slopes.as_ref());
+            let (own, other) = (own.expect("slopes"), other.expect("slopes"));
+            let lists = [
+                (&own.throughput, &other.throughput),
+                (&own.latency, &other.latency),
+            ];
+            let price = own
+                .throughput
+                .as_flattened()
+                .iter()
+                .zip(own.latency.as_flattened());
+            let price: Vec<f64> = price.map(|(a, b)| a + b).collect();
+            for (own, other) in lists {
+                let pairs = own.as_flattened().iter().zip(other.as_flattened());
+                for ((own, other), price) in pairs.zip(&price) {
+                    prop_assert!((own - other).abs() <= 1e-8 * price);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn rates_that_follow_are_those_that_are_answered(
+            numbers in prop::collection::vec(
+                (-4.0..4.0_f64, -4.0..4.0_f64, 0.3..3.0_f64, 0.3..3.0_f64)
+                    .prop_map(|(w, v, b, c)| [w, v, b, c]),
+                1..30,
+            ),
+            alpha in prop::sample::select(alloc::vec![0.05, 0.3, 0.5, 0.7, 1.0, 1.0001, 2.0, 2.9, 3.0, 7.0, 32.0]),
+            latency in prop::sample::select(alloc::vec![0.0, 1e-3, 1.0]),
+            ways in prop::collection::vec(prop::array::uniform2(-1.0..1.0_f64), 1..40),
+        ) {
+            holds(&numbers, alpha, latency, &ways)?;
+        }
+    }
+}
