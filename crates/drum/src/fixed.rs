@@ -396,10 +396,6 @@ impl<'a, const R: usize> Noting<'a, R> {
         }
         Ref::map(self.last.borrow(), |last| &last.rates)
     }
-
-    fn is_linear(&self) -> bool {
-        Model::<R>::is_linear(self.problem)
-    }
 }
 
 impl<const R: usize> Model<R> for Noting<'_, R> {

@@ -255,8 +255,14 @@ impl Rates {
             rates: column(),
             flexible: column(),
             size: 0.0,
-            slopes: (follow && problem.is_dear())
-                .then(|| Slopes::new(blocks, problem.kernel.alpha())),
+            slopes: (follow && problem.is_dear()).then(|| Slopes::new(problem)),
+        }
+    }
+
+    /// Has rates answered anew next, rather than follow.
+    pub(crate) fn renew(&mut self) {
+        if let Some(slopes) = &mut self.slopes {
+            slopes.renew();
         }
     }
 

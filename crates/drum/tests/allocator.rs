@@ -259,6 +259,47 @@ fn many_changes_leave_no_trace() {
     }
 }
 
+/// After other capacities prices may seem near while rates that nobody asks for aren't.
+#[test]
+fn other_capacities_leave_no_trace() {
+    let check = |standing: &mut Allocator, claims: &[Claim], utility, capacities| {
+        let own = standing.resolve().expect("a solution");
+        let (right, _) = from_nothing(claims, utility, capacities, &own.dual_prices);
+        assert!((own.objective - right.objective).abs() <= 1e-12 * right.scale);
+        assert!((own.dual_bound - right.dual_bound).abs() <= 1e-12 * right.scale);
+    };
+    let utility = Utility {
+        fairness: Fairness::Alpha(0.5),
+        latency: 0.01,
+    };
+    let mut standing = Allocator::new(utility, 1.0, 2.0, Sharing::All);
+    let key = standing.insert(Claim::default());
+    check(&mut standing, &[Claim::default()], utility, (1.0, 2.0));
+    standing.set_capacities(1e6, 2e6);
+    // A million times as much at the same price.
+    let mut much = Claim::default();
+    (much.application.weight, much.application.latency_weight) = (1e3, 1e18);
+    standing.update(key, much);
+    check(&mut standing, &[much], utility, (1e6, 2e6));
+
+    let utility = Utility {
+        fairness: Fairness::Alpha(0.01),
+        latency: 0.0,
+    };
+    let mut random = Random(3);
+    let mut standing = Allocator::new(utility, 15.0, 25.0, Sharing::All);
+    let mut claims: Vec<Claim> = (0..101).map(|_| claim(&mut random)).collect();
+    let keys: Vec<Key> = claims.iter().map(|claim| standing.insert(*claim)).collect();
+    check(&mut standing, &claims, utility, (15.0, 25.0));
+    let capacities = (15.0 * 1.039, 25.0 * 1.039);
+    standing.set_capacities(capacities.0, capacities.1);
+    for step in 0..30 {
+        claims[step].application.weight *= 1.0 + 1e-6;
+        standing.update(keys[step], claims[step]);
+        check(&mut standing, &claims, utility, capacities);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_and_mended() {
     let utility = Utility {
