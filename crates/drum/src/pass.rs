@@ -259,13 +259,6 @@ impl Rates {
         }
     }
 
-    /// Has rates answered anew next, rather than follow.
-    pub(crate) fn renew(&mut self) {
-        if let Some(slopes) = &mut self.slopes {
-            slopes.renew();
-        }
-    }
-
     /// All columns.
     pub(crate) fn columns(&mut self) -> impl Iterator<Item = &mut Vec<Block>> {
         let slopes = self.slopes.iter_mut().flat_map(Slopes::columns);

@@ -337,16 +337,16 @@ impl<'b, I: ExactSizeIterator<Item = Member> + Clone> Columns<'_, 'b, I> {
         blocks
     }
 
-    /// Use of a row over its unit.
+    /// Use of a row over its unit; nobody's is one of what the row counts in, so it changes with capacities as others do.
     fn loads(&self, row: &Row<'_>) -> Vec<Block> {
         let unit = unit(&row.supply);
         let apps = &self.host.applications;
         let loads = row.loads(apps);
         match row.is_per_completion() {
-            true => self.blocks(1.0, |_, m| {
+            true => self.blocks(1.0 / unit, |_, m| {
                 loads[m.index] * apps.completions[m.index] / unit
             }),
-            false => self.blocks(1.0, |_, m| loads[m.index] / unit),
+            false => self.blocks(1.0 / unit, |_, m| loads[m.index] / unit),
         }
     }
 

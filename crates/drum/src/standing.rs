@@ -108,8 +108,6 @@ impl Standing {
         // Rates stay while prices for what rows count in do.
         let ratio: [f64; ROWS] = core::array::from_fn(|r| self.capacities[r] / new[r]);
         if let Some(At { noted, pass }) = &mut self.at {
-            // What fills blocks up uses rows as before.
-            noted.rates.renew();
             for r in 0..ROWS {
                 noted.prices[r] /= ratio[r];
                 pass.usage[r] *= ratio[r];

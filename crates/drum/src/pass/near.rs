@@ -71,11 +71,6 @@ impl Slopes {
         }
         self.changes = 0.0;
     }
-
-    /// Has rates answered anew next.
-    pub(super) fn renew(&mut self) {
-        self.changes = f64::INFINITY;
-    }
 }
 
 /// How slopes follow rates.
