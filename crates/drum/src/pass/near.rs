@@ -14,7 +14,7 @@ use crate::vector::widest;
 /// Most that prices may change by, relatively.
 const MOST: f64 = 0.02;
 /// Most that the slope of one term may change by where the other makes up the price. Rates change by a thirtieth at most;
-/// series of eight terms then leave out 1e-12 of that slope, and two steps 1e-9 of the rate.
+/// series of eight terms then leave out 1e-12 of that slope, and two steps less than 1e-9 of the rate.
 const STEEPEST: f64 = 0.1;
 /// How often prices may change by the most, or more often by less, until rates are answered anew, lest errors add up.
 const CHANGES: f64 = 10.0;
