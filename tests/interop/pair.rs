@@ -16,7 +16,7 @@ const MEETING: &str = "127.0.0.1";
 pub(crate) const PORT: u16 = 18515;
 /// How long a pair may take on a machine that does other things, too.
 const MOST: Duration = Duration::from_secs(60);
-/// How long a server gets until it listens.
+/// How long a server gets until it listens, where that can't be seen.
 const LISTENS: Duration = Duration::from_millis(400);
 
 /// How both have ended.
@@ -69,20 +69,38 @@ pub(crate) fn run_both(server: &[&str], client: &[&str], faults: Option<&str>) -
     run_at([(SERVER, server), (CLIENT, client)], faults)
 }
 
+/// The same; soon after the client's end the server is ended, if it doesn't end.
+pub(crate) fn run_until_client_ends(
+    server: &[&str],
+    client: &[&str],
+    faults: Option<&str>,
+) -> Ended {
+    const SOON: Duration = Duration::from_secs(2);
+    run_within([(SERVER, server), (CLIENT, client)], faults, SOON)
+}
+
 /// Runs a server, and its client, each with a device at its address.
-pub(crate) fn run_at([server, client]: [(&str, &[&str]); 2], faults: Option<&str>) -> Ended {
+pub(crate) fn run_at(both: [(&str, &[&str]); 2], faults: Option<&str>) -> Ended {
+    run_within(both, faults, MOST)
+}
+
+/// The same, where the server has so long after its client's end.
+fn run_within(
+    [server, client]: [(&str, &[&str]); 2],
+    faults: Option<&str>,
+    behind: Duration,
+) -> Ended {
     let until = Instant::now() + MOST;
     let meets = meets_by_tcp(server.1);
     let server = start(server.0, server.1, faults);
-    sleep(LISTENS);
-    if meets {
-        wait_for_listener(server.id(), until);
+    match meets {
+        true => wait_for_listener(server.id(), until),
+        false => sleep(LISTENS),
     }
     let client = start(client.0, client.1, faults);
-    Ended {
-        client: finish(client, until),
-        server: finish(server, until),
-    }
+    let client = finish(client, until);
+    let server = finish(server, until.min(Instant::now() + behind));
+    Ended { server, client }
 }
 
 /// Whether programs agree by TCP before they connect, and not by addresses.
