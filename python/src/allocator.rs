@@ -146,7 +146,8 @@ impl Allocator {
         self.standing.len()
     }
 
-    /// Applications in the order in which solutions have them, that of arrival.
+    /// Applications in the order in which solutions have them: that of arrival, until one leaves, whose place the last one
+    /// takes.
     fn keys(&self) -> Vec<Key> {
         let names = self.standing.keys().iter();
         names.map(|name| self.key(*name)).collect()

@@ -187,7 +187,8 @@ def test_an_allocator_follows_changes(mode, k):
     allocator.update(keys[2], claims[0])
     allocator.set_capacities(Q=4.0, C=9.0)
     found = allocator.resolve()
-    kept = [0, 0, 3, 4]
+    assert allocator.keys() == [keys[kept] for kept in [0, 4, 2, 3]]
+    kept = [0, 4, 0, 3]
     arguments = {name: array[kept].copy() for name, array in columns.items()}
     if mode == "timeshare":
         arguments["peak_rate"] = np.ones(4)
@@ -195,6 +196,7 @@ def test_an_allocator_follows_changes(mode, k):
         arguments["outage"] = np.full(4, -1e9)
     again = solve(**arguments, alpha=0.5, beta=0.1, Q=4.0, C=9.0, mode=mode, k=k)
     assert found.objective == pytest.approx(again.objective, rel=1e-9)
+    assert found.x == pytest.approx(again.x, rel=1e-5)
     with pytest.raises(KeyError, match="no such application"):
         allocator.remove(keys[1])
     with pytest.raises(KeyError):

@@ -69,7 +69,6 @@ pub struct Allocator {
     table: Table,
     peaks: Vec<f64>,
     outages: Vec<f64>,
-    /// Ascending, an entry for each application.
     keys: Vec<Key>,
     next: u64,
     utility: Utility,
@@ -130,14 +129,15 @@ impl Allocator {
         self.keys.is_empty()
     }
 
-    /// Names of the applications in the order in which solutions have them, that of arrival.
+    /// Names of the applications in the order in which solutions have them: that of arrival, until one leaves, whose place
+    /// the last one takes.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
 
     /// Where solutions have an application; none if it isn't there.
     pub fn position(&self, key: Key) -> Option<usize> {
-        self.keys.binary_search(&key).ok()
+        self.keys.iter().position(|known| *known == key)
     }
 
     /// An application arrives.
@@ -156,19 +156,19 @@ impl Allocator {
         key
     }
 
-    /// An application leaves; gives what it claimed, or nothing if it isn't there.
+    /// An application leaves, and the last one takes its place; gives what it claimed, or nothing if it isn't there.
     pub fn remove(&mut self, key: Key) -> Option<Claim> {
         let position = self.position(key)?;
-        self.keys.remove(position);
-        let application = self.table.remove(position);
+        self.keys.swap_remove(position);
+        let application = self.table.swap_remove(position);
         let one = self.host(application.view());
         self.standing
-            .take_if(|standing| !standing.remove(position, &one));
+            .take_if(|standing| !standing.swap_remove(position, &one));
         self.solution = None;
         Some(Claim {
             application,
-            peak: self.peaks.remove(position),
-            outage: self.outages.remove(position),
+            peak: self.peaks.swap_remove(position),
+            outage: self.outages.swap_remove(position),
         })
     }
 

@@ -252,13 +252,13 @@ impl Problem {
         put(self.columns().zip(one.columns()), index);
     }
 
-    /// An application leaves, the only one of the problem `one`; those behind it move up.
-    pub(crate) fn remove(&mut self, index: usize, one: &mut Self) {
+    /// An application leaves, the only one of the problem `one`; the last one takes its place.
+    pub(crate) fn swap_remove(&mut self, index: usize, one: &mut Self) {
         let applications = self.applications;
         self.applications -= 1;
-        self.floors.remove(index);
-        self.caps.remove(index);
-        remove(self.columns().zip(one.columns()), index, applications);
+        self.floors.swap_remove(index);
+        self.caps.swap_remove(index);
+        swap_remove(self.columns().zip(one.columns()), index, applications);
     }
 
     /// The columns in use.
@@ -299,15 +299,16 @@ pub(crate) fn put<'a>(
     }
 }
 
-/// Removes an entry of columns of so many; behind the last is then what is behind the only ones of other columns.
-pub(crate) fn remove<'a>(
+/// Removes an entry of columns of so many, whose place the last one takes; behind the last is then what is behind the only
+/// ones of other columns.
+pub(crate) fn swap_remove<'a>(
     columns: impl Iterator<Item = (&'a mut Vec<Block>, &'a mut Vec<Block>)>,
     index: usize,
     applications: usize,
 ) {
     for (column, one) in columns {
         let entries = column.as_flattened_mut();
-        entries.copy_within(index + 1..applications, index);
+        entries[index] = entries[applications - 1];
         entries[applications - 1] = one[0][LANES - 1];
         column.truncate((applications - 1).div_ceil(LANES));
     }

@@ -8,7 +8,7 @@ use crate::host::{Dependency, Fairness, Host};
 use crate::mode::Options;
 use crate::newton::{Model, foreseen};
 use crate::pass::{Output, Pass, Rates};
-use crate::problem::{Problem, everyone, put, remove, unit};
+use crate::problem::{Problem, everyone, put, swap_remove, unit};
 use crate::solution::Solution;
 use crate::solve::{in_terms, in_units, judged, scaling};
 
@@ -75,16 +75,16 @@ impl Standing {
         true
     }
 
-    /// The application of a host of its own leaves; false if nobody is left.
-    pub(crate) fn remove(&mut self, index: usize, old: &Host<'_>) -> bool {
+    /// The application of a host of its own leaves, and the last one takes its place; false if nobody is left.
+    pub(crate) fn swap_remove(&mut self, index: usize, old: &Host<'_>) -> bool {
         let mut one = self.one(old);
         let applications = self.problem.applications;
         if let Some(at) = &mut self.at {
             let mut rate = at.count(-1.0, &one);
             let columns = at.noted.rates.columns().zip(rate.columns());
-            remove(columns, index, applications);
+            swap_remove(columns, index, applications);
         }
-        self.problem.remove(index, &mut one);
+        self.problem.swap_remove(index, &mut one);
         self.problem.applications > 0
     }
 

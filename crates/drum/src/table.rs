@@ -86,12 +86,12 @@ macro_rules! columns {
                 Application { $($column: self.$column[index]),+ }
             }
 
-            /// Takes an application out; those behind it move up.
+            /// Takes an application out; the last one takes its place.
             ///
             /// # Panics
             /// If there is no application `index`.
-            pub fn remove(&mut self, index: usize) -> Application {
-                Application { $($column: self.$column.remove(index)),+ }
+            pub fn swap_remove(&mut self, index: usize) -> Application {
+                Application { $($column: self.$column.swap_remove(index)),+ }
             }
 
             /// Takes all applications out and keeps the storage.

@@ -185,8 +185,8 @@ fn a_problem_that_is_kept_is_that_of_its_claims() {
                     claims.push(new);
                 }
                 1 => {
-                    assert_eq!(standing.remove(keys.remove(chosen)), Some(claims[chosen]));
-                    claims.remove(chosen);
+                    let gone = claims.swap_remove(chosen);
+                    assert_eq!(standing.remove(keys.swap_remove(chosen)), Some(gone));
                 }
                 2 => {
                     assert!(standing.update(keys[chosen], new));
