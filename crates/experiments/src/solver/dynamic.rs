@@ -114,8 +114,8 @@ fn history(
                 reason = "below a number of applications"
             )]
             let leaver = stream.below(instance.table.len() as u64) as usize;
-            instance.table.remove(leaver);
-            rates.remove(leaver);
+            instance.table.swap_remove(leaver);
+            rates.swap_remove(leaver);
         }
         let event;
         (event, last) = change(&instance, sharing, &rates, &last.prices)?;
