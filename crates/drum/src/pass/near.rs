@@ -11,12 +11,10 @@ use super::{Pass, Rates, Span, Sum, Sums, put};
 use crate::problem::{AnyKernel, Block, LANES, Problem};
 use crate::vector::widest;
 
-/// Most that prices may change by, relatively.
-const MOST: f64 = 0.02;
-/// Most that the slope of one term may change by where the other makes up the price. Rates change by a thirtieth at most;
-/// series of eight terms then leave out 1e-12 of that slope, and two steps less than 1e-9 of the rate.
-const STEEPEST: f64 = 0.1;
-/// How often prices may change by the most, or more often by less, until rates are answered anew, lest errors add up.
+/// Most that a term's slope may change by. Rates change by a sixtieth at most; series of eight terms then leave out 1e-14 of
+/// that slope, and two steps 1e-9 of the rate.
+const STEEPEST: f64 = 0.05;
+/// How often rates may change by the most, or more often by less, until they are answered anew, lest errors add up.
 const CHANGES: f64 = 10.0;
 /// Terms of a series.
 const TERMS: usize = 8;
@@ -173,52 +171,51 @@ impl Problem {
         !self.bounded && (self.latency || matches!(self.kernel, AnyKernel::General(_)))
     }
 
-    /// Most that prices may change by, relatively, for rates to follow.
+    /// Most that a rate may change by, relatively.
     fn reach(&self) -> f64 {
-        let alpha = self.kernel.alpha();
-        MOST.min(STEEPEST * alpha.min(3.0) / alpha.max(3.0))
+        STEEPEST / self.kernel.alpha().max(3.0)
     }
 
-    /// What the applications answer to prices near those that `at` answers to, which follows them; nothing where they
-    /// aren't near, or numbers end.
+    /// What the applications answer to prices near those that `at` answers to, which follows them; nothing, and `at` is to be
+    /// answered anew, where they aren't near, or numbers end.
     pub(crate) fn follow<const R: usize>(
         &self,
         from: [f64; R],
         prices: [f64; R],
         at: &mut Rates,
     ) -> Option<Pass<R>> {
-        let reach = self.reach();
-        let part = |r: usize| match prices[r] == from[r] {
-            true => 0.0,
-            false => (prices[r] - from[r]).abs() / (reach * from[r]),
+        // On average, over what is used: where rows bind, as much of each.
+        let change: f64 = (0..R).map(|r| (prices[r] - from[r]).abs()).sum();
+        let may = |slopes: &mut Slopes| {
+            change <= STEEPEST * from.iter().sum::<f64>() && slopes.changes <= CHANGES
         };
-        let part = (0..R).map(part).fold(0.0, f64::max);
-        let near = |slopes: &mut Slopes| part <= 1.0 && slopes.changes + part <= CHANGES;
-        let mut slopes = at.slopes.take_if(near)?;
-        slopes.changes += part;
-        let pass = match (self.latency, is_logarithmic(self.kernel.alpha())) {
+        let mut slopes = at.slopes.take_if(may)?;
+        let (pass, part) = match (self.latency, is_logarithmic(self.kernel.alpha())) {
             (true, true) => self.series::<R, true, true>(prices, at, &mut slopes),
             (true, false) => self.series::<R, true, false>(prices, at, &mut slopes),
             (false, true) => self.series::<R, false, true>(prices, at, &mut slopes),
             (false, false) => self.series::<R, false, false>(prices, at, &mut slopes),
         };
+        slopes.changes += part;
         at.slopes = Some(slopes);
-        pass.value().is_finite().then_some(pass)
+        (part <= 1.0 && pass.value().is_finite()).then_some(pass)
     }
 
+    /// The pass, and the most that a rate changes by, over the reach.
     #[inline(never)]
     fn series<const R: usize, const LATENCY: bool, const LOG: bool>(
         &self,
         prices: [f64; R],
         at: &mut Rates,
         slopes: &mut Slopes,
-    ) -> Pass<R> {
+    ) -> (Pass<R>, f64) {
         let series = Series::new(self.kernel.alpha());
         let part = 1.0 / (1.0 - series.alpha);
         widest(
             #[inline(always)]
             || {
                 let (mut sums, mut sizes) = (Sums::ZERO, Sum::ZERO);
+                let mut most = [0.0_f64; LANES];
                 let mut span = Span::NEW;
                 for start in (0..self.blocks()).step_by(Span::BLOCKS) {
                     let blocks = start..self.blocks().min(start + Span::BLOCKS);
@@ -240,6 +237,11 @@ impl Problem {
                     let (price, change) = (&span.price[..n], &mut span.free[..n]);
                     for i in 0..n {
                         change[i] = series.change(a[i], if LATENCY { b[i] } else { 0.0 }, price[i]);
+                    }
+                    for block in change.as_chunks::<LANES>().0 {
+                        for lane in 0..LANES {
+                            most[lane] = most[lane].max(block[lane].abs());
+                        }
                     }
                     let (throughput, latency) = (&mut span.throughput[..n], &mut span.latency[..n]);
                     for i in 0..n {
@@ -265,7 +267,8 @@ impl Problem {
                     sums.uses(&loads, rate, flexible);
                 }
                 at.size = sizes.total();
-                sums.pass()
+                let most = most.into_iter().fold(0.0, f64::max);
+                (sums.pass(), most / self.reach())
             },
         )
     }
@@ -297,16 +300,25 @@ mod tests {
         Problem::new(&host, everyone(table.len()))
     }
 
-    /// Rates that follow prices around, as far as they may go.
-    fn holds(problem: &Problem, ways: &[[f64; 2]]) -> Result<(), TestCaseError> {
+    /// Rates that follow prices around, as far as they may go whatever they rest on, or if `far` where they rest on the steeper
+    /// of both terms, and a small price may change by more than itself.
+    fn holds(problem: &Problem, ways: &[[f64; 2]], far: bool) -> Result<(), TestCaseError> {
         let (mut at, mut right) = (Rates::new(problem, true), Rates::new(problem, true));
         let mut prices = [3.0, 0.2];
         problem.answers(prices, Output::Rates(&mut at));
         for way in ways {
             let from = prices;
-            prices = core::array::from_fn(|r| from[r] * (1.0 + 0.999 * problem.reach() * way[r]));
-            let own = problem.follow(from, prices, &mut at);
-            let own = own.expect("prices are near");
+            let alpha = problem.kernel.alpha();
+            let part = 0.95 * problem.reach();
+            prices = core::array::from_fn(|r| match far {
+                false => from[r] * (1.0 + part * alpha.min(3.0) * way[r]),
+                true => (from[r] + from[0] * part * alpha.max(3.0) * way[r]).abs(),
+            });
+            let Some(own) = problem.follow(from, prices, &mut at) else {
+                prop_assert!(far, "prices are near");
+                problem.answers(prices, Output::Rates(&mut at));
+                continue;
+            };
             let other = problem.answers(prices, Output::Rates(&mut right));
             let keeps = |pass: &Pass<2>| {
                 let paid = prices[0] * pass.usage[0] + prices[1] * pass.usage[1];
@@ -362,6 +374,7 @@ mod tests {
             ),
             alpha in prop::sample::select(alloc::vec![0.05, 0.3, 0.5, 0.7, 1.0, 1.0001, 2.0, 2.9, 3.0, 7.0, 32.0]),
             latency in prop::sample::select(alloc::vec![0.0, 1e-3, 1.0]),
+            far: bool,
             ways in prop_oneof![
                 prop::collection::vec(prop::array::uniform2(-1.0..1.0_f64), 10),
                 prop::array::uniform2(prop::sample::select(alloc::vec![-1.0, 1.0]))
@@ -370,7 +383,7 @@ mod tests {
         ) {
             let problem = problem(&numbers, alpha, latency);
             if problem.is_dear() {
-                holds(&problem, &ways)?;
+                holds(&problem, &ways, far)?;
             }
         }
     }
