@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use common::{assert_none, list, metadata, read, root, text};
+use common::{assert_none, list, metadata, output, read, root, text};
 use serde_json::Value;
 
 /// The crates of each layer, from the lowest. A crate may use those of lower layers, never its own.
@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 8] = [
         "traces",
     ],
     &["host", "drum-file", "cases"],
-    &["fabric", "softnic"],
+    &["fabric", "softnic", "harness"],
     &["attacks", "results", "verbs", "rdmacm", "mpverbs", "agent"],
     &["experiments"],
     &["cli", "python"],
@@ -213,4 +213,26 @@ fn the_core_has_no_operating_system() {
 
 fn has_attribute(source: &str, attribute: &str) -> bool {
     source.lines().any(|line| line.trim() == attribute)
+}
+
+/// Packages of a part of the workspace with the features that they are compiled with there.
+fn compiled(part: &[&str]) -> BTreeSet<String> {
+    let fixed = ["tree", "--locked", "--prefix", "none", "--no-dedupe"];
+    let format = ["--format", "{p} {f}"];
+    let listed = output(env!("CARGO"), &[&fixed[..], &format, part].concat());
+    listed.lines().map(str::to_owned).collect()
+}
+
+/// `make test` builds both.
+#[test]
+fn what_python_and_the_tests_need_is_compiled_once() {
+    let python = compiled(&["--package", "fairlane-python", "--edges", "normal,build"]);
+    let tests = compiled(&["--workspace", "--edges", "normal,build,dev"]);
+    assert!(python.len() > 50, "{python:?}");
+    let twice = python.difference(&tests).map(|package| {
+        format!(
+            "{package}: other features in the tests: ask for the same ones in python/Cargo.toml"
+        )
+    });
+    assert_none(&twice.collect::<Vec<_>>());
 }

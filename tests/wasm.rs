@@ -43,6 +43,8 @@ fn build(arguments: &[&str]) {
         .arg("--target-dir")
         .arg(directory())
         .args(arguments)
+        // It is only looked at.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
         .current_dir(root())
         .status();
     assert!(status.expect("cargo runs").success(), "{arguments:?}");
@@ -85,7 +87,7 @@ fn modules_import_nothing() {
     let names = LIBRARIES.map(|name| format!("fairlane-{name}"));
     let packages: Vec<&str> = names.iter().flat_map(|name| ["-p", name]).collect();
     build(&[&["--lib"][..], &packages].concat());
-    build(&["-p", "fairlane-tests", "--bin", "pair"]);
+    build(&["-p", "fairlane-harness", "--bin", "pair"]);
     let path = directory().join(TARGET).join("debug/pair.wasm");
     let module = std::fs::read(path).expect("it was built");
     let sections = sections(&module);

@@ -84,8 +84,6 @@ mod replies;
 mod scoped;
 mod settings;
 mod subflows;
-#[cfg(feature = "testing")]
-pub mod testing;
 mod transmit;
 mod turns;
 

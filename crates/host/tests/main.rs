@@ -3,9 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
 mod apportioning;
-mod mutations;
 mod parameters;
 mod pipe;
 mod ports;
-mod programs;
 mod subflows;

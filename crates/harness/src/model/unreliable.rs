@@ -5,8 +5,8 @@ use fairlane_units::{Bytes, QpNumber};
 
 use super::flow::Op;
 use super::{Effect, Model, Violation, data, ended, ensure};
-use crate::testing::generate::{QUEUE_KEY, number};
-use crate::testing::program::Side;
+use crate::generate::{QUEUE_KEY, number};
+use crate::program::Side;
 
 impl Model {
     /// A request has arrived at the queue pair `to`.

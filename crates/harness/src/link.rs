@@ -1,8 +1,7 @@
 //! The network between two hosts: it loses, repeats, reorders, alters and marks frames.
 
-use alloc::collections::BinaryHeap;
-use alloc::vec::Vec;
-use core::cmp::Ordering;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 use fairlane_units::{Duration, Time};
 use fairlane_wire::{Bth, Ethernet, Ipv4, Udp};
@@ -12,7 +11,7 @@ use super::program::{Link, Side};
 
 /// Where IPv4 holds the mark.
 const TRAFFIC_CLASS: usize = Ethernet::LENGTH + 1;
-const CHECKSUM: core::ops::Range<usize> = Ethernet::LENGTH + 10..Ethernet::LENGTH + 12;
+const CHECKSUM: std::ops::Range<usize> = Ethernet::LENGTH + 10..Ethernet::LENGTH + 12;
 const MARKED: u8 = 0b11;
 /// Where the transport headers begin.
 const TRANSPORT: usize = Ethernet::LENGTH + Ipv4::LENGTH + Udp::LENGTH;

@@ -1,7 +1,5 @@
 //! Makes programs out of random decisions.
 
-use alloc::vec::Vec;
-
 use fairlane_transport::{Capacity, Config, Operation, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn, QpNumber};
 

@@ -1,7 +1,6 @@
 //! One direction of a connection: which packets its work requests take.
 
-use alloc::collections::{BTreeSet, VecDeque};
-use alloc::vec::Vec;
+use std::collections::{BTreeSet, VecDeque};
 
 use fairlane_transport::{
     Config, Operation, Receive, ReceiveCompletion, Service, Status, WorkRequest,

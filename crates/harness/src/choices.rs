@@ -1,7 +1,5 @@
 //! Where random decisions come from.
 
-use alloc::vec::Vec;
-
 /// A source of decisions: a seed, or bytes that a fuzzer changes.
 #[derive(Clone, Debug)]
 pub struct Choices {

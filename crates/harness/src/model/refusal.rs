@@ -1,13 +1,11 @@
 //! Why a responder may fail.
 
-use alloc::vec::Vec;
-
 use fairlane_transport::{Operation, Status};
 
 use super::reliable::Verdict;
 use super::{Death, Effect, Model, Violation, ended, ensure};
-use crate::testing::memory::Deed;
-use crate::testing::program::Side;
+use crate::memory::Deed;
+use crate::program::Side;
 
 impl Model {
     /// The responder `to` has failed by a packet: by itself, or by one behind it that had come early.

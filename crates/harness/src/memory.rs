@@ -1,8 +1,5 @@
 //! The memory of a host, byte for byte.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use fairlane_transport::{Access, Memory, Operation, Remote};
 use fairlane_units::Bytes;
 
@@ -54,7 +51,7 @@ impl HostMemory {
     }
 
     /// The place of `length` bytes in the array, if they are there.
-    fn place(&self, address: u64, length: usize) -> Option<core::ops::Range<usize>> {
+    fn place(&self, address: u64, length: usize) -> Option<std::ops::Range<usize>> {
         let start = usize::try_from(address.checked_sub(self.base)?).ok()?;
         let end = start.checked_add(length)?;
         (end <= self.bytes.len()).then_some(start..end)

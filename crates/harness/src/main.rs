@@ -1,9 +1,11 @@
 //! Runs programs of the pair harness: `pair PROFILE SEED [COUNT]`, with a trace if one fails.
 
+#![forbid(unsafe_code)]
+
 use std::io::{Result, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use fairlane_host::testing::{Profile, Statistics, run};
+use fairlane_harness::{Profile, Statistics, run};
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

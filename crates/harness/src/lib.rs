@@ -22,13 +22,16 @@
 //! it. [`Fault`] puts deliberate faults in between, each of which the model must notice.
 //!
 //! ```
-//! use fairlane_host::testing::{Profile, run};
+//! use fairlane_harness::{Profile, run};
 //!
 //! for seed in 0..10 {
 //!     run(Profile::GoBackN, seed)?;
 //! }
-//! # Ok::<(), fairlane_host::testing::Failure>(())
+//! # Ok::<(), fairlane_harness::Failure>(())
 //! ```
+//!
+//! What this crate refuses: to look into a host other than by what any driver sees.
+#![forbid(unsafe_code)]
 
 mod choices;
 mod fault;

@@ -8,8 +8,8 @@ use fairlane_wire::{NakCode, Syndrome};
 
 use super::flow::{Flow, Op};
 use super::{Effect, Model, Violation, data, ensure, execute};
-use crate::testing::memory::Deed;
-use crate::testing::program::Side;
+use crate::memory::Deed;
+use crate::program::Side;
 
 /// What must become of a packet that is next in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,7 +377,7 @@ impl Model {
                 );
             }
             (operation, source, _) => {
-                return Err(alloc::format!("{operation:?} is answered with {source:?}"));
+                return Err(format!("{operation:?} is answered with {source:?}"));
             }
         }
         Ok(())
@@ -399,7 +399,7 @@ impl Model {
             return Ok(());
         };
         let (Placement::Request { id, .. } | Placement::Result { id, .. }) = placement else {
-            return Err(alloc::format!("a response was placed at {placement:?}"));
+            return Err(format!("a response was placed at {placement:?}"));
         };
         let index = flow
             .find(id)

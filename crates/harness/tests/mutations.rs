@@ -3,7 +3,7 @@
 //! The faults are put between queue pairs and model, one at a time: what the queue pair says, or what it
 //! is told, is altered. [`Fault`] says how.
 
-use fairlane_host::testing::{Fault, Pair, Profile, Program};
+use fairlane_harness::{Fault, Pair, Profile, Program};
 
 /// Programs that a fault must fail one of.
 const PROGRAMS: u64 = 400;

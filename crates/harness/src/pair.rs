@@ -1,10 +1,5 @@
 //! Two hosts and a network, in virtual time.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-
 use fairlane_transport::{
     Extension, Outgoing, Packet, Placement, ReceiveCompletion, Receives, Source, Status,
 };
@@ -19,7 +14,7 @@ use super::machine::Machine;
 use super::model::{Effect, Model, Violation, ensure};
 use super::outcome::{Failure, Statistics};
 use super::program::{Action, Program, Side, Step};
-use crate::{Arrival, Departure, Event, Measured, NO_ECHO, Role};
+use fairlane_host::{Arrival, Departure, Event, Measured, NO_ECHO, Role};
 
 /// Events after which a program hasn't ended because it never will.
 const MOST_EVENTS: u64 = 200_000;
@@ -292,7 +287,7 @@ impl Pair {
             packet,
             payload,
             placement,
-            deeds: core::mem::take(&mut memory.deeds),
+            deeds: std::mem::take(&mut memory.deeds),
             failed: !failed && host.nic.pair(end.id).has_failed(),
         };
         self.model.heard(to, &effect)?;

@@ -1,8 +1,8 @@
-//! Random programs against the reference: see [`fairlane_host::testing`].
+//! Random programs against the reference: see [`fairlane_harness`].
 //!
-//! `cargo run --release -p fairlane-tests -- PROFILE SEED` runs one again.
+//! `cargo run --release -p fairlane-harness -- PROFILE SEED` runs one again.
 
-use fairlane_host::testing::{Profile, Program, Statistics, check, run};
+use fairlane_harness::{Profile, Program, Statistics, check, run};
 use fairlane_transport::Status;
 
 /// Runs the programs of some seeds and adds up what happened.
@@ -12,7 +12,7 @@ fn programs(profile: Profile, seeds: std::ops::Range<u64>) -> Statistics {
         match run(profile, seed) {
             Ok(statistics) => sum += statistics,
             Err(failure) => panic!(
-                "{failure}\nrun again: cargo run --release -p fairlane-tests -- {} {seed}",
+                "{failure}\nrun again: cargo run --release -p fairlane-harness -- {} {seed}",
                 profile.name()
             ),
         }

@@ -1,8 +1,6 @@
 //! How a run ended.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
+use std::fmt;
 
 use fairlane_transport::Status;
 use fairlane_units::Time;
@@ -28,7 +26,7 @@ pub struct Statistics {
     pub end: Time,
 }
 
-impl core::ops::AddAssign for Statistics {
+impl std::ops::AddAssign for Statistics {
     fn add_assign(&mut self, other: Self) {
         self.events += other.events;
         self.packets += other.packets;
@@ -63,4 +61,4 @@ impl fmt::Display for Failure {
     }
 }
 
-impl core::error::Error for Failure {}
+impl std::error::Error for Failure {}

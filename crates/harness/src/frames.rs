@@ -1,10 +1,6 @@
 //! Packets as frames of Ethernet, IPv4 and UDP, with an ICRC.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use std::net::Ipv4Addr;
 
 use fairlane_transport::{Ends, Packet};
 use fairlane_units::{Bytes, QpNumber, TenantId};

@@ -9,10 +9,7 @@ mod refusal;
 mod reliable;
 mod unreliable;
 
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeSet;
 
 use fairlane_transport::{
     Access, Completion, Operation, Outgoing, Packet, Placement, Receive, ReceiveCompletion, Remote,
@@ -28,7 +25,7 @@ use super::program::{Program, Region, Side};
 macro_rules! ensure {
     ($holds:expr, $($message:tt)*) => {
         if !$holds {
-            return Err(alloc::format!($($message)*));
+            return Err(format!($($message)*));
         }
     };
 }
@@ -110,7 +107,7 @@ impl Model {
             pattern: pattern(PLACES + 2 * longest),
             memories: [0, 1].map(|side| HostMemory::new(&program.regions[side])),
             invalid: [BTreeSet::new(), BTreeSet::new()],
-            endpoints: alloc::vec![Default::default(); connections],
+            endpoints: vec![Default::default(); connections],
             flows,
         }
     }

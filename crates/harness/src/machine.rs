@@ -1,7 +1,6 @@
 //! One of the two hosts: its NIC, its memory, its transmitter, and what an application knows of its queue pairs.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 
 use fairlane_congestion::scope::{Scope, Weight};
 use fairlane_congestion::{Environment, Params};
@@ -11,7 +10,7 @@ use fairlane_units::{Bytes, HostId, Psn, Rate, TenantId, Time};
 use super::fault::Fault;
 use super::memory::HostMemory;
 use super::program::{Program, Side};
-use crate::{Departure, Host, Opening, PairId, Settings, Start, Tenants};
+use fairlane_host::{Departure, Host, Opening, PairId, Settings, Start, Tenants};
 
 /// Faster than any [`Link`](super::Link), so that only that paces.
 const RATE: Rate = Rate::from_gbps(400);
@@ -76,8 +75,8 @@ impl Machine {
             guarantee: None,
         };
         let tenants = Tenants {
-            all: alloc::vec![weight],
-            here: alloc::vec![weight],
+            all: vec![weight],
+            here: vec![weight],
         };
         let mut machine = Self {
             nic: Host::new(Arc::new(settings), &[environment], &tenants),

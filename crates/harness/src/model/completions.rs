@@ -1,12 +1,10 @@
 //! What is sent, and how work requests may end.
 
-use alloc::format;
-
 use fairlane_transport::{Completion, Outgoing, Service, Status};
 
 use super::flow::{Flow, Op};
 use super::{Death, Model, Violation, ensure};
-use crate::testing::program::Side;
+use crate::program::Side;
 
 /// More packets than wait at a transmitter at any time.
 const QUEUED: u64 = 1_000;

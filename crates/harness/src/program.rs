@@ -1,7 +1,5 @@
 //! Programs: what two applications do, over which queue pairs and which network.
 
-use alloc::vec::Vec;
-
 use fairlane_transport::{Capacity, Config, Remote, Service, WorkRequest};
 use fairlane_units::{Bytes, Duration, Psn};
 
