@@ -103,12 +103,13 @@ impl Series {
         }
     }
 
-    /// About the part by which a rate with slopes `a` and `b` changes to meet a price.
+    /// The part by which a rate with slopes `a` and `b` changes to meet a price: to first and to second order.
     #[inline(always)]
-    fn change(&self, a: f64, b: f64, price: f64) -> f64 {
+    fn change(&self, a: f64, b: f64, price: f64) -> [f64; 2] {
         let inverse = 1.0 / (self.alpha * a + 3.0 * b);
-        let part = (a + b - price) * inverse;
-        part + part * part * ((self.bend * a + 6.0 * b) * inverse)
+        let straight = (a + b - price) * inverse;
+        let bent = straight * straight * ((self.bend * a + 6.0 * b) * inverse);
+        [straight, straight + bent]
     }
 
     /// Changes a rate by about the part `h`, and further to where it meets a price.
@@ -171,7 +172,7 @@ impl Problem {
         !self.bounded && (self.latency || matches!(self.kernel, AnyKernel::General(_)))
     }
 
-    /// Most that a rate may change by, relatively.
+    /// Most that a rate may change by, relatively and to first order, which grows with the change of its price.
     fn reach(&self) -> f64 {
         STEEPEST / self.kernel.alpha().max(3.0)
     }
@@ -184,21 +185,21 @@ impl Problem {
         prices: [f64; R],
         at: &mut Rates,
     ) -> Option<Pass<R>> {
-        // On average, over what is used: where rows bind, as much of each.
+        // A cheap look ahead: the change on average, if as much is used of each row.
         let change: f64 = (0..R).map(|r| (prices[r] - from[r]).abs()).sum();
         let may = |slopes: &mut Slopes| {
             change <= STEEPEST * from.iter().sum::<f64>() && slopes.changes <= CHANGES
         };
         let mut slopes = at.slopes.take_if(may)?;
-        let (pass, part) = match (self.latency, is_logarithmic(self.kernel.alpha())) {
+        let (pass, most) = match (self.latency, is_logarithmic(self.kernel.alpha())) {
             (true, true) => self.series::<R, true, true>(prices, at, &mut slopes),
             (true, false) => self.series::<R, true, false>(prices, at, &mut slopes),
             (false, true) => self.series::<R, false, true>(prices, at, &mut slopes),
             (false, false) => self.series::<R, false, false>(prices, at, &mut slopes),
         };
-        slopes.changes += part;
+        slopes.changes += most;
         at.slopes = Some(slopes);
-        (part <= 1.0 && pass.value().is_finite()).then_some(pass)
+        (most <= 1.0 && pass.value().is_finite()).then_some(pass)
     }
 
     /// The pass, and the most that a rate changes by, over the reach.
@@ -234,11 +235,14 @@ impl Problem {
                         false => &mut [],
                     };
                     span.price(&prices, &loads, n);
-                    let (price, change) = (&span.price[..n], &mut span.free[..n]);
+                    let price = &span.price[..n];
+                    let (straight, change) = (&mut span.variable[..n], &mut span.free[..n]);
                     for i in 0..n {
-                        change[i] = series.change(a[i], if LATENCY { b[i] } else { 0.0 }, price[i]);
+                        let b = if LATENCY { b[i] } else { 0.0 };
+                        [straight[i], change[i]] = series.change(a[i], b, price[i]);
                     }
-                    for block in change.as_chunks::<LANES>().0 {
+                    // What fills the last block up follows, too.
+                    for block in straight.as_chunks::<LANES>().0 {
                         for lane in 0..LANES {
                             most[lane] = most[lane].max(block[lane].abs());
                         }
@@ -314,54 +318,96 @@ mod tests {
                 false => from[r] * (1.0 + part * alpha.min(3.0) * way[r]),
                 true => (from[r] + from[0] * part * alpha.max(3.0) * way[r]).abs(),
             });
-            let Some(own) = problem.follow(from, prices, &mut at) else {
-                prop_assert!(far, "prices are near");
-                problem.answers(prices, Output::Rates(&mut at));
-                continue;
-            };
-            let other = problem.answers(prices, Output::Rates(&mut right));
-            let keeps = |pass: &Pass<2>| {
-                let paid = prices[0] * pass.usage[0] + prices[1] * pass.usage[1];
-                (pass.value() - paid, paid + right.size)
-            };
-            let ((own_keeps, size), (other_keeps, _)) = (keeps(&own), keeps(&other));
-            prop_assert!((own_keeps - other_keeps).abs() <= 1e-12 * size);
-            prop_assert!((at.size - right.size).abs() <= 1e-7 * size);
-            let rates = at.rates.as_flattened()[..problem.applications].iter();
-            for (own, other) in rates.zip(right.rates.as_flattened()) {
-                prop_assert!(
-                    (own - other).abs() <= 1e-8 * other,
-                    "{own} instead of {other}"
-                );
-            }
-            for r in 0..2 {
-                prop_assert!((own.usage[r] / other.usage[r] - 1.0).abs() < 1e-8);
-                for q in 0..2 {
-                    let ratio = own.response[r][q] / other.response[r][q];
-                    // Only steps follow from it.
-                    prop_assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
-                }
-            }
-            let (own, other) = (at.slopes.as_ref(), right.slopes.as_ref());
-            let (own, other) = (own.expect("slopes"), other.expect("slopes"));
-            let lists = [
-                (&own.throughput, &other.throughput),
-                (&own.latency, &other.latency),
-            ];
-            let price = own
-                .throughput
-                .as_flattened()
-                .iter()
-                .zip(own.latency.as_flattened());
-            let price: Vec<f64> = price.map(|(a, b)| a + b).collect();
-            for (own, other) in lists {
-                let pairs = own.as_flattened().iter().zip(other.as_flattened());
-                for ((own, other), price) in pairs.zip(&price) {
-                    prop_assert!((own - other).abs() <= 1e-8 * price);
-                }
-            }
+            let is_near = agrees(problem, (from, prices), &mut at, &mut right)?;
+            prop_assert!(far || is_near, "prices are near");
         }
         Ok(())
+    }
+
+    /// Whether rates follow from prices to others, and then are those that are answered.
+    fn agrees(
+        problem: &Problem,
+        (from, prices): ([f64; 2], [f64; 2]),
+        at: &mut Rates,
+        right: &mut Rates,
+    ) -> Result<bool, TestCaseError> {
+        let other = problem.answers(prices, Output::Rates(right));
+        let Some(own) = problem.follow(from, prices, at) else {
+            problem.answers(prices, Output::Rates(at));
+            return Ok(false);
+        };
+        let keeps = |pass: &Pass<2>| {
+            let paid = prices[0] * pass.usage[0] + prices[1] * pass.usage[1];
+            (pass.value() - paid, paid + right.size)
+        };
+        let ((own_keeps, size), (other_keeps, _)) = (keeps(&own), keeps(&other));
+        prop_assert!((own_keeps - other_keeps).abs() <= 1e-12 * size);
+        prop_assert!((at.size - right.size).abs() <= 1e-7 * size);
+        let rates = at.rates.as_flattened()[..problem.applications].iter();
+        for (own, other) in rates.zip(right.rates.as_flattened()) {
+            prop_assert!(
+                (own - other).abs() <= 1e-8 * other,
+                "{own} instead of {other}"
+            );
+        }
+        for r in 0..2 {
+            prop_assert!((own.usage[r] / other.usage[r] - 1.0).abs() < 1e-8);
+            for q in 0..2 {
+                let ratio = own.response[r][q] / other.response[r][q];
+                // Only steps follow from it.
+                prop_assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
+            }
+        }
+        let (own, other) = (at.slopes.as_ref(), right.slopes.as_ref());
+        let (own, other) = (own.expect("slopes"), other.expect("slopes"));
+        let lists = [
+            (&own.throughput, &other.throughput),
+            (&own.latency, &other.latency),
+        ];
+        let price = own
+            .throughput
+            .as_flattened()
+            .iter()
+            .zip(own.latency.as_flattened());
+        let price: Vec<f64> = price.map(|(a, b)| a + b).collect();
+        for (own, other) in lists {
+            let pairs = own.as_flattened().iter().zip(other.as_flattened());
+            for ((own, other), price) in pairs.zip(&price) {
+                prop_assert!((own - other).abs() <= 1e-8 * price);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A rate that answers to a row of little worth alone may change by much while others hardly do. At some prices the
+    /// change of second order is none.
+    #[test]
+    fn no_price_passes_for_another() {
+        let near = |part: f64, other: f64| (part / other - 1.0).abs() < 0.3;
+        for (alpha, latency, least) in [
+            (0.3, 0.0, -4.0),
+            (0.7, 0.0, -4.0),
+            (1.5, 0.0, -4.0),
+            (32.0, 0.0, -4.0),
+            (0.5, 1e-3, -4.0),
+            (1.0, 1e-3, -4.0),
+            (2.0, 1e-3, -4.0),
+            (2.0, 1.0, 4.0),
+        ] {
+            let [plain, own] = [[0.0, least, 1.0, 1.0], [-6.0, least, 0.0, 1.0]];
+            let problem = problem(&[plain, plain, plain, own], alpha, latency);
+            let (mut at, mut right) = (Rates::new(&problem, true), Rates::new(&problem, true));
+            let mut followed = 0;
+            for percent in 20..=400 {
+                let (from, prices) = ([1.0, 0.01], [1.0, 1e-4 * f64::from(percent)]);
+                problem.answers(from, Output::Rates(&mut at));
+                let is_near = agrees(&problem, (from, prices), &mut at, &mut right);
+                let is_near = is_near.expect("rates that are answered");
+                followed += u32::from(is_near);
+                assert!(!is_near || near(f64::from(percent), 100.0), "{percent} %");
+            }
+            assert!(followed > 0, "alpha {alpha}");
+        }
     }
 
     proptest! {
