@@ -161,12 +161,17 @@ impl Store {
             let said = text(&self.run(9, &[SERVER, "get", "a"]).stderr);
             said.contains("as many clients as it takes")
         };
-        // What was asked last may count for a moment after it has gone, and whoever comes then is refused: the second answer is later
-        // than that.
+        // What was asked last may count for a moment after it has gone, whoever comes then is refused, and whoever is refused
+        // takes a moment to end: so it must be full for a while, during which the client lives.
         loop {
-            let full = is_full() && is_full();
-            let lives = client.0.try_wait().expect("it is a child").is_none();
-            if full && lives {
+            let mut lives = true;
+            let stays = (0..3).all(|_| {
+                sleep(Duration::from_millis(100));
+                let full = is_full();
+                lives = client.0.try_wait().expect("it is a child").is_none();
+                full && lives
+            });
+            if stays {
                 break;
             }
             assert!(Instant::now() < until, "the client doesn't connect");

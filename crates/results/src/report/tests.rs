@@ -260,6 +260,11 @@ proptest! {
         prop_assert_eq!(share_code(share) == 0, share == 0.0);
     }
 
+}
+
+proptest! {
+    // A page takes long.
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn any_name_survives_the_page(name in ".{0,40}") {
         let mut sample = Sample::stalled_star();
