@@ -143,6 +143,26 @@ fn sum(h: f64, factors: &[f64; TERMS]) -> f64 {
     h * (low + square * square * high)
 }
 
+/// The largest of what is added, in lanes.
+struct Largest(Block);
+
+impl Largest {
+    const ZERO: Self = Self([0.0; LANES]);
+
+    #[inline(always)]
+    fn add(&mut self, values: &[f64]) {
+        for block in values.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                self.0[lane] = self.0[lane].max(block[lane].abs());
+            }
+        }
+    }
+
+    fn size(self) -> f64 {
+        self.0.into_iter().fold(0.0, f64::max)
+    }
+}
+
 fn is_logarithmic(alpha: f64) -> bool {
     (1.0 - alpha).abs() < LOGARITHMIC
 }
@@ -216,7 +236,7 @@ impl Problem {
             #[inline(always)]
             || {
                 let (mut sums, mut sizes) = (Sums::ZERO, Sum::ZERO);
-                let mut most = [0.0_f64; LANES];
+                let mut most = Largest::ZERO;
                 let mut span = Span::NEW;
                 for start in (0..self.blocks()).step_by(Span::BLOCKS) {
                     let blocks = start..self.blocks().min(start + Span::BLOCKS);
@@ -242,11 +262,7 @@ impl Problem {
                         [straight[i], change[i]] = series.change(a[i], b, price[i]);
                     }
                     // What fills the last block up follows, too.
-                    for block in straight.as_chunks::<LANES>().0 {
-                        for lane in 0..LANES {
-                            most[lane] = most[lane].max(block[lane].abs());
-                        }
-                    }
+                    most.add(straight);
                     let (throughput, latency) = (&mut span.throughput[..n], &mut span.latency[..n]);
                     for i in 0..n {
                         let before = [a[i], if LATENCY { b[i] } else { 0.0 }];
@@ -271,8 +287,7 @@ impl Problem {
                     sums.uses(&loads, rate, flexible);
                 }
                 at.size = sizes.total();
-                let most = most.into_iter().fold(0.0, f64::max);
-                (sums.pass(), most / self.reach())
+                (sums.pass(), most.size() / self.reach())
             },
         )
     }
