@@ -280,7 +280,7 @@ impl Problem {
             *loads = columns.loads(row);
         }
         let apps = self.applications;
-        // As much above 1 as below; without leaving early, vector instructions look.
+        // A load is in the range if its inverse is. A loop that never ends early becomes vector instructions.
         let strays = |load: &f64| !(*load == 0.0 || SCALES.contains(load));
         let stray = |row: &Vec<Block>| {
             let loads = row.as_flattened()[..apps].iter();

@@ -205,7 +205,7 @@ impl Problem {
         prices: [f64; R],
         at: &mut Rates,
     ) -> Option<Pass<R>> {
-        // A cheap look ahead: the change on average, if as much is used of each row.
+        // A cheap check that spares most passes in vain; what any one rate does, the pass says.
         let change: f64 = (0..R).map(|r| (prices[r] - from[r]).abs()).sum();
         let may = |slopes: &mut Slopes| {
             change <= STEEPEST * from.iter().sum::<f64>() && slopes.changes <= CHANGES
@@ -261,7 +261,7 @@ impl Problem {
                         let b = if LATENCY { b[i] } else { 0.0 };
                         [straight[i], change[i]] = series.change(a[i], b, price[i]);
                     }
-                    // What fills the last block up follows, too.
+                    // Entries that fill the last block up count: they follow and are summed, too.
                     most.add(straight);
                     let (throughput, latency) = (&mut span.throughput[..n], &mut span.latency[..n]);
                     for i in 0..n {
