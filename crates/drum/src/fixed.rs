@@ -7,7 +7,7 @@ use crate::cutting;
 use crate::error::Error;
 use crate::host::Host;
 use crate::mode::Options;
-use crate::newton::{EXACT, Limits, Minimum, Model, foreseen, minimise};
+use crate::newton::{EXACT, Limits, Minimum, Model, minimise, straight};
 use crate::pass::{Output, Pass, Rates};
 use crate::path::{self, Few};
 use crate::polish::polish;
@@ -255,7 +255,7 @@ fn once<const R: usize>(
         true => last_step(problem, &minimum, &at),
         false => (at.rates.clone(), None),
     };
-    let size = at.size;
+    let size = at.size();
     let (rates, usage) = feasible(problem, supplies, rates, R);
     let (prices, bound) = step.map_or((minimum.prices, minimum.bound), |step| {
         (step.prices, step.bound)
@@ -319,16 +319,7 @@ fn last_step<const R: usize>(
     at: &Rates,
 ) -> (Vec<Block>, Option<Step<R>>) {
     let Minimum { prices, pass, .. } = *minimum;
-    let mut next = prices;
-    let mut ahead = pass;
-    // Steps are damped: a second one makes up for the damping of the first.
-    for _ in 0..2 {
-        (_, next) = foreseen(problem, next, ahead);
-        for r in 0..R {
-            let change = |q: usize| pass.response[r][q] * (next[q] - prices[q]);
-            ahead.usage[r] = pass.usage[r] - (0..R).map(change).sum::<f64>();
-        }
-    }
+    let (next, ahead) = straight(problem, prices, pass);
     let changes: [f64; R] = core::array::from_fn(|r| next[r] - prices[r]);
     let rates = problem.shifted(at, changes);
     let relative = |r: usize| match changes[r] {

@@ -302,13 +302,12 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     }
 }
 
-/// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`:
-/// by a step on a power of usage, and by one on the prices themselves.
-pub(crate) fn foreseen<const R: usize, M: Model<R>>(
+/// Applications at prices at which they answer `pass`, and rows with capacities.
+fn known<const R: usize, M: Model<R>>(
     model: &M,
     prices: [f64; R],
     pass: Pass<R>,
-) -> (Option<[f64; R]>, [f64; R]) {
+) -> (Search<'_, R, M>, Minimum<R>) {
     let search = Search {
         model,
         cells: [Cell::HARD; R],
@@ -322,7 +321,41 @@ pub(crate) fn foreseen<const R: usize, M: Model<R>>(
         off: 0.0,
         passes: 0,
     };
-    (search.powered(&at, false), search.projected(&at, 1.0))
+    (search, at)
+}
+
+/// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`: by a
+/// step on a power of usage, unless a row gets its first price or loses it.
+pub(crate) fn foreseen<const R: usize, M: Model<R>>(
+    model: &M,
+    prices: [f64; R],
+    pass: Pass<R>,
+) -> [f64; R] {
+    let (straight, _) = straight(model, prices, pass);
+    let (search, at) = known(model, prices, pass);
+    let same = (0..R).all(|r| (straight[r] > 0.0) == (prices[r] > 0.0));
+    let powered = same.then(|| search.powered(&at, false)).flatten();
+    powered.unwrap_or(straight)
+}
+
+/// Steps straight in prices, each of which is damped: the next ones make up for that, and for rows that get a price.
+const STEPS: usize = 3;
+
+/// About the same prices if responses didn't change, and the pass there but for its responses.
+pub(crate) fn straight<const R: usize, M: Model<R>>(
+    model: &M,
+    prices: [f64; R],
+    pass: Pass<R>,
+) -> ([f64; R], Pass<R>) {
+    let (search, mut at) = known(model, prices, pass);
+    for _ in 0..STEPS {
+        at.prices = search.projected(&at, 1.0);
+        for r in 0..R {
+            let change = |q: usize| pass.response[r][q] * (at.prices[q] - prices[q]);
+            at.pass.usage[r] = pass.usage[r] - (0..R).map(change).sum::<f64>();
+        }
+    }
+    (at.prices, at.pass)
 }
 
 /// Finds the prices in `cells` at which the dual function is least.

@@ -3,6 +3,7 @@
 mod near;
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use self::near::Slopes;
 use crate::kernel::Kernel;
@@ -54,7 +55,7 @@ impl<const R: usize> Pass<R> {
 const LEAST: f64 = 1e-130;
 
 /// Lane by lane sums, added up in an order that doesn't depend on the width of vectors.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Sum(Block);
 
 impl Sum {
@@ -240,8 +241,8 @@ pub(crate) struct Rates {
     pub(crate) rates: Vec<Block>,
     /// How strongly they answer to what they pay: `-1 / phi''`, 0 where a bound holds them.
     pub(crate) flexible: Vec<Block>,
-    /// Sum of the sizes of what they are worth.
-    pub(crate) size: f64,
+    /// Sums of the sizes of what they are worth.
+    sizes: Sum,
     /// What they rest on, if they are to be followed.
     slopes: Option<Slopes>,
 }
@@ -254,9 +255,23 @@ impl Rates {
         Self {
             rates: column(),
             flexible: column(),
-            size: 0.0,
+            sizes: Sum::ZERO,
             slopes: (follow && problem.is_dear()).then(|| Slopes::new(problem)),
         }
+    }
+
+    /// Notes what applications of some blocks do.
+    #[inline(always)]
+    fn note(&mut self, blocks: Range<usize>, span: &Span) {
+        let rates = &mut self.rates[blocks.clone()];
+        self.sizes.add(&span.sizes()[..rates.as_flattened().len()]);
+        put(rates, &span.rate);
+        put(&mut self.flexible[blocks], &span.flexible);
+    }
+
+    /// Sum of the sizes of what they are worth.
+    pub(crate) fn size(&self) -> f64 {
+        self.sizes.total()
     }
 
     /// All columns.
@@ -271,95 +286,109 @@ impl Rates {
 impl Problem {
     /// What the applications answer to the prices of the first `R` rows; other rows are free.
     pub(crate) fn answers<const R: usize>(&self, prices: [f64; R], output: Output<'_>) -> Pass<R> {
-        with_kernel!(self.kernel, kernel => {
-            match (self.latency, self.bounded) {
-                (true, true) => self.run::<_, R, true, true>(kernel, prices, output),
-                (true, false) => self.run::<_, R, true, false>(kernel, prices, output),
-                (false, true) => self.run::<_, R, false, true>(kernel, prices, output),
-                (false, false) => self.run::<_, R, false, false>(kernel, prices, output),
+        match output {
+            Output::Nothing => self.spans(
+                prices,
+                #[inline(always)]
+                |blocks, span| self.answer(blocks, span),
+            ),
+            Output::Rates(at) => {
+                at.sizes = Sum::ZERO;
+                at.slopes.iter_mut().for_each(Slopes::renew);
+                self.spans(
+                    prices,
+                    #[inline(always)]
+                    |blocks, span| {
+                        self.answer(blocks.clone(), span);
+                        if let Some(slopes) = &mut at.slopes {
+                            slopes.note(blocks.clone(), span);
+                        }
+                        at.note(blocks, span);
+                    },
+                )
             }
-        })
+            Output::Surplus(surplus) => self.spans(
+                prices,
+                #[inline(always)]
+                |blocks, span| {
+                    self.answer(blocks.clone(), span);
+                    put(&mut surplus[blocks], &span.kept);
+                },
+            ),
+        }
     }
 
-    #[inline(never)]
-    fn run<K: Kernel, const R: usize, const LATENCY: bool, const BOUNDED: bool>(
+    /// Sums over what applications do, a span at a time: `work` finds that from what they pay.
+    #[inline(always)]
+    fn spans<const R: usize>(
         &self,
-        kernel: K,
         prices: [f64; R],
-        output: Output<'_>,
+        mut work: impl FnMut(Range<usize>, &mut Span),
     ) -> Pass<R> {
         widest(
             #[inline(always)]
-            || match output {
-                Output::Nothing => self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |_, _| {}),
-                Output::Rates(Rates {
-                    rates,
-                    flexible,
-                    size,
-                    slopes,
-                }) => {
-                    let mut sizes = Sum::ZERO;
-                    let pass =
-                        self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, span| {
-                            let rates = &mut rates[blocks.clone()];
-                            sizes.add(&span.sizes()[..rates.as_flattened().len()]);
-                            put(rates, &span.rate);
-                            put(&mut flexible[blocks.clone()], &span.flexible);
-                            if let Some(slopes) = slopes {
-                                slopes.note(blocks, span);
-                            }
-                        });
-                    *size = sizes.total();
-                    pass
+            || {
+                let (mut sums, mut span) = (Sums::ZERO, Span::NEW);
+                for start in (0..self.blocks()).step_by(Span::BLOCKS) {
+                    let blocks = start..self.blocks().min(start + Span::BLOCKS);
+                    let loads: [&[f64]; R] =
+                        core::array::from_fn(|r| self.rows[r][blocks.clone()].as_flattened());
+                    let n = blocks.len() * LANES;
+                    span.price(&prices, &loads, n);
+                    work(blocks, &mut span);
+                    sums.throughput.add(&span.throughput[..n]);
+                    sums.latency.add(&span.latency[..n]);
+                    sums.uses(&loads, &span.rate[..n], &span.flexible[..n]);
                 }
-                Output::Surplus(surplus) => {
-                    self.loops::<K, R, LATENCY, BOUNDED>(kernel, prices, |blocks, span| {
-                        put(&mut surplus[blocks], &span.kept);
-                    })
-                }
+                sums.pass()
             },
         )
     }
 
-    #[inline(always)]
-    fn loops<K: Kernel, const R: usize, const LATENCY: bool, const BOUNDED: bool>(
+    /// What the applications of some blocks answer to what they pay. It doesn't depend on the number of rows, and is
+    /// compiled once for all.
+    fn answer(&self, blocks: Range<usize>, span: &mut Span) {
+        with_kernel!(self.kernel, kernel => {
+            match (self.latency, self.bounded) {
+                (true, true) => self.answer_by::<_, true, true>(kernel, blocks, span),
+                (true, false) => self.answer_by::<_, true, false>(kernel, blocks, span),
+                (false, true) => self.answer_by::<_, false, true>(kernel, blocks, span),
+                (false, false) => self.answer_by::<_, false, false>(kernel, blocks, span),
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn answer_by<K: Kernel, const LATENCY: bool, const BOUNDED: bool>(
         &self,
         kernel: K,
-        prices: [f64; R],
-        mut tell: impl FnMut(core::ops::Range<usize>, &Span),
-    ) -> Pass<R> {
-        let mut sums = Sums::ZERO;
-        let mut span = Span::NEW;
-        for start in (0..self.blocks()).step_by(Span::BLOCKS) {
-            let blocks = start..self.blocks().min(start + Span::BLOCKS);
-            let loads: [&[f64]; R] =
-                core::array::from_fn(|r| self.rows[r][blocks.clone()].as_flattened());
-            let weight = self.weight[blocks.clone()].as_flattened();
-            let kappa = self.kappa[blocks.clone()].as_flattened();
-            let n = weight.len();
-            span.price(&prices, &loads, n);
-            kernel.answers::<LATENCY>(weight, kappa, &span.price[..n], &mut span.free[..n]);
-            span.variable[..n].copy_from_slice(&span.free[..n]);
-            if BOUNDED {
-                let least = &self.least[blocks.clone()].as_flattened()[..n];
-                let most = &self.most[blocks.clone()].as_flattened()[..n];
-                for i in 0..n {
-                    span.variable[i] = clamp(span.free[i], least[i], most[i]);
+        blocks: Range<usize>,
+        span: &mut Span,
+    ) {
+        widest(
+            #[inline(always)]
+            || {
+                let weight = self.weight[blocks.clone()].as_flattened();
+                let kappa = self.kappa[blocks.clone()].as_flattened();
+                let n = weight.len();
+                kernel.answers::<LATENCY>(weight, kappa, &span.price[..n], &mut span.free[..n]);
+                span.variable[..n].copy_from_slice(&span.free[..n]);
+                if BOUNDED {
+                    let least = &self.least[blocks.clone()].as_flattened()[..n];
+                    let most = &self.most[blocks].as_flattened()[..n];
+                    for i in 0..n {
+                        span.variable[i] = clamp(span.free[i], least[i], most[i]);
+                    }
                 }
-            }
-            span.worths::<K, LATENCY>(kernel, weight, kappa);
-            sums.throughput.add(&span.throughput[..n]);
-            sums.latency.add(&span.latency[..n]);
-            if BOUNDED {
-                for i in 0..n {
-                    let moves = span.variable[i] == span.free[i];
-                    span.flexible[i] = if moves { span.flexible[i] } else { 0.0 };
+                span.worths::<K, LATENCY>(kernel, weight, kappa);
+                if BOUNDED {
+                    for i in 0..n {
+                        let moves = span.variable[i] == span.free[i];
+                        span.flexible[i] = if moves { span.flexible[i] } else { 0.0 };
+                    }
                 }
-            }
-            sums.uses(&loads, &span.rate[..n], &span.flexible[..n]);
-            tell(blocks, &span);
-        }
-        sums.pass()
+            },
+        );
     }
 
     /// Value of rates, which keep the bounds, and the sum of the sizes of its terms.

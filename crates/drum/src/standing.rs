@@ -133,10 +133,7 @@ impl Standing {
             return None;
         }
         let found = self.at.take();
-        let next = |At { noted, pass }: &At| {
-            let (next, _) = foreseen(&self.problem, noted.prices, *pass);
-            next.unwrap_or(noted.prices).to_vec()
-        };
+        let next = |at: &At| foreseen(&self.problem, at.noted.prices, at.pass).to_vec();
         let next = found.as_ref().map(next);
         let start = next.or_else(|| in_units(host, prices));
         let noted = found.map_or_else(|| Noted::new(&self.problem, true), |at| at.noted);
