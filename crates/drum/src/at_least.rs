@@ -299,11 +299,6 @@ impl<const R: usize> Model<R> for AtLeast {
         })
     }
 
-    /// Polls are tied to requests until their price is as small as latency counts.
-    fn wakes(&self) -> bool {
-        true
-    }
-
     fn is_linear(&self) -> bool {
         matches!(self.kernel, AnyKernel::Linear(_))
     }
@@ -325,32 +320,27 @@ impl AtLeast {
         let tie = |j: usize| apart.binary_search(&j).ok().map(|place| rows + place);
         for (j, app) in self.applications.iter().enumerate() {
             let tie = tie(j);
-            let mut room = f64::INFINITY;
             for row in 0..rows {
-                let polls = app.completions * self.polls[row][j];
-                let all = self.requests[row][j] + polls;
-                room = room.min(1.0 / all);
-                let load = if tie.is_some() {
-                    self.requests[row][j]
-                } else {
-                    all
+                let polls = match tie {
+                    Some(_) => 0.0,
+                    None => app.completions * self.polls[row][j],
                 };
-                program.use_row(row, load);
+                program.use_row(row, self.requests[row][j] + polls);
             }
             if let Some(tie) = tie {
                 program.use_row(tie, app.completions * self.poll(j));
             }
             let worthless = app.weight == 0.0 && tie.is_some();
-            let high = app.cap.min(2.0 * room).max(app.floor);
             program.columns.push(Column {
                 weight: app.weight,
                 kappa: 0.0,
                 low: app.floor,
-                high: if worthless { app.floor } else { high },
+                high: if worthless { app.floor } else { app.cap },
                 end: program.uses.len(),
             });
         }
         for &j in &apart {
+            let app = &self.applications[j];
             for row in 0..rows {
                 program.use_row(row, self.polls[row][j]);
             }
@@ -358,8 +348,8 @@ impl AtLeast {
             program.supplies.push(Staircase::tie());
             program.columns.push(Column {
                 weight: 0.0,
-                kappa: self.applications[j].kappa,
-                low: 0.0,
+                kappa: app.kappa,
+                low: app.completions * app.floor,
                 high: f64::INFINITY,
                 end: program.uses.len(),
             });
@@ -429,9 +419,7 @@ pub(crate) fn solve(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<(Answer, Vec<f64>), Error> {
-    let found = fixed::settled::<ROWS, _>(problem, supplies, start, options, |start, options| {
-        attempt(problem, supplies, start, options)
-    })?;
+    let found = attempt(problem, supplies, start, &options.briefly())?;
     let mut answer = if fixed::is_enough(&found.0, found.1, options) {
         found.0
     } else {

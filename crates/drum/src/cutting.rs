@@ -6,7 +6,6 @@
 //! Todd, "The ellipsoid method: a survey", 1981, with deep cuts). The first region is a guess: one that
 //! turns out too small is widened, and the cuts known by then are made again.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use self::region::Region;
@@ -171,16 +170,6 @@ impl Localiser {
         false
     }
 
-    /// Takes prices for the best.
-    fn settle(&mut self, at: &[f64], value: f64, slope: &[f64]) {
-        self.tangents.push(Tangent {
-            at: at.to_vec(),
-            value,
-            slope: slope.to_vec(),
-        });
-        self.best = Some(self.tangents.len() - 1);
-    }
-
     fn widen(&mut self) {
         self.widened += 1;
         self.exhausted = false;
@@ -205,59 +194,6 @@ impl Localiser {
         if !self.region.cut(&tangent.at, &tangent.slope, depth) {
             self.exhausted = true;
         }
-    }
-}
-
-/// The least value found.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Minimum {
-    /// Prices where it is.
-    pub(crate) at: Vec<f64>,
-    /// The value.
-    pub(crate) value: f64,
-    /// The function has no value below this one, as far as cuts tell.
-    pub(crate) lower: f64,
-    /// How often the function was asked.
-    pub(crate) evaluations: usize,
-}
-
-/// Minimises a convex function over prices from zero to `limit`, starting with prices up to `upper`.
-/// `oracle` writes a subgradient and returns the value. Stops when the value is within `tolerance`
-/// (relative) of the least, or after `evaluations`; with a tolerance of 0 it goes on until slopes don't tell
-/// prices apart.
-pub(crate) fn minimise(
-    upper: &[f64],
-    limit: &[f64],
-    tolerance: f64,
-    evaluations: usize,
-    mut oracle: impl FnMut(&[f64], &mut [f64]) -> f64,
-) -> Minimum {
-    let mut localiser = Localiser::new(upper, limit);
-    let mut prices = vec![0.0; upper.len()];
-    let mut slope = vec![0.0; upper.len()];
-    let mut asked = 0;
-    while asked < evaluations {
-        localiser.next(&mut prices);
-        let value = oracle(&prices, &mut slope);
-        localiser.on_value(&prices, value, &slope);
-        asked += 1;
-        if localiser.is_done(tolerance * localiser.best().abs()) {
-            break;
-        }
-    }
-    if tolerance == 0.0 {
-        // Where values no longer differ, slopes still led to the centre.
-        localiser.next(&mut prices);
-        let value = oracle(&prices, &mut slope);
-        if value <= localiser.best() + NOISE * localiser.best().abs() {
-            localiser.settle(&prices, value, &slope);
-        }
-    }
-    Minimum {
-        at: localiser.best_at().unwrap_or(&prices).to_vec(),
-        value: localiser.best(),
-        lower: localiser.lower(),
-        evaluations: asked,
     }
 }
 

@@ -3,13 +3,11 @@
 use alloc::vec::Vec;
 use core::cell::{Ref, RefCell};
 
-use crate::cutting;
 use crate::error::Error;
 use crate::host::Host;
 use crate::mode::Options;
 use crate::newton::{EXACT, Limits, Minimum, Model, minimise, straight};
 use crate::pass::{Output, Pass, Rates};
-use crate::path::{self, Few};
 use crate::polish::polish;
 use crate::problem::{Block, Problem};
 use crate::solution::relative;
@@ -68,102 +66,10 @@ fn solve_rows<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
-    settled::<R, _>(problem, supplies, start, options, |start, options| {
-        attempt::<R>(problem, supplies, start, options)
-    })
+    let noting = Noting::new(problem, Noted::new(problem, false));
+    let once = search::<R>(&noting, supplies, start, &options.briefly())?;
+    Ok((once.answer, once.minimum.off))
 }
-
-/// What an attempt from `start` finds, or if that isn't enough, the better of it and one from other prices: those at the end
-/// of a [path], or where rates answer by jumps, those that are left when others are [cut](cutting) away.
-pub(crate) fn settled<const R: usize, M: Model<R>>(
-    model: &M,
-    supplies: &[Staircase],
-    start: Option<&[f64]>,
-    options: &Options,
-    attempt: impl Fn(Option<&[f64]>, &Options) -> Result<Found, Error>,
-) -> Result<Found, Error> {
-    let part = Options {
-        iterations: options.iterations.min(ENOUGH.max(options.iterations / 4)),
-        ..*options
-    };
-    let (mut first, off) = attempt(start, &part)?;
-    let spent = first.passes >= options.iterations;
-    let bought = !supplies.iter().all(Staircase::is_hard);
-    if spent || (bought && !model.is_linear()) || is_enough(&first, off, options) {
-        return Ok((first, off));
-    }
-    let found = if model.is_linear() {
-        let passes = (options.iterations - first.passes).min(EVALUATIONS);
-        Some(by_cuts(model, supplies, &first.prices, passes))
-    } else {
-        let rows = supplies.len();
-        let size = first.prices.iter().copied().fold(0.0, f64::max);
-        let base = &model.floors()[..rows];
-        path::prices(
-            &mut Few::<R, M>::new(model, rows),
-            base,
-            size,
-            options.tolerance,
-        )
-    };
-    let Some((prices, passes)) = found else {
-        return Ok((first, off));
-    };
-    first.passes += passes;
-    let Ok((mut second, second_off)) = attempt(Some(&prices), &part) else {
-        return Ok((first, off));
-    };
-    second.passes += first.passes;
-    first.passes = second.passes;
-    let better = match second.gap() <= OPEN && first.gap() <= OPEN {
-        true => second_off < off,
-        false => second.gap() < first.gap(),
-    };
-    Ok(if better {
-        (second, second_off)
-    } else {
-        (first, off)
-    })
-}
-
-/// Most evaluations of the dual function by cutting planes. Rare enough to be generous.
-const EVALUATIONS: usize = 700;
-/// Prices below this part of the largest are none.
-const NOTHING: f64 = 1e-9;
-
-/// About the prices at which the dual function is least, found from `guess` by cutting planes where it has kinks, in at most
-/// `most` passes; and how many it took.
-fn by_cuts<const R: usize, M: Model<R>>(
-    model: &M,
-    supplies: &[Staircase],
-    guess: &[f64],
-    most: usize,
-) -> (Vec<f64>, usize) {
-    // A guess may have lost its way to nothing.
-    let typical: [f64; R] = model.first_prices();
-    let highest = guess.iter().chain(&typical).copied().fold(1e-300, f64::max);
-    let upper = alloc::vec![4.0 * highest; guess.len()];
-    let limits: Vec<f64> = supplies.iter().map(Staircase::highest).collect();
-    let found = cutting::minimise(&upper, &limits, 0.0, most, |at, slope| {
-        let pass = model.pass(core::array::from_fn(|r| at.get(r).copied().unwrap_or(0.0)));
-        let mut value = pass.value();
-        for (r, supply) in supplies.iter().enumerate() {
-            value += supply.worth(at[r]) - at[r] * pass.usage[r];
-            slope[r] = supply.supplied(at[r]) - pass.usage[r];
-        }
-        if value.is_finite() {
-            return value;
-        }
-        slope.fill(-1.0);
-        f64::INFINITY
-    });
-    let most = found.at.iter().copied().fold(0.0, f64::max);
-    let clear = |price: &f64| if *price < NOTHING * most { 0.0 } else { *price };
-    (found.at.iter().map(clear).collect(), found.evaluations)
-}
-
-/// Passes that each attempt gets at least, if there are so many.
-const ENOUGH: usize = 100;
 
 /// Losses from this size on are too close to the end of the range: prices and slopes are beyond it.
 pub(crate) const GREATEST: f64 = 1e280;
@@ -175,17 +81,6 @@ pub(crate) const OPEN: f64 = 1e-10;
 pub(crate) fn is_enough(answer: &Answer, off: f64, options: &Options) -> bool {
     let exact = off <= EXACT || options.tolerance > EXACT;
     answer.gap() <= options.tolerance.max(OPEN) && exact
-}
-
-fn attempt<const R: usize>(
-    problem: &Problem,
-    supplies: &[Staircase],
-    start: Option<&[f64]>,
-    options: &Options,
-) -> Result<Found, Error> {
-    let noting = Noting::new(problem, Noted::new(problem, false));
-    let once = search::<R>(&noting, supplies, start, options)?;
-    Ok((once.answer, once.minimum.off))
 }
 
 /// What one search finds, with a last step if that is as good as was asked for.

@@ -17,8 +17,8 @@
 //!
 //! | module | finds | why it is there |
 //! |---|---|---|
-//! | `newton`, `path` | prices from which rates follow | a step is one pass over applications in vector instructions, so hosts take less than an eighth of `interior`'s time where rates don't jump |
-//! | `interior` | rates and prices together | where rates don't follow from prices, and networks that fit in memory |
+//! | `newton` | prices from which rates follow | a step is one pass over applications in vector instructions, so hosts take less than an eighth of `interior`'s time where rates don't jump |
+//! | `interior` | rates and prices together | whatever `newton` doesn't close, and networks that fit in memory |
 //! | `simplex` | the greatest throughput, alpha 0 without latency | a vertex exactly, in about as many steps as there are rows |
 //! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |
 //! | `max_min` | max-min shares | rows fill one after the other; no utility is summed |
@@ -64,10 +64,8 @@ mod max_min;
 mod mode;
 mod newton;
 mod pass;
-mod path;
 mod polish;
 mod problem;
-mod remainder;
 pub mod schedule;
 mod search;
 mod simplex;

@@ -43,7 +43,18 @@ pub struct Options {
     pub nodes: usize,
 }
 
+/// Passes of a search that ends soon.
+const FEW: usize = 100;
+
 impl Options {
+    /// The same for a search that ends soon or never: where it doesn't, another method takes over.
+    pub(crate) fn briefly(&self) -> Self {
+        Self {
+            iterations: self.iterations.min(FEW),
+            ..*self
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             return Err(Error::Number {

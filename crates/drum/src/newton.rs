@@ -26,11 +26,6 @@ pub(crate) trait Model<const R: usize> {
 
     /// Whether throughput counts at alpha 0.
     fn is_linear(&self) -> bool;
-
-    /// Whether rates that don't answer to a price may do so when it is far lower.
-    fn wakes(&self) -> bool {
-        false
-    }
 }
 
 impl<const R: usize> Model<R> for Problem {

@@ -11,7 +11,7 @@ use crate::problem::{Member, Problem, everyone, unit};
 use crate::solution::{Solution, Status};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
-use crate::{interior, max_min, remainder, simplex, timeshare, topk};
+use crate::{interior, max_min, simplex, timeshare, topk};
 
 /// Finds the rates of greatest value.
 ///
@@ -283,18 +283,15 @@ pub(crate) fn convex(
     let problem = Problem::new(&capped, members.clone());
     let start = in_units(host, start);
     let (answer, off) = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
-    // Where nothing bends, rates don't follow from prices.
-    let filled = |answer: Answer| match fairness {
-        Fairness::Alpha(0.0) => remainder::fill(&capped, members.clone(), answer),
-        _ => answer,
-    };
-    let answer = filled(answer);
     if fixed::is_enough(&answer, off, options) {
         return Ok(answer);
     }
-    let members = members.clone();
-    let found = interior::host::improve(&capped, members, (answer, off), options.tolerance);
-    Ok(filled(found))
+    Ok(interior::host::improve(
+        &capped,
+        members,
+        (answer, off),
+        options.tolerance,
+    ))
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

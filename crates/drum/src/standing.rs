@@ -15,9 +15,6 @@ use crate::solve::{in_terms, in_units, judged, scaling};
 /// Rows of a host that stands: its egress and its polling.
 const ROWS: usize = 2;
 
-/// Most passes of a search; where they aren't enough, other methods are called for.
-const MOST: usize = 100;
-
 /// The computed problem of a host in which everyone takes part, and where its prices were found.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
@@ -139,11 +136,7 @@ impl Standing {
         let noted = found.map_or_else(|| Noted::new(&self.problem, true), |at| at.noted);
         let noting = Noting::new(&self.problem, noted);
         let supplies = staircases(host);
-        let part = Options {
-            iterations: options.iterations.min(MOST),
-            ..*options
-        };
-        let once = fixed::search(&noting, &supplies, start.as_deref(), &part).ok()?;
+        let once = fixed::search(&noting, &supplies, start.as_deref(), &options.briefly()).ok()?;
         if !fixed::is_enough(&once.answer, once.minimum.off, options) {
             return None;
         }

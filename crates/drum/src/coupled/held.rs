@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::coupled::flock::row_of;
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
-use crate::fixed::{Answer, OPEN};
+use crate::fixed::Answer;
 use crate::host::Supply;
 use crate::interior::{Column, Program};
 use crate::kernel::Kernel;
@@ -226,21 +226,7 @@ impl Held {
                 idle += selection.outage;
             }
         }
-        let found = program.solve(tolerance);
-        let mut point = match found {
-            Some(point) if point.gap() <= tolerance.max(OPEN) => point,
-            found => {
-                let size = found.as_ref().map_or(1.0, |point| {
-                    point.prices.iter().copied().fold(0.0, f64::max)
-                });
-                let other = program.by_prices(size, tolerance);
-                let gap = |point: &Answer| point.gap();
-                found
-                    .into_iter()
-                    .chain(other)
-                    .min_by(|a, b| gap(a).total_cmp(&gap(b)))?
-            }
-        };
+        let mut point = program.solve(tolerance)?;
         if point.gap() == f64::INFINITY {
             return None;
         }

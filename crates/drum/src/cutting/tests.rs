@@ -3,7 +3,42 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::minimise;
+use super::Localiser;
+
+/// The least value found, and what cuts say of others.
+#[derive(Debug, PartialEq)]
+struct Minimum {
+    at: Vec<f64>,
+    value: f64,
+    lower: f64,
+    evaluations: usize,
+}
+
+/// Cuts until a value is within `tolerance` (relative) of the least, or after so many evaluations.
+fn minimise(
+    upper: &[f64],
+    limit: &[f64],
+    tolerance: f64,
+    evaluations: usize,
+    mut oracle: impl FnMut(&[f64], &mut [f64]) -> f64,
+) -> Minimum {
+    let mut localiser = Localiser::new(upper, limit);
+    let mut prices = vec![0.0; upper.len()];
+    let mut slope = prices.clone();
+    let mut asked = 0;
+    while asked < evaluations && !localiser.is_done(tolerance * localiser.best().abs()) {
+        localiser.next(&mut prices);
+        let value = oracle(&prices, &mut slope);
+        localiser.on_value(&prices, value, &slope);
+        asked += 1;
+    }
+    Minimum {
+        at: localiser.best_at().unwrap_or(&prices).to_vec(),
+        value: localiser.best(),
+        lower: localiser.lower(),
+        evaluations: asked,
+    }
+}
 
 /// `sum c |x - m| + q (x - m)^2`: kinks and curvature, least value 0 at `m`.
 fn kinked(at: &[f64], middle: &[f64], slope: &mut [f64], (kink, curve): (f64, f64)) -> f64 {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Column, Program};
+use super::{Column, Program, ROUNDING};
 use crate::fixed::{Answer, Found, staircases};
 use crate::host::Host;
 use crate::newton::EXACT;
@@ -10,9 +10,6 @@ use crate::problem::{AnyKernel, Member, alpha, kappa, unit};
 
 /// Maxima below are none: the application gains nothing by sending.
 const NOTHING: f64 = 1e-130;
-
-/// Part of a value that is rounding.
-const ROUNDING: f64 = 1e-14;
 
 /// The problem of `members` of a host whose maxima are finite where nothing bends; not for max-min.
 pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) -> Program {

@@ -8,7 +8,6 @@
 
 mod factor;
 pub(crate) mod host;
-mod prices;
 mod step;
 
 use alloc::vec::Vec;
@@ -17,6 +16,7 @@ use self::step::Iterate;
 use crate::fixed::Answer;
 use crate::kernel::Kernel;
 use crate::math::clamp;
+use crate::newton::EXACT;
 use crate::problem::{AnyKernel, with_kernel};
 use crate::supply::Staircase;
 
@@ -24,6 +24,8 @@ use crate::supply::Staircase;
 const STEPS: usize = 150;
 /// Most multiplications of a step's normal equations: about ten seconds.
 const WORK: f64 = 2e10;
+/// Part of a value that is rounding.
+const ROUNDING: f64 = 1e-14;
 /// Steps without a smaller gap after which rounding has taken over.
 const PATIENCE: usize = 20;
 
@@ -245,11 +247,14 @@ impl Program {
             }
             let point = certify(iterate.rates(), iterate.prices(), passes);
             let gap = |point: &Answer| point.bound - point.objective;
-            let closer = best.as_ref().is_none_or(|best| gap(&point) < gap(best));
+            let scale = point.objective.abs().max(point.bound.abs());
+            // Of points whose gaps are rounding the last is the best.
+            let closer = gap(&point) <= ROUNDING * scale
+                || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
             since = if closer { 0 } else { since + 1 };
             if closer && point.objective.is_finite() && point.bound.is_finite() {
-                let scale = point.objective.abs().max(point.bound.abs());
-                let done = gap(&point) <= tolerance * scale;
+                let exact = self.alpha == 0.0 || tolerance > EXACT || iterate.is_settled();
+                let done = gap(&point) <= tolerance * scale && exact;
                 best = Some(point);
                 if done {
                     break;

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::Program;
 use super::factor::{Factor, Pattern, Term};
+use super::{Column, Program};
+use crate::newton::EXACT;
 use crate::supply::Staircase;
 
 /// Part of the way to the nearest bound that a step goes.
@@ -13,6 +14,10 @@ const GROWTH: f64 = 20.0;
 const SHRINKING: f64 = 0.3;
 /// Part of the products that Newton's step alone aims at.
 const CENTRED: f64 = 0.3;
+/// Part of what is wrong that products are kept at.
+const BEHIND: f64 = 0.1;
+/// Part of the sum of terms that is rounding.
+const ROUNDING: f64 = 1e-15;
 /// Halvings of a step, and the part of the error that a whole step must take away.
 const HALVINGS: usize = 8;
 const LEAST: f64 = 0.01;
@@ -23,11 +28,15 @@ const CLOSE: f64 = 1e-6;
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     value: f64,
-    low: f64,
-    high: f64,
+    /// Distances from its bounds, far below the last digit of the value where it comes to rest at one; the upper one is
+    /// infinite if there is none.
+    to_low: f64,
+    to_high: f64,
     /// Multipliers of the bounds.
     below: f64,
     above: f64,
+    /// It has no choice.
+    is_fixed: bool,
 }
 
 impl Variable {
@@ -37,32 +46,69 @@ impl Variable {
             let margin = 0.01 * (high - low);
             value.clamp(low + margin, high - margin)
         } else {
-            value.max(low * 1.01).max(1e-12)
+            value.max(low * (1.0 + 1e-9)).max(1e-12)
         };
         Self {
             value,
-            low,
-            high,
+            to_low: value - low,
+            to_high: high - value,
             below: mu / (value - low),
-            above: if high.is_finite() {
-                mu / (high - value)
-            } else {
-                0.0
-            },
+            above: mu / (high - value),
+            is_fixed: low >= high,
         }
     }
+}
 
-    fn is_fixed(self) -> bool {
-        self.low >= self.high
-    }
+/// Part of what rows have left that rates take where they begin, and of what others give those that are tied to them.
+const FIRST: f64 = 0.9;
+const TIED: f64 = 0.5;
 
-    fn to_low(self) -> f64 {
-        self.value - self.low
+/// Rates to begin with: above the least ones by as much as leaves all rows room.
+fn starts(program: &Program) -> Vec<f64> {
+    let all =
+        |value: &dyn Fn(&Column) -> f64| program.columns.iter().map(value).collect::<Vec<f64>>();
+    let loads = program.usage(&all(&|_| 1.0));
+    let base = program.usage(&all(&|column| column.low));
+    let room = |row: usize| match program.supplies[row].is_hard() {
+        true => (1.0 - base[row]).max(0.0) / loads[row],
+        false => 1.0 / loads[row],
+    };
+    let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
+    let above = |index: usize| {
+        let rows = program.uses(index).iter().map(|(row, _)| row);
+        let share = rows
+            .filter(|row| !is_tie(row))
+            .map(|row| room(*row as usize));
+        let share = FIRST * share.fold(f64::INFINITY, f64::min);
+        let Column { low, high, .. } = program.columns[index];
+        match (share.is_finite(), high.is_finite()) {
+            (true, _) => share.min(high - low),
+            (false, true) => 0.5 * (high - low),
+            (false, false) => 1.0,
+        }
+    };
+    let mut above: Vec<f64> = (0..program.columns.len()).map(above).collect();
+    let mut given = alloc::vec![0.0; program.supplies.len()];
+    for (index, above) in above.iter().enumerate() {
+        for (row, load) in program.uses(index) {
+            given[*row as usize] += (-load).max(0.0) * above;
+        }
     }
-
-    fn to_high(self) -> f64 {
-        self.high - self.value
+    for (index, above) in above.iter_mut().enumerate() {
+        for (row, load) in program
+            .uses(index)
+            .iter()
+            .filter(|(row, load)| is_tie(row) && *load > 0.0)
+        {
+            *above = above.min(TIED * given[*row as usize] / load);
+        }
     }
+    program
+        .columns
+        .iter()
+        .zip(above)
+        .map(|(column, above)| column.low + above)
+        .collect()
 }
 
 /// A change of everything.
@@ -110,27 +156,7 @@ impl<'a> Iterate<'a> {
         if pattern.work() > work {
             return None;
         }
-        let ones = alloc::vec![1.0; program.columns.len()];
-        let loads = program.usage(&ones);
-        let start = |index: usize| {
-            // What ties rates has nothing to share.
-            let shares = |(row, load): &&(u32, f64)| {
-                *load > 0.0 && program.supplies[*row as usize].has_room()
-            };
-            let uses = program.uses(index).iter().filter(shares);
-            let share = uses.map(|&(row, _)| 1.0 / loads[row as usize]);
-            let share = share.fold(f64::INFINITY, f64::min);
-            let column = &program.columns[index];
-            let share = if share.is_finite() {
-                0.9 * share
-            } else if column.high.is_finite() {
-                0.5 * (column.low + column.high)
-            } else {
-                column.low + 1.0
-            };
-            share.clamp(column.low, column.high)
-        };
-        let starts: Vec<f64> = (0..program.columns.len()).map(start).collect();
+        let starts = starts(program);
         let columns = program.columns.iter().zip(&starts);
         let scale: f64 = columns
             .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
@@ -162,7 +188,11 @@ impl<'a> Iterate<'a> {
             slack: alloc::vec![0.0; rows],
             prices: alloc::vec![0.0; rows],
         };
-        iterate.slack = iterate.left().iter().map(|left| left.max(0.1)).collect();
+        iterate.slack = iterate
+            .left()
+            .iter()
+            .map(|&left| if left > 0.0 { left } else { 0.1 })
+            .collect();
         iterate.prices = iterate.slack.iter().map(|slack| mu / slack).collect();
         Some(iterate)
     }
@@ -212,15 +242,11 @@ impl<'a> Iterate<'a> {
         let rows = self.slack.iter().zip(&self.prices);
         let mut sum: f64 = rows.map(|(slack, price)| slack * price).sum();
         let mut count = self.slack.len();
-        for variable in self
-            .variables
-            .iter()
-            .filter(|variable| !variable.is_fixed())
-        {
-            sum += variable.below * variable.to_low();
+        for variable in self.variables.iter().filter(|variable| !variable.is_fixed) {
+            sum += variable.below * variable.to_low;
             count += 1;
-            if variable.high.is_finite() {
-                sum += variable.above * variable.to_high();
+            if variable.to_high.is_finite() {
+                sum += variable.above * variable.to_high;
                 count += 1;
             }
         }
@@ -237,6 +263,22 @@ impl<'a> Iterate<'a> {
         self.products().0 < CLOSE * self.scale() && off.fold(0.0, f64::max) < CLOSE
     }
 
+    /// Whether each row is used up, or what it costs is nothing to those who use it. A sum says little of either where some
+    /// of its terms outweigh the others.
+    pub(super) fn is_settled(&self) -> bool {
+        let mut part = alloc::vec![0.0_f64; self.prices.len()];
+        for j in 0..self.program.columns.len() {
+            let (slope, _, price) = self.terms(j);
+            for &(row, load) in self.program.uses(j) {
+                let own = load.abs() * self.prices[row as usize];
+                part[row as usize] = part[row as usize].max(own / slope.max(price));
+            }
+        }
+        let rows = self.slack.iter().zip(part);
+        rows.clone()
+            .all(|(slack, part)| *slack <= EXACT || part <= EXACT)
+    }
+
     /// Takes a step; false if there is none.
     pub(super) fn advance(&mut self) -> bool {
         let (sum, count) = self.products();
@@ -251,9 +293,11 @@ impl<'a> Iterate<'a> {
         let ratio = after / mu;
         let centring = (ratio * ratio * ratio).clamp(1e-8, 1.0);
         // Where the correction for products leads astray because utilities bend, Newton's step alone leads back.
-        let plain = (CENTRED * mu, None);
+        // Products that are far smaller than what is wrong otherwise leave no way to mend that.
+        let wrong = (BEHIND * self.wrong() / count as f64).min(mu);
+        let plain = ((CENTRED * mu).max(wrong), None);
         let mut taken = false;
-        for (mu, affine) in [(centring * mu, Some(&affine)), plain] {
+        for (mu, affine) in [((centring * mu).max(wrong), Some(&affine)), plain] {
             let change = self.change(&slopes, mu, affine);
             if !change.is_finite() {
                 return false;
@@ -299,14 +343,13 @@ impl<'a> Iterate<'a> {
     fn error(&self, mu: f64, weights: &[f64], prices: &[f64]) -> f64 {
         let mut error = 0.0;
         for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
-            let (slope, _, price) = self.terms(j);
-            error += weights[j] * (slope - price + variable.below - variable.above).abs();
-            error += (variable.below * variable.to_low() - mu).abs();
-            if variable.high.is_finite() {
-                error += (variable.above * variable.to_high() - mu).abs();
+            error += weights[j] * self.residual(j);
+            error += (variable.below * variable.to_low - mu).abs();
+            if variable.to_high.is_finite() {
+                error += (variable.above * variable.to_high - mu).abs();
             }
         }
         let left = self.left();
@@ -317,17 +360,33 @@ impl<'a> Iterate<'a> {
         error
     }
 
+    /// How far rates are from answering to prices and rows from being used as slacks say, in utility.
+    fn wrong(&self) -> f64 {
+        let mut wrong = 0.0;
+        for (j, variable) in self.variables.iter().enumerate() {
+            if variable.is_fixed {
+                continue;
+            }
+            wrong += variable.value * self.residual(j);
+        }
+        let rows = self.left().into_iter().zip(&self.slack).zip(&self.prices);
+        wrong
+            + rows
+                .map(|((left, slack), price)| price * (left - slack).abs())
+                .sum::<f64>()
+    }
+
     /// Sum of products after a step.
     fn after(&self, change: &Change, length: f64) -> f64 {
         let mut sum = 0.0;
         for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
             let moved = length * change.values[j];
-            sum += (variable.to_low() + moved) * (variable.below + length * change.below[j]);
-            if variable.high.is_finite() {
-                sum += (variable.to_high() - moved) * (variable.above + length * change.above[j]);
+            sum += (variable.to_low + moved) * (variable.below + length * change.below[j]);
+            if variable.to_high.is_finite() {
+                sum += (variable.to_high - moved) * (variable.above + length * change.above[j]);
             }
         }
         for r in 0..self.slack.len() {
@@ -346,16 +405,16 @@ impl<'a> Iterate<'a> {
             }
         };
         for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
-            keep(variable.to_low(), change.values[j]);
+            keep(variable.to_low, change.values[j]);
             keep(variable.below, change.below[j]);
             if self.bends(j) {
                 keep((1.0 - SHRINKING) * variable.value, change.values[j]);
             }
-            if variable.high.is_finite() {
-                keep(variable.to_high(), -change.values[j]);
+            if variable.to_high.is_finite() {
+                keep(variable.to_high, -change.values[j]);
                 keep(variable.above, change.above[j]);
             } else {
                 keep(GROWTH * variable.value, -change.values[j]);
@@ -370,12 +429,15 @@ impl<'a> Iterate<'a> {
 
     fn apply(&mut self, change: &Change, length: f64) {
         for (j, variable) in self.variables.iter_mut().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
-            variable.value += length * change.values[j];
+            let moved = length * change.values[j];
+            variable.value += moved;
+            variable.to_low += moved;
+            variable.to_high -= moved;
             variable.below += length * change.below[j];
-            if variable.high.is_finite() {
+            if variable.to_high.is_finite() {
                 variable.above += length * change.above[j];
             }
         }
@@ -394,14 +456,14 @@ impl<'a> Iterate<'a> {
         let mut pull = alloc::vec![0.0; count];
         let bend = &slopes.bend;
         for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
             let (slope, _, price) = self.terms(j);
             let (low, high) = self.wanted(mu, affine, j);
-            pull[j] = slope - price + variable.below - variable.above + low / variable.to_low();
-            if variable.high.is_finite() {
-                pull[j] -= high / variable.to_high();
+            pull[j] = slope - price + variable.below - variable.above + low / variable.to_low;
+            if variable.to_high.is_finite() {
+                pull[j] -= high / variable.to_high;
             }
         }
         let left = self.left();
@@ -423,7 +485,7 @@ impl<'a> Iterate<'a> {
             prices,
         };
         for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 continue;
             }
             let charge = match j.checked_sub(rates) {
@@ -433,9 +495,9 @@ impl<'a> Iterate<'a> {
             let moved = (pull[j] - charge) / bend[j];
             let (low, high) = self.wanted(mu, affine, j);
             change.values[j] = moved;
-            change.below[j] = (low - variable.below * moved) / variable.to_low();
-            if variable.high.is_finite() {
-                change.above[j] = (high + variable.above * moved) / variable.to_high();
+            change.below[j] = (low - variable.below * moved) / variable.to_low;
+            if variable.to_high.is_finite() {
+                change.above[j] = (high + variable.above * moved) / variable.to_high;
             }
         }
         change
@@ -445,12 +507,12 @@ impl<'a> Iterate<'a> {
     fn slopes(&self) -> Slopes {
         let rates = self.program.columns.len();
         let bend = |(j, variable): (usize, &Variable)| {
-            if variable.is_fixed() {
+            if variable.is_fixed {
                 return 1.0;
             }
-            let mut bend = self.terms(j).1 + variable.below / variable.to_low();
-            if variable.high.is_finite() {
-                bend += variable.above / variable.to_high();
+            let mut bend = self.terms(j).1 + variable.below / variable.to_low;
+            if variable.to_high.is_finite() {
+                bend += variable.above / variable.to_high;
             }
             bend
         };
@@ -476,7 +538,7 @@ impl<'a> Iterate<'a> {
             .enumerate()
             .map(|(j, (variable, bend))| Term {
                 uses: self.program.uses(j),
-                factor: if variable.is_fixed() { 0.0 } else { 1.0 / bend },
+                factor: if variable.is_fixed { 0.0 } else { 1.0 / bend },
             })
     }
 
@@ -496,6 +558,15 @@ impl<'a> Iterate<'a> {
         let columns = || self.system(&slopes.bend);
         self.pattern
             .solve(&slopes.factor, &slopes.diagonal, columns, &right)
+    }
+
+    /// How far a variable's utility is from rising by what it costs; nothing if that is rounding.
+    fn residual(&self, j: usize) -> f64 {
+        let (slope, _, price) = self.terms(j);
+        let Variable { below, above, .. } = self.variables[j];
+        let size = slope.abs() + price.abs() + below + above;
+        let off = (slope - price + below - above).abs();
+        if off > ROUNDING * size { off } else { 0.0 }
     }
 
     /// Slope and bend of a variable's utility, and its price.
@@ -522,10 +593,10 @@ impl<'a> Iterate<'a> {
             affine.map_or(0.0, |affine| sign * affine.values[j] * multiplier)
         };
         let low = mu
-            - variable.below * variable.to_low()
+            - variable.below * variable.to_low
             - affine.map_or(0.0, |affine| second(affine.below[j], 1.0));
         let high = mu
-            - variable.above * variable.to_high()
+            - variable.above * variable.to_high
             - affine.map_or(0.0, |affine| second(affine.above[j], -1.0));
         (low, high)
     }
