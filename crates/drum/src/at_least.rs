@@ -334,6 +334,7 @@ impl AtLeast {
             program.columns.push(Column {
                 weight: app.weight,
                 kappa: 0.0,
+                cost: 0.0,
                 low: app.floor,
                 high: if worthless { app.floor } else { app.cap },
                 end: program.uses.len(),
@@ -349,6 +350,7 @@ impl AtLeast {
             program.columns.push(Column {
                 weight: 0.0,
                 kappa: app.kappa,
+                cost: 0.0,
                 low: app.completions * app.floor,
                 high: f64::INFINITY,
                 end: program.uses.len(),

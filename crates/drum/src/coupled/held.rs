@@ -101,6 +101,7 @@ impl Held {
                 columns.push(Column {
                     weight: desk.weight[f],
                     kappa: desk.kappa[f],
+                    cost: 0.0,
                     low,
                     high: room.fold(most, f64::min).max(low),
                     end: uses.len(),

@@ -30,6 +30,7 @@ pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) ->
                 0.0
             },
             kappa: kappa(host, member.index),
+            cost: 0.0,
             low,
             high: if high < NOTHING { low } else { high },
             end: uses.len(),

@@ -42,11 +42,31 @@ pub(crate) struct Program {
     pub(crate) supplies: Vec<Staircase>,
 }
 
+/// `rate^-exponent`.
+fn power(rate: f64, exponent: f64) -> f64 {
+    let inverse = 1.0 / rate;
+    if exponent == 0.0 {
+        1.0
+    } else if exponent == 0.5 {
+        libm::sqrt(inverse)
+    } else if exponent == 1.0 {
+        inverse
+    } else if exponent == 2.0 {
+        inverse * inverse
+    } else if exponent == 3.0 {
+        inverse * inverse * inverse
+    } else {
+        libm::pow(rate, -exponent)
+    }
+}
+
 /// A rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
     pub(crate) weight: f64,
     pub(crate) kappa: f64,
+    /// What each unit costs beside its use of rows.
+    pub(crate) cost: f64,
     pub(crate) low: f64,
     /// Finite where nothing bends.
     pub(crate) high: f64,
@@ -72,17 +92,16 @@ impl Program {
 
     /// `phi'` and `-phi''` of a rate.
     pub(super) fn slope(&self, column: &Column, rate: f64) -> (f64, f64) {
-        let power = |factor: f64, exponent: f64| {
-            if factor > 0.0 {
-                factor * libm::pow(rate, -exponent)
-            } else {
-                0.0
-            }
+        let throughput = column.weight * power(rate, self.alpha);
+        let latency = column.kappa * power(rate, 3.0);
+        let (throughput, latency) = match (column.weight > 0.0, column.kappa > 0.0) {
+            (true, true) => (throughput, latency),
+            (true, false) => (throughput, 0.0),
+            (false, true) => (0.0, latency),
+            (false, false) => (0.0, 0.0),
         };
-        let throughput = power(column.weight, self.alpha);
-        let latency = power(column.kappa, 3.0);
         (
-            throughput + latency,
+            throughput + latency - column.cost,
             (self.alpha * throughput + 3.0 * latency) / rate,
         )
     }
@@ -245,7 +264,7 @@ impl Program {
             if !iterate.is_close() {
                 continue;
             }
-            let point = certify(iterate.rates(), iterate.prices(), passes);
+            let point = certify(&iterate.rates(), iterate.prices(), passes);
             let gap = |point: &Answer| point.bound - point.objective;
             let scale = point.objective.abs().max(point.bound.abs());
             // Of points whose gaps are rounding the last is the best.

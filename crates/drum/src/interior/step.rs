@@ -127,7 +127,7 @@ impl Change {
 }
 
 /// What all steps from one point have in common.
-struct Slopes {
+struct System {
     /// How each variable's utility bends, barriers included.
     bend: Vec<f64>,
     /// Of the normal equations.
@@ -135,106 +135,66 @@ struct Slopes {
     factor: Factor,
 }
 
-/// Where the method is.
-pub(super) struct Iterate<'a> {
-    program: &'a Program,
-    pattern: Pattern,
-    /// Rates, and then segments.
-    variables: Vec<Variable>,
-    rates: Vec<f64>,
-    /// Row and slope of each segment.
-    segments: Vec<(usize, f64)>,
-    slack: Vec<f64>,
-    prices: Vec<f64>,
+/// Slope and bend of a variable's utility, and its price.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    slope: f64,
+    bend: f64,
+    price: f64,
 }
 
-impl<'a> Iterate<'a> {
-    /// Where to begin; nothing if a step takes more than `work` multiplications.
-    pub(super) fn new(program: &'a Program, work: f64) -> Option<Self> {
-        let rows = program.supplies.len();
-        let pattern = Pattern::new(rows, (0..program.columns.len()).map(|j| program.uses(j)));
-        if pattern.work() > work {
-            return None;
-        }
-        let starts = starts(program);
-        let columns = program.columns.iter().zip(&starts);
-        let scale: f64 = columns
-            .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
-            .sum();
-        let scale = scale.clamp(1e-250, 1e250);
-        let mu = scale / (2 * program.columns.len() + rows) as f64;
-        let columns = program.columns.iter().zip(&starts);
-        let mut variables: Vec<Variable> = columns
-            .map(|(column, rate)| Variable::new(*rate, column.low, column.high, mu))
-            .collect();
-        let mut segments = Vec::new();
-        for (row, supply) in program.supplies.iter().enumerate() {
-            for (length, slope) in supply.segments() {
-                let start = if length.is_finite() {
-                    0.5 * length
-                } else {
-                    0.1
-                };
-                variables.push(Variable::new(start, 0.0, length, mu));
-                segments.push((row, slope));
+/// Variables, what is left of rows, and prices.
+#[derive(Clone)]
+struct Point {
+    variables: Vec<Variable>,
+    slack: Vec<f64>,
+    prices: Vec<f64>,
+    /// By variable.
+    terms: Vec<Terms>,
+    /// What rows have that variables don't use.
+    left: Vec<f64>,
+}
+
+impl Point {
+    /// Brings what follows from variables and prices up to date.
+    fn update(&mut self, program: &Program) {
+        self.terms.clear();
+        self.left.clear();
+        self.left
+            .extend(program.supplies.iter().map(Staircase::capacity));
+        for (j, (column, variable)) in program.columns.iter().zip(&self.variables).enumerate() {
+            let mut price = 0.0;
+            for &(row, load) in program.uses(j) {
+                price += load * self.prices[row as usize];
+                self.left[row as usize] -= load * variable.value;
             }
+            let (slope, bend) = program.slope(column, variable.value);
+            self.terms.push(Terms { slope, bend, price });
         }
-        let mut iterate = Self {
-            program,
-            pattern,
-            rates: Vec::new(),
-            variables,
-            segments,
-            slack: alloc::vec![0.0; rows],
-            prices: alloc::vec![0.0; rows],
-        };
-        iterate.slack = iterate
-            .left()
-            .iter()
-            .map(|&left| if left > 0.0 { left } else { 0.1 })
-            .collect();
-        iterate.prices = iterate.slack.iter().map(|slack| mu / slack).collect();
-        Some(iterate)
     }
 
-    pub(super) fn rates(&self) -> &[f64] {
-        &self.rates
+    /// The variables that have a choice, and their places.
+    fn open(&self) -> impl Iterator<Item = (usize, &Variable)> {
+        let variables = self.variables.iter().enumerate();
+        variables.filter(|(_, variable)| !variable.is_fixed)
     }
 
-    pub(super) fn prices(&self) -> &[f64] {
-        &self.prices
+    /// By how much a variable's utility rises beyond what it costs, bounds included.
+    fn excess(&self, j: usize) -> f64 {
+        let Terms { slope, price, .. } = self.terms[j];
+        let Variable { below, above, .. } = self.variables[j];
+        slope - price + below - above
     }
 
-    /// Whether a variable's utility bends.
-    fn bends(&self, j: usize) -> bool {
-        let column = self.program.columns.get(j);
-        let steep = |weight: f64| weight > 0.0 && self.program.alpha > 0.0;
-        column.is_some_and(|column| column.kappa > 0.0 || steep(column.weight))
-    }
-
-    /// Size of the terms that products are to be small against.
-    fn scale(&self) -> f64 {
-        let terms = self.program.columns.iter().zip(&self.variables);
-        let worth: f64 = terms
-            .map(|(column, variable)| self.program.slope(column, variable.value).0 * variable.value)
-            .sum();
-        worth + self.prices.iter().sum::<f64>()
-    }
-
-    /// What rows and segments have that rates don't use.
-    fn left(&self) -> Vec<f64> {
-        let supplies = self.program.supplies.iter();
-        let mut left: Vec<f64> = supplies.map(Staircase::capacity).collect();
-        let rates = self.program.columns.len();
-        for (index, variable) in self.variables[..rates].iter().enumerate() {
-            for &(row, load) in self.program.uses(index) {
-                left[row as usize] -= load * variable.value;
-            }
-        }
-        for (variable, (row, _)) in self.variables[rates..].iter().zip(&self.segments) {
-            left[*row] += variable.value;
-        }
-        left
+    /// The size of that; nothing if it is rounding.
+    fn residual(&self, j: usize) -> f64 {
+        let Terms { slope, price, .. } = self.terms[j];
+        let Variable { below, above, .. } = self.variables[j];
+        let (off, size) = (
+            self.excess(j).abs(),
+            slope.abs() + price.abs() + below + above,
+        );
+        if off > ROUNDING * size { off } else { 0.0 }
     }
 
     /// Sum of all products, and how many there are.
@@ -242,7 +202,7 @@ impl<'a> Iterate<'a> {
         let rows = self.slack.iter().zip(&self.prices);
         let mut sum: f64 = rows.map(|(slack, price)| slack * price).sum();
         let mut count = self.slack.len();
-        for variable in self.variables.iter().filter(|variable| !variable.is_fixed) {
+        for (_, variable) in self.open() {
             sum += variable.below * variable.to_low;
             count += 1;
             if variable.to_high.is_finite() {
@@ -253,178 +213,30 @@ impl<'a> Iterate<'a> {
         (sum, count)
     }
 
-    /// Whether a certificate of this point may be of use.
-    pub(super) fn is_close(&self) -> bool {
-        let left = self.left();
-        let off = left
-            .iter()
-            .zip(&self.slack)
-            .map(|(left, slack)| (left - slack).abs());
-        self.products().0 < CLOSE * self.scale() && off.fold(0.0, f64::max) < CLOSE
+    /// How far utilities are from rising by what they cost, and rows from being used as slacks say, in utility by values
+    /// and prices.
+    fn wrong(&self, values: impl Fn(usize) -> f64, prices: &[f64]) -> f64 {
+        let open = self.open();
+        let variables: f64 = open.map(|(j, _)| values(j) * self.residual(j)).sum();
+        let rows = self.left.iter().zip(&self.slack).zip(prices);
+        let off = |((left, slack), price): ((&f64, &f64), &f64)| price * (left - slack).abs();
+        variables + rows.map(off).sum::<f64>()
     }
 
-    /// Whether each row is used up, or what it costs is nothing to those who use it. A sum says little of either where some
-    /// of its terms outweigh the others.
-    pub(super) fn is_settled(&self) -> bool {
-        let mut part = alloc::vec![0.0_f64; self.prices.len()];
-        for j in 0..self.program.columns.len() {
-            let (slope, _, price) = self.terms(j);
-            for &(row, load) in self.program.uses(j) {
-                let own = load.abs() * self.prices[row as usize];
-                part[row as usize] = part[row as usize].max(own / slope.max(price));
-            }
-        }
-        let rows = self.slack.iter().zip(part);
-        rows.clone()
-            .all(|(slack, part)| *slack <= EXACT || part <= EXACT)
-    }
-
-    /// Takes a step; false if there is none.
-    pub(super) fn advance(&mut self) -> bool {
-        let (sum, count) = self.products();
-        let mu = sum / count as f64;
-        let slopes = self.slopes();
-        let affine = self.change(&slopes, 0.0, None);
-        if !affine.is_finite() {
-            return false;
-        }
-        let length = self.longest(&affine);
-        let after = self.after(&affine, length) / count as f64;
-        let ratio = after / mu;
-        let centring = (ratio * ratio * ratio).clamp(1e-8, 1.0);
-        // Where the correction for products leads astray because utilities bend, Newton's step alone leads back.
-        // Products that are far smaller than what is wrong otherwise leave no way to mend that.
-        let wrong = (BEHIND * self.wrong() / count as f64).min(mu);
-        let plain = ((CENTRED * mu).max(wrong), None);
-        let mut taken = false;
-        for (mu, affine) in [((centring * mu).max(wrong), Some(&affine)), plain] {
-            let change = self.change(&slopes, mu, affine);
-            if !change.is_finite() {
-                return false;
-            }
-            taken = self.search(&change, mu);
-            if taken {
-                break;
-            }
-        }
-        self.rates.clear();
-        let rates = &self.variables[..self.program.columns.len()];
-        self.rates
-            .extend(rates.iter().map(|variable| variable.value));
-        taken
-    }
-
-    /// Goes along a change until that no longer pays; false if it doesn't at all.
-    fn search(&mut self, change: &Change, mu: f64) -> bool {
-        let weights: Vec<f64> = self
-            .variables
-            .iter()
-            .map(|variable| variable.value)
-            .collect();
-        let prices = self.prices.clone();
-        let before = self.error(mu, &weights, &prices);
-        let kept = (self.variables.clone(), self.slack.clone(), prices.clone());
-        let mut length = (REACH * self.longest(change)).min(1.0);
-        for _ in 0..HALVINGS {
-            self.apply(change, length);
-            let after = self.error(mu, &weights, &prices);
-            if after <= (1.0 - LEAST * length) * before {
-                return length > 1e-10;
-            }
-            self.variables.clone_from(&kept.0);
-            self.slack.clone_from(&kept.1);
-            self.prices.clone_from(&kept.2);
-            length *= 0.5;
-        }
-        false
-    }
-
-    /// How far the conditions are from being met with products of `mu`, in utility.
-    fn error(&self, mu: f64, weights: &[f64], prices: &[f64]) -> f64 {
-        let mut error = 0.0;
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            error += weights[j] * self.residual(j);
+    /// How far the conditions are from being met with products of `mu`, in utility by the values and prices of a point.
+    fn error(&self, mu: f64, from: &Self) -> f64 {
+        let mut error = self.wrong(|j| from.variables[j].value, &from.prices);
+        for (_, variable) in self.open() {
             error += (variable.below * variable.to_low - mu).abs();
             if variable.to_high.is_finite() {
                 error += (variable.above * variable.to_high - mu).abs();
             }
         }
-        let left = self.left();
-        for r in 0..prices.len() {
-            error += prices[r] * (left[r] - self.slack[r]).abs();
-            error += (self.slack[r] * self.prices[r] - mu).abs();
-        }
+        let rows = self.slack.iter().zip(&self.prices);
         error
-    }
-
-    /// How far rates are from answering to prices and rows from being used as slacks say, in utility.
-    fn wrong(&self) -> f64 {
-        let mut wrong = 0.0;
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            wrong += variable.value * self.residual(j);
-        }
-        let rows = self.left().into_iter().zip(&self.slack).zip(&self.prices);
-        wrong
             + rows
-                .map(|((left, slack), price)| price * (left - slack).abs())
+                .map(|(slack, price)| (slack * price - mu).abs())
                 .sum::<f64>()
-    }
-
-    /// Sum of products after a step.
-    fn after(&self, change: &Change, length: f64) -> f64 {
-        let mut sum = 0.0;
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            let moved = length * change.values[j];
-            sum += (variable.to_low + moved) * (variable.below + length * change.below[j]);
-            if variable.to_high.is_finite() {
-                sum += (variable.to_high - moved) * (variable.above + length * change.above[j]);
-            }
-        }
-        for r in 0..self.slack.len() {
-            sum += (self.slack[r] + length * change.slack[r])
-                * (self.prices[r] + length * change.prices[r]);
-        }
-        sum
-    }
-
-    /// Longest step of at most 1 that keeps everything positive.
-    fn longest(&self, change: &Change) -> f64 {
-        let mut length = 1.0_f64;
-        let mut keep = |distance: f64, change: f64| {
-            if change < 0.0 {
-                length = length.min(-distance / change);
-            }
-        };
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            keep(variable.to_low, change.values[j]);
-            keep(variable.below, change.below[j]);
-            if self.bends(j) {
-                keep((1.0 - SHRINKING) * variable.value, change.values[j]);
-            }
-            if variable.to_high.is_finite() {
-                keep(variable.to_high, -change.values[j]);
-                keep(variable.above, change.above[j]);
-            } else {
-                keep(GROWTH * variable.value, -change.values[j]);
-            }
-        }
-        for r in 0..self.slack.len() {
-            keep(self.slack[r], change.slack[r]);
-            keep(self.prices[r], change.prices[r]);
-        }
-        length
     }
 
     fn apply(&mut self, change: &Change, length: f64) {
@@ -437,9 +249,7 @@ impl<'a> Iterate<'a> {
             variable.to_low += moved;
             variable.to_high -= moved;
             variable.below += length * change.below[j];
-            if variable.to_high.is_finite() {
-                variable.above += length * change.above[j];
-            }
+            variable.above += length * change.above[j];
         }
         for r in 0..self.slack.len() {
             self.slack[r] += length * change.slack[r];
@@ -447,157 +257,283 @@ impl<'a> Iterate<'a> {
         }
     }
 
-    /// Newton's step towards products of `mu`, corrected for what products of an `affine` step's changes make.
-    fn change(&self, slopes: &Slopes, mu: f64, affine: Option<&Change>) -> Change {
-        let rates = self.program.columns.len();
-        let rows = self.slack.len();
-        let count = self.variables.len();
-        // Each variable changes by (pull - price of the changes of prices) / bend.
-        let mut pull = alloc::vec![0.0; count];
-        let bend = &slopes.bend;
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            let (slope, _, price) = self.terms(j);
-            let (low, high) = self.wanted(mu, affine, j);
-            pull[j] = slope - price + variable.below - variable.above + low / variable.to_low;
-            if variable.to_high.is_finite() {
-                pull[j] -= high / variable.to_high;
+    /// What a variable's products are short of `mu`, corrected for what products of an `affine` step's changes make.
+    fn wanted(&self, mu: f64, affine: Option<&Change>, j: usize) -> (f64, f64) {
+        let variable = &self.variables[j];
+        let second = affine.map_or((0.0, 0.0), |affine| {
+            let moved = affine.values[j];
+            (moved * affine.below[j], -moved * affine.above[j])
+        });
+        let low = mu - variable.below * variable.to_low - second.0;
+        let high = match variable.to_high.is_finite() {
+            true => mu - variable.above * variable.to_high - second.1,
+            false => 0.0,
+        };
+        (low, high)
+    }
+}
+
+/// Where the method is.
+pub(super) struct Iterate {
+    /// With a column for each segment of a row with a price.
+    program: Program,
+    rates: usize,
+    pattern: Pattern,
+    at: Point,
+}
+
+impl Iterate {
+    /// Where to begin; nothing if a step takes more than `work` multiplications.
+    pub(super) fn new(program: &Program, work: f64) -> Option<Self> {
+        let rates = program.columns.len();
+        let mut starts = starts(program);
+        let columns = program.columns.iter().zip(&starts);
+        let scale: f64 = columns
+            .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
+            .sum();
+        let mu = scale.clamp(1e-250, 1e250) / (2 * rates + program.supplies.len()) as f64;
+        let mut program = program.clone();
+        for row in 0..program.supplies.len() {
+            let segments: Vec<(f64, f64)> = program.supplies[row].segments().collect();
+            for (length, slope) in segments {
+                starts.push(if length.is_finite() {
+                    0.5 * length
+                } else {
+                    0.1
+                });
+                program.use_row(row, -1.0);
+                program.columns.push(Column {
+                    cost: slope,
+                    high: length,
+                    end: program.uses.len(),
+                    ..Column::default()
+                });
             }
         }
-        let left = self.left();
-        let complement = |r: usize| {
-            let second = affine.map_or(0.0, |affine| affine.slack[r] * affine.prices[r]);
-            mu - self.slack[r] * self.prices[r] - second
+        let columns = 0..program.columns.len();
+        let pattern = Pattern::new(program.supplies.len(), columns.map(|j| program.uses(j)));
+        if pattern.work() > work {
+            return None;
+        }
+        let columns = program.columns.iter().zip(&starts);
+        let variable =
+            |(column, start): (&Column, &f64)| Variable::new(*start, column.low, column.high, mu);
+        let mut at = Point {
+            variables: columns.map(variable).collect(),
+            slack: Vec::new(),
+            prices: alloc::vec![0.0; program.supplies.len()],
+            terms: Vec::new(),
+            left: Vec::new(),
         };
-        let right = (0..rows)
-            .map(|r| self.slack[r] - left[r] + complement(r) / self.prices[r])
+        at.update(&program);
+        let left = at.left.iter();
+        at.slack = left
+            .map(|&left| if left > 0.0 { left } else { 0.1 })
             .collect();
-        let prices = self.prices_for(right, slopes, &pull);
+        at.prices = at.slack.iter().map(|slack| mu / slack).collect();
+        at.update(&program);
+        Some(Self {
+            program,
+            rates,
+            pattern,
+            at,
+        })
+    }
+
+    pub(super) fn rates(&self) -> Vec<f64> {
+        let rates = self.at.variables[..self.rates].iter();
+        rates.map(|variable| variable.value).collect()
+    }
+
+    pub(super) fn prices(&self) -> &[f64] {
+        &self.at.prices
+    }
+
+    /// Whether a certificate of this point may be of use.
+    pub(super) fn is_close(&self) -> bool {
+        let variables = self.at.variables[..self.rates].iter().zip(&self.at.terms);
+        let worth: f64 = variables
+            .map(|(variable, terms)| terms.slope * variable.value)
+            .sum();
+        let scale = worth + self.at.prices.iter().sum::<f64>();
+        let rows = self.at.left.iter().zip(&self.at.slack);
+        let off = rows.map(|(left, slack)| (left - slack).abs());
+        self.at.products().0 < CLOSE * scale && off.fold(0.0, f64::max) < CLOSE
+    }
+
+    /// Whether each row is used up, or what it costs is nothing to those who use it. A sum says little of either where some
+    /// of its terms outweigh the others.
+    pub(super) fn is_settled(&self) -> bool {
+        let mut part = alloc::vec![0.0_f64; self.at.prices.len()];
+        for (j, Terms { slope, price, .. }) in self.at.terms[..self.rates].iter().enumerate() {
+            for &(row, load) in self.program.uses(j) {
+                let own = load.abs() * self.at.prices[row as usize];
+                part[row as usize] = part[row as usize].max(own / slope.max(*price));
+            }
+        }
+        let mut rows = self.at.slack.iter().zip(part);
+        rows.all(|(slack, part)| *slack <= EXACT || part <= EXACT)
+    }
+
+    /// Takes a step; false if there is none.
+    pub(super) fn advance(&mut self) -> bool {
+        let (sum, count) = self.at.products();
+        let mu = sum / count as f64;
+        let system = self.system();
+        let affine = self.change(&system, 0.0, None);
+        if !affine.is_finite() {
+            return false;
+        }
+        let length = self.longest(&affine);
+        let ratio = self.after(&affine, length) / sum;
+        let centring = (ratio * ratio * ratio).clamp(1e-8, 1.0);
+        // Products that are far smaller than what is wrong otherwise leave no way to mend that.
+        let wrong = self
+            .at
+            .wrong(|j| self.at.variables[j].value, &self.at.prices);
+        let least = (BEHIND * wrong / count as f64).min(mu);
+        // Where the correction for products leads astray because utilities bend, Newton's step alone leads back.
+        let plain = ((CENTRED * mu).max(least), None);
+        for (mu, affine) in [((centring * mu).max(least), Some(&affine)), plain] {
+            let change = self.change(&system, mu, affine);
+            if !change.is_finite() {
+                return false;
+            }
+            if self.search(&change, mu) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes along a change until that no longer pays; false if it doesn't at all.
+    fn search(&mut self, change: &Change, mu: f64) -> bool {
+        let from = self.at.clone();
+        let before = from.error(mu, &from);
+        let mut length = (REACH * self.longest(change)).min(1.0);
+        for _ in 0..HALVINGS {
+            self.at.apply(change, length);
+            self.at.update(&self.program);
+            if self.at.error(mu, &from) <= (1.0 - LEAST * length) * before {
+                return length > 1e-10;
+            }
+            self.at.clone_from(&from);
+            length *= 0.5;
+        }
+        false
+    }
+
+    /// Sum of products after a step.
+    fn after(&self, change: &Change, length: f64) -> f64 {
+        let mut sum = 0.0;
+        for (j, variable) in self.at.open() {
+            let moved = length * change.values[j];
+            sum += (variable.to_low + moved) * (variable.below + length * change.below[j]);
+            if variable.to_high.is_finite() {
+                sum += (variable.to_high - moved) * (variable.above + length * change.above[j]);
+            }
+        }
+        for (r, (slack, price)) in self.at.slack.iter().zip(&self.at.prices).enumerate() {
+            sum += (slack + length * change.slack[r]) * (price + length * change.prices[r]);
+        }
+        sum
+    }
+
+    /// Longest step of at most 1 that keeps everything positive.
+    fn longest(&self, change: &Change) -> f64 {
+        let mut length = 1.0_f64;
+        let mut keep = |distance: f64, change: f64| {
+            if change < 0.0 {
+                length = length.min(-distance / change);
+            }
+        };
+        for (j, variable) in self.at.open() {
+            keep(variable.to_low, change.values[j]);
+            keep(variable.below, change.below[j]);
+            if self.at.terms[j].bend > 0.0 {
+                keep((1.0 - SHRINKING) * variable.value, change.values[j]);
+            }
+            if variable.to_high.is_finite() {
+                keep(variable.to_high, -change.values[j]);
+                keep(variable.above, change.above[j]);
+            } else {
+                keep(GROWTH * variable.value, -change.values[j]);
+            }
+        }
+        for (r, (slack, price)) in self.at.slack.iter().zip(&self.at.prices).enumerate() {
+            keep(*slack, change.slack[r]);
+            keep(*price, change.prices[r]);
+        }
+        length
+    }
+
+    /// Newton's step towards products of `mu`, corrected for what products of an `affine` step's changes make.
+    fn change(&self, system: &System, mu: f64, affine: Option<&Change>) -> Change {
+        let at = &self.at;
+        let count = at.variables.len();
         let mut change = Change {
             values: alloc::vec![0.0; count],
             below: alloc::vec![0.0; count],
             above: alloc::vec![0.0; count],
-            slack: (0..rows)
-                .map(|r| (complement(r) - self.slack[r] * prices[r]) / self.prices[r])
-                .collect(),
-            prices,
+            slack: Vec::new(),
+            prices: Vec::new(),
         };
-        for (j, variable) in self.variables.iter().enumerate() {
-            if variable.is_fixed {
-                continue;
-            }
-            let charge = match j.checked_sub(rates) {
-                Some(at) => -change.prices[self.segments[at].0],
-                None => self.program.price(j, &change.prices),
-            };
-            let moved = (pull[j] - charge) / bend[j];
-            let (low, high) = self.wanted(mu, affine, j);
-            change.values[j] = moved;
-            change.below[j] = (low - variable.below * moved) / variable.to_low;
-            if variable.to_high.is_finite() {
-                change.above[j] = (high + variable.above * moved) / variable.to_high;
+        let complement = |r: usize| {
+            let second = affine.map_or(0.0, |affine| affine.slack[r] * affine.prices[r]);
+            mu - at.slack[r] * at.prices[r] - second
+        };
+        let rows = 0..at.slack.len();
+        let right = |r: usize| at.slack[r] - at.left[r] + complement(r) / at.prices[r];
+        let mut right: Vec<f64> = rows.clone().map(right).collect();
+        // Each variable changes by (pull - price of the changes of prices) / bend.
+        let mut pull = alloc::vec![0.0; count];
+        for (j, variable) in at.open() {
+            let (low, high) = at.wanted(mu, affine, j);
+            pull[j] = at.excess(j) + low / variable.to_low - high / variable.to_high;
+            for &(row, load) in self.program.uses(j) {
+                right[row as usize] += load * pull[j] / system.bend[j];
             }
         }
+        let columns = || self.columns(&system.bend);
+        let prices = self
+            .pattern
+            .solve(&system.factor, &system.diagonal, columns, &right);
+        for (j, variable) in at.open() {
+            let moved = (pull[j] - self.program.price(j, &prices)) / system.bend[j];
+            let (low, high) = at.wanted(mu, affine, j);
+            change.values[j] = moved;
+            change.below[j] = (low - variable.below * moved) / variable.to_low;
+            change.above[j] = (high + variable.above * moved) / variable.to_high;
+        }
+        let slack = |r: usize| (complement(r) - at.slack[r] * prices[r]) / at.prices[r];
+        change.slack = rows.map(slack).collect();
+        change.prices = prices;
         change
     }
 
     /// What all steps from here have in common.
-    fn slopes(&self) -> Slopes {
-        let rates = self.program.columns.len();
-        let bend = |(j, variable): (usize, &Variable)| {
-            if variable.is_fixed {
-                return 1.0;
-            }
-            let mut bend = self.terms(j).1 + variable.below / variable.to_low;
-            if variable.to_high.is_finite() {
-                bend += variable.above / variable.to_high;
-            }
-            bend
-        };
-        let bend: Vec<f64> = self.variables.iter().enumerate().map(bend).collect();
-        let rows = self.slack.iter().zip(&self.prices);
-        let mut diagonal: Vec<f64> = rows.map(|(slack, price)| slack / price).collect();
-        for (bend, (row, _)) in bend[rates..].iter().zip(&self.segments) {
-            diagonal[*row] += 1.0 / bend;
+    fn system(&self) -> System {
+        let mut bend = alloc::vec![1.0; self.at.variables.len()];
+        for (j, variable) in self.at.open() {
+            let barriers = variable.below / variable.to_low + variable.above / variable.to_high;
+            bend[j] = self.at.terms[j].bend + barriers;
         }
-        let factor = self.pattern.factor(&diagonal, self.system(&bend));
-        Slopes {
+        let rows = self.at.slack.iter().zip(&self.at.prices);
+        let diagonal: Vec<f64> = rows.map(|(slack, price)| slack / price).collect();
+        let factor = self.pattern.factor(&diagonal, self.columns(&bend));
+        System {
             bend,
             diagonal,
             factor,
         }
     }
 
-    /// The columns of the normal equations; rates that are fixed have no part in them.
-    fn system<'s>(&'s self, bend: &'s [f64]) -> impl Iterator<Item = Term<'s>> {
-        let variables = self.variables[..self.program.columns.len()].iter();
-        variables
-            .zip(bend)
-            .enumerate()
-            .map(|(j, (variable, bend))| Term {
-                uses: self.program.uses(j),
-                factor: if variable.is_fixed { 0.0 } else { 1.0 / bend },
-            })
-    }
-
-    /// Changes of prices for which rows meet `right`, where each variable changes by
-    /// (pull - price of the changes) / bend.
-    fn prices_for(&self, mut right: Vec<f64>, slopes: &Slopes, pull: &[f64]) -> Vec<f64> {
-        let rates = self.program.columns.len();
-        for (Term { uses, factor }, pull) in self.system(&slopes.bend).zip(pull) {
-            for &(row, load) in uses {
-                right[row as usize] += load * factor * pull;
-            }
-        }
-        let bought = pull[rates..].iter().zip(&slopes.bend[rates..]);
-        for ((row, _), (pull, bend)) in self.segments.iter().zip(bought) {
-            right[*row] -= pull / bend;
-        }
-        let columns = || self.system(&slopes.bend);
-        self.pattern
-            .solve(&slopes.factor, &slopes.diagonal, columns, &right)
-    }
-
-    /// How far a variable's utility is from rising by what it costs; nothing if that is rounding.
-    fn residual(&self, j: usize) -> f64 {
-        let (slope, _, price) = self.terms(j);
-        let Variable { below, above, .. } = self.variables[j];
-        let size = slope.abs() + price.abs() + below + above;
-        let off = (slope - price + below - above).abs();
-        if off > ROUNDING * size { off } else { 0.0 }
-    }
-
-    /// Slope and bend of a variable's utility, and its price.
-    fn terms(&self, j: usize) -> (f64, f64, f64) {
-        let rates = self.program.columns.len();
-        match j.checked_sub(rates) {
-            Some(at) => {
-                let (row, slope) = self.segments[at];
-                (-slope, 0.0, -self.prices[row])
-            }
-            None => {
-                let (slope, bend) = self
-                    .program
-                    .slope(&self.program.columns[j], self.variables[j].value);
-                (slope, bend, self.program.price(j, &self.prices))
-            }
-        }
-    }
-
-    /// What a variable's products are short of.
-    fn wanted(&self, mu: f64, affine: Option<&Change>, j: usize) -> (f64, f64) {
-        let variable = &self.variables[j];
-        let second = |multiplier: f64, sign: f64| {
-            affine.map_or(0.0, |affine| sign * affine.values[j] * multiplier)
-        };
-        let low = mu
-            - variable.below * variable.to_low
-            - affine.map_or(0.0, |affine| second(affine.below[j], 1.0));
-        let high = mu
-            - variable.above * variable.to_high
-            - affine.map_or(0.0, |affine| second(affine.above[j], -1.0));
-        (low, high)
+    /// The columns of the normal equations; variables that are fixed have no part in them.
+    fn columns<'s>(&'s self, bend: &'s [f64]) -> impl Iterator<Item = Term<'s>> {
+        let variables = self.at.variables.iter().zip(bend).enumerate();
+        variables.map(|(j, (variable, bend))| Term {
+            uses: self.program.uses(j),
+            factor: if variable.is_fixed { 0.0 } else { 1.0 / bend },
+        })
     }
 }
