@@ -25,14 +25,6 @@ pub(crate) struct Pass<const R: usize> {
 }
 
 impl<const R: usize> Pass<R> {
-    /// Sums over nobody.
-    pub(crate) const ZERO: Self = Self {
-        throughput: 0.0,
-        latency: 0.0,
-        usage: [0.0; R],
-        response: [[0.0; R]; R],
-    };
-
     /// As many times as `sign` says, with what others answer.
     pub(crate) fn add(&mut self, sign: f64, others: &Self) {
         self.throughput += sign * others.throughput;

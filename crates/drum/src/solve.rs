@@ -255,10 +255,7 @@ pub(crate) fn convex_or_attempts(
 ) -> Result<Solved, Error> {
     // Without latency nothing is gained by polling more often than completions come.
     if host.dependency == Dependency::AtLeast && host.utility.latency > 0.0 {
-        let problem = AtLeast::new(host, members);
-        let start = in_units(host, start);
-        let (answer, polls) =
-            at_least::solve(&problem, &staircases(host), start.as_deref(), options)?;
+        let (answer, polls) = at_least::solve(&AtLeast::new(host, members), options)?;
         return Ok((answer, Some(polls)));
     }
     Ok((convex(host, members, options, start)?, None))

@@ -159,6 +159,15 @@ impl Staircase {
         cost
     }
 
+    /// What more use costs where so much is used.
+    pub(crate) fn slope(&self, usage: f64) -> f64 {
+        let begun = self
+            .segments
+            .iter()
+            .take_while(|(start, _)| *start <= usage);
+        begun.last().map_or(0.0, |(_, slope)| *slope)
+    }
+
     /// Most that supplying is worth at a price: infinite above the last slope.
     pub(crate) fn worth(&self, price: f64) -> f64 {
         let Some(&(_, last)) = self.segments.last() else {

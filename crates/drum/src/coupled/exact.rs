@@ -156,8 +156,7 @@ impl Tree<'_> {
     fn gains(&self, prices: &[f64]) -> Vec<f64> {
         let held = self.search.held;
         let gain = |f: usize| {
-            let uses = held.program.uses(f).iter();
-            let price = uses.map(|&(row, load)| load * prices[row as usize]).sum();
+            let price = held.program.price(f, prices);
             let (ways, count) = held.ways(f, price, self.search.selection);
             let most = |counts: bool| {
                 let ways = ways[..count].iter().filter(|way| way.counts == counts);

@@ -150,8 +150,7 @@ impl Search<'_> {
     }
 
     fn price(&self, f: usize, prices: &[f64]) -> f64 {
-        let uses = self.held.program.uses(f).iter();
-        uses.map(|&(row, load)| load * prices[row as usize]).sum()
+        self.held.program.price(f, prices)
     }
 
     /// Minimises it from prices and thresholds, until `enough` is reached or nothing more is gained.

@@ -7,7 +7,9 @@
 //! 1992). A step eliminates all but the prices, so it takes time in proportion to applications, and the cube of rows.
 
 mod factor;
+mod full;
 pub(crate) mod host;
+mod start;
 mod step;
 
 use alloc::vec::Vec;
@@ -74,6 +76,13 @@ pub(crate) struct Column {
     pub(crate) end: usize,
 }
 
+impl Column {
+    /// Whether a rate is worth nothing.
+    fn is_idle(&self) -> bool {
+        self.weight == 0.0 && self.kappa == 0.0
+    }
+}
+
 impl Program {
     /// Uses of rows by a rate.
     pub(crate) fn uses(&self, index: usize) -> &[(u32, f64)] {
@@ -107,8 +116,8 @@ impl Program {
     }
 
     /// Value of a rate.
-    fn worth(&self, column: &Column, rate: f64) -> f64 {
-        if column.weight == 0.0 && column.kappa == 0.0 {
+    pub(crate) fn worth(&self, column: &Column, rate: f64) -> f64 {
+        if column.is_idle() {
             return 0.0;
         }
         with_kernel!(self.kernel, k => {
@@ -118,13 +127,13 @@ impl Program {
     }
 
     /// The best rate at a price.
-    fn answer(&self, column: &Column, price: f64) -> f64 {
+    pub(crate) fn answer(&self, column: &Column, price: f64) -> f64 {
         self.response(column, price).0
     }
 
     /// The best rate at a price, and how it answers to a lower one.
     fn response(&self, column: &Column, price: f64) -> (f64, f64) {
-        if column.weight == 0.0 && column.kappa == 0.0 {
+        if column.is_idle() {
             return (column.low, 0.0);
         }
         let free = with_kernel!(self.kernel, k => {
@@ -136,10 +145,12 @@ impl Program {
         (rate, if moves { free.flexibility } else { 0.0 })
     }
 
-    /// Price of a rate.
-    fn price(&self, index: usize, prices: &[f64]) -> f64 {
+    /// Price of a rate; 0, whose sign answers depend on, if it uses nothing.
+    pub(crate) fn price(&self, index: usize, prices: &[f64]) -> f64 {
         let uses = self.uses(index).iter();
-        uses.map(|&(row, load)| load * prices[row as usize]).sum()
+        uses.fold(0.0, |price, &(row, load)| {
+            price + load * prices[row as usize]
+        })
     }
 
     /// The dual function.
@@ -198,11 +209,11 @@ impl Program {
         self.reduce(rates);
     }
 
-    fn reduce(&self, rates: &mut [f64]) {
+    pub(crate) fn reduce(&self, rates: &mut [f64]) {
         let floors: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let base = self.usage(&floors);
         for (index, (rate, column)) in rates.iter_mut().zip(&self.columns).enumerate() {
-            *rate = if column.weight == 0.0 && column.kappa == 0.0 {
+            *rate = if column.is_idle() {
                 column.low
             } else if self.uses(index).is_empty() {
                 column.high
@@ -250,11 +261,16 @@ impl Program {
         tolerance: f64,
         certify: impl Fn(&[f64], &[f64], usize) -> Answer,
     ) -> Option<Answer> {
-        let idle = |column: &Column| column.weight == 0.0 && column.kappa == 0.0;
-        if self.columns.iter().all(idle) && self.supplies.iter().all(Staircase::is_hard) {
+        if self.columns.iter().all(Column::is_idle) {
             return Some(self.at_rest());
         }
-        let mut iterate = Iterate::new(self, WORK)?;
+        let full = self.full_rows();
+        let certify = |iterate: &Iterate, passes| {
+            let mut prices = iterate.prices().to_vec();
+            self.price_full_rows(&full, &mut prices);
+            certify(&iterate.rates(), &prices, passes)
+        };
+        let mut iterate = Iterate::new(self.without_choices(&full), WORK)?;
         let mut best: Option<Answer> = None;
         let mut since = 0;
         for passes in 1..=STEPS {
@@ -264,14 +280,16 @@ impl Program {
             if !iterate.is_close() {
                 continue;
             }
-            let point = certify(&iterate.rates(), iterate.prices(), passes);
+            let point = certify(&iterate, passes);
             let gap = |point: &Answer| point.bound - point.objective;
             let scale = point.objective.abs().max(point.bound.abs());
-            // Of points whose gaps are rounding the last is the best.
-            let closer = gap(&point) <= ROUNDING * scale
-                || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
-            since = if closer { 0 } else { since + 1 };
-            if closer && point.objective.is_finite() && point.bound.is_finite() {
+            let noise = ROUNDING * scale;
+            // At great prices a bound may be rounding. Of points whose gaps are rounding the last is the best.
+            let is_sound = scale.is_finite() && gap(&point) >= -noise;
+            let closer =
+                gap(&point) <= noise || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
+            since = if closer && is_sound { 0 } else { since + 1 };
+            if closer && is_sound {
                 let exact = self.alpha == 0.0 || tolerance > EXACT || iterate.is_settled();
                 let done = gap(&point) <= tolerance * scale && exact;
                 best = Some(point);
@@ -283,18 +301,20 @@ impl Program {
                 break;
             }
         }
-        best
+        let mut best = best.or_else(|| {
+            let point = certify(&iterate, STEPS);
+            (point.gap() < f64::INFINITY).then_some(point)
+        })?;
+        best.bound = best.bound.max(best.objective);
+        Some(best)
     }
 
     /// Least rates, where nothing is worth anything.
     fn at_rest(&self) -> Answer {
-        Answer {
-            rates: self.columns.iter().map(|column| column.low).collect(),
-            prices: alloc::vec![0.0; self.supplies.len()],
-            objective: 0.0,
-            bound: 0.0,
-            passes: 1,
-        }
+        let rates: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
+        let rows = self.supplies.iter().zip(self.usage(&rates));
+        let prices: Vec<f64> = rows.map(|(supply, usage)| supply.slope(usage)).collect();
+        self.certified(&rates, &prices, 1)
     }
 
     fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Answer {

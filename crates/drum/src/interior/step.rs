@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::factor::{Factor, Pattern, Term};
+use super::start::starts;
 use super::{Column, Program};
 use crate::newton::EXACT;
 use crate::supply::Staircase;
@@ -57,58 +58,6 @@ impl Variable {
             is_fixed: low >= high,
         }
     }
-}
-
-/// Part of what rows have left that rates take where they begin, and of what others give those that are tied to them.
-const FIRST: f64 = 0.9;
-const TIED: f64 = 0.5;
-
-/// Rates to begin with: above the least ones by as much as leaves all rows room.
-fn starts(program: &Program) -> Vec<f64> {
-    let all =
-        |value: &dyn Fn(&Column) -> f64| program.columns.iter().map(value).collect::<Vec<f64>>();
-    let loads = program.usage(&all(&|_| 1.0));
-    let base = program.usage(&all(&|column| column.low));
-    let room = |row: usize| match program.supplies[row].is_hard() {
-        true => (1.0 - base[row]).max(0.0) / loads[row],
-        false => 1.0 / loads[row],
-    };
-    let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
-    let above = |index: usize| {
-        let rows = program.uses(index).iter().map(|(row, _)| row);
-        let share = rows
-            .filter(|row| !is_tie(row))
-            .map(|row| room(*row as usize));
-        let share = FIRST * share.fold(f64::INFINITY, f64::min);
-        let Column { low, high, .. } = program.columns[index];
-        match (share.is_finite(), high.is_finite()) {
-            (true, _) => share.min(high - low),
-            (false, true) => 0.5 * (high - low),
-            (false, false) => 1.0,
-        }
-    };
-    let mut above: Vec<f64> = (0..program.columns.len()).map(above).collect();
-    let mut given = alloc::vec![0.0; program.supplies.len()];
-    for (index, above) in above.iter().enumerate() {
-        for (row, load) in program.uses(index) {
-            given[*row as usize] += (-load).max(0.0) * above;
-        }
-    }
-    for (index, above) in above.iter_mut().enumerate() {
-        for (row, load) in program
-            .uses(index)
-            .iter()
-            .filter(|(row, load)| is_tie(row) && *load > 0.0)
-        {
-            *above = above.min(TIED * given[*row as usize] / load);
-        }
-    }
-    program
-        .columns
-        .iter()
-        .zip(above)
-        .map(|(column, above)| column.low + above)
-        .collect()
 }
 
 /// A change of everything.
@@ -284,15 +233,14 @@ pub(super) struct Iterate {
 
 impl Iterate {
     /// Where to begin; nothing if a step takes more than `work` multiplications.
-    pub(super) fn new(program: &Program, work: f64) -> Option<Self> {
+    pub(super) fn new(mut program: Program, work: f64) -> Option<Self> {
         let rates = program.columns.len();
-        let mut starts = starts(program);
+        let mut starts = starts(&program);
         let columns = program.columns.iter().zip(&starts);
         let scale: f64 = columns
             .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
             .sum();
         let mu = scale.clamp(1e-250, 1e250) / (2 * rates + program.supplies.len()) as f64;
-        let mut program = program.clone();
         for row in 0..program.supplies.len() {
             let segments: Vec<(f64, f64)> = program.supplies[row].segments().collect();
             for (length, slope) in segments {

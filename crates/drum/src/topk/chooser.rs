@@ -114,7 +114,11 @@ impl<'a> Chooser<'a> {
         }
         let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
         let answer = self.solve(chosen, &start);
-        self.beyond |= matches!(answer, Err(Error::Range));
+        if matches!(answer, Err(Error::Range)) {
+            self.beyond = true;
+            // Nothing is known of it.
+            self.highest = f64::INFINITY;
+        }
         let answer = answer.ok();
         let value = answer.as_ref().map_or(f64::NEG_INFINITY, |a| a.0.objective);
         self.tried.insert(chosen.to_vec(), value);

@@ -6,7 +6,6 @@ use crate::at_least::AtLeast;
 use crate::host::{Dependency, Host};
 use crate::kernel::Kernel;
 use crate::math::clamp;
-use crate::newton::Model as _;
 use crate::pass::{Output, Pass};
 use crate::problem::{Block, LANES, Member, Problem, with_kernel};
 
@@ -15,7 +14,8 @@ pub(super) const ROWS: usize = Host::MOST_ROWS;
 /// Applications as a selection sees them: all selected, or none.
 pub(super) enum Side {
     Tied(Problem),
-    Attempts(AtLeast),
+    /// Polls as attempts, and as if they were tied.
+    Attempts(AtLeast, Problem),
 }
 
 /// What one or all keep after paying, and use of each row.
@@ -43,7 +43,10 @@ impl Side {
         };
         let members = chosen.iter().map(member);
         if host.dependency == Dependency::AtLeast && host.utility.latency > 0.0 {
-            Self::Attempts(AtLeast::new(host, members))
+            Self::Attempts(
+                AtLeast::new(host, members.clone()),
+                Problem::new(host, members),
+            )
         } else {
             Self::Tied(Problem::new(host, members))
         }
@@ -58,7 +61,7 @@ impl Side {
                 3 => pass::<3>(problem, prices, kept),
                 _ => pass::<ROWS>(problem, prices, kept),
             },
-            Self::Attempts(problem) => {
+            Self::Attempts(problem, _) => {
                 let mut sum = Kept {
                     value: 0.0,
                     usage: [0.0; ROWS],
@@ -80,7 +83,7 @@ impl Side {
     pub(super) fn one(&self, prices: &[f64], index: usize) -> Kept {
         match self {
             Self::Tied(problem) => tied(problem, prices, index),
-            Self::Attempts(problem) => {
+            Self::Attempts(problem, _) => {
                 let (value, usage) = problem.keeps(prices, index);
                 Kept { value, usage }
             }
@@ -89,17 +92,12 @@ impl Side {
 
     /// Prices to begin with, for the rows' units.
     pub(super) fn first_prices(&self, rows: usize) -> Vec<f64> {
-        let mut prices: Vec<f64> = match self {
-            Self::Tied(problem) => match rows {
-                1 => problem.typical_prices::<1>().into(),
-                2 => problem.typical_prices::<2>().into(),
-                3 => problem.typical_prices::<3>().into(),
-                _ => problem.typical_prices::<ROWS>().into(),
-            },
-            Self::Attempts(problem) => {
-                let prices: [f64; ROWS] = problem.first_prices();
-                prices.into()
-            }
+        let (Self::Tied(problem) | Self::Attempts(_, problem)) = self;
+        let mut prices: Vec<f64> = match rows {
+            1 => problem.typical_prices::<1>().into(),
+            2 => problem.typical_prices::<2>().into(),
+            3 => problem.typical_prices::<3>().into(),
+            _ => problem.typical_prices::<ROWS>().into(),
         };
         prices.truncate(rows);
         prices

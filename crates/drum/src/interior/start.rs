@@ -1,0 +1,88 @@
+//! Where the interior-point method begins: with room in all rows, since where rates bend much it takes long to make some.
+
+use alloc::vec::Vec;
+
+use super::{Column, Program};
+use crate::math::clamp;
+
+/// Part of what rows have left that rates take so that they are alike, and part that they take each.
+const ALIKE: f64 = 0.85;
+const EACH: f64 = 0.05;
+/// Part that rates which are tied to others take of what these give.
+const TIED: f64 = 0.5;
+/// Halvings that find what is alike.
+const HALVINGS: usize = 50;
+
+/// Rates to begin with: above the least ones, and alike as far as these allow.
+pub(super) fn starts(program: &Program) -> Vec<f64> {
+    let all =
+        |value: &dyn Fn(&Column) -> f64| program.columns.iter().map(value).collect::<Vec<f64>>();
+    let loads = program.usage(&all(&|column| f64::from(column.low < column.high)));
+    let base = program.usage(&all(&|column| column.low));
+    let rows = program.supplies.iter().zip(&base);
+    let room = rows.map(|(supply, base)| match supply.is_hard() {
+        true => (1.0 - base).max(0.0),
+        false => 1.0,
+    });
+    let room: Vec<f64> = room.collect();
+    let levels = levels(program, &base, &room, &loads);
+    let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
+    let above = |index: usize| {
+        let rows = program.uses(index).iter().map(|(row, _)| row);
+        let rows = rows.filter(|row| !is_tie(row)).map(|row| *row as usize);
+        let least =
+            |value: &dyn Fn(usize) -> f64| rows.clone().map(value).fold(f64::INFINITY, f64::min);
+        let (level, share) = (
+            least(&|row| levels[row]),
+            least(&|row| room[row] / loads[row]),
+        );
+        let Column { low, high, .. } = program.columns[index];
+        match (share.is_finite(), high.is_finite()) {
+            (true, _) => (level - low).max(EACH * share).min(high - low),
+            (false, true) => 0.5 * (high - low),
+            (false, false) => 1.0,
+        }
+    };
+    let mut above: Vec<f64> = (0..program.columns.len()).map(above).collect();
+    let mut given = alloc::vec![0.0; base.len()];
+    for (index, above) in above.iter().enumerate() {
+        for (row, load) in program.uses(index) {
+            given[*row as usize] += (-load).max(0.0) * above;
+        }
+    }
+    for (index, above) in above.iter_mut().enumerate() {
+        let ties = program
+            .uses(index)
+            .iter()
+            .filter(|(row, load)| is_tie(row) && *load > 0.0);
+        for (row, load) in ties {
+            *above = above.min(TIED * given[*row as usize] / load);
+        }
+    }
+    let columns = program.columns.iter().zip(above);
+    columns.map(|(column, above)| column.low + above).collect()
+}
+
+/// By row the rate at which all who have less by their least rates fill it but for a part.
+fn levels(program: &Program, base: &[f64], room: &[f64], loads: &[f64]) -> Vec<f64> {
+    let highest = |row: usize| (base[row] + room[row]) / loads[row];
+    let mut bounds: Vec<(f64, f64)> = (0..base.len()).map(|row| (0.0, highest(row))).collect();
+    let mut usage = alloc::vec![0.0; base.len()];
+    for _ in 0..HALVINGS {
+        usage.fill(0.0);
+        for (index, column) in program.columns.iter().enumerate() {
+            for (row, load) in program.uses(index) {
+                let (low, high) = bounds[*row as usize];
+                usage[*row as usize] += load * clamp(0.5 * (low + high), column.low, column.high);
+            }
+        }
+        for (row, (low, high)) in bounds.iter_mut().enumerate() {
+            let middle = 0.5 * (*low + *high);
+            match usage[row] > base[row] + ALIKE * room[row] {
+                true => *high = middle,
+                false => *low = middle,
+            }
+        }
+    }
+    bounds.into_iter().map(|(low, _)| low).collect()
+}
