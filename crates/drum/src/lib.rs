@@ -19,7 +19,6 @@
 //! |---|---|---|
 //! | `newton` | prices from which rates follow | a step is one pass over applications in vector instructions, so hosts take less than an eighth of `interior`'s time where rates don't jump |
 //! | `interior` | rates and prices together | whatever `newton` doesn't close, and networks that fit in memory |
-//! | `simplex` | the greatest throughput, alpha 0 without latency | a vertex exactly, in about as many steps as there are rows |
 //! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |
 //! | `max_min` | max-min shares | rows fill one after the other; no utility is summed |
 //! | `coupled` | networks of any size | hosts tell sums over their flows, so that no step takes all rows at once |
@@ -68,7 +67,6 @@ mod polish;
 mod problem;
 pub mod schedule;
 mod search;
-mod simplex;
 mod solution;
 mod solve;
 mod standing;

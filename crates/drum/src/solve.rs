@@ -11,7 +11,7 @@ use crate::problem::{Member, Problem, everyone, unit};
 use crate::solution::{Solution, Status};
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
-use crate::{interior, max_min, simplex, timeshare, topk};
+use crate::{interior, max_min, timeshare, topk};
 
 /// Finds the rates of greatest value.
 ///
@@ -272,23 +272,24 @@ pub(crate) fn convex(
     if fairness == Fairness::MaxMin {
         return max_min::solve(host, members);
     }
-    if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
-        return simplex::solve(host, members);
-    }
     let caps = caps(host);
-    let capped = with_caps(host, &caps);
-    let problem = Problem::new(&capped, members.clone());
-    let start = in_units(host, start);
-    let (answer, off) = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
-    if fixed::is_enough(&answer, off, options) {
-        return Ok(answer);
+    // A maximum that a row implies would take the row's place, and its price.
+    let beyond = caps.iter().zip(host.applications.maximum);
+    let beyond: Vec<f64> = beyond.map(|(cap, most)| most.min(2.0 * cap)).collect();
+    let program = || interior::host::program(&with_caps(host, &beyond), members.clone());
+    if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
+        return program().solve(options.tolerance).ok_or(Error::Range);
     }
-    Ok(interior::host::improve(
-        &capped,
-        members,
-        (answer, off),
-        options.tolerance,
-    ))
+    let problem = Problem::new(&with_caps(host, &caps), members.clone());
+    let start = in_units(host, start);
+    let found = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
+    if fixed::is_enough(&found.0, found.1, options) {
+        return Ok(found.0);
+    }
+    Ok(match program().solve(options.tolerance) {
+        Some(point) => interior::host::better(found, point),
+        None => found.0,
+    })
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

@@ -45,19 +45,6 @@ pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) ->
     }
 }
 
-/// The better of an answer and what the interior-point method finds, and the smaller of their bounds.
-pub(crate) fn improve(
-    host: &Host<'_>,
-    members: impl Iterator<Item = Member>,
-    found: Found,
-    tolerance: f64,
-) -> Answer {
-    match program(host, members).solve(tolerance) {
-        Some(point) => better(found, point),
-        None => found.0,
-    }
-}
-
 /// The better of an answer and a point, and the smaller of their bounds. Where rows of the answer aren't used up, its value
 /// says too little of rates, and the point is as good if its value is the same but for rounding.
 pub(crate) fn better((answer, off): Found, point: Answer) -> Answer {

@@ -261,8 +261,13 @@ impl Program {
         tolerance: f64,
         certify: impl Fn(&[f64], &[f64], usize) -> Answer,
     ) -> Option<Answer> {
-        if self.columns.iter().all(Column::is_idle) {
-            return Some(self.at_rest());
+        let bends =
+            |column: &Column| column.kappa > 0.0 || (column.weight > 0.0 && self.alpha > 0.0);
+        if !self.columns.iter().any(bends)
+            && let rest = self.at_rest()
+            && rest.gap() <= tolerance
+        {
+            return Some(rest);
         }
         let full = self.full_rows();
         let certify = |iterate: &Iterate, passes| {
@@ -309,7 +314,7 @@ impl Program {
         Some(best)
     }
 
-    /// Least rates, where nothing is worth anything.
+    /// Least rates, which are the best where nobody gains by more.
     fn at_rest(&self) -> Answer {
         let rates: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let rows = self.supplies.iter().zip(self.usage(&rates));

@@ -25,6 +25,10 @@ const LEAST: f64 = 0.01;
 /// Sum of products over the sum of utilities below which a point is worth a certificate.
 const CLOSE: f64 = 1e-6;
 
+/// Parts of the way between its bounds that a variable stays away from them where it begins.
+const LOWEST: f64 = 1e-9;
+const HIGHEST: f64 = 1e-2;
+
 /// A variable: a rate, or the part of a row that is bought at a slope of its price.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
@@ -44,10 +48,10 @@ impl Variable {
     /// A variable near `value` between its bounds, each product being `mu`.
     fn new(value: f64, low: f64, high: f64, mu: f64) -> Self {
         let value = if high.is_finite() {
-            let margin = 0.01 * (high - low);
-            value.clamp(low + margin, high - margin)
+            let span = high - low;
+            value.clamp(low + LOWEST * span, high - HIGHEST * span)
         } else {
-            value.max(low * (1.0 + 1e-9)).max(1e-12)
+            value.max(low * (1.0 + LOWEST)).max(1e-12)
         };
         Self {
             value,
@@ -105,6 +109,27 @@ struct Point {
 }
 
 impl Point {
+    /// Variables near where they are to begin, each product being `mu`.
+    fn new(program: &Program, starts: &[f64], mu: f64) -> Self {
+        let columns = program.columns.iter().zip(starts);
+        let variable =
+            |(column, start): (&Column, &f64)| Variable::new(*start, column.low, column.high, mu);
+        let mut at = Self {
+            variables: columns.map(variable).collect(),
+            slack: Vec::new(),
+            prices: alloc::vec![0.0; program.supplies.len()],
+            terms: Vec::new(),
+            left: Vec::new(),
+        };
+        at.update(program);
+        let left = at.left.iter();
+        let slack = left.map(|&left| if left > 0.0 { left } else { 0.1 });
+        at.slack = slack.collect();
+        at.prices = at.slack.iter().map(|slack| mu / slack).collect();
+        at.update(program);
+        at
+    }
+
     /// Brings what follows from variables and prices up to date.
     fn update(&mut self, program: &Program) {
         self.terms.clear();
@@ -263,23 +288,13 @@ impl Iterate {
         if pattern.work() > work {
             return None;
         }
-        let columns = program.columns.iter().zip(&starts);
-        let variable =
-            |(column, start): (&Column, &f64)| Variable::new(*start, column.low, column.high, mu);
-        let mut at = Point {
-            variables: columns.map(variable).collect(),
-            slack: Vec::new(),
-            prices: alloc::vec![0.0; program.supplies.len()],
-            terms: Vec::new(),
-            left: Vec::new(),
-        };
-        at.update(&program);
-        let left = at.left.iter();
-        at.slack = left
-            .map(|&left| if left > 0.0 { left } else { 0.1 })
-            .collect();
-        at.prices = at.slack.iter().map(|slack| mu / slack).collect();
-        at.update(&program);
+        let mut at = Point::new(&program, &starts, mu);
+        let (sum, count) = at.products();
+        let wrong = at.wrong(|j| at.variables[j].value, &at.prices);
+        if wrong > sum {
+            // What rates are worth where they begin says too little of what they will be.
+            at = Point::new(&program, &starts, wrong / count as f64);
+        }
         Some(Self {
             program,
             rates,
