@@ -289,18 +289,30 @@ fn eliminate(mut joined: Vec<Vec<u32>>) -> (Vec<u32>, usize, Vec<Vec<u32>>) {
         .zip(&joined)
         .map(|(row, list)| (list.len(), row))
         .collect();
+    let mut degrees: Vec<usize> = joined.iter().map(Vec::len).collect();
+    // Lists keep rows that are gone until they change otherwise: some are long, and change often.
+    let mut is_gone = alloc::vec![false; joined.len()];
     let (mut order, mut lists) = (Vec::with_capacity(joined.len()), Vec::new());
     while let Some(&(degree, row)) = queue.first() {
         if degree as f64 > DENSE * queue.len() as f64 {
             break;
         }
         queue.remove(&(degree, row));
-        let own = core::mem::take(&mut joined[row as usize]);
+        is_gone[row as usize] = true;
+        let mut own = core::mem::take(&mut joined[row as usize]);
+        own.retain(|other| !is_gone[*other as usize]);
         for &other in &own {
-            let list = &mut joined[other as usize];
-            queue.remove(&(list.len(), other));
-            *list = merged(list, &own, [row, other]);
-            queue.insert((list.len(), other));
+            let (list, degree) = (&mut joined[other as usize], &mut degrees[other as usize]);
+            queue.remove(&(*degree, other));
+            let is_new = |row: &&u32| **row != other && list.binary_search(row).is_err();
+            if own.iter().any(|row| is_new(&row)) {
+                *list = merged(list, &own);
+                list.retain(|row| *row != other && !is_gone[*row as usize]);
+                *degree = list.len();
+            } else {
+                *degree -= 1;
+            }
+            queue.insert((*degree, other));
         }
         order.push(row);
         lists.push(own);
@@ -310,8 +322,8 @@ fn eliminate(mut joined: Vec<Vec<u32>>) -> (Vec<u32>, usize, Vec<Vec<u32>>) {
     (order, sparse, lists)
 }
 
-/// Two ascending lists as one, without two of their members.
-fn merged(one: &[u32], other: &[u32], without: [u32; 2]) -> Vec<u32> {
+/// Two ascending lists as one.
+fn merged(one: &[u32], other: &[u32]) -> Vec<u32> {
     let mut list = Vec::with_capacity(one.len() + other.len());
     let (mut a, mut b) = (0, 0);
     while a < one.len() || b < other.len() {
@@ -320,9 +332,7 @@ fn merged(one: &[u32], other: &[u32], without: [u32; 2]) -> Vec<u32> {
         let least = first.min(second);
         a += usize::from(first == least);
         b += usize::from(second == least);
-        if !without.contains(&least) {
-            list.push(least);
-        }
+        list.push(least);
     }
     list
 }
