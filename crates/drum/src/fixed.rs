@@ -8,7 +8,6 @@ use crate::host::Host;
 use crate::mode::Options;
 use crate::newton::{EXACT, Limits, Minimum, Model, minimise, straight};
 use crate::pass::{Output, Pass, Rates};
-use crate::polish::polish;
 use crate::problem::{Block, Problem};
 use crate::solution::relative;
 use crate::supply::{Cell, Staircase};
@@ -166,7 +165,7 @@ fn once<const R: usize>(
                 size,
             }
         }
-        None => better(problem, supplies, &minimum, (rates, usage)),
+        None => Valued::new(problem, supplies, (rates, usage)),
     };
     let Valued {
         rates,
@@ -305,9 +304,6 @@ impl<const R: usize> Model<R> for Noting<'_, R> {
     }
 }
 
-/// Relative gap above which rates are brought onto their rows.
-const ROUGH: f64 = 1e-13;
-
 /// Rates and what they are worth.
 struct Valued {
     rates: Vec<Block>,
@@ -332,33 +328,6 @@ impl Valued {
             size,
         }
     }
-}
-
-/// The rates, or those that fill the rows with a price if these are worth more.
-fn better<const R: usize>(
-    problem: &Problem,
-    supplies: &[Staircase],
-    minimum: &Minimum<R>,
-    rates: (Vec<Block>, Vec<f64>),
-) -> Valued {
-    let found = Valued::new(problem, supplies, rates);
-    if relative(
-        minimum.bound - found.objective,
-        found.objective,
-        minimum.bound,
-    ) <= ROUGH
-    {
-        return found;
-    }
-    let hard = |r: usize| supplies.get(r).is_some_and(Staircase::is_hard);
-    let binding = core::array::from_fn(|r| hard(r) && minimum.prices[r] > 0.0);
-    if let Some(filled) = polish::<R>(problem, &found.rates, minimum.prices, binding) {
-        let filled = Valued::new(problem, supplies, feasible(problem, supplies, filled, R));
-        if filled.objective > found.objective {
-            return filled;
-        }
-    }
-    found
 }
 
 /// Rates made feasible, and the use of rows by them.

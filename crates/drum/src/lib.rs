@@ -63,7 +63,6 @@ mod max_min;
 mod mode;
 mod newton;
 mod pass;
-mod polish;
 mod problem;
 pub mod schedule;
 mod search;

@@ -277,7 +277,7 @@ pub(crate) fn convex(
     let beyond = caps.iter().zip(host.applications.maximum);
     let beyond: Vec<f64> = beyond.map(|(cap, most)| most.min(2.0 * cap)).collect();
     let program = || interior::host::program(&with_caps(host, &beyond), members.clone());
-    if fairness == Fairness::Alpha(0.0) && host.utility.latency == 0.0 {
+    if fairness == Fairness::Alpha(0.0) {
         return program().solve(options.tolerance).ok_or(Error::Range);
     }
     let problem = Problem::new(&with_caps(host, &caps), members.clone());
