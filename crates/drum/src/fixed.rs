@@ -1,13 +1,13 @@
 //! The convex problem of a fixed selection, with its certificate.
 
 use alloc::vec::Vec;
-use core::cell::{Ref, RefCell};
 
 use crate::error::Error;
 use crate::host::Host;
 use crate::mode::Options;
-use crate::newton::{EXACT, Limits, Minimum, Model, minimise, straight};
-use crate::pass::{Output, Pass, Rates};
+use crate::newton::{EXACT, Limits, Minimum, minimise, straight};
+use crate::noting::{Noted, Noting};
+use crate::pass::Rates;
 use crate::problem::{Block, Problem};
 use crate::solution::relative;
 use crate::supply::{Cell, Staircase};
@@ -89,7 +89,7 @@ pub(crate) fn search<const R: usize>(
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Once<R>, Error> {
-    let steps = supplies.iter().all(Staircase::is_hard) && !noting.is_linear();
+    let steps = supplies.iter().all(Staircase::is_hard);
     let short = steps.then(|| once(noting, supplies, start, options, true));
     let Some(Ok(short)) = short else {
         return once(noting, supplies, start, options, false);
@@ -241,69 +241,6 @@ fn last_step<const R: usize>(
     (rates, Some(step))
 }
 
-/// A problem that notes what it answered last: at the end of a search these are the rates asked for.
-pub(crate) struct Noting<'a, const R: usize> {
-    problem: &'a Problem,
-    last: RefCell<Noted<R>>,
-}
-
-/// Rates that were answered to prices, which aren't numbers before there are any.
-#[derive(Clone, Debug)]
-pub(crate) struct Noted<const R: usize> {
-    pub(crate) prices: [f64; R],
-    pub(crate) rates: Rates,
-}
-
-impl<const R: usize> Noted<R> {
-    /// Nothing yet; with `follow`, to be kept for another search.
-    pub(crate) fn new(problem: &Problem, follow: bool) -> Self {
-        Self {
-            prices: [f64::NAN; R],
-            rates: Rates::new(problem, follow),
-        }
-    }
-}
-
-impl<'a, const R: usize> Noting<'a, R> {
-    pub(crate) fn new(problem: &'a Problem, last: Noted<R>) -> Self {
-        let last = RefCell::new(last);
-        Self { problem, last }
-    }
-
-    pub(crate) fn into_last(self) -> Noted<R> {
-        self.last.into_inner()
-    }
-
-    /// What it answers to prices.
-    fn at(&self, prices: [f64; R]) -> Ref<'_, Rates> {
-        if self.last.borrow().prices != prices {
-            self.pass(prices);
-        }
-        Ref::map(self.last.borrow(), |last| &last.rates)
-    }
-}
-
-impl<const R: usize> Model<R> for Noting<'_, R> {
-    fn pass(&self, prices: [f64; R]) -> Pass<R> {
-        let last = &mut *self.last.borrow_mut();
-        let from = core::mem::replace(&mut last.prices, prices);
-        let follow = self.problem.follow(from, prices, &mut last.rates);
-        follow.unwrap_or_else(|| self.problem.answers(prices, Output::Rates(&mut last.rates)))
-    }
-
-    fn first_prices(&self) -> [f64; R] {
-        self.problem.first_prices()
-    }
-
-    fn floors(&self) -> [f64; R] {
-        self.problem.floors()
-    }
-
-    fn is_linear(&self) -> bool {
-        Model::<R>::is_linear(self.problem)
-    }
-}
-
 /// Rates and what they are worth.
 struct Valued {
     rates: Vec<Block>,
@@ -349,8 +286,8 @@ fn feasible(
 ///
 /// # Errors
 /// [`Error::Range`] if no finite bound was found.
-pub(crate) fn minimise_staircases<const R: usize, M: Model<R>>(
-    model: &M,
+fn minimise_staircases<const R: usize>(
+    noting: &Noting<'_, R>,
     supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
@@ -376,7 +313,7 @@ pub(crate) fn minimise_staircases<const R: usize, M: Model<R>>(
         };
         let cells: [Cell; R] = core::array::from_fn(cell);
         let from = at.map(|at| at.prices).or(start);
-        let minimum = minimise(model, cells, from, limits);
+        let minimum = minimise(noting, cells, from, limits);
         passes += minimum.passes;
         let done = Minimum { passes, ..minimum };
         if !step(&mut chosen, supplies, &done) || passes > limits.passes {

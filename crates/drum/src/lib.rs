@@ -62,6 +62,7 @@ mod math;
 mod max_min;
 mod mode;
 mod newton;
+mod noting;
 mod pass;
 mod problem;
 pub mod schedule;

@@ -5,56 +5,12 @@
 //! power comes close in a few passes from far away; Newton's step on `D` itself with a line search
 //! takes over when that doesn't lower `D`.
 
-use alloc::vec::Vec;
-
 use crate::linear::solve_symmetric;
 use crate::math::clamp;
-use crate::pass::{Output, Pass};
-use crate::problem::{AnyKernel, Block, Problem};
+use crate::noting::Noting;
+use crate::pass::Pass;
+use crate::problem::Problem;
 use crate::supply::Cell;
-
-/// Applications that answer to the prices of `R` rows.
-pub(crate) trait Model<const R: usize> {
-    /// What they answer.
-    fn pass(&self, prices: [f64; R]) -> Pass<R>;
-
-    /// Prices to begin with, at which all rates are finite; 0 for rows that nobody uses.
-    fn first_prices(&self) -> [f64; R];
-
-    /// Use of each row by least rates.
-    fn floors(&self) -> [f64; R];
-
-    /// Whether throughput counts at alpha 0.
-    fn is_linear(&self) -> bool;
-}
-
-impl<const R: usize> Model<R> for Problem {
-    fn pass(&self, prices: [f64; R]) -> Pass<R> {
-        self.answers(prices, Output::Nothing)
-    }
-
-    fn first_prices(&self) -> [f64; R] {
-        self.typical_prices()
-    }
-
-    fn floors(&self) -> [f64; R] {
-        if !self.bounded {
-            return [0.0; R];
-        }
-        let row = |loads: &Vec<Block>| {
-            let loads = loads.as_flattened().iter();
-            loads
-                .zip(&self.floors)
-                .map(|(load, floor)| load * floor)
-                .sum()
-        };
-        core::array::from_fn(|r| self.rows.get(r).map_or(0.0, row))
-    }
-
-    fn is_linear(&self) -> bool {
-        matches!(self.kernel, AnyKernel::Linear(_))
-    }
-}
 
 /// Where a search for prices ended.
 #[derive(Clone, Copy, Debug)]
@@ -88,18 +44,20 @@ const STIFF: f64 = 1e-3;
 /// A row whose price wants to fall by more than this factor is tried without one.
 const TO_NOTHING: f64 = 0.2;
 
-struct Search<'a, const R: usize, M> {
-    model: &'a M,
+/// What rows supply, and what least rates use of them.
+struct Rows<const R: usize> {
     cells: [Cell; R],
-    /// Use of rows by least rates.
     base: [f64; R],
-    passes: usize,
 }
 
-impl<const R: usize, M: Model<R>> Search<'_, R, M> {
-    fn at(&mut self, prices: [f64; R]) -> Minimum<R> {
-        self.passes += 1;
-        let pass = self.model.pass(prices);
+impl<const R: usize> Rows<R> {
+    fn new(problem: &Problem, cells: [Cell; R]) -> Self {
+        let base = problem.least_usage();
+        Self { cells, base }
+    }
+
+    /// Prices at which applications answer `pass`.
+    fn at(&self, prices: [f64; R], pass: Pass<R>, passes: usize) -> Minimum<R> {
         let mut bound = pass.value();
         for r in 0..R {
             bound += self.cells[r].worth(prices[r]) - prices[r] * pass.usage[r];
@@ -109,7 +67,7 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             bound: if bound.is_nan() { f64::INFINITY } else { bound },
             pass,
             off: 0.0,
-            passes: self.passes,
+            passes,
         }
     }
 
@@ -168,11 +126,9 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     }
 
     /// Newton's step for `usage^-n = capacity^-n`, with the power `n` of each row's use that rises straight with its
-    /// prices: if applications use rows in the same proportions, the step is exact. At alpha 0 a rate is the inverse cube root
-    /// of what its price is above its weight. With `free`, rows that want next to no price get none, and nothing is answered
+    /// prices: if applications use rows in the same proportions, the step is exact. With `free`, rows that want next to no price get none, and nothing is answered
     /// if there is no such row.
     fn powered(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
-        let linear = self.model.is_linear();
         let moves: [bool; R] = core::array::from_fn(|r| self.is_free(at, r));
         let mut matrix = [[0.0; R]; R];
         let mut right = [0.0; R];
@@ -191,9 +147,6 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             for q in (0..R).filter(|&q| moves[q]) {
                 matrix[r][q] = at.pass.response[r][q];
                 elasticity += at.pass.response[r][q] * at.prices[q] / usage;
-            }
-            if linear {
-                elasticity = 1.0 / 3.0;
             }
             if elasticity.is_nan() || elasticity < STIFF {
                 return None;
@@ -276,19 +229,34 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
             || (to.bound <= at.bound + noise && self.gap(to) < self.gap(at));
         lower && !(0..R).any(dropped)
     }
+}
+
+/// A search for prices.
+struct Search<'a, 'b, const R: usize> {
+    noting: &'a Noting<'b, R>,
+    rows: Rows<R>,
+    passes: usize,
+}
+
+impl<const R: usize> Search<'_, '_, R> {
+    fn at(&mut self, prices: [f64; R]) -> Minimum<R> {
+        self.passes += 1;
+        let pass = self.noting.pass(prices);
+        self.rows.at(prices, pass, self.passes)
+    }
 
     /// The next prices, if any are better.
     fn next(&mut self, at: &Minimum<R>, limit: usize) -> Option<Minimum<R>> {
         for free in [true, false] {
-            let to = self.powered(at, free).map(|prices| self.at(prices));
-            if let Some(to) = to.filter(|to| self.is_better(to, at)) {
+            let to = self.rows.powered(at, free).map(|prices| self.at(prices));
+            if let Some(to) = to.filter(|to| self.rows.is_better(to, at)) {
                 return Some(to);
             }
         }
         let mut length = 1.0;
         while self.passes < limit && length > 1e-7 {
-            let to = self.at(self.projected(at, length));
-            if self.is_better(&to, at) {
+            let to = self.at(self.rows.projected(at, length));
+            if self.rows.is_better(&to, at) {
                 return Some(to);
             }
             length *= 0.25;
@@ -297,39 +265,18 @@ impl<const R: usize, M: Model<R>> Search<'_, R, M> {
     }
 }
 
-/// Applications at prices at which they answer `pass`, and rows with capacities.
-fn known<const R: usize, M: Model<R>>(
-    model: &M,
-    prices: [f64; R],
-    pass: Pass<R>,
-) -> (Search<'_, R, M>, Minimum<R>) {
-    let search = Search {
-        model,
-        cells: [Cell::HARD; R],
-        base: model.floors(),
-        passes: 0,
-    };
-    let at = Minimum {
-        prices,
-        bound: f64::INFINITY,
-        pass,
-        off: 0.0,
-        passes: 0,
-    };
-    (search, at)
-}
-
 /// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`: by a
 /// step on a power of usage, unless a row gets its first price or loses it.
-pub(crate) fn foreseen<const R: usize, M: Model<R>>(
-    model: &M,
+pub(crate) fn foreseen<const R: usize>(
+    problem: &Problem,
     prices: [f64; R],
     pass: Pass<R>,
 ) -> [f64; R] {
-    let (straight, _) = straight(model, prices, pass);
-    let (search, at) = known(model, prices, pass);
+    let (straight, _) = straight(problem, prices, pass);
+    let rows = Rows::new(problem, [Cell::HARD; R]);
+    let at = rows.at(prices, pass, 0);
     let same = (0..R).all(|r| (straight[r] > 0.0) == (prices[r] > 0.0));
-    let powered = same.then(|| search.powered(&at, false)).flatten();
+    let powered = same.then(|| rows.powered(&at, false)).flatten();
     powered.unwrap_or(straight)
 }
 
@@ -337,14 +284,15 @@ pub(crate) fn foreseen<const R: usize, M: Model<R>>(
 const STEPS: usize = 3;
 
 /// About the same prices if responses didn't change, and the pass there but for its responses.
-pub(crate) fn straight<const R: usize, M: Model<R>>(
-    model: &M,
+pub(crate) fn straight<const R: usize>(
+    problem: &Problem,
     prices: [f64; R],
     pass: Pass<R>,
 ) -> ([f64; R], Pass<R>) {
-    let (search, mut at) = known(model, prices, pass);
+    let rows = Rows::new(problem, [Cell::HARD; R]);
+    let mut at = rows.at(prices, pass, 0);
     for _ in 0..STEPS {
-        at.prices = search.projected(&at, 1.0);
+        at.prices = rows.projected(&at, 1.0);
         for r in 0..R {
             let change = |q: usize| pass.response[r][q] * (at.prices[q] - prices[q]);
             at.pass.usage[r] = pass.usage[r] - (0..R).map(change).sum::<f64>();
@@ -354,34 +302,33 @@ pub(crate) fn straight<const R: usize, M: Model<R>>(
 }
 
 /// Finds the prices in `cells` at which the dual function is least.
-pub(crate) fn minimise<const R: usize, M: Model<R>>(
-    model: &M,
+pub(crate) fn minimise<const R: usize>(
+    noting: &Noting<'_, R>,
     cells: [Cell; R],
     start: Option<[f64; R]>,
     limits: Limits,
 ) -> Minimum<R> {
+    let rows = Rows::new(noting.problem, cells);
     let mut search = Search {
-        model,
-        cells,
-        base: model.floors(),
+        noting,
+        rows,
         passes: 0,
     };
     let within =
         |prices: [f64; R]| core::array::from_fn(|r| clamp(prices[r], cells[r].low, cells[r].high));
     let warm = start.map(|prices| search.at(within(prices)));
     let mut at = match warm {
-        Some(at) if at.bound.is_finite() && !search.is_starved(&at) => at,
-        _ => search.at(within(model.first_prices())),
+        Some(at) if at.bound.is_finite() && !search.rows.is_starved(&at) => at,
+        _ => search.at(within(noting.problem.typical_prices())),
     };
-    // At alpha 0 rates don't follow from prices.
-    let exact = limits.tolerance <= EXACT && !model.is_linear() && limits.near == 0.0;
-    while search.passes < limits.passes && !search.is_enough(&at, limits, exact) {
+    let exact = limits.tolerance <= EXACT && limits.near == 0.0;
+    while search.passes < limits.passes && !search.rows.is_enough(&at, limits, exact) {
         match search.next(&at, limits.passes) {
             Some(next) => at = next,
             None => break,
         }
     }
     at.passes = search.passes;
-    at.off = if exact { search.off(&at) } else { 0.0 };
+    at.off = if exact { search.rows.off(&at) } else { 0.0 };
     at
 }

@@ -235,6 +235,18 @@ impl Problem {
         core::array::from_fn(|r| if uses[r] > 0.0 { price } else { 0.0 })
     }
 
+    /// Use of each row by least rates.
+    pub(crate) fn least_usage<const R: usize>(&self) -> [f64; R] {
+        if !self.bounded {
+            return [0.0; R];
+        }
+        let row = |loads: &Vec<Block>| {
+            let loads = loads.as_flattened().iter().zip(&self.floors);
+            loads.map(|(load, floor)| load * floor).sum()
+        };
+        core::array::from_fn(|r| self.rows.get(r).map_or(0.0, row))
+    }
+
     /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.weight.len()

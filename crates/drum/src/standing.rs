@@ -3,10 +3,11 @@
 //! What one application adds to the sums over all is known without a pass over the others. So are the prices after
 //! a change, but for the square of how much it changes them.
 
-use crate::fixed::{self, Noted, Noting, staircases};
+use crate::fixed::{self, staircases};
 use crate::host::{Dependency, Fairness, Host};
 use crate::mode::Options;
-use crate::newton::{Model, foreseen};
+use crate::newton::foreseen;
+use crate::noting::{Noted, Noting};
 use crate::pass::{Output, Pass, Rates};
 use crate::problem::{Problem, everyone, put, swap_remove, unit};
 use crate::solution::Solution;
@@ -125,7 +126,7 @@ impl Standing {
         prices: &[f64],
     ) -> Option<Solution> {
         options.check().ok()?;
-        let floors: [f64; ROWS] = self.problem.floors();
+        let floors: [f64; ROWS] = self.problem.least_usage();
         if floors.iter().any(|needed| *needed > 1.0) {
             return None;
         }
