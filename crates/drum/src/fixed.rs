@@ -10,7 +10,7 @@ use crate::noting::{Noted, Noting};
 use crate::pass::Rates;
 use crate::problem::{Block, Problem};
 use crate::solution::relative;
-use crate::supply::{Cell, Staircase};
+use crate::supply::Staircase;
 
 /// Rates that keep rows and bounds, and what they prove, in a problem's units.
 #[derive(Clone, Debug)]
@@ -43,30 +43,27 @@ pub(crate) fn staircases(host: &Host<'_>) -> Vec<Staircase> {
 /// An answer, and how far rows that bind are from being used up, at most, over what they have.
 pub(crate) type Found = (Answer, f64);
 
-/// Solves `problem`, whose rows have these supplies, from `start` (prices for the rows' units) if there
-/// is one.
+/// Solves `problem`, whose rows have capacities, from `start` (prices for the rows' units) if there is one.
 pub(crate) fn solve(
     problem: &Problem,
-    supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
     match problem.rows.len() {
-        1 => solve_rows::<1>(problem, supplies, start, options),
-        2 => solve_rows::<2>(problem, supplies, start, options),
-        3 => solve_rows::<3>(problem, supplies, start, options),
-        _ => solve_rows::<{ Host::MOST_ROWS }>(problem, supplies, start, options),
+        1 => solve_rows::<1>(problem, start, options),
+        2 => solve_rows::<2>(problem, start, options),
+        3 => solve_rows::<3>(problem, start, options),
+        _ => solve_rows::<{ Host::MOST_ROWS }>(problem, start, options),
     }
 }
 
 fn solve_rows<const R: usize>(
     problem: &Problem,
-    supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Found, Error> {
     let noting = Noting::new(problem, Noted::new(problem, false));
-    let once = search::<R>(&noting, supplies, start, &options.briefly())?;
+    let once = search::<R>(&noting, start, &options.briefly())?;
     Ok((once.answer, once.minimum.off))
 }
 
@@ -85,27 +82,20 @@ pub(crate) fn is_enough(answer: &Answer, off: f64, options: &Options) -> bool {
 /// What one search finds, with a last step if that is as good as was asked for.
 pub(crate) fn search<const R: usize>(
     noting: &Noting<'_, R>,
-    supplies: &[Staircase],
     start: Option<&[f64]>,
     options: &Options,
 ) -> Result<Once<R>, Error> {
-    let steps = supplies.iter().all(Staircase::is_hard);
-    let short = steps.then(|| once(noting, supplies, start, options, true));
-    let Some(Ok(short)) = short else {
-        return once(noting, supplies, start, options, false);
+    let start: Option<[f64; R]> =
+        start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));
+    let Ok(short) = once(noting, start, options, true) else {
+        return once(noting, start, options, false);
     };
     let full = |(price, used): (&f64, &f64)| *price == 0.0 || (used - 1.0).abs() <= EXACT;
     let mut rows = short.minimum.prices.iter().zip(&short.usage);
     if short.answer.gap() <= options.tolerance && (options.tolerance > EXACT || rows.all(full)) {
         return Ok(short);
     }
-    let mut long = once(
-        noting,
-        supplies,
-        Some(&short.minimum.prices),
-        options,
-        false,
-    )?;
+    let mut long = once(noting, Some(short.minimum.prices), options, false)?;
     long.answer.passes += short.answer.passes;
     Ok(long)
 }
@@ -128,51 +118,45 @@ const NEAR_BOUNDED: f64 = 3e-7;
 /// Part by which responses may change on the way of a last step.
 const MOST: f64 = 0.1;
 
-/// The answer at the prices that one search finds. With `last`, a search for rows with capacities ends where they are used
-/// up but for little, and a last step is taken that is straight in prices.
+/// The answer at the prices that one search finds. With `last`, it ends where rows are used up but for little, and a last
+/// step is taken that is straight in prices.
 fn once<const R: usize>(
     noting: &Noting<'_, R>,
-    supplies: &[Staircase],
-    start: Option<&[f64]>,
+    start: Option<[f64; R]>,
     options: &Options,
     last: bool,
 ) -> Result<Once<R>, Error> {
     let problem = noting.problem;
-    let near = match (last, problem.bounded) {
-        (false, _) => 0.0,
-        (true, false) => NEAR,
-        (true, true) => NEAR_BOUNDED,
+    let limits = Limits {
+        tolerance: options.tolerance,
+        passes: options.iterations,
+        near: match (last, problem.bounded) {
+            (false, _) => 0.0,
+            (true, false) => NEAR,
+            (true, true) => NEAR_BOUNDED,
+        },
     };
-    let minimum: Minimum<R> = minimise_staircases(noting, supplies, start, options, near)?;
+    let minimum = minimise(noting, start, limits);
+    if !minimum.bound.is_finite() {
+        return Err(Error::Range);
+    }
     let at = noting.at(minimum.prices);
-    let (rates, step) = match last {
+    let (mut rates, step) = match last {
         true => last_step(problem, &minimum, &at),
         false => (at.rates.clone(), None),
     };
-    let size = at.size();
-    let (rates, usage) = feasible(problem, supplies, rates, R);
+    let usage = problem.fit(&mut rates);
     let (prices, bound) = step.map_or((minimum.prices, minimum.bound), |step| {
         (step.prices, step.bound)
     });
-    let valued = match step {
+    let (objective, size) = match step {
         Some(step) => {
             let worth = |r: usize| step.average[r] * (usage[r] - minimum.pass.usage[r]);
             let objective = minimum.pass.value() + (0..R).map(worth).sum::<f64>() - step.slack;
-            Valued {
-                rates,
-                usage,
-                objective,
-                size,
-            }
+            (objective, at.size())
         }
-        None => Valued::new(problem, supplies, (rates, usage)),
+        None => problem.value(&rates),
     };
-    let Valued {
-        rates,
-        usage,
-        objective,
-        size,
-    } = valued;
     if !(objective > -GREATEST && objective.is_finite()) {
         return Err(Error::Range);
     }
@@ -182,7 +166,7 @@ fn once<const R: usize>(
         objective,
         bound: bound.max(objective),
         rates,
-        prices: prices[..supplies.len()].to_vec(),
+        prices: prices[..problem.own_rows].to_vec(),
         passes: minimum.passes,
     };
     Ok(Once {
@@ -213,7 +197,7 @@ fn last_step<const R: usize>(
     at: &Rates,
 ) -> (Vec<Block>, Option<Step<R>>) {
     let Minimum { prices, pass, .. } = *minimum;
-    let (next, ahead) = straight(problem, prices, pass);
+    let (next, ahead) = straight(prices, pass);
     let changes: [f64; R] = core::array::from_fn(|r| next[r] - prices[r]);
     let rates = problem.shifted(at, changes);
     let relative = |r: usize| match changes[r] {
@@ -239,123 +223,4 @@ fn last_step<const R: usize>(
         slack,
     };
     (rates, Some(step))
-}
-
-/// Rates and what they are worth.
-struct Valued {
-    rates: Vec<Block>,
-    usage: Vec<f64>,
-    objective: f64,
-    size: f64,
-}
-
-impl Valued {
-    fn new(
-        problem: &Problem,
-        supplies: &[Staircase],
-        (rates, usage): (Vec<Block>, Vec<f64>),
-    ) -> Self {
-        let (value, size) = problem.value(&rates);
-        let costs = supplies.iter().zip(&usage);
-        let costs = costs.map(|(supply, usage)| supply.cost(*usage));
-        Self {
-            objective: value - costs.sum::<f64>(),
-            rates,
-            usage,
-            size,
-        }
-    }
-}
-
-/// Rates made feasible, and the use of rows by them.
-fn feasible(
-    problem: &Problem,
-    supplies: &[Staircase],
-    mut rates: Vec<Block>,
-    rows: usize,
-) -> (Vec<Block>, Vec<f64>) {
-    let hard: Vec<bool> = (0..rows)
-        .map(|r| supplies.get(r).is_some_and(Staircase::is_hard))
-        .collect();
-    let usage = problem.fit(&mut rates, &hard);
-    (rates, usage)
-}
-
-/// Minimises over all prices: within cells, and from cell to cell as long as that lowers the dual
-/// function. What rows are worth is a sum over rows, so where no row alone moves on, none do together.
-///
-/// # Errors
-/// [`Error::Range`] if no finite bound was found.
-fn minimise_staircases<const R: usize>(
-    noting: &Noting<'_, R>,
-    supplies: &[Staircase],
-    start: Option<&[f64]>,
-    options: &Options,
-    near: f64,
-) -> Result<Minimum<R>, Error> {
-    let limits = Limits {
-        tolerance: options.tolerance,
-        passes: options.iterations,
-        near,
-    };
-    let start: Option<[f64; R]> =
-        start.map(|prices| core::array::from_fn(|r| prices.get(r).copied().unwrap_or(0.0)));
-    let holds = |r: usize, price: f64| supplies.get(r).map_or(0, |supply| supply.cell_of(price));
-    let mut chosen: [usize; R] =
-        core::array::from_fn(|r| start.map_or(0, |prices| holds(r, prices[r])));
-    let mut at: Option<Minimum<R>> = None;
-    let mut passes = 0;
-    loop {
-        let cell = |r: usize| {
-            supplies
-                .get(r)
-                .map_or(Cell::UNUSED, |supply| supply.cells()[chosen[r]])
-        };
-        let cells: [Cell; R] = core::array::from_fn(cell);
-        let from = at.map(|at| at.prices).or(start);
-        let minimum = minimise(noting, cells, from, limits);
-        passes += minimum.passes;
-        let done = Minimum { passes, ..minimum };
-        if !step(&mut chosen, supplies, &done) || passes > limits.passes {
-            return if done.bound.is_finite() {
-                Ok(done)
-            } else {
-                Err(Error::Range)
-            };
-        }
-        at = Some(done);
-    }
-}
-
-/// Moves to a neighbouring cell of each row whose price rests at that end and wants to go on; says
-/// whether any did.
-fn step<const R: usize>(chosen: &mut [usize; R], supplies: &[Staircase], at: &Minimum<R>) -> bool {
-    let mut moved = false;
-    for (r, supply) in supplies
-        .iter()
-        .enumerate()
-        .filter(|(_, supply)| !supply.is_hard())
-    {
-        let cells = supply.cells();
-        let cell = cells[chosen[r]];
-        let usage = at.pass.usage[r];
-        // At prices too low for anybody to stop, usage has no end.
-        let noise = if usage.is_finite() {
-            1e-12 * usage.abs()
-        } else {
-            0.0
-        };
-        let above = cells.get(chosen[r] + 1);
-        let below = chosen[r].checked_sub(1).map(|index| &cells[index]);
-        if above.is_some() && at.prices[r] >= cell.high && usage > cell.capacity + noise {
-            chosen[r] += 1;
-            moved = true;
-        } else if below.is_some_and(|below| usage < below.capacity - noise)
-            && at.prices[r] <= cell.low
-        {
-            chosen[r] -= 1;
-            moved = true;
-        }
-    }
-    moved
 }

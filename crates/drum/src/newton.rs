@@ -1,6 +1,6 @@
 //! The prices of a fixed selection: projected Newton on the dual function.
 //!
-//! `D(prices) = sum of worth(prices) + sum over applications of max phi(x) - p x` is convex, and each of
+//! `D(prices) = sum of prices + sum over applications of max phi(x) - p x`, capacities being 1, is convex, and each of
 //! its values is a bound. Where rows bind, usage is close to a power of the prices, so Newton's step on that
 //! power comes close in a few passes from far away; Newton's step on `D` itself with a line search
 //! takes over when that doesn't lower `D`.
@@ -10,7 +10,6 @@ use crate::math::clamp;
 use crate::noting::Noting;
 use crate::pass::Pass;
 use crate::problem::Problem;
-use crate::supply::Cell;
 
 /// Where a search for prices ended.
 #[derive(Clone, Copy, Debug)]
@@ -44,25 +43,14 @@ const STIFF: f64 = 1e-3;
 /// A row whose price wants to fall by more than this factor is tried without one.
 const TO_NOTHING: f64 = 0.2;
 
-/// What rows supply, and what least rates use of them.
-struct Rows<const R: usize> {
-    cells: [Cell; R],
-    base: [f64; R],
-}
-
-impl<const R: usize> Rows<R> {
-    fn new(problem: &Problem, cells: [Cell; R]) -> Self {
-        let base = problem.least_usage();
-        Self { cells, base }
-    }
-
+impl<const R: usize> Minimum<R> {
     /// Prices at which applications answer `pass`.
-    fn at(&self, prices: [f64; R], pass: Pass<R>, passes: usize) -> Minimum<R> {
+    fn new(prices: [f64; R], pass: Pass<R>, passes: usize) -> Self {
         let mut bound = pass.value();
         for r in 0..R {
-            bound += self.cells[r].worth(prices[r]) - prices[r] * pass.usage[r];
+            bound += prices[r] - prices[r] * pass.usage[r];
         }
-        Minimum {
+        Self {
             prices,
             bound: if bound.is_nan() { f64::INFINITY } else { bound },
             pass,
@@ -72,81 +60,69 @@ impl<const R: usize> Rows<R> {
     }
 
     /// `dD/dprice`: what is left of a row.
-    fn left(&self, at: &Minimum<R>, r: usize) -> f64 {
-        self.cells[r].capacity - at.pass.usage[r]
+    fn left(&self, r: usize) -> f64 {
+        1.0 - self.pass.usage[r]
     }
 
     /// Whether a row's price may move from where it is.
-    fn is_free(&self, at: &Minimum<R>, r: usize) -> bool {
-        let cell = &self.cells[r];
-        let left = self.left(at, r);
-        let rests =
-            (at.prices[r] <= cell.low && left >= 0.0) || (at.prices[r] >= cell.high && left <= 0.0);
-        !rests && cell.low < cell.high
+    fn is_free(&self, r: usize) -> bool {
+        self.prices[r] > 0.0 || self.left(r) < 0.0
     }
 
     /// Whether a row that is used beyond its capacity has no price.
-    fn is_starved(&self, at: &Minimum<R>) -> bool {
-        (0..R).any(|r| self.is_free(at, r) && at.prices[r] == 0.0)
+    fn is_starved(&self) -> bool {
+        (0..R).any(|r| self.is_free(r) && self.prices[r] == 0.0)
     }
 
     /// About what the value of the answers, made feasible, is short of the bound.
-    fn gap(&self, at: &Minimum<R>) -> f64 {
-        if self.is_starved(at) {
+    fn gap(&self) -> f64 {
+        if self.is_starved() {
             return f64::INFINITY;
         }
-        let mut gap = 0.0;
-        let mut spent = 0.0;
-        let mut over: f64 = 0.0;
-        for r in (0..R).filter(|&r| self.cells[r].low < self.cells[r].high) {
-            let left = self.left(at, r);
-            if self.is_free(at, r) || self.cells[r].low == 0.0 {
-                gap += (at.prices[r] * left).abs();
-            }
-            if self.cells[r].high == f64::INFINITY {
-                over = over.max(-left / self.cells[r].capacity);
-            }
-            spent += at.prices[r] * at.pass.usage[r];
+        let (mut gap, mut spent, mut over) = (0.0, 0.0, 0.0_f64);
+        for r in 0..R {
+            let left = self.left(r);
+            gap += (self.prices[r] * left).abs();
+            over = over.max(-left);
+            spent += self.prices[r] * self.pass.usage[r];
         }
         gap + spent * over
     }
 
     /// Whether nothing is left to do.
-    fn is_enough(&self, at: &Minimum<R>, limits: Limits, exact: bool) -> bool {
-        let off = self.off(at);
-        let closed = self.gap(at) <= limits.tolerance * at.bound.abs().max(1e-300);
+    fn is_enough(&self, limits: Limits, exact: bool) -> bool {
+        let off = self.off();
+        let closed = self.gap() <= limits.tolerance * self.bound.abs().max(1e-300);
         off < limits.near || closed && !(exact && off > EXACT)
     }
 
     /// How far rows whose price is free are from being used up, at most.
-    fn off(&self, at: &Minimum<R>) -> f64 {
-        let free = (0..R).filter(|r| self.is_free(at, *r));
-        free.map(|r| (self.left(at, r) / self.cells[r].capacity).abs())
-            .fold(0.0, f64::max)
+    fn off(&self) -> f64 {
+        let free = (0..R).filter(|r| self.is_free(*r));
+        free.map(|r| self.left(r).abs()).fold(0.0, f64::max)
     }
 
-    /// Newton's step for `usage^-n = capacity^-n`, with the power `n` of each row's use that rises straight with its
-    /// prices: if applications use rows in the same proportions, the step is exact. With `free`, rows that want next to no price get none, and nothing is answered
-    /// if there is no such row.
-    fn powered(&self, at: &Minimum<R>, free: bool) -> Option<[f64; R]> {
-        let moves: [bool; R] = core::array::from_fn(|r| self.is_free(at, r));
+    /// Newton's step for `usage^-n = 1`, with the power `n` of each row's use that rises straight with its prices: if
+    /// applications use rows in the same proportions, the step is exact. Least rates use `base`. With `free`, rows that want
+    /// next to no price get none, and nothing is answered if there is no such row.
+    fn powered(&self, base: [f64; R], free: bool) -> Option<[f64; R]> {
         let mut matrix = [[0.0; R]; R];
         let mut right = [0.0; R];
         for r in 0..R {
             matrix[r][r] = 1.0;
-            if !moves[r] {
+            if !self.is_free(r) {
                 continue;
             }
             // What is above the least rates is close to a power of the prices.
-            let usage = at.pass.usage[r] - self.base[r];
-            let capacity = self.cells[r].capacity - self.base[r];
-            if at.prices[r] <= 0.0 || usage <= 0.0 || capacity <= 0.0 {
+            let usage = self.pass.usage[r] - base[r];
+            let capacity = 1.0 - base[r];
+            if self.prices[r] <= 0.0 || usage <= 0.0 || capacity <= 0.0 {
                 return None;
             }
             let mut elasticity = 0.0;
-            for q in (0..R).filter(|&q| moves[q]) {
-                matrix[r][q] = at.pass.response[r][q];
-                elasticity += at.pass.response[r][q] * at.prices[q] / usage;
+            for q in (0..R).filter(|q| self.is_free(*q)) {
+                matrix[r][q] = self.pass.response[r][q];
+                elasticity += self.pass.response[r][q] * self.prices[q] / usage;
             }
             if elasticity.is_nan() || elasticity < STIFF {
                 return None;
@@ -158,75 +134,73 @@ impl<const R: usize> Rows<R> {
         let mut step = solve_symmetric(matrix, right)?;
         let mut dropped = [false; R];
         let unwanted = |step: &[f64; R], r: usize| {
-            moves[r] && self.cells[r].low == 0.0 && step[r] < (TO_NOTHING - 1.0) * at.prices[r]
+            self.is_free(r) && step[r] < (TO_NOTHING - 1.0) * self.prices[r]
         };
         while free && let Some(r) = (0..R).find(|&r| !dropped[r] && unwanted(&step, r)) {
             // The others' prices are to do without it.
             dropped[r] = true;
             matrix[r] = core::array::from_fn(|q| if q == r { 1.0 } else { 0.0 });
-            right[r] = -at.prices[r];
+            right[r] = -self.prices[r];
             step = solve_symmetric(matrix, right)?;
         }
         let price = |r: usize| {
             if dropped[r] {
                 0.0
-            } else if moves[r] {
-                let factor = clamp(1.0 + step[r] / at.prices[r], 1.0 / LONGEST, LONGEST);
-                clamp(at.prices[r] * factor, self.cells[r].low, self.cells[r].high)
+            } else if self.is_free(r) {
+                let factor = 1.0 + step[r] / self.prices[r];
+                self.prices[r] * clamp(factor, 1.0 / LONGEST, LONGEST)
             } else {
-                at.prices[r]
+                self.prices[r]
             }
         };
         (!free || dropped.contains(&true)).then(|| core::array::from_fn(price))
     }
 
     /// Newton's step on `D`, shortened by `length`.
-    fn projected(&self, at: &Minimum<R>, length: f64) -> [f64; R] {
+    fn projected(&self, length: f64) -> [f64; R] {
         let mut matrix = [[0.0; R]; R];
         let mut right = [0.0; R];
-        let largest = at.prices.iter().copied().fold(0.0, f64::max);
+        let largest = self.prices.iter().copied().fold(0.0, f64::max);
         for r in 0..R {
             matrix[r][r] = 1.0;
-            if !self.is_free(at, r) {
+            if !self.is_free(r) {
                 continue;
             }
-            right[r] = -self.left(at, r);
-            for q in (0..R).filter(|&q| self.is_free(at, q)) {
-                matrix[r][q] = at.pass.response[r][q];
+            right[r] = -self.left(r);
+            for q in (0..R).filter(|q| self.is_free(*q)) {
+                matrix[r][q] = self.pass.response[r][q];
             }
             // Where all answers rest at bounds the price moves by about its size.
-            let scale = at.prices[r].max(1e-3 * largest).max(1e-300);
+            let scale = self.prices[r].max(1e-3 * largest).max(1e-300);
             matrix[r][r] += 1e-14 * matrix[r][r] + 1e-3 * right[r].abs() / scale;
         }
         let step = solve_symmetric(matrix, right).unwrap_or(right);
-        let mut prices = at.prices;
-        for r in (0..R).filter(|&r| self.is_free(at, r)) {
-            let reach = if at.prices[r] > 0.0 {
-                5.0 * at.prices[r] + 1e-3 * largest
-            } else {
-                f64::INFINITY
+        let mut prices = self.prices;
+        for r in (0..R).filter(|r| self.is_free(*r)) {
+            let reach = match prices[r] > 0.0 {
+                true => 5.0 * prices[r] + 1e-3 * largest,
+                false => f64::INFINITY,
             };
-            let wanted = (at.prices[r] + length * step[r]).min(reach);
-            prices[r] = clamp(wanted, self.cells[r].low, self.cells[r].high);
+            prices[r] = (prices[r] + length * step[r]).min(reach).max(0.0);
         }
         prices
     }
 
     /// Size of the terms that the bound is the sum of, which rounding is relative to.
-    fn size(&self, at: &Minimum<R>) -> f64 {
-        let row = |r: usize| at.prices[r] * (self.cells[r].capacity + at.pass.usage[r]);
-        at.pass.throughput.abs() + at.pass.latency.abs() + (0..R).map(row).sum::<f64>()
+    fn size(&self) -> f64 {
+        let row = |r: usize| self.prices[r] * (1.0 + self.pass.usage[r]);
+        self.pass.throughput.abs() + self.pass.latency.abs() + (0..R).map(row).sum::<f64>()
     }
 
-    /// Whether one point is better than another, to rounding, and no price was dropped that is needed:
-    /// neither one of this step, nor all of them.
-    fn is_better(&self, to: &Minimum<R>, at: &Minimum<R>) -> bool {
-        let gone = |r: usize| to.prices[r] <= 1e-12 * at.prices[r];
+    /// Whether it is better than another one, to rounding, and no price was dropped that is needed: neither one of this
+    /// step, nor all of them.
+    fn is_better(&self, than: &Self) -> bool {
+        let gone = |r: usize| self.prices[r] <= 1e-12 * than.prices[r];
         let all = (0..R).all(gone);
-        let dropped = |r: usize| (at.prices[r] > 0.0 || all) && gone(r) && self.is_free(to, r);
-        let noise = 4e-15 * self.size(at);
-        let lower = to.bound < at.bound - noise
-            || (to.bound <= at.bound + noise && self.gap(to) < self.gap(at));
+        let dropped = |r: usize| (than.prices[r] > 0.0 || all) && gone(r) && self.is_free(r);
+        let noise = 4e-15 * than.size();
+        let lower = self.bound < than.bound - noise
+            || (self.bound <= than.bound + noise && self.gap() < than.gap());
         lower && !(0..R).any(dropped)
     }
 }
@@ -234,29 +208,29 @@ impl<const R: usize> Rows<R> {
 /// A search for prices.
 struct Search<'a, 'b, const R: usize> {
     noting: &'a Noting<'b, R>,
-    rows: Rows<R>,
+    /// Use of rows by least rates.
+    base: [f64; R],
     passes: usize,
 }
 
 impl<const R: usize> Search<'_, '_, R> {
     fn at(&mut self, prices: [f64; R]) -> Minimum<R> {
         self.passes += 1;
-        let pass = self.noting.pass(prices);
-        self.rows.at(prices, pass, self.passes)
+        Minimum::new(prices, self.noting.pass(prices), self.passes)
     }
 
     /// The next prices, if any are better.
     fn next(&mut self, at: &Minimum<R>, limit: usize) -> Option<Minimum<R>> {
         for free in [true, false] {
-            let to = self.rows.powered(at, free).map(|prices| self.at(prices));
-            if let Some(to) = to.filter(|to| self.rows.is_better(to, at)) {
+            let to = at.powered(self.base, free).map(|prices| self.at(prices));
+            if let Some(to) = to.filter(|to| to.is_better(at)) {
                 return Some(to);
             }
         }
         let mut length = 1.0;
         while self.passes < limit && length > 1e-7 {
-            let to = self.at(self.rows.projected(at, length));
-            if self.rows.is_better(&to, at) {
+            let to = self.at(at.projected(length));
+            if to.is_better(at) {
                 return Some(to);
             }
             length *= 0.25;
@@ -265,34 +239,28 @@ impl<const R: usize> Search<'_, '_, R> {
     }
 }
 
-/// About the prices at which rows with capacities are used up, from `prices` at which applications answer `pass`: by a
-/// step on a power of usage, unless a row gets its first price or loses it.
+/// About the prices at which rows are used up, from `prices` at which applications answer `pass`: by a step on a power of
+/// usage, unless a row gets its first price or loses it.
 pub(crate) fn foreseen<const R: usize>(
     problem: &Problem,
     prices: [f64; R],
     pass: Pass<R>,
 ) -> [f64; R] {
-    let (straight, _) = straight(problem, prices, pass);
-    let rows = Rows::new(problem, [Cell::HARD; R]);
-    let at = rows.at(prices, pass, 0);
+    let (straight, _) = straight(prices, pass);
     let same = (0..R).all(|r| (straight[r] > 0.0) == (prices[r] > 0.0));
-    let powered = same.then(|| rows.powered(&at, false)).flatten();
-    powered.unwrap_or(straight)
+    let at = Minimum::new(prices, pass, 0);
+    let powered = same.then(|| at.powered(problem.least_usage(), false));
+    powered.flatten().unwrap_or(straight)
 }
 
 /// Steps straight in prices, each of which is damped: the next ones make up for that, and for rows that get a price.
 const STEPS: usize = 3;
 
 /// About the same prices if responses didn't change, and the pass there but for its responses.
-pub(crate) fn straight<const R: usize>(
-    problem: &Problem,
-    prices: [f64; R],
-    pass: Pass<R>,
-) -> ([f64; R], Pass<R>) {
-    let rows = Rows::new(problem, [Cell::HARD; R]);
-    let mut at = rows.at(prices, pass, 0);
+pub(crate) fn straight<const R: usize>(prices: [f64; R], pass: Pass<R>) -> ([f64; R], Pass<R>) {
+    let mut at = Minimum::new(prices, pass, 0);
     for _ in 0..STEPS {
-        at.prices = rows.projected(&at, 1.0);
+        at.prices = at.projected(1.0);
         for r in 0..R {
             let change = |q: usize| pass.response[r][q] * (at.prices[q] - prices[q]);
             at.pass.usage[r] = pass.usage[r] - (0..R).map(change).sum::<f64>();
@@ -301,34 +269,30 @@ pub(crate) fn straight<const R: usize>(
     (at.prices, at.pass)
 }
 
-/// Finds the prices in `cells` at which the dual function is least.
+/// Finds the prices at which the dual function is least.
 pub(crate) fn minimise<const R: usize>(
     noting: &Noting<'_, R>,
-    cells: [Cell; R],
     start: Option<[f64; R]>,
     limits: Limits,
 ) -> Minimum<R> {
-    let rows = Rows::new(noting.problem, cells);
     let mut search = Search {
         noting,
-        rows,
+        base: noting.problem.least_usage(),
         passes: 0,
     };
-    let within =
-        |prices: [f64; R]| core::array::from_fn(|r| clamp(prices[r], cells[r].low, cells[r].high));
-    let warm = start.map(|prices| search.at(within(prices)));
+    let warm = start.map(|prices| search.at(prices.map(|price| price.max(0.0))));
     let mut at = match warm {
-        Some(at) if at.bound.is_finite() && !search.rows.is_starved(&at) => at,
-        _ => search.at(within(noting.problem.typical_prices())),
+        Some(at) if at.bound.is_finite() && !at.is_starved() => at,
+        _ => search.at(noting.problem.typical_prices()),
     };
     let exact = limits.tolerance <= EXACT && limits.near == 0.0;
-    while search.passes < limits.passes && !search.rows.is_enough(&at, limits, exact) {
+    while search.passes < limits.passes && !at.is_enough(limits, exact) {
         match search.next(&at, limits.passes) {
             Some(next) => at = next,
             None => break,
         }
     }
     at.passes = search.passes;
-    at.off = if exact { search.rows.off(&at) } else { 0.0 };
+    at.off = if exact { at.off() } else { 0.0 };
     at
 }

@@ -445,9 +445,9 @@ impl Problem {
         shifted
     }
 
-    /// Scales what rates have above their floors until they fit rows whose capacity is 1 (`hard`), and
-    /// keeps bounds that rounding may have passed; gives the use of rows.
-    pub(crate) fn fit(&self, rates: &mut [Block], hard: &[bool]) -> Vec<f64> {
+    /// Scales what rates have above their floors until they fit rows, whose capacity is 1, and keeps bounds that
+    /// rounding may have passed; gives the use of rows.
+    pub(crate) fn fit(&self, rates: &mut [Block]) -> Vec<f64> {
         let apps = self.applications;
         let entries = &mut rates.as_flattened_mut()[..apps];
         for rate in entries.iter_mut() {
@@ -462,7 +462,7 @@ impl Problem {
         // More than once, since rounding may leave a row an ulp over its capacity.
         let mut usage = self.usage(rates);
         for _ in 0..3 {
-            let factor = self.factor(&usage, hard);
+            let factor = self.factor(&usage);
             if factor >= 1.0 {
                 break;
             }
@@ -476,7 +476,7 @@ impl Problem {
     }
 
     /// By how much rates must shrink towards their floors.
-    fn factor(&self, usage: &[f64], hard: &[bool]) -> f64 {
+    fn factor(&self, usage: &[f64]) -> f64 {
         let apps = self.applications;
         let room = |r: usize| {
             let loads = self.rows[r].as_flattened()[..apps].iter();
@@ -492,9 +492,6 @@ impl Problem {
                 1.0
             }
         };
-        (0..self.rows.len())
-            .filter(|&r| hard.get(r).is_some_and(|&hard| hard))
-            .map(room)
-            .fold(1.0, min)
+        (0..self.rows.len()).map(room).fold(1.0, min)
     }
 }

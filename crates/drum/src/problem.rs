@@ -72,8 +72,10 @@ pub(crate) struct Problem {
     /// As the kernel wants them.
     pub(crate) weight: Vec<Block>,
     pub(crate) kappa: Vec<Block>,
-    /// Use of each row for a work request, over the row's unit.
+    /// Use of each row for a work request, over the row's unit; after those of the host there may be rows that nobody uses.
     pub(crate) rows: Vec<Vec<Block>>,
+    /// Rows of the host.
+    pub(crate) own_rows: usize,
     /// Bounds of the kernel's variable.
     pub(crate) least: Vec<Block>,
     pub(crate) most: Vec<Block>,
@@ -193,6 +195,7 @@ impl Problem {
                 }),
                 kappa: columns.blocks(k.kappa(0.0), |host, m| k.kappa(kappa(host, m.index))),
                 rows,
+                own_rows: host.rows.len(),
                 least: columns.bounds(bounded, k.variable(0.0), |host, m| ends(host, m)[low]),
                 most: columns.bounds(bounded, k.variable(0.0), |host, m| ends(host, m)[high]),
                 floors,

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::at_least::{self, AtLeast};
 use crate::error::Error;
-use crate::fixed::{self, Answer, staircases};
+use crate::fixed::{self, Answer};
 use crate::host::{Dependency, Fairness, Host, Load, Row, RowName, Supply};
 use crate::mode::{Mode, Options};
 use crate::problem::{Member, Problem, everyone, unit};
@@ -277,12 +277,13 @@ pub(crate) fn convex(
     let beyond = caps.iter().zip(host.applications.maximum);
     let beyond: Vec<f64> = beyond.map(|(cap, most)| most.min(2.0 * cap)).collect();
     let program = || interior::host::program(&with_caps(host, &beyond), members.clone());
-    if fairness == Fairness::Alpha(0.0) {
+    let bought = |row: &Row<'_>| matches!(row.supply, Supply::Price(_));
+    if fairness == Fairness::Alpha(0.0) || host.rows.iter().any(bought) {
         return program().solve(options.tolerance).ok_or(Error::Range);
     }
     let problem = Problem::new(&with_caps(host, &caps), members.clone());
     let start = in_units(host, start);
-    let found = fixed::solve(&problem, &staircases(host), start.as_deref(), options)?;
+    let found = fixed::solve(&problem, start.as_deref(), options)?;
     if fixed::is_enough(&found.0, found.1, options) {
         return Ok(found.0);
     }

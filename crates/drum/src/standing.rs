@@ -3,7 +3,7 @@
 //! What one application adds to the sums over all is known without a pass over the others. So are the prices after
 //! a change, but for the square of how much it changes them.
 
-use crate::fixed::{self, staircases};
+use crate::fixed;
 use crate::host::{Dependency, Fairness, Host};
 use crate::mode::Options;
 use crate::newton::foreseen;
@@ -136,8 +136,7 @@ impl Standing {
         let start = next.or_else(|| in_units(host, prices));
         let noted = found.map_or_else(|| Noted::new(&self.problem, true), |at| at.noted);
         let noting = Noting::new(&self.problem, noted);
-        let supplies = staircases(host);
-        let once = fixed::search(&noting, &supplies, start.as_deref(), &options.briefly()).ok()?;
+        let once = fixed::search(&noting, start.as_deref(), &options.briefly()).ok()?;
         if !fixed::is_enough(&once.answer, once.minimum.off, options) {
             return None;
         }
