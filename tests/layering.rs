@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 8] = [
         "drum",
         "engine",
         "verbs-abi",
+        "hpcc-files",
     ],
     &[
         "transport",

@@ -7,12 +7,15 @@
 
 use std::path::Path;
 
-use fairlane_scenario::{
-    AckPause, Error, Forwarding, Inputs, Profile, Scenario, TopologyText, Transport,
-    files::{plain_or_gzipped, read_text},
-    flow_text,
+use fairlane_hpcc_files::{
+    Times, flows as messages,
     lines::{Line, lines},
-    ns3, validate,
+    ns3,
+};
+use fairlane_scenario::{
+    AckPause, Error, Flow, Forwarding, Inputs, Profile, Scenario, TopologyText, Transport,
+    files::{plain_or_gzipped, read_text},
+    validate,
 };
 use fairlane_units::Duration;
 
@@ -38,11 +41,11 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
     let topology = case.read("TOPOLOGY_FILE", "topology.path", &mut notes)?;
     let flows = case.read("FLOW_FILE", "workload[0].path", &mut notes)?;
     let fabric = fabric(&topology.text, &topology.path, &mut notes)?;
-    let messages = flow_text::parse_conweave(&flows.text, &flows.path.display().to_string())?;
-    let (topology_text, flows_text) = (fabric.to_text(), flow_text::to_text(&messages));
+    let read = messages::parse_conweave(&flows.text, &flows.path.display().to_string())?;
+    let (topology_text, flows_text) = (fabric.to_text(), messages::to_text(&read));
     let inputs = Inputs {
         topology: Some(fabric),
-        flows: vec![Some(messages)],
+        flows: vec![Some(read.into_iter().map(Flow::from).collect())],
         sizes: vec![None],
         traces: vec![None],
         ports: None,
@@ -139,7 +142,7 @@ fn fabric(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<TopologyTe
     let all: Vec<Line<'_>> = lines(text, &file).collect();
     let remarks = all.iter().rev().take_while(|line| !is_link(line)).count();
     let Some(first) = all.get(all.len() - remarks) else {
-        return TopologyText::parse(text, &file, Profile::Exact);
+        return TopologyText::parse(text, &file, Times::Exact);
     };
     let kept = text.lines().take(first.number - 1);
     let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
@@ -147,5 +150,5 @@ fn fabric(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<TopologyTe
         "TOPOLOGY_FILE has remarks after its last link, from line {} on: they are left out",
         first.number
     ));
-    TopologyText::parse(&kept, &file, Profile::Exact)
+    TopologyText::parse(&kept, &file, Times::Exact)
 }

@@ -10,11 +10,10 @@ mod keys;
 
 use std::path::Path;
 
+use fairlane_hpcc_files::{Times, flows, lines::lines};
 use fairlane_scenario::{
-    Error, Inputs, Profile, SideFile, TopologyText,
+    Error, Flow, Inputs, SideFile, TopologyText,
     files::{plain_or_gzipped, read_text},
-    flow_text,
-    lines::lines,
     validate,
 };
 
@@ -62,7 +61,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         .map_or_else(String::new, TopologyText::to_text);
     let flows = inputs
         .file("workload[0].path")
-        .map(|file| flow_text::normalize(&file.text));
+        .map(|file| flows::normalize(&file.text));
     Ok(Imported {
         origin: ORIGIN,
         scenario,
@@ -74,13 +73,13 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
 
 fn parse_files(topology: SideFile, flows: SideFile) -> Result<Inputs, Error> {
     let name = |file: &SideFile| file.path.display().to_string();
-    let fabric = TopologyText::parse(&topology.text, &name(&topology), Profile::HpccNs3)?;
-    let messages = flow_text::parse(&flows.text, &name(&flows), Profile::HpccNs3)?;
+    let fabric = TopologyText::parse(&topology.text, &name(&topology), Times::Ns3)?;
+    let messages = flows::parse(&flows.text, &name(&flows), Times::Ns3)?;
     Ok(Inputs {
         traces: vec![None],
         ports: None,
         topology: Some(fabric),
-        flows: vec![Some(messages)],
+        flows: vec![Some(messages.into_iter().map(Flow::from).collect())],
         sizes: vec![None],
         files: vec![topology, flows],
     })

@@ -7,9 +7,8 @@ mod common;
 use common::{Folder, reference};
 use fairlane_cases::conweave::import;
 use fairlane_cases::{Imported, hpcc};
-use fairlane_scenario::{
-    AckPause, Files, Forwarding, Profile, flow_text, generate, load, parse_with,
-};
+use fairlane_hpcc_files::{Times, flows};
+use fairlane_scenario::{AckPause, Files, Forwarding, Profile, generate, load, parse_with};
 use fairlane_units::{Bytes, Duration, Rate};
 
 const CONFIG: &str = "TOPOLOGY_FILE topology.txt
@@ -210,16 +209,13 @@ fn the_other_import_says_which_one_it_takes() {
 #[test]
 fn messages_are_read_as_they_were_written() {
     let text = "2\n0 1 3 4294967295 0.000000000001\n1 0 7 1 12.5\n";
-    let flows = flow_text::parse_conweave(text, "f.txt").unwrap();
-    let again = flow_text::to_text(&flows);
+    let flows = flows::parse_conweave(text, "f.txt").unwrap();
+    let again = flows::to_text(&flows);
     assert_eq!(
         again,
         "2\n0 1 3 100 4294967295 0.000000000001\n1 0 7 100 1 12.500000000\n"
     );
-    assert_eq!(
-        flow_text::parse(&again, "f.txt", Profile::Exact).unwrap(),
-        flows
-    );
+    assert_eq!(flows::parse(&again, "f.txt", Times::Exact).unwrap(), flows);
 }
 
 /// The experiment `mp-conweave` has the case as the import makes it, with its topology by shape.

@@ -1,8 +1,8 @@
 //! Capture points as text.
 
 use crate::error::Error;
-use crate::lines::shorten;
 use crate::types::CapturePoint;
+use fairlane_hpcc_files::lines::shorten;
 
 /// The ports that a [`CapturePoint`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

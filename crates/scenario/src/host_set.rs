@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fairlane_units::NodeId;
 
 use crate::error::Error;
-use crate::lines::shorten;
 use crate::types::HostSet;
+use fairlane_hpcc_files::lines::shorten;
 
 impl HostSet {
     /// Whether it is the set of all hosts by name.

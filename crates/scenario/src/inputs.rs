@@ -7,11 +7,11 @@ use fairlane_multipath::PortFile;
 use crate::collective::TracePath;
 use crate::error::Error;
 use crate::files::Files;
-use crate::flow_text;
-use crate::lines::number_of;
 use crate::sizes::SizeDistribution;
-use crate::topology_text::TopologyText;
 use crate::types::{Flow, Multipath, Plan, Scenario, Sizes, Topology, Workload};
+use fairlane_hpcc_files::TopologyText;
+use fairlane_hpcc_files::flows;
+use fairlane_hpcc_files::lines::number_of;
 
 /// What the files of a scenario say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +66,7 @@ impl Inputs {
         let mut inputs = Self::default();
         if let Topology::File { path } = &scenario.topology {
             let (text, file) = inputs.open(files, path, "topology.path".into())?;
-            inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile)?);
+            inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile.into())?);
         }
         if let Some(Multipath {
             plan: Plan::File { file },
@@ -91,7 +91,8 @@ impl Inputs {
                     Some(path) => {
                         let key = format!("workload[{i}].path");
                         let (text, file) = inputs.open(files, path, key)?;
-                        flow_text::parse(&text, &file, scenario.profile)?
+                        let messages = flows::parse(&text, &file, scenario.profile.into())?;
+                        messages.into_iter().map(Flow::from).collect()
                     }
                     None => it.flow.clone(),
                 }),

@@ -7,8 +7,8 @@
 use fairlane_units::NodeId;
 
 use crate::inputs::Inputs;
-use crate::topology_text::{LinkText, TopologyText};
 use crate::types::{LinkSpec, Scenario, Topology};
+use fairlane_hpcc_files::{LinkText, TopologyText};
 
 /// Numbers of nodes and links; saturating, since a scenario may ask for anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

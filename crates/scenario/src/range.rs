@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::sizes::LARGEST_MESSAGE;
-use crate::topology_text::LONGEST_DELAY;
 use crate::validate::limits::{BYTE, FASTEST, SLOWEST};
+use fairlane_hpcc_files::LONGEST_DELAY;
 
 const ANNOTATION: &str = "x-range";
 

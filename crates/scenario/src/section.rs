@@ -6,9 +6,9 @@ use fairlane_congestion::Parameters;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::error::Error;
-use crate::topology_text::{LONGEST_DELAY, shortest_delay};
 use crate::types::Profile;
 use crate::validate::limits;
+use fairlane_hpcc_files::{LONGEST_DELAY, Times};
 
 type Check = Result<(), Error>;
 
@@ -235,7 +235,11 @@ impl<'a> Key<'a> {
     /// What light takes along a link.
     pub(crate) fn delay(&self, value: &Duration) -> Check {
         self.span(value)?;
-        self.within(value, shortest_delay(self.profile), LONGEST_DELAY)
+        self.within(
+            value,
+            Times::from(self.profile).shortest_delay(),
+            LONGEST_DELAY,
+        )
     }
 
     /// A rate at which packets can be sent.

@@ -4,8 +4,8 @@ use fairlane_units::Bytes;
 use serde::Deserialize;
 
 use crate::error::{Error, fail, suggestion};
-use crate::lines::{lines, shorten};
 use crate::types::SizePoint;
+use fairlane_hpcc_files::lines::{lines, shorten};
 
 /// The names of the distributions that ship with Fairlane, and their texts.
 const BUILT_IN: [(&str, &str); 4] = [

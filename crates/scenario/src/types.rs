@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fairlane_hpcc_files::Times;
 use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,15 @@ pub enum Profile {
     Exact,
     /// Those of HPCC's ns-3 simulator: whole nanoseconds, events in order of insertion.
     HpccNs3,
+}
+
+impl From<Profile> for Times {
+    fn from(profile: Profile) -> Self {
+        match profile {
+            Profile::Exact => Self::Exact,
+            Profile::HpccNs3 => Self::Ns3,
+        }
+    }
 }
 
 section! {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fairlane_hpcc_files::flows::Message;
 use fairlane_program::LONGEST as LONGEST_VECTOR;
 use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -409,6 +410,20 @@ impl Verb {
     /// Whether it ends with a response that carries data.
     pub const fn awaits_response(self) -> bool {
         matches!(self, Self::Read | Self::FetchAdd | Self::CompareSwap)
+    }
+}
+
+impl From<Message> for Flow {
+    fn from(message: Message) -> Self {
+        Self {
+            source: message.source,
+            destination: message.destination,
+            size: message.size,
+            start: message.start,
+            class: message.class,
+            destination_port: message.destination_port,
+            subflows: 1,
+        }
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use fairlane_scenario::{
-    HostSet, LinkText, Profile, SizeDistribution, TopologyText, flow_text, parse,
-};
+use fairlane_hpcc_files::{Times, flows};
+use fairlane_scenario::{HostSet, LinkText, SizeDistribution, TopologyText, parse};
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
 
@@ -220,9 +219,9 @@ proptest! {
 
     #[test]
     fn side_files_never_panic(text in text_of(WORDS, " ")) {
-        for profile in [Profile::Exact, Profile::HpccNs3] {
-            let _ = TopologyText::parse(&text, "t", profile);
-            let _ = flow_text::parse(&text, "f", profile);
+        for times in [Times::Exact, Times::Ns3] {
+            let _ = TopologyText::parse(&text, "t", times);
+            let _ = flows::parse(&text, "f", times);
         }
         let _ = SizeDistribution::parse(&text, "c");
         let _ = SizeDistribution::parse(&text, "c.toml");
@@ -238,8 +237,8 @@ proptest! {
 
     #[test]
     fn topologies_read_back_equal(topology in topologies()) {
-        for profile in [Profile::Exact, Profile::HpccNs3] {
-            let again = TopologyText::parse(&topology.to_text(), "t", profile);
+        for times in [Times::Exact, Times::Ns3] {
+            let again = TopologyText::parse(&topology.to_text(), "t", times);
             prop_assert_eq!(again, Ok(topology.clone()));
         }
     }

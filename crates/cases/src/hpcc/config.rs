@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use fairlane_congestion::Algorithm;
-use fairlane_scenario::{
-    Error,
+use fairlane_hpcc_files::{
     lines::{Line, lines, shorten},
-    nearest, ns3,
+    ns3,
 };
+use fairlane_scenario::{Error, nearest};
 use fairlane_units::{Duration, Rate};
 
 use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};

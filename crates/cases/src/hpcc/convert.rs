@@ -1,9 +1,10 @@
 //! From configuration keys to a scenario. Missing keys mean what that simulator's code says.
 
 use fairlane_congestion::{Algorithm, WindowMode, dcqcn, dctcp, hpcc, timely};
+use fairlane_hpcc_files::ns3;
 use fairlane_scenario::{
     AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Error, Faults, LinkFault, Nic, Profile,
-    Scenario, ns3,
+    Scenario,
 };
 use fairlane_units::{Bytes, Duration, Rate};
 

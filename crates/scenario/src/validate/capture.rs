@@ -32,7 +32,11 @@ fn points(subject: &Subject<'_>, key: &str, points: &[CapturePoint]) -> Check {
         let place = format!("{key}[{i}]");
         let ports = point.ports().map_err(|error| Error {
             place: place.clone(),
-            message: format!("\"{}\" {}", crate::lines::shorten(&point.0), error.message),
+            message: format!(
+                "\"{}\" {}",
+                fairlane_hpcc_files::lines::shorten(&point.0),
+                error.message
+            ),
             hint: error.hint,
         })?;
         check_node(subject, &place, ports)?;

@@ -8,13 +8,10 @@ use fairlane_units::{Bytes, Duration, Rate};
 use super::Check;
 pub(super) use crate::error::fail;
 use crate::types::Profile;
+pub(crate) use fairlane_hpcc_files::{FASTEST, SLOWEST};
 
 /// Longer spans could overflow sums of picoseconds in 64 bits.
 pub(super) const LONGEST: Duration = Duration::from_ms(1_000_000_000);
-/// One byte takes a picosecond at this rate, the finest that is represented.
-pub(crate) const FASTEST: Rate = Rate::from_gbps(8000);
-/// Slower packets would take so long that sums of times could overflow.
-pub(crate) const SLOWEST: Rate = Rate::from_mbps(1);
 /// The largest buffer or threshold.
 pub(crate) const LARGEST: Bytes = Bytes::new(1 << 40);
 /// The longest IP packet.

@@ -26,8 +26,8 @@ use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
 use crate::section::Section;
-use crate::topology_text::TopologyText;
 use crate::types::Scenario;
+use fairlane_hpcc_files::TopologyText;
 
 type Check = Result<(), Error>;
 
@@ -95,7 +95,7 @@ impl Subject<'_> {
     fn link_place(&self, link: usize) -> String {
         match self.inputs.file("topology.path") {
             Some(file) => {
-                let lines = crate::lines::lines(&file.text, "").count();
+                let lines = fairlane_hpcc_files::lines::lines(&file.text, "").count();
                 file.line(lines - self.fabric.links.len() + link)
             }
             None => "topology".into(),

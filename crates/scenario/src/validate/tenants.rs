@@ -8,9 +8,9 @@ use super::limits::fail;
 use super::traffic::Scope;
 use super::{Check, Subject, guarantees};
 use crate::error::{Error, suggestion};
-use crate::lines::shorten;
 use crate::tenant::tenant_of;
 use crate::types::{Tenant, Verb, Workload};
+use fairlane_hpcc_files::lines::shorten;
 
 /// Tenants of one scenario; each has counters at every port.
 const MOST: usize = 1024;

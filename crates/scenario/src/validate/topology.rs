@@ -3,8 +3,8 @@
 use super::Check;
 use super::limits::fail;
 use crate::layout::counts;
-use crate::topology_text::{MOST_LINKS, MOST_NODES};
 use crate::types::{Scenario, Topology};
+use fairlane_hpcc_files::{MOST_LINKS, MOST_NODES};
 
 /// Checks that a generated topology has a sensible size, before it is generated.
 pub(super) fn check(scenario: &Scenario) -> Check {

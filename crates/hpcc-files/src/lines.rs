@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::error::Error;
+use fairlane_units::Mistake;
 
 /// One line that isn't blank.
 pub struct Line<'a> {
@@ -26,7 +26,7 @@ pub fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Line<'a>>
 }
 
 /// The number of the `index`th line that isn't blank, counted from 0.
-pub(crate) fn number_of(text: &str, index: usize) -> usize {
+pub fn number_of(text: &str, index: usize) -> usize {
     lines(text, "").nth(index).map_or(0, |line| line.number)
 }
 
@@ -37,15 +37,15 @@ impl<'a> Line<'a> {
     }
 
     /// A mistake in it.
-    pub fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error::new(self.place(), message, hint)
+    pub fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> Mistake {
+        Mistake::new(self.place(), message, hint)
     }
 
     /// Exactly `N` fields, which `expected` describes.
     ///
-    /// # Errors
+    /// # Mistakes
     /// If there are more or fewer.
-    pub fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Error> {
+    pub fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Mistake> {
         let mut fields = [""; N];
         let mut found = 0;
         for field in self.text.split_ascii_whitespace() {
@@ -63,9 +63,9 @@ impl<'a> Line<'a> {
 
     /// Reads the field called `name`.
     ///
-    /// # Errors
+    /// # Mistakes
     /// If it isn't what is expected.
-    pub fn parse<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Error> {
+    pub fn parse<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Mistake> {
         field.parse().map_err(|_| {
             let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
             self.error(message, format!("write {expected}"))

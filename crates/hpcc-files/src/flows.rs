@@ -6,46 +6,62 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use fairlane_units::{Bytes, Duration};
+use fairlane_units::{Bytes, Duration, Mistake};
 
-use crate::error::Error;
+use crate::Times;
 use crate::lines::{Line, lines, shorten};
 use crate::ns3;
-use crate::types::{Flow, Profile};
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who sends.
+    pub source: u32,
+    /// Who receives.
+    pub destination: u32,
+    /// How much.
+    pub size: Bytes,
+    /// When, from the start of the run.
+    pub start: Duration,
+    /// Traffic class, 1 to 7.
+    pub class: u8,
+    /// Destination port.
+    pub destination_port: u16,
+}
 
 const FIELDS: &str = "SOURCE DESTINATION CLASS PORT BYTES START";
 const CONWEAVE_FIELDS: &str = "SOURCE DESTINATION CLASS BYTES START";
 
 /// Reads the messages of `text`, which messages call `file`. Starts are exact to the picosecond;
-/// under [`Profile::HpccNs3`] they are truncated to nanoseconds as ns-3 does.
+/// under [`Times::Ns3`] they are truncated to nanoseconds as ns-3 does.
 ///
-/// # Errors
+/// # Mistakes
 /// A malformed line, a count that disagrees with the lines, starts out of order, a message of no
 /// bytes or to its sender: each with its line.
-pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Vec<Flow>, Error> {
-    parse_lines(text, file, |line| read(line, profile))
+pub fn parse(text: &str, file: &str, times: Times) -> Result<Vec<Message>, Mistake> {
+    parse_lines(text, file, |line| read(line, times))
 }
 
 /// Reads the messages of `text` in the format of ConWeave's simulator, whose lines have no port; all
 /// get port 100. Starts are exact.
 ///
-/// # Errors
+/// # Mistakes
 /// As [`parse`].
-pub fn parse_conweave(text: &str, file: &str) -> Result<Vec<Flow>, Error> {
+pub fn parse_conweave(text: &str, file: &str) -> Result<Vec<Message>, Mistake> {
     parse_lines(text, file, |line| {
         let [source, destination, class, size, start] = line.fields(CONWEAVE_FIELDS)?;
         let port = "100";
         flow(
             line,
             [source, destination, class, port, size, start],
-            Profile::Exact,
+            Times::Exact,
         )
     })
 }
 
-/// The messages as text; reading it again under [`Profile::Exact`] gives equal ones, as long as sizes are
+/// The messages as text; reading it again under [`Times::Exact`] gives equal ones, as long as sizes are
 /// below 4 GiB.
-pub fn to_text(flows: &[Flow]) -> String {
+pub fn to_text(flows: &[Message]) -> String {
     const SECOND: u64 = 1_000_000_000_000;
     let mut text = format!("{}\n", flows.len());
     for flow in flows {
@@ -68,11 +84,11 @@ pub fn to_text(flows: &[Flow]) -> String {
 fn parse_lines(
     text: &str,
     file: &str,
-    read: impl Fn(&Line<'_>) -> Result<Flow, Error>,
-) -> Result<Vec<Flow>, Error> {
+    read: impl Fn(&Line<'_>) -> Result<Message, Mistake>,
+) -> Result<Vec<Message>, Mistake> {
     let mut rest = lines(text, file);
     let first = rest.next().ok_or_else(|| {
-        Error::new(
+        Mistake::new(
             file,
             "empty, expected the number of messages",
             "is the file complete?",
@@ -80,7 +96,7 @@ fn parse_lines(
     })?;
     let [count] = first.fields("COUNT")?;
     let count: usize = first.parse(count, "the number of messages", "a whole number")?;
-    let mut flows: Vec<Flow> = Vec::new();
+    let mut flows: Vec<Message> = Vec::new();
     for line in rest {
         if flows.len() == count {
             let message = format!(
@@ -118,29 +134,28 @@ pub fn normalize(text: &str) -> String {
     normal
 }
 
-fn read(line: &Line<'_>, profile: Profile) -> Result<Flow, Error> {
+fn read(line: &Line<'_>, times: Times) -> Result<Message, Mistake> {
     let fields = line.fields(FIELDS).map_err(|error| {
         let conweave = line.text.split_ascii_whitespace().count() == 5;
         let hint = "ConWeave's lines have no port: insert one (100) after the class, or use `fairlane import conweave`";
         match conweave {
-            true => Error::new(error.place, error.message, hint),
+            true => Mistake::new(error.place, error.message, hint),
             false => error,
         }
     })?;
-    flow(line, fields, profile)
+    flow(line, fields, times)
 }
 
 /// A message from the fields of a line.
-fn flow(line: &Line<'_>, fields: [&str; 6], profile: Profile) -> Result<Flow, Error> {
+fn flow(line: &Line<'_>, fields: [&str; 6], times: Times) -> Result<Message, Mistake> {
     let [source, destination, class, port, size, start] = fields;
-    let flow = Flow {
+    let flow = Message {
         source: line.parse(source, "the source", "a node number")?,
         destination: line.parse(destination, "the destination", "a node number")?,
         size: read_size(line, size)?,
-        start: read_start(line, start, profile)?,
+        start: read_start(line, start, times)?,
         class: line.parse(class, "the class", "1 to 7")?,
         destination_port: line.parse(port, "the destination port", "0 to 65535")?,
-        subflows: 1,
     };
     if !(1..=7).contains(&flow.class) {
         let message = format!("the class is {}, expected 1 to 7", flow.class);
@@ -153,7 +168,7 @@ fn flow(line: &Line<'_>, fields: [&str; 6], profile: Profile) -> Result<Flow, Er
     Ok(flow)
 }
 
-fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Error> {
+fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Mistake> {
     let size: u32 = line.parse(field, "the size", "bytes, 1 to 4294967295")?;
     if size == 0 {
         return Err(line.error("the size is 0, expected at least 1 byte", "remove the line"));
@@ -161,11 +176,11 @@ fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Error> {
     Ok(Bytes::new(u64::from(size)))
 }
 
-fn read_start(line: &Line<'_>, field: &str, profile: Profile) -> Result<Duration, Error> {
+fn read_start(line: &Line<'_>, field: &str, times: Times) -> Result<Duration, Mistake> {
     let number = field.strip_suffix('s').unwrap_or(field);
-    let start = match profile {
-        Profile::Exact => Duration::from_str(&format!("{number}s")).ok(),
-        Profile::HpccNs3 => ns3::seconds(number),
+    let start = match times {
+        Times::Exact => Duration::from_str(&format!("{number}s")).ok(),
+        Times::Ns3 => ns3::seconds(number),
     };
     start.ok_or_else(|| {
         let text = shorten(field);

@@ -31,7 +31,7 @@ pub fn seconds(text: &str) -> Option<Duration> {
 }
 
 /// A time with its unit, truncated to nanoseconds; `None` if it isn't one.
-pub(crate) fn time(text: &str) -> Option<Duration> {
+pub fn time(text: &str) -> Option<Duration> {
     const UNITS: [(&str, u64); 4] = [
         ("s", 1_000_000_000),
         ("ms", 1_000_000),

@@ -7,13 +7,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use fairlane_units::{Duration, NodeId, Rate};
+use fairlane_units::{Duration, Mistake, NodeId, Rate};
 
-use crate::error::Error;
+use crate::Times;
 use crate::lines::{Line, lines, shorten};
 use crate::ns3;
-use crate::types::Profile;
-use crate::validate::limits::{FASTEST, SLOWEST};
 
 /// Nodes and links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,26 +39,30 @@ pub struct LinkText {
     pub loss: f64,
 }
 
+/// One byte takes a picosecond at this rate, the finest that is represented.
+pub const FASTEST: Rate = Rate::from_gbps(8000);
+/// Slower packets would take so long that sums of times could overflow.
+pub const SLOWEST: Rate = Rate::from_mbps(1);
 /// The most nodes of a topology.
-pub(crate) const MOST_NODES: u64 = 1_000_000;
+pub const MOST_NODES: u64 = 1_000_000;
 /// The most links of a topology.
-pub(crate) const MOST_LINKS: u64 = 4_000_000;
+pub const MOST_LINKS: u64 = 4_000_000;
 /// The longest propagation delay: light goes 300,000 km.
-pub(crate) const LONGEST_DELAY: Duration = Duration::from_ms(1000);
+pub const LONGEST_DELAY: Duration = Duration::from_ms(1000);
 
 const LINK_FIELDS: &str = "NODE NODE RATE DELAY LOSS";
 
 impl TopologyText {
-    /// Reads a topology; messages call the text `file`. Under [`Profile::HpccNs3`] delays are
+    /// Reads a topology; messages call the text `file`. Under [`Times::Ns3`] delays are
     /// truncated to nanoseconds as ns-3 does; otherwise they are exact.
     ///
-    /// # Errors
+    /// # Mistakes
     /// A malformed line, a count that disagrees with the lines, a link to an unknown node, to
     /// itself or listed twice, a zero rate: each with its line.
-    pub fn parse(text: &str, file: &str, profile: Profile) -> Result<Self, Error> {
+    pub fn parse(text: &str, file: &str, times: Times) -> Result<Self, Mistake> {
         let mut rest = lines(text, file).peekable();
         let missing =
-            |what: &str| Error::new(file, format!("ends before {what}"), "is the file complete?");
+            |what: &str| Mistake::new(file, format!("ends before {what}"), "is the file complete?");
         let first = rest
             .next()
             .ok_or_else(|| missing("the line `NODES SWITCHES LINKS`"))?;
@@ -79,7 +81,7 @@ impl TopologyText {
         }
         let mut reader = Links {
             nodes,
-            profile,
+            times,
             seen: BTreeSet::new(),
             found: Vec::new(),
         };
@@ -102,7 +104,7 @@ impl TopologyText {
     }
 
     /// The same topology as text; reading it again gives an equal value in either profile, as long
-    /// as delays are whole nanoseconds under [`Profile::HpccNs3`].
+    /// as delays are whole nanoseconds under [`Times::Ns3`].
     pub fn to_text(&self) -> String {
         let mut text = format!(
             "{} {} {}\n",
@@ -131,7 +133,7 @@ impl TopologyText {
     }
 }
 
-fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Error> {
+fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Mistake> {
     let whole = "a whole number";
     let [nodes, switches, links] = line.fields("NODES SWITCHES LINKS")?;
     let nodes: u64 = line.parse(nodes, "the number of nodes", whole)?;
@@ -157,7 +159,7 @@ fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Error> {
     ))
 }
 
-fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Error {
+fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Mistake {
     let message = format!(
         "the count in line {} is {count} links, but more follow",
         first.number
@@ -165,7 +167,7 @@ fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Error {
     line.error(message, "correct the count, or remove the lines")
 }
 
-fn node(line: &Line<'_>, field: &str, nodes: u32) -> Result<u32, Error> {
+fn node(line: &Line<'_>, field: &str, nodes: u32) -> Result<u32, Mistake> {
     let node: u32 = line.parse(field, "a node", "a node number")?;
     if node >= nodes {
         let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
@@ -182,7 +184,7 @@ struct Switches {
 }
 
 impl Switches {
-    fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
+    fn add(&mut self, line: &Line<'_>) -> Result<(), Mistake> {
         for field in line.text.split_ascii_whitespace() {
             let switch = node(line, field, self.nodes)?;
             if !self.seen.insert(switch) {
@@ -202,13 +204,13 @@ impl Switches {
 
 struct Links {
     nodes: u32,
-    profile: Profile,
+    times: Times,
     seen: BTreeSet<(u32, u32)>,
     found: Vec<LinkText>,
 }
 
 impl Links {
-    fn add(&mut self, line: &Line<'_>) -> Result<(), Error> {
+    fn add(&mut self, line: &Line<'_>) -> Result<(), Mistake> {
         let [a, b, rate, delay, loss] = line.fields(LINK_FIELDS)?;
         let (a, b) = (node(line, a, self.nodes)?, node(line, b, self.nodes)?);
         if a == b {
@@ -220,7 +222,7 @@ impl Links {
             return Err(line.error(message, "remove one of the two lines"));
         }
         let rate = read_rate(line, rate)?;
-        let delay = read_delay(line, delay, self.profile)?;
+        let delay = read_delay(line, delay, self.times)?;
         let loss = read_loss(line, loss)?;
         self.found.push(LinkText {
             a,
@@ -233,7 +235,7 @@ impl Links {
     }
 }
 
-fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Error> {
+fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Mistake> {
     let rate = ns3::rate(field).ok_or_else(|| {
         let message = format!(
             "\"{}\" is no rate, expected one such as 100Gbps",
@@ -248,10 +250,10 @@ fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Error> {
     Ok(rate)
 }
 
-fn read_delay(line: &Line<'_>, field: &str, profile: Profile) -> Result<Duration, Error> {
-    let delay = match profile {
-        Profile::Exact => Duration::from_str(field).ok(),
-        Profile::HpccNs3 => ns3::time(field),
+fn read_delay(line: &Line<'_>, field: &str, times: Times) -> Result<Duration, Mistake> {
+    let delay = match times {
+        Times::Exact => Duration::from_str(field).ok(),
+        Times::Ns3 => ns3::time(field),
     };
     let delay = delay.ok_or_else(|| {
         let message = format!(
@@ -260,23 +262,15 @@ fn read_delay(line: &Line<'_>, field: &str, profile: Profile) -> Result<Duration
         );
         line.error(message, "units are ns, us, ms and s")
     })?;
-    if delay > LONGEST_DELAY || delay < shortest_delay(profile) {
-        let shortest = shortest_delay(profile);
+    if delay > LONGEST_DELAY || delay < times.shortest_delay() {
+        let shortest = times.shortest_delay();
         let message = format!("the delay is {delay}, expected {shortest} to {LONGEST_DELAY}");
         return Err(line.error(message, "write a delay such as 1000ns"));
     }
     Ok(delay)
 }
 
-/// ns-3 knows links without delay; in exact time nothing travels that fast.
-pub(crate) fn shortest_delay(profile: Profile) -> Duration {
-    match profile {
-        Profile::Exact => Duration::from_ps(1),
-        Profile::HpccNs3 => Duration::ZERO,
-    }
-}
-
-fn read_loss(line: &Line<'_>, field: &str) -> Result<f64, Error> {
+fn read_loss(line: &Line<'_>, field: &str) -> Result<f64, Mistake> {
     let expected = "a probability from 0 to below 1";
     let loss: f64 = line.parse(field, "the loss", expected)?;
     if (0.0..1.0).contains(&loss) {
