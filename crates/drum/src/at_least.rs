@@ -49,18 +49,6 @@ enum Polls {
 impl AtLeast {
     pub(crate) fn new(host: &Host<'_>, members: impl Iterator<Item = Member> + Clone) -> Self {
         let apps = &host.applications;
-        let load = |row: usize, m: Member| {
-            let row = &host.rows[row];
-            row.load_of(apps, m.index) / unit(&row.supply)
-        };
-        let rows = host.rows.len();
-        let polled = |row: &usize| host.rows[*row].is_per_completion();
-        let most = |m: Member| {
-            let polls = (0..rows).filter(polled);
-            polls.map(|row| load(row, m)).fold(0.0, f64::max)
-        };
-        let kappa = |m: Member| 2.0 * host.utility.latency * apps.latency_weight[m.index];
-        let is_apart = |m: &Member| kappa(*m) > 0.0 && most(*m) > 0.0;
         let mut program = Program {
             kernel: AnyKernel::new(alpha(host)),
             alpha: alpha(host),
@@ -71,21 +59,21 @@ impl AtLeast {
         let (mut applications, mut next) = (Vec::new(), members.clone().count());
         for m in members.clone() {
             let completions = apps.completions[m.index];
-            let apart = is_apart(&m);
-            let polls = match apart {
-                true => Polls::Apart(next),
-                false if kappa(m) > 0.0 => Polls::Free,
-                false => Polls::Tied,
+            let polls = match (latency(host, m) > 0.0, most_polls(host, m) > 0.0) {
+                (true, true) => Polls::Apart(next),
+                (true, false) => Polls::Free,
+                (false, _) => Polls::Tied,
             };
-            for row in 0..rows {
-                match polled(&row) {
+            let apart = matches!(polls, Polls::Apart(_));
+            for row in 0..host.rows.len() {
+                match is_polled(host, row) {
                     true if apart => {}
-                    true => program.use_row(row, completions * load(row, m)),
-                    false => program.use_row(row, load(row, m)),
+                    true => program.use_row(row, completions * load(host, row, m)),
+                    false => program.use_row(row, load(host, row, m)),
                 }
             }
             if apart {
-                program.use_row(program.supplies.len(), completions * most(m));
+                program.use_row(program.supplies.len(), completions * most_polls(host, m));
                 program.supplies.push(Staircase::tie());
                 next += 1;
             }
@@ -103,23 +91,35 @@ impl AtLeast {
             });
             applications.push(Application { completions, polls });
         }
-        for (tie, m) in members.filter(is_apart).enumerate() {
-            for row in (0..rows).filter(polled) {
-                program.use_row(row, load(row, m));
-            }
-            program.use_row(rows + tie, -most(m));
-            program.columns.push(Column {
-                kappa: kappa(m),
-                low: apps.completions[m.index] * apps.minimum[m.index],
-                high: f64::INFINITY,
-                end: program.uses.len(),
-                ..Column::default()
-            });
-        }
-        Self {
+        let mut built = Self {
             program,
             applications,
-            rows,
+            rows: host.rows.len(),
+        };
+        built.add_polls(host, members);
+        built
+    }
+
+    /// Adds columns of polls that are apart.
+    fn add_polls(&mut self, host: &Host<'_>, members: impl Iterator<Item = Member>) {
+        let apps = &host.applications;
+        let mut tie = self.rows;
+        for (m, application) in members.zip(&self.applications) {
+            let Polls::Apart(_) = application.polls else {
+                continue;
+            };
+            for row in (0..self.rows).filter(|row| is_polled(host, *row)) {
+                self.program.use_row(row, load(host, row, m));
+            }
+            self.program.use_row(tie, -most_polls(host, m));
+            tie += 1;
+            self.program.columns.push(Column {
+                kappa: latency(host, m),
+                low: application.completions * apps.minimum[m.index],
+                high: f64::INFINITY,
+                end: self.program.uses.len(),
+                ..Column::default()
+            });
         }
     }
 
@@ -220,6 +220,28 @@ impl AtLeast {
             passes,
         }
     }
+}
+
+/// Whether a row is used by polls.
+fn is_polled(host: &Host<'_>, row: usize) -> bool {
+    host.rows[row].is_per_completion()
+}
+
+/// Use of a row for a request or a poll, over the row's unit.
+fn load(host: &Host<'_>, row: usize, m: Member) -> f64 {
+    let row = &host.rows[row];
+    row.load_of(&host.applications, m.index) / unit(&row.supply)
+}
+
+/// The most that a poll uses of a row.
+fn most_polls(host: &Host<'_>, m: Member) -> f64 {
+    let rows = (0..host.rows.len()).filter(|row| is_polled(host, *row));
+    rows.map(|row| load(host, row, m)).fold(0.0, f64::max)
+}
+
+/// `2 beta v`, the latency coefficient of polls.
+fn latency(host: &Host<'_>, m: Member) -> f64 {
+    2.0 * host.utility.latency * host.applications.latency_weight[m.index]
 }
 
 /// Solves the problem; answers with rates of work requests and of polls.
