@@ -16,6 +16,7 @@ mod instances;
 mod large;
 mod linear;
 mod max_min;
+mod mixed;
 mod network;
 mod problems;
 mod selection;

@@ -23,7 +23,7 @@ use crate::problem::{AnyKernel, with_kernel};
 use crate::supply::Staircase;
 
 /// Most steps.
-const STEPS: usize = 150;
+const STEPS: usize = 400;
 /// Most multiplications of a step's normal equations: about ten seconds.
 const WORK: f64 = 2e10;
 /// Part of a value that is rounding.
