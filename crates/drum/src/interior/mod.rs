@@ -167,6 +167,25 @@ impl Program {
         if bound.is_nan() { f64::INFINITY } else { bound }
     }
 
+    /// What is bought of each row with a price at most: no price is above the last slope. Rates that others are tied to have
+    /// no such limit of their own.
+    fn most_bought(&self) -> Vec<f64> {
+        let mut most = alloc::vec![0.0; self.supplies.len()];
+        for (index, column) in self.columns.iter().enumerate() {
+            let gives = self.uses(index).iter().any(|(_, load)| *load < 0.0);
+            for &(row, load) in self.uses(index) {
+                let supply = &self.supplies[row as usize];
+                if !supply.is_hard() && load > 0.0 {
+                    most[row as usize] += match gives {
+                        true => f64::INFINITY,
+                        false => load * self.answer(column, load * supply.highest()),
+                    };
+                }
+            }
+        }
+        most
+    }
+
     /// Use of each row.
     pub(crate) fn usage(&self, rates: &[f64]) -> Vec<f64> {
         let mut usage = alloc::vec![0.0; self.supplies.len()];

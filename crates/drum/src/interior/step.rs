@@ -266,9 +266,16 @@ impl Iterate {
             .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
             .sum();
         let mu = scale.clamp(1e-250, 1e250) / (2 * rates + program.supplies.len()) as f64;
-        for row in 0..program.supplies.len() {
+        for (row, most) in program.most_bought().into_iter().enumerate() {
             let segments: Vec<(f64, f64)> = program.supplies[row].segments().collect();
+            let mut left = most;
             for (length, slope) in segments {
+                let length = if length.is_finite() {
+                    length
+                } else {
+                    left.max(0.0) + 0.1
+                };
+                left -= length;
                 starts.push(if length.is_finite() {
                     0.5 * length
                 } else {
