@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::fixed::{Answer, staircases};
-use crate::host::Host;
-use crate::interior::{Column, Program};
+use crate::host::{Host, Supply};
+use crate::interior::{Column, Program, offered};
 use crate::math::clamp;
 use crate::mode::Options;
 use crate::problem::{AnyKernel, Member, alpha, unit};
+use crate::solve::MOST;
 use crate::supply::Staircase;
 
 /// Polls that cost nothing are as many.
@@ -142,8 +143,10 @@ impl AtLeast {
             uses.fold(0.0, |price, (row, load)| price + load * prices[row])
         };
         let gains = |column: &Column, price: f64| {
-            let rate = self.program.answer(column, price).min(MOST_POLLS);
-            (rate, self.program.worth(column, rate) - price * rate)
+            let rate = self.program.answer(column, price).min(MOST);
+            // Nothing is paid for what is used without end at no price.
+            let paid = if price > 0.0 { price * rate } else { 0.0 };
+            (rate, self.program.worth(column, rate) - paid)
         };
         let mut usage = [0.0; Host::MOST_ROWS];
         let mut used = |column: usize, rate: f64| {
@@ -158,7 +161,10 @@ impl AtLeast {
             return (kept, usage);
         };
         let (own, poll) = (&self.program.columns[apart], price(apart));
-        let (z, more) = gains(own, poll);
+        let (z, more) = match poll > 0.0 {
+            true => gains(own, poll),
+            false => (MOST_POLLS, 0.0),
+        };
         if z >= completions * x {
             used(j, x);
             used(apart, z);
@@ -198,15 +204,10 @@ impl AtLeast {
                 }
             });
         }
-        let supplies = self.program.supplies[..self.rows].iter();
-        let rows = supplies.clone().zip(prices);
-        let prices: Vec<f64> = rows
-            .map(|(supply, price)| price.min(supply.highest()))
-            .collect();
-        let worth: f64 = supplies
-            .zip(&prices)
-            .map(|(supply, price)| supply.worth(*price))
-            .sum();
+        let supplies = &self.program.supplies[..self.rows];
+        let prices = offered(supplies, prices);
+        let worth = supplies.iter().zip(&prices);
+        let worth: f64 = worth.map(|(supply, price)| supply.worth(*price)).sum();
         let kept: f64 = (0..self.len()).map(|j| self.keeps(&prices, j).0).sum();
         let bound = worth + kept;
         let objective = self.program.value(&rates);
@@ -233,9 +234,14 @@ fn load(host: &Host<'_>, row: usize, m: Member) -> f64 {
     row.load_of(&host.applications, m.index) / unit(&row.supply)
 }
 
-/// The most that a poll uses of a row.
+/// The most that a poll uses of a row that costs something.
 fn most_polls(host: &Host<'_>, m: Member) -> f64 {
+    let costs = |row: &usize| match host.rows[*row].supply {
+        Supply::Capacity(_) => true,
+        Supply::Price(segments) => segments.iter().any(|(_, slope)| *slope > 0.0),
+    };
     let rows = (0..host.rows.len()).filter(|row| is_polled(host, *row));
+    let rows = rows.filter(costs);
     rows.map(|row| load(host, row, m)).fold(0.0, f64::max)
 }
 
@@ -258,7 +264,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::host::{Dependency, Fairness, Host, Supply, Utility};
+    use crate::host::{Dependency, Fairness, Utility};
     use crate::problem::everyone;
     use crate::table::{Application, Table};
 

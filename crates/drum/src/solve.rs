@@ -168,7 +168,7 @@ fn without_rows(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<S
 }
 
 /// Rates from here on are only as large as numbers can be.
-const MOST: f64 = 1e280;
+pub(crate) const MOST: f64 = 1e280;
 /// Terms of a value below are none.
 pub(crate) const LEAST: f64 = 1e-280;
 

@@ -15,7 +15,7 @@ mod step;
 use alloc::vec::Vec;
 
 use self::step::Iterate;
-use crate::fixed::Answer;
+use crate::fixed::{Answer, GREATEST};
 use crate::kernel::Kernel;
 use crate::math::clamp;
 use crate::newton::EXACT;
@@ -76,10 +76,24 @@ pub(crate) struct Column {
     pub(crate) end: usize,
 }
 
+/// Prices at which rows supply something; those near the end of the range of numbers, whose answers are beyond it, are none.
+pub(crate) fn offered(supplies: &[Staircase], prices: &[f64]) -> Vec<f64> {
+    let price = |(supply, price): (&Staircase, &f64)| match *price < crate::solve::LEAST {
+        true => 0.0,
+        false => price.min(supply.highest()),
+    };
+    supplies.iter().zip(prices).map(price).collect()
+}
+
 impl Column {
     /// Whether a rate is worth nothing.
     fn is_idle(&self) -> bool {
         self.weight == 0.0 && self.kappa == 0.0
+    }
+
+    /// Whether its utility bends.
+    fn bends(&self, alpha: f64) -> bool {
+        self.kappa > 0.0 || (self.weight > 0.0 && alpha > 0.0)
     }
 }
 
@@ -186,6 +200,17 @@ impl Program {
         most
     }
 
+    /// What rows have without a price beyond least rates.
+    fn room(&self) -> Vec<f64> {
+        let mut room: Vec<f64> = self.supplies.iter().map(Staircase::capacity).collect();
+        for (index, column) in self.columns.iter().enumerate() {
+            for &(row, load) in self.uses(index) {
+                room[row as usize] -= load * column.low;
+            }
+        }
+        room
+    }
+
     /// Use of each row.
     pub(crate) fn usage(&self, rates: &[f64]) -> Vec<f64> {
         let mut usage = alloc::vec![0.0; self.supplies.len()];
@@ -280,10 +305,8 @@ impl Program {
         tolerance: f64,
         certify: impl Fn(&[f64], &[f64], usize) -> Answer,
     ) -> Option<Answer> {
-        let bends =
-            |column: &Column| column.kappa > 0.0 || (column.weight > 0.0 && self.alpha > 0.0);
-        if !self.columns.iter().any(bends)
-            && let rest = self.at_rest()
+        if !self.columns.iter().any(|column| column.bends(self.alpha))
+            && let rest = self.at_rest(&certify)
             && rest.gap() <= tolerance
         {
             return Some(rest);
@@ -296,11 +319,12 @@ impl Program {
         };
         let mut iterate = Iterate::new(self.without_choices(&full), WORK)?;
         let mut best: Option<Answer> = None;
-        let mut since = 0;
+        let (mut taken, mut since) = (0, 0);
         for passes in 1..=STEPS {
             if !iterate.advance() {
                 break;
             }
+            taken = passes;
             if !iterate.is_close() {
                 continue;
             }
@@ -312,7 +336,11 @@ impl Program {
             let is_sound = scale.is_finite() && gap(&point) >= -noise;
             let closer =
                 gap(&point) <= noise || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
-            since = if closer && is_sound { 0 } else { since + 1 };
+            since = if (closer && is_sound) || best.is_none() {
+                0
+            } else {
+                since + 1
+            };
             if closer && is_sound {
                 let exact = self.alpha == 0.0 || tolerance > EXACT || iterate.is_settled();
                 let done = gap(&point) <= tolerance * scale && exact;
@@ -325,29 +353,28 @@ impl Program {
                 break;
             }
         }
-        let mut best = best.or_else(|| {
-            let point = certify(&iterate, STEPS);
-            (point.gap() < f64::INFINITY).then_some(point)
-        })?;
+        // What comes to nothing isn't close to anything.
+        let last = || certify(&iterate, taken);
+        let mut best = best.or_else(|| (taken > 0).then(last))?;
+        if best.gap() == f64::INFINITY || best.objective <= -GREATEST {
+            return None;
+        }
         best.bound = best.bound.max(best.objective);
         Some(best)
     }
 
     /// Least rates, which are the best where nobody gains by more.
-    fn at_rest(&self) -> Answer {
+    fn at_rest(&self, certify: impl Fn(&[f64], &[f64], usize) -> Answer) -> Answer {
         let rates: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let rows = self.supplies.iter().zip(self.usage(&rates));
         let prices: Vec<f64> = rows.map(|(supply, usage)| supply.slope(usage)).collect();
-        self.certified(&rates, &prices, 1)
+        certify(&rates, &prices, 1)
     }
 
     fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Answer {
         let mut rates = rates.to_vec();
         self.fit(&mut rates);
-        let rows = self.supplies.iter().zip(prices);
-        let prices: Vec<f64> = rows
-            .map(|(supply, price)| price.min(supply.highest()))
-            .collect();
+        let prices = offered(&self.supplies, prices);
         Answer {
             objective: self.value(&rates),
             bound: self.bound(&prices),

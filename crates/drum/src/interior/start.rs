@@ -28,17 +28,29 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
     let levels = levels(program, &base, &room, &loads);
     let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
     let above = |index: usize| {
-        let rows = program.uses(index).iter().map(|(row, _)| row);
-        let rows = rows.filter(|row| !is_tie(row)).map(|row| *row as usize);
-        let least =
-            |value: &dyn Fn(usize) -> f64| rows.clone().map(value).fold(f64::INFINITY, f64::min);
-        let (level, share) = (
-            least(&|row| levels[row]),
-            least(&|row| room[row] / loads[row]),
-        );
-        let Column { low, high, .. } = program.columns[index];
-        match (share.is_finite(), high.is_finite()) {
-            (true, _) => (level - low).max(EACH * share).min(high - low),
+        let column = &program.columns[index];
+        let Column { low, high, .. } = *column;
+        let rows = program.uses(index).iter().filter(|(row, _)| !is_tie(row));
+        let rows = rows.map(|(row, load)| (*row as usize, *load));
+        let is_hard = |(row, _): &(usize, f64)| program.supplies[*row].is_hard();
+        let level = |(row, _): (usize, f64)| levels[row];
+        let limit = rows.clone().filter(is_hard).map(level);
+        let limit = limit.fold(f64::INFINITY, f64::min);
+        let level = rows.clone().map(level).fold(f64::INFINITY, f64::min);
+        let share = rows.clone().map(|(row, _)| room[row] / loads[row]);
+        let share = share.fold(f64::INFINITY, f64::min);
+        let bought = rows.filter(|use_of| !is_hard(use_of));
+        let price = bought.fold(0.0, |price, (row, load)| {
+            price + load * program.supplies[row].highest()
+        });
+        // Rows with a price are worth more than their unit where even what is dearest is worth it.
+        let dearest = match price > 0.0 && column.bends(program.alpha) {
+            true => program.answer(column, price).min(limit),
+            false => 0.0,
+        };
+        let above = (level.max(dearest) - low).max(EACH * share).min(high - low);
+        match (above.is_finite(), high.is_finite()) {
+            (true, _) => above,
             (false, true) => 0.5 * (high - low),
             (false, false) => 1.0,
         }

@@ -6,7 +6,6 @@ use super::factor::{Factor, Pattern, Term};
 use super::start::starts;
 use super::{Column, Program};
 use crate::newton::EXACT;
-use crate::supply::Staircase;
 
 /// Part of the way to the nearest bound that a step goes.
 const REACH: f64 = 0.995;
@@ -28,6 +27,8 @@ const CLOSE: f64 = 1e-6;
 /// Parts of the way between its bounds that a variable stays away from them where it begins.
 const LOWEST: f64 = 1e-9;
 const HIGHEST: f64 = 1e-2;
+/// The least that one without an upper bound begins with.
+const LEAST_VALUE: f64 = 1e-100;
 
 /// A variable: a rate, or the part of a row that is bought at a slope of its price.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,7 @@ impl Variable {
             let span = high - low;
             value.clamp(low + LOWEST * span, high - HIGHEST * span)
         } else {
-            value.max(low * (1.0 + LOWEST)).max(1e-12)
+            value.max(low * (1.0 + LOWEST)).max(LEAST_VALUE)
         };
         Self {
             value,
@@ -102,6 +103,8 @@ struct Point {
     variables: Vec<Variable>,
     slack: Vec<f64>,
     prices: Vec<f64>,
+    /// What rows have beyond least values.
+    room: Vec<f64>,
     /// By variable.
     terms: Vec<Terms>,
     /// What rows have that variables don't use.
@@ -118,6 +121,7 @@ impl Point {
             variables: columns.map(variable).collect(),
             slack: Vec::new(),
             prices: alloc::vec![0.0; program.supplies.len()],
+            room: program.room(),
             terms: Vec::new(),
             left: Vec::new(),
         };
@@ -127,20 +131,37 @@ impl Point {
         at.slack = slack.collect();
         at.prices = at.slack.iter().map(|slack| mu / slack).collect();
         at.update(program);
+        if program.alpha == 0.0 {
+            at.answer_prices(program);
+        }
         at
+    }
+
+    /// Multipliers that make up for what utilities rise beyond or below prices: where nothing bends rates answer to neither.
+    fn answer_prices(&mut self, program: &Program) {
+        for (j, column) in program.columns.iter().enumerate() {
+            let excess = self.excess(j);
+            let variable = &mut self.variables[j];
+            if variable.is_fixed || column.is_idle() {
+                continue;
+            }
+            if excess < 0.0 {
+                variable.below -= excess;
+            } else if variable.to_high.is_finite() {
+                variable.above += excess;
+            }
+        }
     }
 
     /// Brings what follows from variables and prices up to date.
     fn update(&mut self, program: &Program) {
         self.terms.clear();
-        self.left.clear();
-        self.left
-            .extend(program.supplies.iter().map(Staircase::capacity));
+        self.left.clone_from(&self.room);
         for (j, (column, variable)) in program.columns.iter().zip(&self.variables).enumerate() {
             let mut price = 0.0;
             for &(row, load) in program.uses(j) {
                 price += load * self.prices[row as usize];
-                self.left[row as usize] -= load * variable.value;
+                self.left[row as usize] -= load * variable.to_low;
             }
             let (slope, bend) = program.slope(column, variable.value);
             self.terms.push(Terms { slope, bend, price });
@@ -263,7 +284,8 @@ impl Iterate {
         let mut starts = starts(&program);
         let columns = program.columns.iter().zip(&starts);
         let scale: f64 = columns
-            .map(|(column, rate)| program.slope(column, rate.max(1e-12)).0 * rate)
+            .filter(|(_, rate)| **rate > 0.0)
+            .map(|(column, rate)| program.slope(column, *rate).0 * rate)
             .sum();
         let mu = scale.clamp(1e-250, 1e250) / (2 * rates + program.supplies.len()) as f64;
         for (row, most) in program.most_bought().into_iter().enumerate() {
@@ -341,8 +363,9 @@ impl Iterate {
                 part[row as usize] = part[row as usize].max(own / slope.max(*price));
             }
         }
-        let mut rows = self.at.slack.iter().zip(part);
-        rows.all(|(slack, part)| *slack <= EXACT || part <= EXACT)
+        let rows = self.program.supplies.iter().zip(&self.at.slack).zip(part);
+        let mut rows = rows.filter(|((supply, _), _)| supply.is_hard() && supply.has_room());
+        rows.all(|((_, slack), part)| *slack <= EXACT || part <= EXACT)
     }
 
     /// Takes a step; false if there is none.
