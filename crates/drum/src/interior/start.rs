@@ -26,6 +26,12 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
     });
     let room: Vec<f64> = room.collect();
     let levels = levels(program, &base, &room, &loads);
+    let mut users = alloc::vec![0.0; base.len()];
+    for (index, column) in program.columns.iter().enumerate() {
+        for (row, _) in program.uses(index) {
+            users[*row as usize] += f64::from(column.low < column.high);
+        }
+    }
     let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
     let above = |index: usize| {
         let column = &program.columns[index];
@@ -39,7 +45,7 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
         let level = rows.clone().map(level).fold(f64::INFINITY, f64::min);
         let share = rows.clone().map(|(row, _)| room[row] / loads[row]);
         let share = share.fold(f64::INFINITY, f64::min);
-        let bought = rows.filter(|use_of| !is_hard(use_of));
+        let bought = rows.clone().filter(|use_of| !is_hard(use_of));
         let price = bought.fold(0.0, |price, (row, load)| {
             price + load * program.supplies[row].highest()
         });
@@ -48,7 +54,13 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
             true => program.answer(column, price).min(limit),
             false => 0.0,
         };
-        let above = (level.max(dearest) - low).max(EACH * share).min(high - low);
+        // Where nothing bends rates have no size of their own, and uses are alike instead.
+        let part = rows.map(|(row, load)| ALIKE * room[row] / (users[row] * load));
+        let above = match column.bends(program.alpha) {
+            true => (level.max(dearest) - low).max(EACH * share),
+            false => part.fold(f64::INFINITY, f64::min),
+        };
+        let above = above.min(high - low);
         match (above.is_finite(), high.is_finite()) {
             (true, _) => above,
             (false, true) => 0.5 * (high - low),
