@@ -20,6 +20,54 @@ struct Mixed {
     price: Vec<(f64, f64)>,
 }
 
+fn power(random: &mut Random, decades: f64) -> f64 {
+    10f64.powf(random.within(-decades, decades))
+}
+
+/// Whether something is so that is for a part of all.
+fn some(random: &mut Random, part: f64) -> bool {
+    random.within(0.0, 1.0) < part
+}
+
+/// Applications of one host.
+fn table(random: &mut Random, m: usize) -> Table {
+    let decades = random.pick(&[0.0, 1.0, 2.0, 4.0]);
+    let (floors, caps) = (some(random, 0.3), some(random, 0.3));
+    let unlike = some(random, 0.5);
+    let mut table = Table::default();
+    for _ in 0..m {
+        let mut application = Application {
+            weight: power(random, decades),
+            latency_weight: power(random, decades),
+            completions: power(random, 0.5),
+            bytes: power(random, 1.0),
+            poll_cost: power(random, 1.0),
+            ..Application::default()
+        };
+        for (part, number) in [
+            (0.05, &mut application.weight),
+            (0.05, &mut application.bytes),
+            (0.05, &mut application.poll_cost),
+            (
+                if unlike { 0.5 } else { 0.0 },
+                &mut application.latency_weight,
+            ),
+        ] {
+            if some(random, part) {
+                *number = 0.0;
+            }
+        }
+        if floors && some(random, 0.3) {
+            application.minimum = random.within(0.0, 0.05) / m as f64;
+        }
+        if caps && some(random, 0.5) {
+            application.maximum = random.within(0.1, 1.1) / m as f64;
+        }
+        table.push(application);
+    }
+    table
+}
+
 impl Mixed {
     fn random(
         random: &mut Random,
@@ -28,43 +76,7 @@ impl Mixed {
         beta: f64,
         dependency: Dependency,
     ) -> Self {
-        let decades = random.pick(&[0.0, 1.0, 2.0, 4.0]);
-        let power =
-            |random: &mut Random, decades: f64| 10f64.powf(random.within(-decades, decades));
-        let some = |random: &mut Random, part: f64| random.within(0.0, 1.0) < part;
-        let (floors, caps) = (some(random, 0.3), some(random, 0.3));
-        let unlike = some(random, 0.5);
-        let mut table = Table::default();
-        for _ in 0..m {
-            let mut application = Application {
-                weight: power(random, decades),
-                latency_weight: power(random, decades),
-                completions: power(random, 0.5),
-                bytes: power(random, 1.0),
-                poll_cost: power(random, 1.0),
-                ..Application::default()
-            };
-            for (part, number) in [
-                (0.05, &mut application.weight),
-                (0.05, &mut application.bytes),
-                (0.05, &mut application.poll_cost),
-                (
-                    if unlike { 0.5 } else { 0.0 },
-                    &mut application.latency_weight,
-                ),
-            ] {
-                if some(random, part) {
-                    *number = 0.0;
-                }
-            }
-            if floors && some(random, 0.3) {
-                application.minimum = random.within(0.0, 0.05) / m as f64;
-            }
-            if caps && some(random, 0.5) {
-                application.maximum = random.within(0.1, 1.1) / m as f64;
-            }
-            table.push(application);
-        }
+        let table = table(random, m);
         let row = |random: &mut Random| {
             let load = |random: &mut Random| match some(random, 0.3) {
                 true => 0.0,
@@ -206,5 +218,93 @@ fn selections_are_the_best() {
             assert!(solution.proven_bound >= best - 1e-9 * scale, "{name}");
             assert!(solution.proven_bound - best <= 1e-9 * scale, "{name}");
         }
+    }
+}
+
+/// Linear programs whose loads differ by up to ten decades, on rows with a capacity or a price.
+#[test]
+fn linear_programs_are_solved_whatever_their_loads() {
+    let mut random = Random(9);
+    for number in 0..120 {
+        let m = random.pick(&[10, 100, 1000]);
+        let decades = random.pick(&[1.0, 2.0, 3.0, 5.0]);
+        let rows = random.pick(&[1, 2, 8]);
+        let loads: Vec<Vec<f64>> = (0..rows)
+            .map(|_| (0..m).map(|_| power(&mut random, decades)).collect())
+            .collect();
+        let mut table = Table::default();
+        for _ in 0..m {
+            table.push(Application {
+                weight: power(&mut random, 1.0),
+                ..Application::default()
+            });
+        }
+        let utility = Utility {
+            fairness: Fairness::Alpha(0.0),
+            latency: 0.0,
+        };
+        // Beyond the last start even what uses least gains nothing.
+        let steps = [(0.0, 1.0), (0.5, 3.0), (1.0, 1e7)];
+        let bought = random.pick(&[false, true]);
+        let mut host = Host::new(table.view(), utility, 1.0, 1.0);
+        host.rows = loads
+            .iter()
+            .map(|loads| Row {
+                name: RowName::Other("row"),
+                load: Load::Requests(loads),
+                supply: match bought {
+                    true => Supply::Price(&steps),
+                    false => Supply::Capacity(1.0),
+                },
+            })
+            .collect();
+        let name = format!("{number}: {m} applications, {rows} rows, {decades} decades, {bought}");
+        leave(1e-12)(&host, &name);
+    }
+}
+
+/// One application on a row with a price, whose polls are attempts.
+fn alone(
+    application: Application,
+    alpha: f64,
+    beta: f64,
+) -> Result<fairlane_drum::Solution, Error> {
+    let mut table = Table::default();
+    table.push(application);
+    let utility = Utility {
+        fairness: Fairness::Alpha(alpha),
+        latency: beta,
+    };
+    let mut host = Host::new(table.view(), utility, 1.0, 1.0);
+    host.dependency = Dependency::AtLeast;
+    host.rows[0].supply = Supply::Price(&[(0.0, 1.0)]);
+    solve(&host, &Mode::All, &Options::default())
+}
+
+#[test]
+fn who_gains_nothing_polls_what_it_must() {
+    let idle = Application {
+        weight: 0.0,
+        latency_weight: 0.0,
+        minimum: 0.1,
+        ..Application::default()
+    };
+    let solution = alone(idle, 1.0, 1.0).expect("a solution");
+    assert_eq!((solution.x[0], solution.z[0]), (0.1, 0.1));
+}
+
+#[test]
+fn bounds_hold_for_rates_beyond_those_of_free_polls() {
+    let application = |weight: f64| Application {
+        weight,
+        poll_cost: 0.0,
+        ..Application::default()
+    };
+    // `w x^0.95 / 0.95 - x` is greatest at `w^20`.
+    let solution = alone(application(1e5), 0.05, 1e-6).expect("a solution");
+    assert!((solution.objective / 5.263_157_894_736_8e98 - 1.0).abs() < 1e-9);
+    assert!(solution.dual_bound >= 5.263_157_894_736e98);
+    if let Ok(solution) = alone(application(1e6), 0.05, 1e-6) {
+        assert!(solution.dual_bound >= 5.26e118, "{solution:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! A primal-dual interior-point method, for where rates don't follow from prices.
+//! A primal-dual interior-point method, for where rates don't follow from prices alone, or not in few steps.
 //!
 //! At alpha 0 an application without latency takes all or nothing, whatever its price, so that the dual function
-//! has kinks, and rates at its least value are anything between their bounds. Here rates are unknowns beside prices:
-//! Newton's method on the conditions of optimality, in which each product of a distance and its multiplier is to be
+//! has kinks, and rates at its least value are anything between their bounds. Here rates are unknowns beside prices, and so
+//! is what is bought of a row with a price: Newton's method on the conditions of optimality, in which each product of a distance and its multiplier is to be
 //! `mu` rather than 0, while `mu` falls (Mehrotra, "On the implementation of a primal-dual interior point method",
 //! 1992). A step eliminates all but the prices, so it takes time in proportion to applications, and the cube of rows.
 

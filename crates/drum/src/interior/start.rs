@@ -32,11 +32,13 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
             users[*row as usize] += f64::from(column.low < column.high);
         }
     }
-    let is_tie = |row: &u32| !program.supplies[*row as usize].has_room();
     let above = |index: usize| {
         let column = &program.columns[index];
         let Column { low, high, .. } = *column;
-        let rows = program.uses(index).iter().filter(|(row, _)| !is_tie(row));
+        let rows = program
+            .uses(index)
+            .iter()
+            .filter(|(row, _)| !is_tie(program, *row));
         let rows = rows.map(|(row, load)| (*row as usize, *load));
         let is_hard = |(row, _): &(usize, f64)| program.supplies[*row].is_hard();
         let level = |(row, _): (usize, f64)| levels[row];
@@ -68,23 +70,30 @@ pub(super) fn starts(program: &Program) -> Vec<f64> {
         }
     };
     let mut above: Vec<f64> = (0..program.columns.len()).map(above).collect();
-    let mut given = alloc::vec![0.0; base.len()];
+    limit_tied(program, &mut above);
+    let columns = program.columns.iter().zip(above);
+    columns.map(|(column, above)| column.low + above).collect()
+}
+
+/// Whether a row has only what some rates give it.
+fn is_tie(program: &Program, row: u32) -> bool {
+    !program.supplies[row as usize].has_room()
+}
+
+/// Lets rates that are tied to others be as high as these allow.
+fn limit_tied(program: &Program, above: &mut [f64]) {
+    let mut given = alloc::vec![0.0; program.supplies.len()];
     for (index, above) in above.iter().enumerate() {
         for (row, load) in program.uses(index) {
             given[*row as usize] += (-load).max(0.0) * above;
         }
     }
     for (index, above) in above.iter_mut().enumerate() {
-        let ties = program
-            .uses(index)
-            .iter()
-            .filter(|(row, load)| is_tie(row) && *load > 0.0);
-        for (row, load) in ties {
+        let uses = program.uses(index).iter();
+        for (row, load) in uses.filter(|(row, load)| is_tie(program, *row) && *load > 0.0) {
             *above = above.min(TIED * given[*row as usize] / load);
         }
     }
-    let columns = program.columns.iter().zip(above);
-    columns.map(|(column, above)| column.low + above).collect()
 }
 
 /// By row the rate at which all who have less by their least rates fill it but for a part.
