@@ -15,50 +15,56 @@ impl Program {
     pub(super) fn full_rows(&self) -> Vec<usize> {
         let low: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let base = self.usage(&low);
-        let is_full = |row: u32| {
-            let supply = &self.supplies[row as usize];
-            supply.is_hard() && supply.has_room() && base[row as usize] > 1.0 - NOTHING
+        let is_full = |row: usize| {
+            let supply = &self.supplies[row];
+            supply.is_hard() && supply.has_room() && base[row] > 1.0 - NOTHING
         };
-        let mut full: Vec<usize> = (0..base.len()).filter(|row| is_full(*row as u32)).collect();
+        let mut is_tied = alloc::vec![false; base.len()];
         for index in 0..self.columns.len() {
             let uses = self.uses(index);
-            if uses.iter().any(|(row, _)| is_full(*row)) {
-                let gives = uses.iter().filter(|(_, load)| *load < 0.0);
-                full.splice(0..0, gives.map(|(row, _)| *row as usize));
+            if uses.iter().any(|(row, _)| is_full(*row as usize)) {
+                for (row, _) in uses.iter().filter(|(_, load)| *load < 0.0) {
+                    is_tied[*row as usize] = true;
+                }
             }
         }
-        full
+        let tied = (0..base.len()).filter(|row| is_tied[*row]);
+        tied.chain((0..base.len()).filter(|row| is_full(*row)))
+            .collect()
     }
 
     /// The program in which rates have their least values that are worth nothing, or use rows that are full; and these rows
     /// are used by nobody.
     pub(super) fn without_choices(&self, full: &[usize]) -> Self {
         let mut program = self.clone();
-        let is_full = |row: u32| full.contains(&(row as usize));
+        let mut is_full = alloc::vec![false; self.supplies.len()];
+        for row in full {
+            is_full[*row] = true;
+        }
         for (index, column) in program.columns.iter_mut().enumerate() {
-            if column.is_idle() || self.uses(index).iter().any(|(row, _)| is_full(*row)) {
+            let mut uses = self.uses(index).iter();
+            if column.is_idle() || uses.any(|(row, _)| is_full[*row as usize]) {
                 column.high = column.low;
             }
         }
         for (row, load) in &mut program.uses {
-            if is_full(*row) {
+            if is_full[*row as usize] {
                 *load = 0.0;
             }
         }
         program
     }
 
-    /// Prices of rows that are full, at which nobody who uses them wants more than the least rate.
+    /// Prices of rows that are full, at which nobody who uses them wants more than the least rate. What gives to a tie wants
+    /// less of it the higher its price is, so the row that it fills comes later.
     pub(super) fn price_full_rows(&self, full: &[usize], prices: &mut [f64]) {
         for &full in full {
             prices[full] = 0.0;
             let mut highest = 0.0_f64;
             for (index, column) in self.columns.iter().enumerate() {
-                let own = self
-                    .uses(index)
-                    .iter()
-                    .find(|(row, _)| *row as usize == full);
-                if let Some((_, load)) = own {
+                let mut uses = self.uses(index).iter();
+                let uses = uses.find(|(row, load)| *row as usize == full && *load > 0.0);
+                if let Some((_, load)) = uses {
                     let (slope, _) = self.slope(column, column.low.max(LEAST));
                     highest = highest.max((slope - self.price(index, prices)) / load);
                 }

@@ -269,7 +269,8 @@ impl Program {
         for _ in 0..3 {
             let usage = self.usage(rates);
             let part = |row: usize| {
-                if self.supplies[row].is_hard() && usage[row] > 1.0 {
+                let supply = &self.supplies[row];
+                if supply.is_hard() && supply.has_room() && usage[row] > 1.0 {
                     let part = (1.0 - base[row]) / (usage[row] - base[row]);
                     if part > 0.0 { part } else { 0.0 }
                 } else {
