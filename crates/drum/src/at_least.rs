@@ -197,7 +197,7 @@ impl AtLeast {
         for (j, Application { completions, polls }) in self.applications.iter().enumerate() {
             all.push(match *polls {
                 Polls::Tied => completions * rates[j],
-                Polls::Free => MOST_POLLS,
+                Polls::Free => MOST_POLLS.max(completions * rates[j]),
                 Polls::Apart(apart) => {
                     rates[j] = rates[j].min(rates[apart] / completions).max(columns[j].low);
                     rates[apart].max(completions * rates[j])

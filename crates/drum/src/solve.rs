@@ -283,14 +283,15 @@ pub(crate) fn convex(
     }
     let problem = Problem::new(&with_caps(host, &caps), members.clone());
     let start = in_units(host, start);
-    let found = fixed::solve(&problem, start.as_deref(), options)?;
-    if fixed::is_enough(&found.0, found.1, options) {
-        return Ok(found.0);
+    let found = fixed::solve(&problem, start.as_deref(), options);
+    match found {
+        Ok((answer, off)) if fixed::is_enough(&answer, off, options) => Ok(answer),
+        Ok(found) => Ok(match program().solve(options.tolerance) {
+            Some(point) => interior::host::better(found, point),
+            None => found.0,
+        }),
+        Err(error) => program().solve(options.tolerance).ok_or(error),
     }
-    Ok(match program().solve(options.tolerance) {
-        Some(point) => interior::host::better(found, point),
-        None => found.0,
-    })
 }
 
 /// Prices for rows' units of prices for what rows count in, if there are any.

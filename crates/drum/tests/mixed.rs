@@ -304,6 +304,7 @@ fn bounds_hold_for_rates_beyond_those_of_free_polls() {
     let solution = alone(application(1e5), 0.05, 1e-6).expect("a solution");
     assert!((solution.objective / 5.263_157_894_736_8e98 - 1.0).abs() < 1e-9);
     assert!(solution.dual_bound >= 5.263_157_894_736e98);
+    assert!(solution.z[0] >= solution.x[0]);
     if let Ok(solution) = alone(application(1e6), 0.05, 1e-6) {
         assert!(solution.dual_bound >= 5.26e118, "{solution:?}");
     }

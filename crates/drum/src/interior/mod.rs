@@ -26,6 +26,8 @@ use crate::supply::Staircase;
 const STEPS: usize = 400;
 /// Most multiplications of a step's normal equations: about ten seconds.
 const WORK: f64 = 2e10;
+/// Part of a value by which a bound may be below it, as sums over thousands are.
+const UNSOUND: f64 = 1e-12;
 /// Part of a value that is rounding.
 const ROUNDING: f64 = 1e-14;
 /// Steps without a smaller gap after which rounding has taken over.
@@ -74,6 +76,12 @@ pub(crate) struct Column {
     pub(crate) high: f64,
     /// Where its uses end.
     pub(crate) end: usize,
+}
+
+/// Whether a bound is above its value but for rounding: at great prices it may be rounding itself.
+fn is_sound(point: &Answer) -> bool {
+    let scale = point.objective.abs().max(point.bound.abs());
+    scale.is_finite() && point.bound - point.objective >= -UNSOUND * scale
 }
 
 /// Prices at which rows supply something; those near the end of the range of numbers, whose answers are beyond it, are none.
@@ -330,19 +338,17 @@ impl Program {
                 continue;
             }
             let point = certify(&iterate, passes);
-            let gap = |point: &Answer| point.bound - point.objective;
+            let gap = |point: &Answer| (point.bound - point.objective).abs();
             let scale = point.objective.abs().max(point.bound.abs());
-            let noise = ROUNDING * scale;
-            // At great prices a bound may be rounding. Of points whose gaps are rounding the last is the best.
-            let is_sound = scale.is_finite() && gap(&point) >= -noise;
-            let closer =
-                gap(&point) <= noise || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
-            since = if (closer && is_sound) || best.is_none() {
+            // Of points whose gaps are rounding the last is the best.
+            let closer = gap(&point) <= ROUNDING * scale
+                || best.as_ref().is_none_or(|best| gap(&point) < gap(best));
+            since = if (closer && is_sound(&point)) || best.is_none() {
                 0
             } else {
                 since + 1
             };
-            if closer && is_sound {
+            if closer && is_sound(&point) {
                 let exact = self.alpha == 0.0 || tolerance > EXACT || iterate.is_settled();
                 let done = gap(&point) <= tolerance * scale && exact;
                 best = Some(point);
@@ -355,9 +361,8 @@ impl Program {
             }
         }
         // What comes to nothing isn't close to anything.
-        let last = || certify(&iterate, taken);
-        let mut best = best.or_else(|| (taken > 0).then(last))?;
-        if best.gap() == f64::INFINITY || best.objective <= -GREATEST {
+        let mut best = best.unwrap_or_else(|| certify(&iterate, taken));
+        if !is_sound(&best) || best.objective <= -GREATEST {
             return None;
         }
         best.bound = best.bound.max(best.objective);
@@ -369,7 +374,12 @@ impl Program {
         let rates: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let rows = self.supplies.iter().zip(self.usage(&rates));
         let prices: Vec<f64> = rows.map(|(supply, usage)| supply.slope(usage)).collect();
-        certify(&rates, &prices, 1)
+        let mut rest = certify(&rates, &prices, 1);
+        rest.bound = match is_sound(&rest) {
+            true => rest.bound.max(rest.objective),
+            false => f64::INFINITY,
+        };
+        rest
     }
 
     fn certified(&self, rates: &[f64], prices: &[f64], passes: usize) -> Answer {

@@ -357,10 +357,11 @@ impl Iterate {
     /// of its terms outweigh the others.
     pub(super) fn is_settled(&self) -> bool {
         let mut part = alloc::vec![0.0_f64; self.at.prices.len()];
-        for (j, Terms { slope, price, .. }) in self.at.terms[..self.rates].iter().enumerate() {
+        for (j, _) in self.at.open().filter(|(j, _)| *j < self.rates) {
+            let Terms { slope, price, .. } = self.at.terms[j];
             for &(row, load) in self.program.uses(j) {
                 let own = load.abs() * self.at.prices[row as usize];
-                part[row as usize] = part[row as usize].max(own / slope.max(*price));
+                part[row as usize] = part[row as usize].max(own / slope.max(price));
             }
         }
         let rows = self.program.supplies.iter().zip(&self.at.slack).zip(part);
