@@ -37,7 +37,7 @@ pub enum Mode<'a> {
 pub struct Options {
     /// Relative gap between value and bound at which it stops.
     pub tolerance: f64,
-    /// Most passes over the applications, for each convex problem.
+    /// Most passes over the applications of a search for prices, for each convex problem; it makes 100 at most.
     pub iterations: usize,
     /// Most nodes of the search that closes the gap of a selection; 0 for none.
     pub nodes: usize,

@@ -24,7 +24,8 @@ pub fn solve(host: &Host<'_>, mode: &Mode<'_>, options: &Options) -> Result<Solu
     resolve(host, mode, options, &[])
 }
 
-/// As [`solve`], from the prices of a similar problem (a row each; others don't count).
+/// As [`solve`], from the prices of a similar problem (a row each; others don't count). The interior-point method, for
+/// alpha 0, rows with a price and polls as attempts, begins on its own.
 ///
 /// # Errors
 /// As [`solve`].

@@ -35,7 +35,7 @@ const CONWEAVE_FIELDS: &str = "SOURCE DESTINATION CLASS BYTES START";
 /// Reads the messages of `text`, which messages call `file`. Starts are exact to the picosecond;
 /// under [`Times::Ns3`] they are truncated to nanoseconds as ns-3 does.
 ///
-/// # Mistakes
+/// # Errors
 /// A malformed line, a count that disagrees with the lines, starts out of order, a message of no
 /// bytes or to its sender: each with its line.
 pub fn parse(text: &str, file: &str, times: Times) -> Result<Vec<Message>, Mistake> {
@@ -45,7 +45,7 @@ pub fn parse(text: &str, file: &str, times: Times) -> Result<Vec<Message>, Mista
 /// Reads the messages of `text` in the format of ConWeave's simulator, whose lines have no port; all
 /// get port 100. Starts are exact.
 ///
-/// # Mistakes
+/// # Errors
 /// As [`parse`].
 pub fn parse_conweave(text: &str, file: &str) -> Result<Vec<Message>, Mistake> {
     parse_lines(text, file, |line| {

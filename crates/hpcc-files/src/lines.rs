@@ -43,7 +43,7 @@ impl<'a> Line<'a> {
 
     /// Exactly `N` fields, which `expected` describes.
     ///
-    /// # Mistakes
+    /// # Errors
     /// If there are more or fewer.
     pub fn fields<const N: usize>(&self, expected: &str) -> Result<[&'a str; N], Mistake> {
         let mut fields = [""; N];
@@ -63,7 +63,7 @@ impl<'a> Line<'a> {
 
     /// Reads the field called `name`.
     ///
-    /// # Mistakes
+    /// # Errors
     /// If it isn't what is expected.
     pub fn parse<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Mistake> {
         field.parse().map_err(|_| {

@@ -56,7 +56,7 @@ impl TopologyText {
     /// Reads a topology; messages call the text `file`. Under [`Times::Ns3`] delays are
     /// truncated to nanoseconds as ns-3 does; otherwise they are exact.
     ///
-    /// # Mistakes
+    /// # Errors
     /// A malformed line, a count that disagrees with the lines, a link to an unknown node, to
     /// itself or listed twice, a zero rate: each with its line.
     pub fn parse(text: &str, file: &str, times: Times) -> Result<Self, Mistake> {

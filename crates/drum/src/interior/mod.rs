@@ -301,7 +301,7 @@ impl Program {
         }
     }
 
-    /// Rates and prices of which one certifies the other; nothing if no step was possible.
+    /// Rates and prices of which one certifies the other; nothing if a step takes too long, or values leave the range.
     pub(crate) fn solve(&self, tolerance: f64) -> Option<Answer> {
         self.solve_with(tolerance, |rates, prices, passes| {
             self.certified(rates, prices, passes)

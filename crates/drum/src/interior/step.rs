@@ -137,7 +137,7 @@ impl Point {
         at
     }
 
-    /// Multipliers that make up for what utilities rise beyond or below prices: where nothing bends rates answer to neither.
+    /// Multipliers that make up for what utilities rise beyond or below prices: at alpha 0 rates hardly answer to either.
     fn answer_prices(&mut self, program: &Program) {
         for (j, column) in program.columns.iter().enumerate() {
             let excess = self.excess(j);

@@ -45,10 +45,8 @@ pub(crate) struct Chooser<'a> {
     /// Values of the selections that were tried, minus infinity if floors don't fit.
     tried: BTreeMap<Vec<usize>, f64>,
     incumbent: Option<Incumbent>,
-    /// The highest bound of a selection that was tried.
+    /// The highest bound of a selection that was tried, infinite once one had none.
     highest: f64,
-    /// A selection that keeps all rows has a value beyond all numbers.
-    beyond: bool,
     passes: usize,
 }
 
@@ -62,7 +60,6 @@ impl<'a> Chooser<'a> {
             tried: BTreeMap::new(),
             incumbent: None,
             highest: f64::NEG_INFINITY,
-            beyond: false,
             passes: 0,
         }
     }
@@ -115,8 +112,6 @@ impl<'a> Chooser<'a> {
         let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
         let answer = self.solve(chosen, &start);
         if matches!(answer, Err(Error::Range)) {
-            self.beyond = true;
-            // Nothing is known of it.
             self.highest = f64::INFINITY;
         }
         let answer = answer.ok();
@@ -303,7 +298,7 @@ impl<'a> Chooser<'a> {
     ) -> Result<Solution, Error> {
         let settled = self.settled();
         let Some(incumbent) = self.incumbent else {
-            if self.beyond {
+            if self.highest == f64::INFINITY {
                 return Err(Error::Range);
             }
             return Err(Error::Selection {
