@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use fairlane_drum::coupled::{self, CoupledOptions, RANDOM_HOST, RandomNetwork, random_host};
+use fairlane_drum::coupled::{self, CoupledOptions};
 use fairlane_drum::{
     Allocator, Claim, DualFunction, Fairness, Host, Key, Mode, Options, Sharing, Table, Utility,
     solve,
 };
+use fairlane_drum_file::{RANDOM_HOST, RandomNetwork, random_host};
 use fairlane_threads::Threads;
 
 use crate::conic::Program;

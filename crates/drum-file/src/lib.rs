@@ -44,7 +44,7 @@ pub use inputs::{
     RowKind,
 };
 pub use problem::{HostProblem, Request};
-pub use random::Random;
+pub use random::{RANDOM_HOST, Random, RandomNetwork, random_host};
 pub use rates::RowUse;
 pub use schedule::{Plan, Policy, Turn, schedule};
 pub use solve::Problem;

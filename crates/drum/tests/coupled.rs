@@ -2,8 +2,8 @@
 //! hold of any answer.
 
 use fairlane_drum::coupled::{
-    Choice, CoupledOptions, Flows, Network, RandomNetwork, RowKind, Selection, SharedRow, Source,
-    solve, solve_chosen,
+    Choice, CoupledOptions, Flows, Network, RowKind, Selection, SharedRow, Source, solve,
+    solve_chosen,
 };
 use fairlane_drum::{
     Application, Fairness, Host, Mode, Options, Sequential, Status, Table, Utility, Workers,
@@ -11,6 +11,7 @@ use fairlane_drum::{
 use proptest::prelude::*;
 
 use crate::network::{clarabel_objective, coupled_vector, held, uses};
+use crate::random::RandomNetwork;
 
 fn exact() -> CoupledOptions {
     CoupledOptions {

@@ -1,11 +1,12 @@
 //! Networks of many rows, with weights that differ by many orders of magnitude.
 
 #[allow(dead_code, reason = "each user takes a part")]
-use fairlane_drum::coupled::{CoupledOptions, Network, RandomNetwork, RowKind, SharedRow, solve};
+use fairlane_drum::coupled::{CoupledOptions, Network, RowKind, SharedRow, solve};
 use fairlane_drum::{Fairness, Mode, Options, Sequential, Utility};
 
 use crate::instances::Random;
 use crate::problems::Problem;
+use crate::random::RandomNetwork;
 
 /// Hosts whose flows go anywhere; each has egress, ingress, and a budget for polling.
 fn network(

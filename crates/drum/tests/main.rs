@@ -19,6 +19,7 @@ mod max_min;
 mod mixed;
 mod network;
 mod problems;
+mod random;
 mod selection;
 mod settled;
 mod throughput;

@@ -1,10 +1,11 @@
 //! Networks held in memory, from vectors or random, and a generic solver for them.
 
-use fairlane_drum::coupled::{Flows, Network, RandomNetwork, RowKind, Rows, SharedRow, Source};
+use fairlane_drum::coupled::{Flows, Network, RowKind, Rows, SharedRow, Source};
 use fairlane_drum::{Application, Fairness, Host, Table, Utility};
 use serde_json::Value;
 
 use crate::common::{clarabel, value};
+use crate::random::RandomNetwork;
 
 /// A coupled vector's problem and its optimum.
 pub(crate) fn coupled_vector() -> (Network, Value) {

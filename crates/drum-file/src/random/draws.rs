@@ -2,7 +2,7 @@
 
 /// Draws of one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Draws {
+pub(super) struct Draws {
     seed: u64,
 }
 
@@ -10,12 +10,12 @@ pub(crate) struct Draws {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Draws {
-    pub(crate) const fn new(seed: u64) -> Self {
+    pub(super) const fn new(seed: u64) -> Self {
         Self { seed: mix(seed) }
     }
 
     /// The draws of one field of one host.
-    pub(crate) const fn stream(self, host: usize, field: u64) -> Self {
+    pub(super) const fn stream(self, host: usize, field: u64) -> Self {
         let place = (host as u64) << 8 | field;
         Self {
             seed: mix(self.seed ^ place.wrapping_mul(GOLDEN)),
@@ -24,14 +24,14 @@ impl Draws {
 
     /// 64 random bits.
     #[inline(always)]
-    pub(crate) const fn bits(self, index: usize) -> u64 {
+    pub(super) const fn bits(self, index: usize) -> u64 {
         mix(self.seed.wrapping_add((index as u64).wrapping_mul(GOLDEN)))
     }
 
     /// A number in 0..1 from the 26 bits that begin at `from` of random bits: enough for an instance,
     /// and two numbers cost one draw.
     #[inline(always)]
-    pub(crate) fn unit(bits: u64, from: u32) -> f64 {
+    pub(super) fn unit(bits: u64, from: u32) -> f64 {
         const ONES: u64 = 0x3ff0_0000_0000_0000;
         let part = (bits >> from) & 0x03ff_ffff;
         f64::from_bits(ONES | part << 26) - 1.0
@@ -39,7 +39,7 @@ impl Draws {
 
     /// A whole number below `end` from 32 of random bits.
     #[inline(always)]
-    pub(crate) const fn below(bits: u64, end: u32) -> u32 {
+    pub(super) const fn below(bits: u64, end: u32) -> u32 {
         (((bits >> 32) * end as u64) >> 32) as u32
     }
 }

@@ -1,11 +1,9 @@
 //! Random networks and hosts from a seed, told host by host and never held.
 
-use alloc::vec::Vec;
+use fairlane_drum::coupled::{Flows, Rows, Source};
+use fairlane_drum::{Application, Fairness, Table, Utility};
 
-use crate::coupled::problem::{Flows, Source};
-use crate::coupled::random::Draws;
-use crate::host::{Fairness, Utility};
-use crate::table::{Application, Table};
+use super::draws::Draws;
 
 /// A random network: hosts send to random hosts, a part of the
 /// traffic to host 0, two destinations a flow, and half of the flows cross one of three core links.
@@ -121,8 +119,8 @@ impl Source for RandomNetwork {
         else {
             unreachable!("resized to 7 columns above")
         };
-        egress.rows = crate::coupled::Rows::One(own);
-        poll.rows = crate::coupled::Rows::One(2 * hosts + own);
+        egress.rows = Rows::One(own);
+        poll.rows = Rows::One(2 * hosts + own);
         let lists = [first_in, second_in, first_poll, second_poll, core];
         let [a_in, b_in, a_poll, b_poll, link] = lists.map(|column| {
             let rows = column.rows.each();

@@ -1,7 +1,12 @@
 //! Random problems.
 
-use fairlane_drum::coupled::{Flows, RANDOM_HOST, RandomNetwork, Rows, Source, random_host};
+mod draws;
+mod network;
+
+use fairlane_drum::coupled::{Flows, Rows, Source};
 use fairlane_drum::{Fairness, Table, Utility};
+
+pub use self::network::{RANDOM_HOST, RandomNetwork, random_host};
 
 use crate::error::Error;
 use crate::inputs::{
@@ -38,7 +43,7 @@ impl Random {
         check(&self)?;
         let count = if self.coupled { 1 } else { self.hosts };
         Ok((0..count).map(move |host| match self.coupled {
-            true => network(&self),
+            true => one_network(&self),
             false => one_host(&self, host),
         }))
     }
@@ -150,7 +155,7 @@ fn peaks(table: &Table, (egress, poll): (f64, f64), slots: f64) -> Vec<f64> {
 }
 
 /// All hosts as one network. Its flows are told host by host, its rows are put together here.
-fn network(arguments: &Random) -> Document {
+fn one_network(arguments: &Random) -> Document {
     let (hosts, applications) = (arguments.hosts as usize, arguments.applications as usize);
     let utility = (arguments.alpha, arguments.beta);
     let source = RandomNetwork::new(hosts, applications, utility, arguments.seed);
