@@ -1,252 +1,425 @@
 //! Branch and bound over selections, where prices alone leave a gap.
 //!
-//! A node decides about some applications. Its bound is the minimum of the dual function under these
-//! decisions, with the maxima that capacities imply; applications whose other decision would bring that
-//! bound below the best value known are decided too. The node of the highest bound is branched first, on
-//! the application whose gain is closest to where selection ends.
+//! A node decides about some items: applications of a host, or flows of a network, of each of whose hosts so many may
+//! be selected. Its bound is the minimum of the dual function under these decisions; items whose other decision would
+//! bring that bound below the best value known are decided too. The node of the highest bound is branched first, on the
+//! item closest to where selection ends.
 
-use alloc::collections::BinaryHeap;
+use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::error::Error;
-use crate::supply::Staircase;
-use crate::topk::chooser::Chooser;
-use crate::topk::descent::Descent;
-use crate::topk::dual::{Dual, Evaluation, State};
-use crate::topk::named;
-use crate::topk::rules::{implied_cap, with_caps};
+use crate::solution::relative;
+use crate::solve::Solved;
+use crate::topk::best::best;
 
-/// Most evaluations of the dual function for a node.
-const EVALUATIONS: usize = 60;
+/// Relative gap at which a value counts as met by a bound, whatever tolerance is asked for: convex problems aren't solved
+/// to more digits.
+pub(crate) const MET: f64 = 1e-12;
+
+/// Items of a group, of those that are selected and of those that aren't, that change places.
+const NEAR: usize = 3;
+/// Exchanges that are tried with each selection.
+const EXCHANGES: usize = 40;
+/// Selections whose exchanges are tried.
+const ROUNDS: usize = 8;
+
+/// What is decided about an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing.
+    Free,
+    /// It is selected.
+    In,
+    /// It isn't.
+    Out,
+}
+
+/// How many items may be selected.
+pub(crate) struct Places {
+    /// Items of each group.
+    pub(crate) groups: Vec<Vec<usize>>,
+    /// How many of each group.
+    pub(crate) k: usize,
+    /// Whether exactly `k` are rather than `k` at most.
+    pub(crate) exact: bool,
+}
+
+impl Places {
+    /// Of so many items together.
+    pub(crate) fn together(items: usize, k: usize, exact: bool) -> Self {
+        let groups = alloc::vec![(0..items).collect()];
+        Self { groups, k, exact }
+    }
+
+    /// Draws the conclusions that the number of places allows; false if there is no selection.
+    pub(crate) fn settle(&self, states: &mut [State]) -> bool {
+        for group in &self.groups {
+            let count = |wanted| group.iter().filter(|item| states[**item] == wanted).count();
+            let (inside, free) = (count(State::In), count(State::Free));
+            if inside > self.k || (self.exact && inside + free < self.k) {
+                return false;
+            }
+            let rest = if inside == self.k {
+                State::Out
+            } else if self.exact && inside + free == self.k {
+                State::In
+            } else {
+                continue;
+            };
+            for &item in group {
+                if states[item] == State::Free {
+                    states[item] = rest;
+                }
+            }
+        }
+        true
+    }
+
+    /// Decides about items whose other decision holds nothing better than what is known, by what each gains at the prices
+    /// of a bound; gives for each item how far from the end of its group's selection it is.
+    pub(crate) fn fix(
+        &self,
+        states: &mut [State],
+        gains: &[f64],
+        bound: f64,
+        is_met: impl Fn(f64) -> bool,
+    ) -> Vec<f64> {
+        let mut distances = alloc::vec![f64::INFINITY; states.len()];
+        for group in &self.groups {
+            let inside = group.iter().filter(|item| states[**item] == State::In);
+            let places = self.k.saturating_sub(inside.count());
+            let free = group.iter().filter(|item| states[**item] == State::Free);
+            let free: Vec<usize> = free.copied().collect();
+            let values: Vec<f64> = free.iter().map(|item| gains[*item]).collect();
+            let ranked = best(&values, places + 1);
+            let wanted = |gain: f64| self.exact || gain > 0.0;
+            let chosen = ranked.iter().take(places).filter(|entry| wanted(entry.0));
+            let chosen = chosen.count();
+            // What an entering item displaces, and what takes the place of one that leaves.
+            let displaced = match ranked[..chosen].last() {
+                Some(last) if chosen == places => last.0,
+                _ => 0.0,
+            };
+            let next = ranked
+                .get(chosen)
+                .map_or(f64::NEG_INFINITY, |entry| entry.0);
+            let successor = if self.exact { next } else { next.max(0.0) };
+            let edge = 0.5 * (displaced + successor);
+            let edge = if edge.is_finite() { edge } else { 0.0 };
+            for &item in &free {
+                distances[item] = (gains[item] - edge).abs();
+                if is_met(bound - displaced + gains[item]) {
+                    states[item] = State::Out;
+                }
+            }
+            for &(gain, place) in &ranked[..chosen] {
+                states[free[place]] = match is_met(bound - gain + successor) {
+                    true => State::In,
+                    false => State::Free,
+                };
+            }
+        }
+        distances
+    }
+
+    /// Items that may change places, with what that gains: who leaves and who enters.
+    fn exchanges(
+        &self,
+        chosen: &[usize],
+        gains: &[f64],
+        states: &[State],
+    ) -> Vec<(f64, Option<usize>, Option<usize>)> {
+        let mut pairs = Vec::new();
+        for group in &self.groups {
+            let inside = |item: &&usize| chosen.binary_search(item).is_ok();
+            let free = || group.iter().filter(|item| states[**item] == State::Free);
+            let near = |items: Vec<usize>, sign: f64| -> Vec<usize> {
+                let values: Vec<f64> = items.iter().map(|item| sign * gains[*item]).collect();
+                let ranked = best(&values, NEAR.min(items.len()));
+                ranked.iter().map(|entry| items[entry.1]).collect()
+            };
+            let leave = near(free().filter(inside).copied().collect(), -1.0);
+            let enter = near(free().filter(|item| !inside(item)).copied().collect(), 1.0);
+            for &leaves in &leave {
+                for &enters in &enter {
+                    pairs.push((gains[enters] - gains[leaves], Some(leaves), Some(enters)));
+                }
+            }
+            if self.exact {
+                continue;
+            }
+            pairs.extend(
+                leave
+                    .iter()
+                    .map(|leaves| (-gains[*leaves], Some(*leaves), None)),
+            );
+            if group.iter().filter(inside).count() < self.k {
+                pairs.extend(
+                    enter
+                        .iter()
+                        .map(|enters| (gains[*enters], None, Some(*enters))),
+                );
+            }
+        }
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        pairs
+    }
+}
+
+/// A selection with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Incumbent {
+    pub(crate) chosen: Vec<usize>,
+    pub(crate) solved: Solved,
+}
+
+/// Selections that were tried, and the best of them.
+pub(crate) struct Tried {
+    tolerance: f64,
+    known: BTreeSet<Vec<usize>>,
+    pub(crate) incumbent: Option<Incumbent>,
+    /// The highest bound of a selection that was tried, infinite once one had none.
+    pub(crate) highest: f64,
+}
+
+impl Tried {
+    pub(crate) fn new(tolerance: f64) -> Self {
+        Self {
+            tolerance: tolerance.max(MET),
+            known: BTreeSet::new(),
+            incumbent: None,
+            highest: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Value of the best selection.
+    pub(crate) fn best(&self) -> f64 {
+        let incumbent = self.incumbent.as_ref();
+        incumbent.map_or(f64::NEG_INFINITY, |incumbent| incumbent.solved.0.objective)
+    }
+
+    /// Whether a bound says that nothing better is left.
+    pub(crate) fn is_met(&self, bound: f64) -> bool {
+        let best = self.best();
+        best >= bound || relative(bound - best, best, bound) <= self.tolerance
+    }
+
+    /// The least bound that isn't met.
+    pub(crate) fn enough(&self) -> f64 {
+        let tolerance = self.tolerance.min(1.0);
+        self.best() + self.best().abs() * tolerance / (1.0 - tolerance)
+    }
+
+    /// What selections are worth at most that were tried, or passed over since a bound on them was met.
+    pub(crate) fn settled(&self) -> f64 {
+        self.highest.max(self.enough())
+    }
+
+    /// Takes the answer to the convex problem of a selection; gives its prices unless it was tried before or isn't feasible.
+    pub(crate) fn consider(
+        &mut self,
+        chosen: &[usize],
+        solve: impl FnOnce() -> Result<Solved, Error>,
+    ) -> Option<Vec<f64>> {
+        if !self.known.insert(chosen.to_vec()) {
+            return None;
+        }
+        let solved = solve();
+        if matches!(solved, Err(Error::Range)) {
+            self.highest = f64::INFINITY;
+        }
+        let solved = solved.ok()?;
+        self.highest = self.highest.max(solved.0.bound);
+        let prices = solved.0.prices.clone();
+        if solved.0.objective > self.best() {
+            let chosen = chosen.to_vec();
+            self.incumbent = Some(Incumbent { chosen, solved });
+        }
+        Some(prices)
+    }
+}
+
+/// A problem in which items are selected.
+pub(crate) trait Selections {
+    /// Where the dual function is least, and what it helps to know of that.
+    type Lowest;
+
+    /// Prices of a bound.
+    fn prices(lowest: &Self::Lowest) -> &[f64];
+
+    /// What each item gains by being selected, at prices; those that are decided count for nothing.
+    fn gains(&mut self, prices: &[f64], states: &[State]) -> Vec<f64>;
+
+    /// Tries the selection of some items, from prices.
+    fn consider(&mut self, tried: &mut Tried, items: &[usize], prices: &[f64]) -> Option<Vec<f64>>;
+
+    /// The least bound under decisions, from that of other ones, and selections tried on the way; nothing more precise
+    /// than it takes to see whether something better is left.
+    fn minimise(
+        &mut self,
+        tried: &mut Tried,
+        states: &[State],
+        from: &Self::Lowest,
+    ) -> (f64, Self::Lowest);
+
+    /// How far an item is from where selection ends, if more is known of that than its gain's distance says.
+    fn distance(&self, _lowest: &Self::Lowest, _item: usize, distance: f64) -> f64 {
+        distance
+    }
+
+    /// Whether a search that has visited so many nodes has to end.
+    fn is_spent(&self, visited: usize) -> bool;
+}
+
+/// Tries the best selection with one item of a group in another's place, as long as that helps. At the prices of a
+/// selection the difference of two gains bounds what their exchange is worth.
+pub(crate) fn exchange<S: Selections>(
+    problem: &mut S,
+    tried: &mut Tried,
+    places: &Places,
+    states: &[State],
+) {
+    for _ in 0..ROUNDS {
+        let Some(incumbent) = tried.incumbent.clone() else {
+            return;
+        };
+        let (Incumbent { chosen, solved }, free) =
+            (&incumbent, alloc::vec![State::Free; states.len()]);
+        let gains = problem.gains(&solved.0.prices, &free);
+        let pairs = places.exchanges(chosen, &gains, states);
+        for (gain, leaves, enters) in pairs.into_iter().take(EXCHANGES) {
+            if tried.is_met(solved.0.bound + gain) || tried.best() > solved.0.objective {
+                break;
+            }
+            let mut changed: Vec<usize> = chosen.clone();
+            changed.retain(|item| Some(*item) != leaves);
+            changed.extend(enters);
+            changed.sort_unstable();
+            problem.consider(tried, &changed, &solved.0.prices);
+        }
+        if tried.best() <= solved.0.objective {
+            return;
+        }
+    }
+}
 
 /// Decisions, and what they allow at most.
-struct Node {
+struct Node<L> {
     bound: f64,
     order: usize,
     states: Vec<State>,
-    prices: Vec<f64>,
+    lowest: L,
     branch: usize,
 }
 
-impl PartialEq for Node {
+impl<L> PartialEq for Node<L> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Node {}
+impl<L> Eq for Node<L> {}
 
-impl PartialOrd for Node {
+impl<L> PartialOrd for Node<L> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Node {
+impl<L> Ord for Node<L> {
     fn cmp(&self, other: &Self) -> Ordering {
         let bound = self.bound.total_cmp(&other.bound);
         bound.then(other.order.cmp(&self.order))
     }
 }
 
-/// Searches from the prices `at` of the root until no node is left or as many as allowed were
-/// visited; gives what selections that were neither tried nor passed over are worth at most.
-pub(crate) fn run(
-    chooser: &mut Chooser<'_>,
-    root: &mut Dual<'_>,
-    at: &[f64],
-    supplies: &[Staircase],
-) -> Result<f64, Error> {
-    let host = chooser.host;
-    let rules = chooser.rules;
-    let caps: Vec<f64> = (0..host.applications.len())
-        .map(|index| implied_cap(host, index))
-        .map(|cap| cap * (1.0 + 1e-12))
-        .collect();
-    let floors = host.applications.minimum;
-    let mut states = rules.states.clone();
-    for (state, (cap, floor)) in states.iter_mut().zip(caps.iter().zip(floors)) {
-        if *state == State::Free && cap < floor {
-            *state = State::Out;
-        }
-    }
-    let evaluation = root.evaluate(at, &states);
-    fix(chooser, root, &mut states, at, &evaluation);
-    let members: Vec<usize> = (0..states.len())
-        .filter(|index| states[*index] != State::Out)
-        .collect();
-    let states: Vec<State> = members.iter().map(|index| states[*index]).collect();
-    let tight = with_caps(host, &caps);
+/// Searches among the selections that `states` allow until nothing better is left, or the work is spent; gives what
+/// selections that were neither tried nor passed over are worth at most.
+pub(crate) fn run<S: Selections>(
+    problem: &mut S,
+    tried: &mut Tried,
+    places: &Places,
+    (states, from): (Vec<State>, &S::Lowest),
+) -> f64 {
     let mut search = Search {
-        dual: Dual::new(&tight, members, rules.unselected(), rules.k, supplies),
-        chooser,
+        problem,
+        tried,
+        places,
         open: BinaryHeap::new(),
         visited: 0,
     };
-    search.visit(states, at);
-    Ok(search.run())
+    search.visit(states, from);
+    search.run()
 }
 
-struct Search<'a, 'b, 'c> {
-    dual: Dual<'a>,
-    chooser: &'b mut Chooser<'c>,
-    open: BinaryHeap<Node>,
+struct Search<'a, S: Selections> {
+    problem: &'a mut S,
+    tried: &'a mut Tried,
+    places: &'a Places,
+    open: BinaryHeap<Node<S::Lowest>>,
     visited: usize,
 }
 
-impl Search<'_, '_, '_> {
+impl<S: Selections> Search<'_, S> {
     fn run(&mut self) -> f64 {
         while let Some(node) = self.open.pop() {
-            if self.chooser.is_met(node.bound) {
+            if self.tried.is_met(node.bound) {
                 break;
             }
-            if self.visited >= self.chooser.options.nodes {
+            if self.problem.is_spent(self.visited) {
                 return node.bound;
             }
             for decision in [State::In, State::Out] {
                 let mut states = node.states.clone();
                 states[node.branch] = decision;
-                self.visit(states, &node.prices);
+                self.visit(states, &node.lowest);
             }
         }
         f64::NEG_INFINITY
     }
 
     /// Bounds a node, and keeps it if something better can be in it.
-    fn visit(&mut self, mut states: Vec<State>, from: &[f64]) {
+    fn visit(&mut self, mut states: Vec<State>, from: &S::Lowest) {
         self.visited += 1;
-        if !self.settle(&mut states) {
+        if !self.places.settle(&mut states) {
             return;
         }
-        let Some((bound, prices)) = self.minimise(&states, from) else {
-            return;
-        };
-        let evaluation = self.dual.evaluate(&prices, &states);
-        self.chooser.count(1);
-        let edge = fix(
-            self.chooser,
-            &mut self.dual,
-            &mut states,
-            &prices,
-            &evaluation,
-        );
-        if !self.settle(&mut states) {
+        if !states.contains(&State::Free) {
+            return self.decide(&states, from);
+        }
+        let (bound, lowest) = self.problem.minimise(self.tried, &states, from);
+        if self.tried.is_met(bound) {
             return;
         }
-        let gains = self.dual.gains(&prices, &states);
-        let closest = (0..states.len())
-            .filter(|place| states[*place] == State::Free)
-            .min_by(|a, b| {
-                let distance = |place: &usize| (gains[*place] - edge).abs();
-                distance(a).total_cmp(&distance(b)).then(a.cmp(b))
-            });
-        match closest {
+        let gains = self.problem.gains(S::prices(&lowest), &states);
+        let tried = &self.tried;
+        let distances = self
+            .places
+            .fix(&mut states, &gains, bound, |b| tried.is_met(b));
+        if !self.places.settle(&mut states) {
+            return;
+        }
+        let distance = |item: &usize| self.problem.distance(&lowest, *item, distances[*item]);
+        let free = (0..states.len()).filter(|item| states[*item] == State::Free);
+        let branch = free.min_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.cmp(b)));
+        match branch {
             Some(branch) => self.open.push(Node {
                 bound,
                 order: self.visited,
                 states,
-                prices,
+                lowest,
                 branch,
             }),
-            None => self.decide(&states, &prices),
+            None => self.decide(&states, &lowest),
         }
     }
 
-    /// Draws the conclusions that the number of selected applications allows; false if there is no
-    /// selection.
-    fn settle(&self, states: &mut [State]) -> bool {
-        let inside = states.iter().filter(|state| **state == State::In).count();
-        let out = states.iter().filter(|state| **state == State::Out).count();
-        if inside > self.dual.k {
-            return false;
-        }
-        let rest = if inside == self.dual.k {
-            State::Out
-        } else if !self.dual.is_exact() {
-            return true;
-        } else if states.len() - out < self.dual.k {
-            return false;
-        } else if states.len() - out == self.dual.k {
-            State::In
-        } else {
-            return true;
-        };
-        for state in states.iter_mut().filter(|state| **state == State::Free) {
-            *state = rest;
-        }
-        true
+    /// Tries the one selection that a node leaves.
+    fn decide(&mut self, states: &[State], lowest: &S::Lowest) {
+        let inside = (0..states.len()).filter(|item| states[*item] == State::In);
+        let items: Vec<usize> = inside.collect();
+        self.problem.consider(self.tried, &items, S::prices(lowest));
     }
-
-    /// Solves the one selection that a node leaves.
-    fn decide(&mut self, states: &[State], prices: &[f64]) {
-        let inside = (0..states.len()).filter(|place| states[*place] == State::In);
-        let chosen: Vec<usize> = inside.map(|place| self.dual.members[place]).collect();
-        self.chooser.consider(&chosen, prices);
-    }
-
-    /// The node's bound and where it is attained; nothing if the node holds nothing better.
-    fn minimise(&mut self, states: &[State], from: &[f64]) -> Option<(f64, Vec<f64>)> {
-        if !states.contains(&State::Free) {
-            self.decide(states, from);
-            return None;
-        }
-        let mut descent = Descent::new(&self.dual, Some(from.to_vec()));
-        loop {
-            let evaluation = descent.evaluate(&mut self.dual, states);
-            self.chooser.count(1);
-            let chosen = named(&self.dual, &evaluation);
-            let prices = self.chooser.consider(&chosen, &descent.prices);
-            if self.chooser.is_met(descent.best()) {
-                return None;
-            }
-            let gap = descent.best() - self.chooser.best();
-            if descent.next(prices, 0.01 * gap) || descent.evaluations >= EVALUATIONS {
-                // Where no prices that were tried have a value, the node may hold anything.
-                let prices = descent.best_at().unwrap_or_else(|| from.to_vec());
-                return Some((descent.best(), prices));
-            }
-        }
-    }
-}
-
-/// Decides about applications whose other decision holds nothing better than what is known; gives the gain
-/// at which selection ends.
-fn fix(
-    chooser: &Chooser<'_>,
-    dual: &mut Dual<'_>,
-    states: &mut [State],
-    prices: &[f64],
-    evaluation: &Evaluation,
-) -> f64 {
-    let full = evaluation.chosen.len() == dual.k;
-    let exact = dual.is_exact();
-    let (last, next) = evaluation.edge;
-    // What a selected application displaces, and what takes the place of one that isn't any more.
-    let displaced = if full { last } else { 0.0 };
-    let successor = if exact { next } else { next.max(0.0) };
-    let gains = dual.gains(prices, states).to_vec();
-    let mut selected = alloc::vec![false; states.len()];
-    for &place in &evaluation.chosen {
-        selected[place] = true;
-    }
-    for place in 0..states.len() {
-        if states[place] != State::Free {
-            continue;
-        }
-        let other = if selected[place] {
-            evaluation.value + (successor - gains[place])
-        } else {
-            evaluation.value + (gains[place] - displaced)
-        };
-        if chooser.is_met(other) {
-            states[place] = if selected[place] {
-                State::In
-            } else {
-                State::Out
-            };
-        }
-    }
-    let middle = 0.5 * (displaced + successor);
-    if middle.is_finite() { middle } else { 0.0 }
 }

@@ -1,10 +1,5 @@
-//! Small networks: prices by Newton's method, and a search over selections where prices leave a gap.
-//!
-//! The search branches on the flow whose part is closest to a half, the node of the highest bound first. It ends
-//! where no node can hold anything better, or its work is used up; the highest bound of a node that is left
-//! bounds what any selection is worth.
+//! Networks that fit in memory, by the interior-point method, and a [search](crate::search) among their selections.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::coupled::descent::CoupledOptions;
@@ -12,18 +7,16 @@ use crate::coupled::held::Held;
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;
+use crate::error::Error;
 use crate::fixed::Answer;
-use crate::topk::dual::State;
+use crate::search::{self, Places, Selections, State, Tried};
+use crate::topk::best::best;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
 const WORK: usize = 120_000_000;
 /// Size of `tau` over a flow's share of the value, at the root and at a node.
 const FIRST: f64 = 1.0;
 const NEXT: f64 = 1e-2;
-/// Part of a flow that counts as all of it, or none.
-const WHOLE: f64 = 1e-3;
-/// Exchanges that are tried with each selection.
-const EXCHANGES: usize = 40;
 
 /// Solves a network in which all flows count; nothing if no value is a number.
 pub(crate) fn solve(held: &Held, options: &CoupledOptions) -> Option<CoupledSolution> {
@@ -59,47 +52,54 @@ pub(crate) fn solve_chosen(
         Choice::All => return solve(held, options),
         Choice::TopUtilities(k) | Choice::ActiveSet(k) => k,
     };
-    let mut tree = Tree {
-        search: Search { held, selection, k },
-        options,
-        incumbent: None,
-        tried: BTreeMap::new(),
-        open: Vec::new(),
+    let search = Search { held, selection, k };
+    let mut groups = alloc::vec![Vec::new(); held.host_count];
+    for (flow, host) in held.hosts.iter().enumerate() {
+        groups[*host].push(flow);
+    }
+    let exact = search.is_exact();
+    let places = Places { groups, k, exact };
+    let mut states = alloc::vec![State::Free; held.hosts.len()];
+    places.settle(&mut states);
+    let mut tried = Tried::new(options.tolerance);
+    let mut chooser = Chooser {
+        search,
+        tolerance: 0.1 * options.tolerance,
+        places: &places,
         work: 0,
         passes: 0,
-        left: f64::NEG_INFINITY,
     };
-    let mut states = alloc::vec![State::Free; held.hosts.len()];
-    tree.settle(&mut states);
-    let mut start = tree.start(prices, &states);
-    let (_, counts) = tree.search.evaluate(prices, &states);
-    tree.consider(counts);
-    if let Some((point, _)) = &tree.incumbent {
+    let (mut start, counts) = chooser.search.start(prices, &states);
+    let inside: Vec<usize> = (0..counts.len()).filter(|flow| counts[*flow]).collect();
+    if let Some(own) = chooser.consider(&mut tried, &inside, prices) {
         // Prices from elsewhere may be of another size than utilities.
-        let other = tree.start(&point.prices, &states);
+        let (other, _) = chooser.search.start(&own, &states);
         if other.bound < start.bound {
             start = other;
         }
     }
-    let root = tree
+    let lowest = chooser
         .search
         .minimise(&states, &start, FIRST, f64::NEG_INFINITY);
-    tree.charge(root.passes);
-    let lowest = root.clone();
-    tree.dive(&states, &root);
-    tree.visit(states, root);
-    tree.run();
-    let known = tree.enough();
-    let (point, counts) = tree.incumbent?;
-    // Nodes that were dropped hold nothing better than what is known.
+    chooser.charge(lowest.passes);
+    let left = search::run(&mut chooser, &mut tried, &places, (states, &lowest));
+    let settled = tried.settled();
+    let passes = chooser.passes;
+    let incumbent = tried.incumbent?;
+    let point = incumbent.solved.0;
+    let mut counts = alloc::vec![false; held.hosts.len()];
+    incumbent
+        .chosen
+        .iter()
+        .for_each(|flow| counts[*flow] = true);
     let bound = lowest.bound.max(point.objective);
-    let proven = tree.left.max(known).min(bound);
+    let proven = left.max(settled).min(bound);
     Some(solution(
         held,
         (point, counts),
         (bound, proven),
         &lowest.prices,
-        tree.passes,
+        passes,
     ))
 }
 
@@ -132,66 +132,16 @@ fn solution(
     }
 }
 
-/// Decisions, and what they allow at most.
-struct Node {
-    states: Vec<State>,
-    lowest: Lowest,
-}
-
-struct Tree<'a> {
+/// The flows of a network, of which some count on each host.
+struct Chooser<'a> {
     search: Search<'a>,
-    options: &'a CoupledOptions,
-    incumbent: Option<(Answer, Vec<bool>)>,
-    /// Bounds of the selections that were tried.
-    tried: BTreeMap<Vec<bool>, f64>,
-    open: Vec<Node>,
+    tolerance: f64,
+    places: &'a Places,
     work: usize,
     passes: usize,
-    /// Highest bound of a node that was left.
-    left: f64,
 }
 
-impl Tree<'_> {
-    /// What each flow gains by counting, at prices.
-    fn gains(&self, prices: &[f64]) -> Vec<f64> {
-        let held = self.search.held;
-        let gain = |f: usize| {
-            let price = held.program.price(f, prices);
-            let (ways, count) = held.ways(f, price, self.search.selection);
-            let most = |counts: bool| {
-                let ways = ways[..count].iter().filter(|way| way.counts == counts);
-                ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
-            };
-            most(true) - most(false)
-        };
-        (0..held.hosts.len()).map(gain).collect()
-    }
-
-    /// Prices and thresholds to begin with.
-    fn start(&self, prices: &[f64], states: &[State]) -> Lowest {
-        let held = self.search.held;
-        let mut gains: Vec<Vec<f64>> = alloc::vec![Vec::new(); held.host_count];
-        for (gain, host) in self.gains(prices).into_iter().zip(&held.hosts) {
-            gains[*host].push(gain);
-        }
-        let threshold = |gains: &mut Vec<f64>| {
-            gains.sort_by(|a, b| b.total_cmp(a));
-            gains
-                .get(self.search.k.saturating_sub(1))
-                .copied()
-                .unwrap_or(0.0)
-        };
-        let (bound, _) = self.search.evaluate(prices, states);
-        Lowest {
-            prices: prices.to_vec(),
-            thresholds: gains.iter_mut().map(threshold).collect(),
-            parts: Vec::new(),
-            bound,
-            passes: 1,
-            path: Vec::new(),
-        }
-    }
-
+impl Chooser<'_> {
     fn charge(&mut self, passes: usize) {
         let held = self.search.held;
         let size = held.capacities.len() + held.host_count;
@@ -199,273 +149,71 @@ impl Tree<'_> {
         self.work += passes * (6 * held.hosts.len() + size * size * size / 400);
     }
 
-    fn best(&self) -> f64 {
-        let incumbent = self.incumbent.as_ref();
-        incumbent.map_or(f64::NEG_INFINITY, |(point, _)| point.objective)
-    }
-
-    /// What a bound must exceed for something better to be possible.
-    fn enough(&self) -> f64 {
-        let best = self.best();
-        best + self.options.tolerance.max(1e-12) * best.abs()
-    }
-
-    /// Draws the conclusions that the number of flows of each host allows; false if there is no selection.
-    fn settle(&self, states: &mut [State]) -> bool {
-        let held = self.search.held;
-        for host in 0..held.host_count {
-            let count = |wanted: State| {
-                let own = states
-                    .iter()
-                    .zip(&held.hosts)
-                    .filter(|(_, of)| **of == host);
-                own.filter(|(state, _)| **state == wanted).count()
-            };
-            let (inside, free) = (count(State::In), count(State::Free));
-            let exact = self.search.is_exact();
-            if inside > self.search.k || (exact && inside + free < self.search.k) {
-                return false;
-            }
-            let rest = if inside == self.search.k {
-                State::Out
-            } else if exact && inside + free == self.search.k {
-                State::In
-            } else {
-                continue;
-            };
-            for (state, of) in states.iter_mut().zip(&held.hosts) {
-                if *of == host && *state == State::Free {
-                    *state = rest;
-                }
-            }
-        }
-        true
-    }
-
-    /// Solves the network for a selection unless that was done; gives what it is worth at most.
-    fn consider(&mut self, counts: Vec<bool>) -> f64 {
-        if let Some(bound) = self.tried.get(&counts) {
-            return *bound;
-        }
-        let (held, selection) = (self.search.held, self.search.selection);
-        let tolerance = 0.1 * self.options.tolerance;
-        let point = held.solve(&counts, selection, tolerance);
-        self.charge(30);
-        let bound = point.as_ref().map_or(f64::INFINITY, |point| point.bound);
-        self.tried.insert(counts.clone(), bound);
-        if let Some(point) = point.filter(|point| point.objective > self.best()) {
-            self.incumbent = Some((point, counts));
-        }
-        bound
-    }
-
     /// The flows of the largest parts, where nothing is decided.
-    fn rounded(&self, states: &[State], lowest: &Lowest) -> Vec<bool> {
-        let held = self.search.held;
+    fn rounded(&self, states: &[State], lowest: &Lowest) -> Vec<usize> {
         let part = |f: usize| match states[f] {
             State::Free => lowest.parts[f],
             State::In => f64::INFINITY,
             State::Out => f64::NEG_INFINITY,
         };
-        let mut order: Vec<usize> = (0..states.len()).collect();
-        order.sort_by(|a, b| part(*b).total_cmp(&part(*a)).then(a.cmp(b)));
-        let mut places = alloc::vec![self.search.k; held.host_count];
-        let mut counts = alloc::vec![false; states.len()];
-        for f in order {
-            let place = &mut places[held.hosts[f]];
-            if *place > 0 && (self.search.is_exact() || part(f) >= 0.5) {
-                *place -= 1;
-                counts[f] = true;
-            }
+        let Places { groups, k, exact } = self.places;
+        let mut chosen = Vec::new();
+        for group in groups {
+            let parts: Vec<f64> = group.iter().map(|f| part(*f)).collect();
+            let most = best(&parts, *k);
+            let counted = most.iter().filter(|entry| *exact || entry.0 >= 0.5);
+            chosen.extend(counted.map(|entry| group[entry.1]));
         }
-        counts
+        chosen.sort_unstable();
+        chosen
+    }
+}
+
+impl Selections for Chooser<'_> {
+    type Lowest = Lowest;
+
+    fn prices(lowest: &Lowest) -> &[f64] {
+        &lowest.prices
     }
 
-    /// The free flow whose part is closest to a half, if any has less than all and more than none.
-    fn split(states: &[State], lowest: &Lowest) -> Option<usize> {
-        let distance = |f: &usize| (lowest.parts[*f] - 0.5).abs();
-        let free = (0..states.len()).filter(|f| states[*f] == State::Free);
-        free.min_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.cmp(b)))
+    fn gains(&mut self, prices: &[f64], _: &[State]) -> Vec<f64> {
+        self.search.gains(prices)
     }
 
-    /// Decides about one flow after the other in favour of the larger part.
-    fn dive(&mut self, states: &[State], lowest: &Lowest) {
-        let mut states = states.to_vec();
-        let mut lowest = lowest.clone();
-        loop {
-            self.consider(self.rounded(&states, &lowest));
-            let split = Self::split(&states, &lowest);
-            let open = split.filter(|f| (WHOLE..1.0 - WHOLE).contains(&lowest.parts[*f]));
-            let Some(flow) = open.filter(|_| self.work < WORK / 2) else {
-                break;
-            };
-            states[flow] = if lowest.parts[flow] >= 0.5 {
-                State::In
-            } else {
-                State::Out
-            };
-            if !self.settle(&mut states) {
-                break;
-            }
-            let enough = self.enough();
-            lowest = self.search.minimise(&states, &lowest, NEXT, enough);
-            self.charge(lowest.passes);
-            if lowest.bound <= enough {
-                break;
-            }
-        }
-        self.exchange();
+    fn consider(&mut self, tried: &mut Tried, items: &[usize], _: &[f64]) -> Option<Vec<f64>> {
+        tried.consider(items, || {
+            let Search {
+                held, selection, ..
+            } = self.search;
+            let mut counts = alloc::vec![false; held.hosts.len()];
+            items.iter().for_each(|flow| counts[*flow] = true);
+            self.charge(30);
+            let point = held.solve(&counts, selection, self.tolerance);
+            Ok((point.ok_or(Error::Range)?, None))
+        })
     }
 
-    /// Tries the best selection with one flow of a host in another's place, as long as that helps. At the prices
-    /// of a selection the difference of two gains bounds what their exchange is worth.
-    fn exchange(&mut self) {
-        let mut tries = EXCHANGES;
-        while let Some((point, counts)) = &self.incumbent {
-            let gains = self.gains(&point.prices);
-            let best = point.objective;
-            let counts = counts.clone();
-            let least = self.enough() - point.bound;
-            let mut pairs = self.pairs(&counts, &gains);
-            pairs.retain(|pair| pair.0 > least);
-            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-            for (_, leaves, enters) in pairs {
-                if self.work > WORK / 2 || tries == 0 {
-                    return;
-                }
-                tries -= 1;
-                let mut changed = counts.clone();
-                for (flow, counts) in [(leaves, false), (enters, true)] {
-                    if let Some(flow) = flow {
-                        changed[flow] = counts;
-                    }
-                }
-                self.consider(changed);
-                if self.best() > best {
-                    break;
-                }
+    fn minimise(&mut self, tried: &mut Tried, states: &[State], from: &Lowest) -> (f64, Lowest) {
+        let lowest = self.search.minimise(states, from, NEXT, tried.enough());
+        self.charge(lowest.passes);
+        if !tried.is_met(lowest.bound) {
+            let best = tried.best();
+            self.consider(tried, &self.rounded(states, &lowest), &lowest.prices);
+            if tried.best() > best && self.work <= WORK / 2 {
+                let places = self.places;
+                let free = alloc::vec![State::Free; states.len()];
+                search::exchange(self, tried, places, &free);
             }
-            if self.best() <= best {
-                return;
-            }
-            tries = EXCHANGES;
         }
+        (lowest.bound, lowest)
     }
 
-    /// Flows that may change places: what that gains at most, who leaves and who enters.
-    fn pairs(&self, counts: &[bool], gains: &[f64]) -> Vec<(f64, Option<usize>, Option<usize>)> {
-        let held = self.search.held;
-        let mut pairs = Vec::new();
-        for host in 0..held.host_count {
-            let own = |wanted: bool| {
-                let flows = (0..counts.len()).filter(move |f| held.hosts[*f] == host);
-                flows.filter(move |f| counts[*f] == wanted)
-            };
-            for leaves in own(true) {
-                for enters in own(false) {
-                    pairs.push((gains[enters] - gains[leaves], Some(leaves), Some(enters)));
-                }
-            }
-            if self.search.is_exact() {
-                continue;
-            }
-            pairs.extend(own(true).map(|leaves| (-gains[leaves], Some(leaves), None)));
-            if own(true).count() < self.search.k {
-                pairs.extend(own(false).map(|enters| (gains[enters], None, Some(enters))));
-            }
-        }
-        pairs
+    /// Gains of different hosts are of different sizes; parts are not.
+    fn distance(&self, lowest: &Lowest, item: usize, _: f64) -> f64 {
+        (lowest.parts[item] - 0.5).abs()
     }
 
-    /// Decides about flows whose other decision holds nothing better than what is known; false if there is no
-    /// selection left.
-    fn fix(&self, states: &mut [State], lowest: &Lowest) -> bool {
-        let held = self.search.held;
-        let (gains, enough) = (self.gains(&lowest.prices), self.enough());
-        for host in 0..held.host_count {
-            let own = |f: &usize| held.hosts[*f] == host;
-            let inside = (0..states.len()).filter(|f| states[*f] == State::In);
-            let places = self.search.k.saturating_sub(inside.filter(own).count());
-            let free = (0..states.len()).filter(|f| states[*f] == State::Free);
-            let mut ranked: Vec<usize> = free.filter(own).collect();
-            ranked.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
-            let wanted = |f: &&usize| self.search.is_exact() || gains[**f] > 0.0;
-            let chosen = ranked.iter().take(places).filter(wanted).count();
-            // What an entering flow displaces, and what takes the place of one that leaves.
-            let displaced = match ranked[..chosen].last() {
-                Some(last) if chosen == places => gains[*last],
-                _ => 0.0,
-            };
-            let next = ranked.get(chosen).map(|next| gains[*next]);
-            let successor = if self.search.is_exact() {
-                next.unwrap_or(f64::NEG_INFINITY)
-            } else {
-                next.unwrap_or(0.0).max(0.0)
-            };
-            for (rank, f) in ranked.iter().enumerate() {
-                if rank < chosen && lowest.bound - gains[*f] + successor <= enough {
-                    states[*f] = State::In;
-                } else if rank >= chosen && lowest.bound - displaced + gains[*f] <= enough {
-                    states[*f] = State::Out;
-                }
-            }
-        }
-        self.settle(states)
-    }
-
-    /// Keeps a node if something better can be in it.
-    fn visit(&mut self, mut states: Vec<State>, lowest: Lowest) {
-        if lowest.bound <= self.enough() {
-            return;
-        }
-        let best = self.best();
-        self.consider(self.rounded(&states, &lowest));
-        if self.best() > best {
-            self.exchange();
-        }
-        if lowest.bound <= self.enough() || !self.fix(&mut states, &lowest) {
-            return;
-        }
-        if states.contains(&State::Free) {
-            self.open.push(Node { states, lowest });
-        } else {
-            let bound = self.consider(self.rounded(&states, &lowest));
-            self.left = self.left.max(lowest.bound.min(bound));
-        }
-    }
-
-    fn run(&mut self) {
-        while !self.open.is_empty() {
-            let highest = (0..self.open.len()).max_by(|a, b| {
-                self.open[*a]
-                    .lowest
-                    .bound
-                    .total_cmp(&self.open[*b].lowest.bound)
-            });
-            let Some(highest) = highest else { break };
-            if self.work >= WORK {
-                break;
-            }
-            let node = self.open.swap_remove(highest);
-            if node.lowest.bound <= self.enough() {
-                continue;
-            }
-            let Some(flow) = Self::split(&node.states, &node.lowest) else {
-                continue;
-            };
-            for decision in [State::In, State::Out] {
-                let mut states = node.states.clone();
-                states[flow] = decision;
-                if !self.settle(&mut states) {
-                    continue;
-                }
-                let enough = self.enough();
-                let lowest = self.search.minimise(&states, &node.lowest, NEXT, enough);
-                self.charge(lowest.passes);
-                self.visit(states, lowest);
-            }
-        }
-        let open = self.open.iter().map(|node| node.lowest.bound);
-        self.left = open.fold(self.left, f64::max);
+    fn is_spent(&self, _: usize) -> bool {
+        self.work >= WORK
     }
 }

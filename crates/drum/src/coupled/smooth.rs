@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use crate::coupled::held::{Held, Way};
 use crate::coupled::selection::{Choice, Selection};
 use crate::linear::definite;
-use crate::topk::dual::State;
+use crate::search::State;
 
 /// Falls of `tau`, and what is left of it after one.
 const STAGES: usize = 24;
@@ -27,11 +27,10 @@ const PRECISION: f64 = 0.02;
 /// `tau` over the size of the value at the end.
 const LEAST: f64 = 1e-15;
 
-/// Prices, and thresholds of hosts.
+/// Prices where the dual function is least.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowest {
     pub(crate) prices: Vec<f64>,
-    pub(crate) thresholds: Vec<f64>,
     /// Part of each flow that counts.
     pub(crate) parts: Vec<f64>,
     /// Value of the dual function, not smoothed.
@@ -120,17 +119,13 @@ impl Search<'_> {
         let mut counts: Vec<bool> = states.iter().map(|state| *state == State::In).collect();
         let mut free: Vec<(usize, f64, usize)> = Vec::new();
         for (f, state) in states.iter().enumerate() {
-            let (ways, count) = self.held.ways(f, self.price(f, prices), self.selection);
-            let most = |counts: bool| {
-                let ways = ways[..count].iter().filter(|way| way.counts == counts);
-                ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
-            };
+            let [without, with] = self.most(f, prices);
             match state {
-                State::In => value += most(true),
-                State::Out => value += most(false),
+                State::In => value += with,
+                State::Out => value += without,
                 State::Free => {
-                    value += most(false);
-                    free.push((self.held.hosts[f], most(true) - most(false), f));
+                    value += without;
+                    free.push((self.held.hosts[f], with - without, f));
                 }
             }
         }
@@ -147,6 +142,37 @@ impl Search<'_> {
             }
         }
         (if value.is_nan() { f64::INFINITY } else { value }, counts)
+    }
+
+    /// Prices to begin with, and the flows that they choose.
+    pub(crate) fn start(&self, prices: &[f64], states: &[State]) -> (Lowest, Vec<bool>) {
+        let (bound, counts) = self.evaluate(prices, states);
+        let lowest = Lowest {
+            prices: prices.to_vec(),
+            parts: Vec::new(),
+            bound,
+            passes: 1,
+            path: Vec::new(),
+        };
+        (lowest, counts)
+    }
+
+    /// What each flow gains by counting, at prices.
+    pub(crate) fn gains(&self, prices: &[f64]) -> Vec<f64> {
+        let gain = |f: usize| {
+            let [without, with] = self.most(f, prices);
+            with - without
+        };
+        (0..self.held.hosts.len()).map(gain).collect()
+    }
+
+    /// What a flow keeps at prices at most where it doesn't count, and where it does.
+    fn most(&self, f: usize, prices: &[f64]) -> [f64; 2] {
+        let (ways, count) = self.held.ways(f, self.price(f, prices), self.selection);
+        [false, true].map(|counts| {
+            let ways = ways[..count].iter().filter(|way| way.counts == counts);
+            ways.map(|way| way.keeps).fold(f64::NEG_INFINITY, f64::max)
+        })
     }
 
     fn price(&self, f: usize, prices: &[f64]) -> f64 {
@@ -186,7 +212,6 @@ impl Search<'_> {
             if bound < lowest.bound {
                 lowest.bound = bound;
                 lowest.prices.copy_from_slice(&at[..rows]);
-                lowest.thresholds.copy_from_slice(&at[rows..]);
             }
             lowest.path.push((tau, at.clone()));
             // What a smaller `tau` can still take away.
@@ -207,23 +232,18 @@ impl Search<'_> {
 
     /// Where to begin: at what was least for a similar `tau`, if that is known.
     fn begin(&self, from: &Lowest, tau: f64, enough: f64) -> (f64, Vec<f64>) {
-        let end = || {
-            from.prices
-                .iter()
-                .chain(&from.thresholds)
-                .copied()
-                .collect()
-        };
+        let mut end = from.prices.clone();
+        end.resize(end.len() + self.held.host_count, 0.0);
         let open = from.bound - enough;
         if !open.is_finite() || open <= 0.0 {
-            return (tau, end());
+            return (tau, end);
         }
-        let tau = tau.min(OPENING * open / (from.prices.len() + from.thresholds.len()) as f64);
+        let tau = tau.min(OPENING * open / end.len() as f64);
         let far = |path: &&(f64, Vec<f64>)| libm::log(path.0 / tau).abs();
         let near = from.path.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
         match near {
             Some((near, at)) if (0.1..10.0).contains(&(near / tau)) => (*near, at.clone()),
-            _ => (tau, end()),
+            _ => (tau, end),
         }
     }
 

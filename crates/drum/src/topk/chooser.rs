@@ -1,24 +1,19 @@
-//! Selections that are tried, and the best of them.
+//! Selections of a host's applications: the prices that choose them, and what they are worth.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::descent::Descent;
-use super::dual::{Dual, Evaluation, State};
-use super::named;
-use super::rules::{Rules, caps, with_caps};
+use super::dual::Dual;
+use super::rules::{Rules, caps, implied_cap, with_caps};
 use crate::error::Error;
 use crate::fixed::Answer;
 use crate::host::Host;
 use crate::mode::Options;
 use crate::problem::{Member, unit};
+use crate::search::{MET, Places, Selections, State, Tried};
 use crate::solution::{Solution, relative};
 use crate::solve::{Solved, check_floors, convex_or_attempts, members, solution};
 use crate::supply::Staircase;
-
-/// Relative gap at which a value counts as met by a bound, whatever tolerance is asked for: convex
-/// problems aren't solved to more digits.
-const MET: f64 = 1e-12;
 
 /// Relative gap from which on prices are looked for from elsewhere.
 const FAR: f64 = 0.3;
@@ -26,114 +21,202 @@ const FAR: f64 = 0.3;
 /// Applications from which on it pays to leave out those that can't be selected.
 const MANY: usize = 128;
 
-/// The best selection known.
-#[derive(Clone, Debug)]
-struct Incumbent {
-    objective: f64,
-    chosen: Vec<usize>,
-    answer: Answer,
-    /// Rates of polling, where they aren't tied to those of requests.
-    polls: Option<Vec<f64>>,
-}
+/// Most evaluations of the dual function, and for a node of a search.
+const EVALUATIONS: usize = 160;
+const NODE_EVALUATIONS: usize = 60;
 
-/// Tries selections and keeps the best.
-pub(crate) struct Chooser<'a> {
-    pub(crate) host: &'a Host<'a>,
-    pub(crate) rules: &'a Rules,
-    pub(crate) options: Options,
-    pub(super) units: Vec<f64>,
-    /// Values of the selections that were tried, minus infinity if floors don't fit.
-    tried: BTreeMap<Vec<usize>, f64>,
-    incumbent: Option<Incumbent>,
-    /// The highest bound of a selection that was tried, infinite once one had none.
-    highest: f64,
+/// The applications of a host, of which some are selected.
+pub(super) struct Chooser<'a> {
+    host: &'a Host<'a>,
+    rules: &'a Rules,
+    options: &'a Options,
+    units: Vec<f64>,
+    supplies: &'a [Staircase],
+    pub(super) dual: Dual<'a>,
     passes: usize,
 }
 
 impl<'a> Chooser<'a> {
-    pub(super) fn new(host: &'a Host<'a>, rules: &'a Rules, options: Options) -> Self {
+    pub(super) fn new(
+        host: &'a Host<'a>,
+        rules: &'a Rules,
+        options: &'a Options,
+        supplies: &'a [Staircase],
+    ) -> Self {
+        let everyone = (0..host.applications.len()).collect();
+        let capped = caps(host);
+        let capped = with_caps(host, &capped);
         Self {
             host,
             rules,
             options,
             units: host.rows.iter().map(|row| unit(&row.supply)).collect(),
-            tried: BTreeMap::new(),
-            incumbent: None,
-            highest: f64::NEG_INFINITY,
+            supplies,
+            dual: Dual::new(&capped, everyone, rules.unselected(), rules.k, supplies),
             passes: 0,
         }
     }
 
-    /// Value of the best selection.
-    pub(crate) fn best(&self) -> f64 {
-        let incumbent = self.incumbent.as_ref();
-        incumbent.map_or(f64::NEG_INFINITY, |incumbent| incumbent.objective)
+    /// Prices for the rows' units, if the host was given one for each row.
+    pub(super) fn in_units(&self, prices: &[f64]) -> Option<Vec<f64>> {
+        let units = self.units.iter();
+        let prices: Vec<f64> = prices.iter().zip(units).map(|(p, unit)| p * unit).collect();
+        (prices.len() == self.units.len() && prices.iter().any(|p| *p > 0.0)).then_some(prices)
     }
 
-    /// Whether a bound says that nothing better is left.
-    pub(crate) fn is_met(&self, bound: f64) -> bool {
-        let best = self.best();
-        best >= bound || relative(bound - best, best, bound) <= self.options.tolerance.max(MET)
-    }
-
-    /// What selections are worth at most that were tried, or passed over since a bound on them was met.
-    pub(crate) fn settled(&self) -> f64 {
-        let best = self.best();
-        let tolerance = self.options.tolerance.clamp(MET, 1.0);
-        self.highest
-            .max(best + best.abs() * tolerance / (1.0 - tolerance))
-    }
-
-    /// Whether a bound is so far away that prices can't be about the best.
-    pub(super) fn is_far(&self, bound: f64) -> bool {
-        let best = self.best();
-        best.is_finite() && relative(bound - best, best, bound) > FAR
+    /// Prices where the dual function is least, from elsewhere if need be, and its value there.
+    pub(super) fn lowest(
+        &mut self,
+        tried: &mut Tried,
+        start: Option<Vec<f64>>,
+    ) -> Result<(Vec<f64>, f64), Error> {
+        let states = &self.rules.states;
+        let (bound, found) = self.descend(tried, states, start, None);
+        let found = (found.ok_or(Error::Range)?, bound);
+        // Prices that are so far away can't be about the best.
+        let best = tried.best();
+        let is_far = best.is_finite() && relative(bound - best, best, bound) > FAR;
+        if is_far && let Some(prices) = self.prices_of_everyone() {
+            let (bound, again) = self.descend(tried, states, Some(prices), None);
+            if bound < found.1 {
+                return Ok((again.ok_or(Error::Range)?, bound));
+            }
+        }
+        Ok(found)
     }
 
     /// Prices, for the rows' units, if all applications counted and sent; nothing if they don't fit.
-    pub(super) fn prices_of_everyone(&mut self) -> Option<Vec<f64>> {
+    fn prices_of_everyone(&mut self) -> Option<Vec<f64>> {
         let all: Vec<usize> = (0..self.host.applications.len()).collect();
         check_floors(self.host, selected(&all)).ok()?;
-        let (answer, _) = convex_or_attempts(self.host, selected(&all), &self.options, &[]).ok()?;
+        let (answer, _) = convex_or_attempts(self.host, selected(&all), self.options, &[]).ok()?;
         self.passes += answer.passes;
         Some(answer.prices)
     }
 
-    fn was_tried(&self, chosen: &[usize]) -> bool {
-        self.tried.contains_key(chosen)
+    /// Minimises the dual function and tries selections on the way: those that the first prices choose and the last, or
+    /// all where a node's bound needn't be precise; gives the least value and where it is.
+    fn descend(
+        &mut self,
+        tried: &mut Tried,
+        states: &[State],
+        start: Option<Vec<f64>>,
+        node: Option<usize>,
+    ) -> (f64, Option<Vec<f64>>) {
+        let cheap = self.rules.outages.is_some() || node.is_some();
+        let mut descent = Descent::new(&self.dual, start, node.unwrap_or(EVALUATIONS));
+        let mut reduced: Option<(Dual<'_>, Vec<State>)> = None;
+        loop {
+            let (evaluation, named) = match &mut reduced {
+                Some((dual, states)) => (descent.evaluate(dual, states), &dual.members),
+                None => (descent.evaluate(&mut self.dual, states), &self.dual.members),
+            };
+            self.passes += 1;
+            let chosen = evaluation.chosen.iter().map(|place| named[*place]);
+            let chosen: Vec<usize> = chosen.collect();
+            let prices = if cheap || descent.evaluations <= 4 {
+                self.try_out(tried, &chosen, &descent.prices)
+            } else {
+                None
+            };
+            descent.latest.retain(|known| *known != chosen);
+            descent.latest.push(chosen);
+            let tolerance = match node {
+                Some(_) => 0.01 * (descent.best() - tried.best()),
+                None => {
+                    let scale = descent.best().abs().max(tried.best().abs());
+                    scale * self.options.tolerance.max(MET) * 0.1
+                }
+            };
+            if tried.is_met(descent.best()) || descent.next(prices, tolerance) {
+                break;
+            }
+            if reduced.is_none() && self.dual.members.len() > MANY && descent.is_local() {
+                reduced = Some(self.reduce(states, &descent));
+            }
+        }
+        let prices = descent.best_at();
+        if !tried.is_met(descent.best())
+            && let Some(prices) = &prices
+        {
+            for chosen in descent.latest.iter().rev().take(4) {
+                self.try_out(tried, chosen, prices);
+            }
+        }
+        let bound = match &prices {
+            // Of all applications: those that were left out may have come back where the region was widened.
+            Some(prices) if reduced.is_some() => self.dual.evaluate(prices, states).value,
+            _ => descent.best(),
+        };
+        (bound, prices)
     }
 
-    /// Solves the convex problem of a selection, from prices for the rows' units; gives its prices
-    /// unless it was tried before or isn't feasible.
-    pub(crate) fn consider(&mut self, chosen: &[usize], from: &[f64]) -> Option<Vec<f64>> {
-        if self.was_tried(chosen) {
-            return None;
+    /// The dual function without applications that are selected nowhere in the region left: gains fall
+    /// when prices rise, so the corners of the region's box bound them.
+    fn reduce(&mut self, states: &[State], descent: &Descent) -> (Dual<'a>, Vec<State>) {
+        let (low, high) = descent.region.bounds();
+        let mut least: Vec<f64> = self.dual.gains(&high, states).to_vec();
+        self.passes += 2;
+        let place = self.dual.members.len() - self.dual.k;
+        let (_, &mut threshold, _) = least.select_nth_unstable_by(place, f64::total_cmp);
+        let most = self.dual.gains(&low, states);
+        let stays = |gain: f64| gain.is_nan() || gain >= threshold;
+        let kept: Vec<usize> = (0..most.len())
+            .filter(|place| stays(most[*place]))
+            .collect();
+        let states = kept.iter().map(|place| states[*place]).collect();
+        (self.only(&kept, &caps(self.host)), states)
+    }
+
+    /// The dual function of some members, under other maxima.
+    fn only(&self, members: &[usize], caps: &[f64]) -> Dual<'a> {
+        let members = members.iter().map(|place| self.dual.members[*place]);
+        let (unselected, k) = (self.rules.unselected(), self.rules.k);
+        let capped = with_caps(self.host, caps);
+        Dual::new(&capped, members.collect(), unselected, k, self.supplies)
+    }
+
+    /// Leaves out who isn't selected wherever something better can be, and takes the maxima that capacities imply; gives
+    /// what is decided about the others.
+    pub(super) fn narrow(&mut self, tried: &Tried, at: &[f64]) -> Vec<State> {
+        let caps = |index| implied_cap(self.host, index) * (1.0 + 1e-12);
+        let caps: Vec<f64> = (0..self.host.applications.len()).map(caps).collect();
+        let mut states = self.rules.states.clone();
+        for (state, (cap, floor)) in states
+            .iter_mut()
+            .zip(caps.iter().zip(self.host.applications.minimum))
+        {
+            if *state == State::Free && cap < floor {
+                *state = State::Out;
+            }
         }
-        let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
-        let answer = self.solve(chosen, &start);
-        if matches!(answer, Err(Error::Range)) {
-            self.highest = f64::INFINITY;
-        }
-        let answer = answer.ok();
-        let value = answer.as_ref().map_or(f64::NEG_INFINITY, |a| a.0.objective);
-        self.tried.insert(chosen.to_vec(), value);
-        let (answer, polls) = answer?;
-        self.highest = self.highest.max(answer.bound);
-        self.passes += answer.passes;
-        let prices = answer.prices.clone();
-        if answer.objective > self.best() {
-            self.incumbent = Some(Incumbent {
-                objective: answer.objective,
-                chosen: chosen.to_vec(),
-                answer,
-                polls,
-            });
-        }
-        Some(prices)
+        let bound = self.dual.evaluate(at, &states).value;
+        let gains = self.dual.gains(at, &states).to_vec();
+        self.places()
+            .fix(&mut states, &gains, bound, |bound| tried.is_met(bound));
+        let kept: Vec<usize> = (0..states.len())
+            .filter(|index| states[*index] != State::Out)
+            .collect();
+        self.dual = self.only(&kept, &caps);
+        kept.iter().map(|index| states[*index]).collect()
+    }
+
+    pub(super) fn places(&self) -> Places {
+        Places::together(self.dual.members.len(), self.dual.k, self.dual.is_exact())
+    }
+
+    /// Tries the selection of some applications, from prices for the rows' units; gives its own.
+    fn try_out(&mut self, tried: &mut Tried, chosen: &[usize], from: &[f64]) -> Option<Vec<f64>> {
+        tried.consider(chosen, || {
+            let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
+            let solved = self.solve(chosen, &start)?;
+            self.passes += solved.0.passes;
+            Ok(solved)
+        })
     }
 
     fn solve(&self, chosen: &[usize], start: &[f64]) -> Result<Solved, Error> {
-        let (host, options) = (self.host, &self.options);
+        let (host, options) = (self.host, self.options);
         let Some(outages) = &self.rules.outages else {
             return convex_or_attempts(host, members(host, chosen).into_iter(), options, start);
         };
@@ -159,154 +242,25 @@ impl<'a> Chooser<'a> {
         Ok((answer, polls))
     }
 
-    /// Minimises the dual function and tries the selections on the way; gives the best prices.
-    pub(super) fn minimise(
-        &mut self,
-        dual: &mut Dual<'_>,
-        states: &[State],
-        start: Option<Vec<f64>>,
-    ) -> Result<Vec<f64>, Error> {
-        let cheap = self.rules.outages.is_some();
-        let mut descent = Descent::new(dual, start);
-        let mut reduced: Option<(Dual<'_>, Vec<State>)> = None;
-        let supplies = dual.supplies();
-        loop {
-            let evaluation = match &mut reduced {
-                Some((dual, states)) => descent.evaluate(dual, states),
-                None => descent.evaluate(dual, states),
-            };
-            self.passes += 1;
-            let chosen: Vec<usize> = match &reduced {
-                Some((dual, _)) => named(dual, &evaluation),
-                None => named(dual, &evaluation),
-            };
-            let prices = if cheap || descent.evaluations <= 4 {
-                self.consider(&chosen, &descent.prices)
-            } else {
-                None
-            };
-            descent.latest.retain(|known| *known != chosen);
-            descent.latest.push(chosen);
-            let scale = descent.best().abs().max(self.best().abs());
-            let tolerance = scale * self.options.tolerance.max(MET) * 0.1;
-            if self.is_met(descent.best()) || descent.next(prices, tolerance) {
-                break;
-            }
-            if reduced.is_none() && dual.members.len() > MANY && descent.is_local() {
-                reduced = Some(self.reduce(dual, states, &descent, supplies));
-            }
-        }
-        let Some(prices) = descent.best_at() else {
-            return Err(Error::Range);
-        };
-        if !self.is_met(descent.best()) {
-            for chosen in descent.latest.iter().rev().take(4) {
-                self.consider(chosen, &prices);
-            }
-        }
-        Ok(prices)
-    }
-
-    /// The dual function without applications that are selected nowhere in the region left: gains fall
-    /// when prices rise, so the corners of the region's box bound them.
-    fn reduce<'b>(
-        &mut self,
-        dual: &mut Dual<'_>,
-        states: &[State],
-        descent: &Descent,
-        supplies: &'b [Staircase],
-    ) -> (Dual<'b>, Vec<State>) {
-        let (low, high) = descent.region.bounds();
-        let mut least: Vec<f64> = dual.gains(&high, states).to_vec();
-        self.passes += 2;
-        let place = dual.members.len() - dual.k;
-        let (_, &mut threshold, _) = least.select_nth_unstable_by(place, f64::total_cmp);
-        let most = dual.gains(&low, states);
-        let stays = |gain: f64| gain.is_nan() || gain >= threshold;
-        let kept: Vec<usize> = (0..most.len())
-            .filter(|place| stays(most[*place]))
-            .collect();
-        let states = kept.iter().map(|place| states[*place]).collect();
-        let members = kept.iter().map(|place| dual.members[*place]).collect();
-        let caps = caps(self.host);
-        let capped = with_caps(self.host, &caps);
-        let unselected = self.rules.unselected();
-        let reduced = Dual::new(&capped, members, unselected, self.rules.k, supplies);
-        (reduced, states)
-    }
-
-    /// Tries exchanges of one application of about the gain at which selection ends.
-    pub(super) fn exchange(
-        &mut self,
-        dual: &mut Dual<'_>,
-        states: &[State],
-        prices: &[f64],
-        lowest: &Evaluation,
-    ) {
-        if self.is_met(lowest.value) {
-            return;
-        }
-        let gains = dual.gains(prices, states).to_vec();
-        for _ in 0..3 {
-            let Some(incumbent) = self.incumbent.clone() else {
-                return;
-            };
-            let inside = |place: &usize| incumbent.chosen.binary_search(place).is_ok();
-            let mut out: Vec<usize> = (0..gains.len()).filter(|j| !inside(j)).collect();
-            let mut held = incumbent.chosen.clone();
-            held.retain(|index| states[*index] == State::Free);
-            held.sort_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
-            let near = out.len().min(3);
-            if near > 0 {
-                let by_gain = |a: &usize, b: &usize| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b));
-                out.select_nth_unstable_by(near - 1, by_gain);
-                out.truncate(near);
-                out.sort_by(by_gain);
-            }
-            for &leaves in held.iter().take(3) {
-                for &enters in &out {
-                    let bound = lowest.value - gains[leaves] + gains[enters];
-                    if bound.is_nan() || bound > self.best() {
-                        self.swap(&incumbent.chosen, leaves, enters, prices);
-                    }
-                }
-            }
-            if self.best() <= incumbent.objective {
-                return;
-            }
-        }
-    }
-
-    fn swap(&mut self, chosen: &[usize], leaves: usize, enters: usize, prices: &[f64]) {
-        let mut changed = chosen.to_vec();
-        changed.retain(|index| *index != leaves);
-        changed.push(enters);
-        changed.sort_unstable();
-        self.consider(&changed, prices);
-    }
-
-    /// More passes over the applications.
-    pub(crate) fn count(&mut self, passes: usize) {
-        self.passes += passes;
-    }
-
+    /// The best selection that was tried, with the bounds on all: that of prices, and what those are worth at most that a
+    /// search left.
     pub(super) fn finish(
         self,
-        lowest: &Evaluation,
-        at: &[f64],
+        tried: Tried,
+        (at, bound): (&[f64], f64),
         left: f64,
     ) -> Result<Solution, Error> {
-        let settled = self.settled();
-        let Some(incumbent) = self.incumbent else {
-            if self.highest == f64::INFINITY {
+        let settled = tried.settled();
+        let Some(incumbent) = tried.incumbent else {
+            if tried.highest == f64::INFINITY {
                 return Err(Error::Range);
             }
             return Err(Error::Selection {
                 expected: "no selection keeps every row with the minima of its applications".into(),
             });
         };
-        let mut answer = incumbent.answer;
-        let polls = incumbent.polls.as_deref();
+        let (mut answer, polls) = incumbent.solved;
+        let polls = polls.as_deref();
         answer.passes = self.passes;
         let mut solution = if self.rules.outages.is_some() {
             solution(self.host, selected(&incumbent.chosen), answer, polls)
@@ -314,11 +268,45 @@ impl<'a> Chooser<'a> {
             let members = members(self.host, &incumbent.chosen);
             solution(self.host, members.into_iter(), answer, polls)
         };
-        solution.dual_bound = lowest.value.max(solution.objective);
+        solution.dual_bound = bound.max(solution.objective);
         solution.dual_prices = at.iter().zip(&self.units).map(|(p, u)| p / u).collect();
         let proven = left.max(settled).max(solution.objective);
         solution.proven_bound = proven.min(solution.dual_bound);
         Ok(solution)
+    }
+}
+
+impl Selections for Chooser<'_> {
+    type Lowest = Vec<f64>;
+
+    fn prices(lowest: &Vec<f64>) -> &[f64] {
+        lowest
+    }
+
+    fn gains(&mut self, prices: &[f64], states: &[State]) -> Vec<f64> {
+        self.passes += 1;
+        self.dual.gains(prices, states).to_vec()
+    }
+
+    fn consider(&mut self, tried: &mut Tried, items: &[usize], prices: &[f64]) -> Option<Vec<f64>> {
+        let chosen: Vec<usize> = items.iter().map(|item| self.dual.members[*item]).collect();
+        self.try_out(tried, &chosen, prices)
+    }
+
+    fn minimise(
+        &mut self,
+        tried: &mut Tried,
+        states: &[State],
+        from: &Vec<f64>,
+    ) -> (f64, Vec<f64>) {
+        let most = Some(NODE_EVALUATIONS);
+        let (bound, prices) = self.descend(tried, states, Some(from.clone()), most);
+        // Where no prices that were tried have a value, the node may hold anything.
+        (bound, prices.unwrap_or_else(|| from.clone()))
+    }
+
+    fn is_spent(&self, visited: usize) -> bool {
+        visited >= self.options.nodes
     }
 }
 

@@ -2,11 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::dual::{Dual, Evaluation, State};
+use super::dual::{Dual, Evaluation};
 use crate::cutting::Localiser;
-
-/// Most evaluations of the dual function.
-const EVALUATIONS: usize = 160;
+use crate::search::State;
 
 /// Jumps to the prices of selections before the region is laid out.
 const JUMPS: usize = 3;
@@ -24,10 +22,12 @@ pub(crate) struct Descent {
     pub(super) latest: Vec<Vec<usize>>,
     limits: Vec<f64>,
     lowest: f64,
+    /// Evaluations that there may be.
+    most: usize,
 }
 
 impl Descent {
-    pub(crate) fn new(dual: &Dual<'_>, start: Option<Vec<f64>>) -> Self {
+    pub(crate) fn new(dual: &Dual<'_>, start: Option<Vec<f64>>, most: usize) -> Self {
         let limits = dual.limits();
         let mut prices = start.unwrap_or_else(|| dual.first_prices());
         for (price, limit) in prices.iter_mut().zip(&limits) {
@@ -42,6 +42,7 @@ impl Descent {
             latest: Vec::new(),
             limits,
             lowest: f64::INFINITY,
+            most,
         }
     }
 
@@ -87,7 +88,7 @@ impl Descent {
             }
             self.start();
         }
-        if self.evaluations >= EVALUATIONS || self.region.is_done(tolerance) {
+        if self.evaluations >= self.most || self.region.is_done(tolerance) {
             return true;
         }
         match jump {

@@ -10,18 +10,8 @@ use super::best::best;
 use super::side::{Kept, ROWS, Side};
 use crate::host::Host;
 use crate::problem::{Block, LANES};
+use crate::search::State;
 use crate::supply::Staircase;
-
-/// What is decided about an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Nothing.
-    Free,
-    /// It is selected.
-    In,
-    /// It isn't.
-    Out,
-}
 
 /// What an application is worth that isn't selected.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +49,6 @@ pub(crate) struct Evaluation {
     pub(crate) slope: Vec<f64>,
     /// Members that are selected, ascending.
     pub(crate) chosen: Vec<usize>,
-    /// Gains of the last that is selected and the first that isn't.
-    pub(crate) edge: (f64, f64),
 }
 
 impl<'a> Dual<'a> {
@@ -152,9 +140,9 @@ impl<'a> Dual<'a> {
             total.add(&others.pass(prices, None), 1.0);
         }
         let gains = &self.gains.as_flattened()[..self.members.len()];
-        let ranked = best(gains, self.k + 1);
+        let ranked = best(gains, self.k);
         let wanted = |gain: f64| gain > 0.0 || (exactly && gain > f64::NEG_INFINITY);
-        let count = ranked.iter().take(self.k).filter(|r| wanted(r.0)).count();
+        let count = ranked.iter().filter(|r| wanted(r.0)).count();
         let mut chosen: Vec<usize> = ranked[..count].iter().map(|r| r.1).collect();
         chosen.sort_unstable();
         for &member in &chosen {
@@ -164,8 +152,6 @@ impl<'a> Dual<'a> {
             }
         }
         total.value += self.left_out(&chosen);
-        let last = ranked[..count].last().map_or(f64::INFINITY, |r| r.0);
-        let next = ranked.get(count).map_or(f64::NEG_INFINITY, |r| r.0);
         let rows = self.supplies.iter().zip(prices);
         let worth: f64 = rows.clone().map(|(s, p)| s.worth(*p)).sum();
         let value = total.value + worth;
@@ -176,7 +162,6 @@ impl<'a> Dual<'a> {
                 .map(|((s, p), usage)| s.supplied(*p) - usage)
                 .collect(),
             chosen,
-            edge: (last, next),
         }
     }
 
@@ -191,11 +176,6 @@ impl<'a> Dual<'a> {
     /// Whether exactly `k` are selected rather than `k` at most.
     pub(crate) fn is_exact(&self) -> bool {
         self.unselected.is_some()
-    }
-
-    /// What the rows supply.
-    pub(crate) fn supplies(&self) -> &'a [Staircase] {
-        self.supplies
     }
 
     /// Price above which a row is never used, by row.

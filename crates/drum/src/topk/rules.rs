@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 
 use super::chooser::selected;
-use super::dual::{State, Unselected};
+use super::dual::Unselected;
 use crate::error::{Error, Place};
 use crate::host::{Applications, Fairness, Host, Row, Supply};
 use crate::mode::Mode;
 use crate::problem::kappa;
+use crate::search::State;
 use crate::solve::{check_floors, members};
 
 /// What the mode allows.
