@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use crate::error::Error;
 use crate::fixed::Answer;
 use crate::host::{Host, Supply};
+use crate::interior::{self, Program};
 use crate::problem::Member;
 
 /// A rate that is this part of its maximum has the maximum but for rounding.
@@ -28,38 +29,28 @@ const ROUNDED: f64 = 1.0 - 1e-9;
 /// If a row has a price instead of a capacity.
 pub(crate) fn solve(
     host: &Host<'_>,
-    members: impl ExactSizeIterator<Item = Member> + Clone,
+    members: impl Iterator<Item = Member>,
 ) -> Result<Answer, Error> {
-    Ok(Filling::new(host, members)?.fill())
-}
-
-/// Fills rates with these weights, floors and caps, and what each uses of how many rows.
-pub(crate) fn fill(
-    rates: impl Iterator<Item = (f64, f64, f64)>,
-    uses: Uses,
-    rows: usize,
-) -> Answer {
-    let lanes = rates.map(|(weight, floor, cap)| Lane { weight, floor, cap });
-    let filling = Filling {
-        lanes: lanes.collect(),
-        uses,
-        rows,
-    };
-    filling.fill()
-}
-
-/// What rates use of rows, one rate after the other: which row, and which part of its capacity for a unit of the rate.
-pub(crate) struct Uses {
-    pub(crate) all: Vec<(u32, f64)>,
-    /// Where those of each rate end.
-    pub(crate) ends: Vec<usize>,
-}
-
-impl Uses {
-    fn of(&self, index: usize) -> &[(u32, f64)] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.all[start..self.ends[index]]
+    let priced = |supply: &Supply<'_>| matches!(supply, Supply::Price(_));
+    match host.rows.iter().find(|row| priced(&row.supply)) {
+        Some(row) => Err(Error::Unsupported {
+            place: row.name.place(),
+            reason: "max-min shares have no value that a price could be weighed against",
+            hint: "give the row a capacity, or use a finite alpha",
+        }),
+        None => Ok(fill(&interior::host::program(host, members))),
     }
+}
+
+/// Fills the rates of a program, whose weights are shares of rate.
+pub(crate) fn fill(program: &Program) -> Answer {
+    let lane = |column: &interior::Column| Lane {
+        weight: column.weight,
+        floor: column.low,
+        cap: column.high,
+    };
+    let lanes = program.columns.iter().map(lane).collect();
+    Filling { program, lanes }.fill()
 }
 
 /// An application while it is filled.
@@ -105,61 +96,19 @@ struct Full {
     slope: f64,
 }
 
-struct Filling {
+struct Filling<'a> {
+    program: &'a Program,
     lanes: Vec<Lane>,
-    uses: Uses,
-    rows: usize,
 }
 
-impl Filling {
-    fn new(
-        host: &Host<'_>,
-        members: impl ExactSizeIterator<Item = Member> + Clone,
-    ) -> Result<Self, Error> {
-        let apps = &host.applications;
-        let lane = |m: Member| Lane {
-            weight: if m.counts { apps.weight[m.index] } else { 0.0 },
-            floor: apps.minimum[m.index],
-            cap: apps.maximum[m.index],
-        };
-        let mut capacities = Vec::with_capacity(host.rows.len());
-        for row in &host.rows {
-            let Supply::Capacity(capacity) = row.supply else {
-                return Err(Error::Unsupported {
-                    place: row.name.place(),
-                    reason: "max-min shares have no value that a price could be weighed against",
-                    hint: "give the row a capacity, or use a finite alpha",
-                });
-            };
-            capacities.push(capacity);
-        }
-        let mut uses = Uses {
-            all: Vec::with_capacity(members.len() * host.rows.len()),
-            ends: Vec::with_capacity(members.len()),
-        };
-        for member in members.clone() {
-            for (number, (row, capacity)) in host.rows.iter().zip(&capacities).enumerate() {
-                let load = row.coefficient(apps, member.index) / capacity;
-                if load > 0.0 {
-                    uses.all.push((number as u32, load));
-                }
-            }
-            uses.ends.push(uses.all.len());
-        }
-        Ok(Self {
-            lanes: members.map(lane).collect(),
-            uses,
-            rows: host.rows.len(),
-        })
-    }
-
+impl Filling<'_> {
     /// Fills all rates.
     fn fill(&self) -> Answer {
         let mut rates: Vec<f64> = self.lanes.iter().map(|lane| lane.floor).collect();
         let mut rising: Vec<usize> = (0..self.lanes.len())
             .filter(|index| self.lanes[*index].weight > 0.0)
             .collect();
-        let mut prices = alloc::vec![0.0; self.rows];
+        let mut prices = alloc::vec![0.0; self.program.supplies.len()];
         let (mut level, mut passes) = (0.0, 0);
         let mut first = true;
         while !rising.is_empty() {
@@ -170,7 +119,12 @@ impl Filling {
                 rates[index] = self.lanes[index].at(level);
             }
             let Some(row) = found.full else { break };
-            let stays = |index: usize| self.uses.of(index).iter().any(|it| it.0 as usize == row);
+            let stays = |index: usize| {
+                self.program
+                    .uses(index)
+                    .iter()
+                    .any(|it| it.0 as usize == row)
+            };
             // A row that is full where its users have their maxima isn't what limits them.
             let limits =
                 |index: &usize| stays(*index) && rates[*index] < self.lanes[*index].cap * ROUNDED;
@@ -180,7 +134,7 @@ impl Filling {
             }
             rising.retain(|&index| !stays(index) && level < self.lanes[index].last());
         }
-        self.fit(&mut rates);
+        self.program.reduce(&mut rates);
         let objective = self.reached(&rates);
         let bound = self.bound(&prices).max(objective);
         Answer {
@@ -219,35 +173,30 @@ impl Filling {
         (self.within(rising, &base, points[low], next), asked + 1)
     }
 
-    /// Use of each row by rates.
-    fn usage(&self, rates: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
-        let mut usage = alloc::vec![0.0; self.rows];
-        for (index, rate) in rates {
-            for &(row, load) in self.uses.of(index) {
-                usage[row as usize] += load * rate;
-            }
-        }
-        usage
-    }
-
     /// Use of rows by all that don't rise.
     fn base(&self, rising: &[usize], rates: &[f64]) -> Vec<f64> {
         let mut still: Vec<f64> = rates.to_vec();
         for &index in rising {
             still[index] = 0.0;
         }
-        self.usage(still.into_iter().enumerate())
+        self.program.usage(&still)
     }
 
-    /// Use of rows by those that rise, at a level.
-    fn risen(&self, rising: &[usize], level: f64) -> Vec<f64> {
-        let rates = rising.iter();
-        self.usage(rates.map(|&index| (index, self.lanes[index].at(level))))
+    /// Use of rows by what those that rise have.
+    fn risen(&self, rising: &[usize], has: impl Fn(&Lane) -> f64) -> Vec<f64> {
+        let mut usage = alloc::vec![0.0; self.program.supplies.len()];
+        for &index in rising {
+            let rate = has(&self.lanes[index]);
+            for &(row, load) in self.program.uses(index) {
+                usage[row as usize] += load * rate;
+            }
+        }
+        usage
     }
 
     /// Whether no row that anybody who rises has a part of is too full.
     fn fits(&self, rising: &[usize], base: &[f64], level: f64) -> bool {
-        let risen = self.risen(rising, level);
+        let risen = self.risen(rising, |lane| lane.at(level));
         let mut rows = risen.iter().zip(base);
         rows.all(|(risen, base)| *risen == 0.0 || base + risen <= 1.0)
     }
@@ -259,12 +208,8 @@ impl Filling {
             full: None,
             slope: 0.0,
         };
-        let risen = self.risen(rising, low);
-        let slopes = self.usage(
-            rising
-                .iter()
-                .map(|&index| (index, self.lanes[index].slope(low))),
-        );
+        let risen = self.risen(rising, |lane| lane.at(low));
+        let slopes = self.risen(rising, |lane| lane.slope(low));
         for (row, &slope) in slopes.iter().enumerate() {
             if slope == 0.0 {
                 continue;
@@ -286,26 +231,6 @@ impl Filling {
             low
         };
         found
-    }
-
-    /// Takes back what rounding put over a capacity.
-    fn fit(&self, rates: &mut [f64]) {
-        for _ in 0..3 {
-            let mut factor = 1.0_f64;
-            let usage = self.usage(rates.iter().copied().enumerate());
-            let floors = self.usage(self.lanes.iter().map(|lane| lane.floor).enumerate());
-            for (usage, floors) in usage.into_iter().zip(floors) {
-                if usage > 1.0 && usage > floors {
-                    factor = factor.min((1.0 - floors).max(0.0) / (usage - floors));
-                }
-            }
-            if factor >= 1.0 {
-                return;
-            }
-            for (rate, lane) in rates.iter_mut().zip(&self.lanes) {
-                *rate = lane.floor + (*rate - lane.floor) * factor;
-            }
-        }
     }
 
     /// The level that rates prove: of those with a share and below their maximum the least.
@@ -333,11 +258,8 @@ impl Filling {
         if worth == 0.0 {
             return self.top();
         }
-        let cost = |index| {
-            let uses = self.uses.of(index).iter();
-            uses.map(|&(row, load)| load * prices[row as usize]).sum()
-        };
-        let costs: Vec<f64> = (0..self.lanes.len()).map(cost).collect();
+        let costs = (0..self.lanes.len()).map(|index| self.program.price(index, prices));
+        let costs: Vec<f64> = costs.collect();
         // Newton from below on pieces: the cost of a level is piecewise linear and rises.
         let mut points: Vec<f64> = self
             .lanes

@@ -8,10 +8,8 @@ use crate::coupled::selection::{Choice, Selection};
 use crate::fixed::Answer;
 use crate::host::Supply;
 use crate::interior::{Column, Program};
-use crate::kernel::Kernel;
-use crate::math::clamp;
-use crate::max_min::{self, Uses};
-use crate::problem::{AnyKernel, with_kernel};
+use crate::max_min;
+use crate::problem::AnyKernel;
 use crate::supply::Staircase;
 
 /// Which networks are held.
@@ -168,16 +166,10 @@ impl Held {
     }
 
     fn best(&self, column: &Column, weight: f64, price: f64, counts: bool) -> Way {
-        let (rate, throughput, latency, flexibility) = with_kernel!(self.program.kernel, k => {
-            let flow = (k.weight(weight), k.kappa(column.kappa));
-            let free = k.worth::<true>(flow.0, flow.1, k.answer::<true>(flow.0, flow.1, price));
-            let rate = clamp(free.rate, column.low, column.high);
-            let worth = k.worth::<true>(flow.0, flow.1, k.variable(rate));
-            let moves = rate == free.rate;
-            (rate, worth.throughput, worth.latency, if moves { worth.flexibility } else { 0.0 })
-        });
+        let column = Column { weight, ..*column };
+        let (rate, flexibility) = self.program.response(&column, price);
         Way {
-            keeps: throughput + latency - price * rate,
+            keeps: self.program.worth(&column, rate) - price * rate,
             rate,
             flexibility,
             counts,
@@ -186,20 +178,11 @@ impl Held {
 
     /// Weighted max-min shares; the value is the level that everybody has.
     pub(crate) fn shares(&self) -> Answer {
-        let columns = self.program.columns.iter().zip(&self.maxima);
-        let flows = columns.map(|(column, most)| (column.weight, column.low, *most));
-        let uses = Uses {
-            all: self.program.uses.clone(),
-            ends: self.program.columns.iter().map(|it| it.end).collect(),
-        };
-        let answer = max_min::fill(flows, uses, self.capacities.len());
-        Answer {
-            rates: answer.rates,
-            prices: answer.prices,
-            objective: answer.objective,
-            bound: answer.bound,
-            passes: answer.passes,
+        let mut program = self.program.clone();
+        for (column, most) in program.columns.iter_mut().zip(&self.maxima) {
+            column.high = *most;
         }
+        max_min::fill(&program)
     }
 
     /// The best rates where these flows count.

@@ -154,7 +154,7 @@ impl Program {
     }
 
     /// The best rate at a price, and how it answers to a lower one.
-    fn response(&self, column: &Column, price: f64) -> (f64, f64) {
+    pub(crate) fn response(&self, column: &Column, price: f64) -> (f64, f64) {
         if column.is_idle() {
             return (column.low, 0.0);
         }
