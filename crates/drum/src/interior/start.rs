@@ -3,73 +3,43 @@
 use alloc::vec::Vec;
 
 use super::{Column, Program};
-use crate::math::clamp;
 
-/// Part of what rows have left that rates take so that they are alike, and part that they take each.
-const ALIKE: f64 = 0.85;
-const EACH: f64 = 0.05;
+/// Part of what rows have left that rates take.
+const TAKEN: f64 = 0.85;
 /// Part that rates which are tied to others take of what these give.
 const TIED: f64 = 0.5;
-/// Halvings that find what is alike.
-const HALVINGS: usize = 50;
 
-/// Rates to begin with: above the least ones, and alike as far as these allow.
+/// Rates to begin with: above the least ones by what takes alike of a row from all who use it.
 pub(super) fn starts(program: &Program) -> Vec<f64> {
-    let all =
-        |value: &dyn Fn(&Column) -> f64| program.columns.iter().map(value).collect::<Vec<f64>>();
-    let loads = program.usage(&all(&|column| f64::from(column.low < column.high)));
-    let base = program.usage(&all(&|column| column.low));
-    let rows = program.supplies.iter().zip(&base);
+    let low: Vec<f64> = program.columns.iter().map(|column| column.low).collect();
+    let rows = program.supplies.iter().zip(program.usage(&low));
     let room = rows.map(|(supply, base)| match supply.is_hard() {
         true => (1.0 - base).max(0.0),
         false => 1.0,
     });
     let room: Vec<f64> = room.collect();
-    let levels = levels(program, &base, &room, &loads);
-    let mut users = alloc::vec![0.0; base.len()];
+    let mut users = alloc::vec![0.0; room.len()];
     for (index, column) in program.columns.iter().enumerate() {
         for (row, _) in program.uses(index) {
             users[*row as usize] += f64::from(column.low < column.high);
         }
     }
-    let above = |index: usize| {
-        let column = &program.columns[index];
-        let Column { low, high, .. } = *column;
-        let rows = program
-            .uses(index)
-            .iter()
-            .filter(|(row, _)| !is_tie(program, *row));
-        let rows = rows.map(|(row, load)| (*row as usize, *load));
-        let is_hard = |(row, _): &(usize, f64)| program.supplies[*row].is_hard();
-        let level = |(row, _): (usize, f64)| levels[row];
-        let limit = rows.clone().filter(is_hard).map(level);
-        let limit = limit.fold(f64::INFINITY, f64::min);
-        let level = rows.clone().map(level).fold(f64::INFINITY, f64::min);
-        let share = rows.clone().map(|(row, _)| room[row] / loads[row]);
-        let share = share.fold(f64::INFINITY, f64::min);
-        let bought = rows.clone().filter(|use_of| !is_hard(use_of));
-        let price = bought.fold(0.0, |price, (row, load)| {
-            price + load * program.supplies[row].highest()
-        });
-        // Rows with a price are worth more than their unit where even what is dearest is worth it.
-        let dearest = match price > 0.0 && column.bends(program.alpha) {
-            true => program.answer(column, price).min(limit),
-            false => 0.0,
+    let above = |(index, column): (usize, &Column)| {
+        let rows = program.uses(index).iter();
+        let rows = rows.filter(|(row, _)| !is_tie(program, *row));
+        let part = |(row, load): &(u32, f64)| {
+            let row = *row as usize;
+            TAKEN * room[row] / (users[row] * load)
         };
-        // Where nothing bends rates have no size of their own, and uses are alike instead.
-        let part = rows.map(|(row, load)| ALIKE * room[row] / (users[row] * load));
-        let above = match column.bends(program.alpha) {
-            true => (level.max(dearest) - low).max(EACH * share),
-            false => part.fold(f64::INFINITY, f64::min),
-        };
-        let above = above.min(high - low);
-        match (above.is_finite(), high.is_finite()) {
-            (true, _) => above,
-            (false, true) => 0.5 * (high - low),
-            (false, false) => 1.0,
+        let span = column.high - column.low;
+        let above = rows.map(part).fold(span, f64::min);
+        match (above.is_finite(), above < span) {
+            (true, true) => above,
+            (true, false) => 0.5 * span,
+            (false, _) => 1.0,
         }
     };
-    let mut above: Vec<f64> = (0..program.columns.len()).map(above).collect();
+    let mut above: Vec<f64> = program.columns.iter().enumerate().map(above).collect();
     limit_tied(program, &mut above);
     let columns = program.columns.iter().zip(above);
     columns.map(|(column, above)| column.low + above).collect()
@@ -94,28 +64,4 @@ fn limit_tied(program: &Program, above: &mut [f64]) {
             *above = above.min(TIED * given[*row as usize] / load);
         }
     }
-}
-
-/// By row the rate at which all who have less by their least rates fill it but for a part.
-fn levels(program: &Program, base: &[f64], room: &[f64], loads: &[f64]) -> Vec<f64> {
-    let highest = |row: usize| (base[row] + room[row]) / loads[row];
-    let mut bounds: Vec<(f64, f64)> = (0..base.len()).map(|row| (0.0, highest(row))).collect();
-    let mut usage = alloc::vec![0.0; base.len()];
-    for _ in 0..HALVINGS {
-        usage.fill(0.0);
-        for (index, column) in program.columns.iter().enumerate() {
-            for (row, load) in program.uses(index) {
-                let (low, high) = bounds[*row as usize];
-                usage[*row as usize] += load * clamp(0.5 * (low + high), column.low, column.high);
-            }
-        }
-        for (row, (low, high)) in bounds.iter_mut().enumerate() {
-            let middle = 0.5 * (*low + *high);
-            match usage[row] > base[row] + ALIKE * room[row] {
-                true => *high = middle,
-                false => *low = middle,
-            }
-        }
-    }
-    bounds.into_iter().map(|(low, _)| low).collect()
 }
