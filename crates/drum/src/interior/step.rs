@@ -9,9 +9,6 @@ use crate::newton::EXACT;
 
 /// Part of the way to the nearest bound that a step goes.
 const REACH: f64 = 0.995;
-/// Most that a rate grows by in a step, and what is left of it at least: what bends is known around the rate alone.
-const GROWTH: f64 = 20.0;
-const SHRINKING: f64 = 0.3;
 /// Part of the products that Newton's step alone aims at.
 const CENTRED: f64 = 0.3;
 /// Part of what is wrong that products are kept at.
@@ -348,9 +345,7 @@ impl Iterate {
             .map(|(variable, terms)| terms.slope * variable.value)
             .sum();
         let scale = worth + self.at.prices.iter().sum::<f64>();
-        let rows = self.at.left.iter().zip(&self.at.slack);
-        let off = rows.map(|(left, slack)| (left - slack).abs());
-        self.at.products().0 < CLOSE * scale && off.fold(0.0, f64::max) < CLOSE
+        self.at.products().0 < CLOSE * scale
     }
 
     /// Whether each row is used up, or what it costs is nothing to those who use it. A sum says little of either where some
@@ -444,14 +439,9 @@ impl Iterate {
         for (j, variable) in self.at.open() {
             keep(variable.to_low, change.values[j]);
             keep(variable.below, change.below[j]);
-            if self.at.terms[j].bend > 0.0 {
-                keep((1.0 - SHRINKING) * variable.value, change.values[j]);
-            }
             if variable.to_high.is_finite() {
                 keep(variable.to_high, -change.values[j]);
                 keep(variable.above, change.above[j]);
-            } else {
-                keep(GROWTH * variable.value, -change.values[j]);
             }
         }
         for (r, (slack, price)) in self.at.slack.iter().zip(&self.at.prices).enumerate() {
