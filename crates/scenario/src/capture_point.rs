@@ -1,6 +1,6 @@
 //! Capture points as text.
 
-use crate::error::Error;
+use crate::error::{Error, mistake};
 use crate::types::CapturePoint;
 use fairlane_hpcc_files::lines::shorten;
 
@@ -29,10 +29,9 @@ impl CapturePoint {
     /// A text that names none; the place is the text.
     pub fn ports(&self) -> Result<CapturePorts, Error> {
         parse(&self.0).ok_or_else(|| {
-            let text = shorten(&self.0);
-            let message = "names no port, expected host:N or switch:N, or one of these and /port:P";
-            let hint = "write \"host:3\", \"switch:7\" or \"switch:7/port:2\"";
-            Error::new(format!("capture \"{text}\""), message, hint)
+            mistake!(format!("capture \"{}\"", shorten(&self.0)),
+                "names no port, expected host:N or switch:N, or one of these and /port:P";
+                "write \"host:3\", \"switch:7\" or \"switch:7/port:2\"")
         })
     }
 }
@@ -56,7 +55,7 @@ fn parse(text: &str) -> Option<CapturePorts> {
 }
 
 /// Digits only: no sign, no blanks.
-fn number(text: &str) -> Option<u32> {
+pub(crate) fn number(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
+    digits.then(|| text.parse().ok())?
 }

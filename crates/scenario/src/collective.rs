@@ -7,9 +7,9 @@ use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, bail, ensure};
+use crate::rules::{BYTE, LARGEST};
 use crate::section::element;
-use crate::validate::limits::{BYTE, LARGEST};
 
 /// Parameters of a layer.
 const MOST_PARAMETERS: u64 = 1 << 44;
@@ -95,9 +95,8 @@ pub fn hosts_of_group(
     if each >= 2 && each * groups == count {
         return Ok(each);
     }
-    let message = format!("is {groups} of {count} hosts, expected equal groups of 2 or more");
-    let hint = "name other hosts, or other groups";
-    Err(Error::new(place(), message, hint))
+    bail!(place(), "is {groups} of {count} hosts, expected equal groups of 2 or more";
+        "name other hosts, or other groups")
 }
 
 /// How many data ranks a model has that `count` hosts train, by its tensor, pipeline and expert ranks.
@@ -110,23 +109,14 @@ pub fn data_ranks(
     place: impl FnOnce(&str) -> String,
 ) -> Result<u32, Error> {
     let share = tensor.saturating_mul(pipeline);
-    if count < 2 || !count.is_multiple_of(share) {
-        let message = format!(
-            "has {count}, expected 2 or more, a multiple of {share}: tensor times pipeline"
-        );
-        return Err(Error::new(
-            place("hosts"),
-            message,
-            "name more or fewer hosts",
-        ));
-    }
+    ensure!(count >= 2 && count.is_multiple_of(share), place("hosts"),
+        "has {count}, expected 2 or more, a multiple of {share}: tensor times pipeline";
+        "name more or fewer hosts");
     let data = count / share;
-    if data.is_multiple_of(expert) {
-        return Ok(data);
-    }
-    let message = format!("is {expert}, expected a divisor of {data}, the number of data ranks");
-    let hint = "name other hosts, or another number";
-    Err(Error::new(place("expert"), message, hint))
+    ensure!(data.is_multiple_of(expert), place("expert"),
+        "is {expert}, expected a divisor of {data}, the number of data ranks";
+        "name other hosts, or another number");
+    Ok(data)
 }
 
 element! {

@@ -1,11 +1,13 @@
 //! The user's text: its table, and the line and column of every key.
 
+use std::ops::Range;
+
 use serde::Deserialize;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use crate::blame;
-use crate::error::Error;
+use crate::error::{Error, mistake};
 use crate::keypath::{KeyPath, Segment};
 use crate::overrides::Override;
 use crate::types::Scenario;
@@ -45,12 +47,10 @@ impl<'a> Document<'a> {
             let path = blame::culprit(table, message);
             let (found, hint) = blame::explain(message);
             let place = self.locate(&path);
-            let subject = if path.0.is_empty() || place == path.to_string() {
-                String::new()
-            } else {
-                format!("`{path}`: ")
-            };
-            Error::new(place, format!("{subject}{found}"), hint)
+            if path.0.is_empty() || place == path.to_string() {
+                return Error::new(place, found, hint);
+            }
+            mistake!(place, "`{path}`: {found}"; "{hint}")
         })
     }
 
@@ -61,15 +61,11 @@ impl<'a> Document<'a> {
         if !is_key(resolved, &path) {
             return error;
         }
-        if self.locate(&path) == error.place {
+        let place = self.locate(&path);
+        if place == error.place {
             return error;
         }
-        let message = format!("`{}`: {}", error.place, error.message);
-        Error {
-            place: self.locate(&path),
-            message,
-            hint: error.hint,
-        }
+        mistake!(place, "`{}`: {}", error.place, error.message; "{}", error.hint)
     }
 
     /// Where the value at `path` comes from: an override, or the nearest key in the text. Of a text that
@@ -85,43 +81,47 @@ impl<'a> Document<'a> {
                 false => path.to_string(),
             };
         }
-        match self.offset(path) {
-            Some(offset) => {
-                let (line, column) = line_and_column(self.text, offset);
-                format!("{}:{line}:{column}", self.place)
-            }
-            None => self.place.into(),
-        }
+        let span = self.span(path);
+        span.map_or_else(
+            || self.place.into(),
+            |span| position(self.text, self.place, Some(span)),
+        )
     }
 
-    /// The offset of the deepest part of `path` that is in the text.
-    fn offset(&self, path: &KeyPath) -> Option<usize> {
-        let mut segments = path.0.iter();
-        let Some(Segment::Key(first)) = segments.next() else {
-            return None;
-        };
-        let (mut offset, mut value) = entry(self.tree.get_ref(), first)?;
-        for segment in segments {
-            let next = match segment {
-                Segment::Key(key) => value.as_table().and_then(|table| entry(table, key)),
-                Segment::Index(index) => value.as_array().and_then(|array| {
-                    array
-                        .get(*index)
-                        .map(|item| (item.span().start, item.get_ref()))
-                }),
+    /// The deepest part of `path` that is in the text: the key, or the element of a list.
+    fn span(&self, path: &KeyPath) -> Option<Range<usize>> {
+        let (first, rest) = path.0.split_first()?;
+        let (mut span, mut value) = entry(self.tree.get_ref(), first)?;
+        for segment in rest {
+            let found = match value {
+                DeValue::Table(table) => entry(table, segment),
+                DeValue::Array(array) => element(array, segment),
+                _ => None,
             };
-            let Some(found) = next else { break };
-            (offset, value) = found;
+            let Some(found) = found else { break };
+            (span, value) = found;
         }
-        Some(offset)
+        Some(span)
     }
 }
 
-fn entry<'t, 'a>(table: &'t DeTable<'a>, key: &str) -> Option<(usize, &'t DeValue<'a>)> {
-    table
-        .iter()
-        .find(|(name, _)| name.get_ref() == key)
-        .map(|(name, value)| (name.span().start, value.get_ref()))
+/// Where a key is, and its value.
+fn entry<'t, 'a>(table: &'t DeTable<'a>, key: &Segment) -> Option<(Range<usize>, &'t DeValue<'a>)> {
+    let Segment::Key(key) = key else { return None };
+    let (name, value) = table.get_key_value(key.as_str())?;
+    Some((name.span(), value.get_ref()))
+}
+
+/// An element of a list.
+fn element<'t, 'a>(
+    array: &'t DeArray<'a>,
+    index: &Segment,
+) -> Option<(Range<usize>, &'t DeValue<'a>)> {
+    let Segment::Index(index) = index else {
+        return None;
+    };
+    let item = array.get(*index)?;
+    Some((item.span(), item.get_ref()))
 }
 
 /// Whether a scenario such as the `resolved` one has this key, stated or not: a value there is not found unknown.
@@ -140,24 +140,17 @@ fn is_key(resolved: &Table, path: &KeyPath) -> bool {
 }
 
 fn syntax_error(text: &str, place: &str, error: &toml::de::Error) -> Error {
-    let offset = error.span().map_or(0, |span| span.start);
-    let (line, column) = line_and_column(text, offset);
-    let message = format!("not TOML: {}", error.message().replace('\n', ", "));
-    let hint =
-        "write `key = value`; text and values with a unit go in quotes, as in rate = \"100Gbps\"";
-    Error::new(format!("{place}:{line}:{column}"), message, hint)
+    mistake!(position(text, place, error.span()),
+        "not TOML: {}", error.message().replace('\n', ", ");
+        "write `key = value`; text and values with a unit go in quotes, as in rate = \"100Gbps\"")
 }
 
-/// Line and column of a byte offset, both from 1; columns count characters.
-pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let start = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    (
-        line,
-        String::from_utf8_lossy(&before[start..]).chars().count() + 1,
-    )
+/// `place`, and the line and column where something in its text begins, both from 1; columns count characters.
+pub(crate) fn position(text: &str, place: &str, span: Option<Range<usize>>) -> String {
+    let offset = span.map_or(0, |span| span.start).min(text.len());
+    let before = &text.as_bytes()[..offset];
+    let line = before.split(|byte| *byte == b'\n').count();
+    let start = before.rsplit(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let column = String::from_utf8_lossy(start).chars().count() + 1;
+    format!("{place}:{line}:{column}")
 }

@@ -2,14 +2,35 @@
 
 pub use fairlane_units::Mistake as Error;
 
-/// A mistake as the result of whatever finds it.
-pub(crate) fn fail<T>(
-    place: impl Into<String>,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> Result<T, Error> {
-    Err(Error::new(place, message, hint))
+/// A mistake: its place, message and hint, both as for `format!`, as in `mistake!("name", "is {name}"; "leave it out")`.
+macro_rules! mistake {
+    ($place:expr, $message:literal $(, $value:expr)*; $hint:literal $(, $other:expr)*) => {
+        $crate::Error::new(
+            $place,
+            format_args!($message $(, $value)*).to_string(),
+            format_args!($hint $(, $other)*).to_string(),
+        )
+    };
 }
+
+/// Returns a mistake, as [`mistake!`] takes it.
+macro_rules! bail {
+    ($($mistake:tt)*) => {
+        return Err($crate::error::mistake!($($mistake)*))
+    };
+}
+
+/// Returns a mistake unless a condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($mistake:tt)*) => {
+        let holds: bool = $holds;
+        if !holds {
+            $crate::error::bail!($($mistake)*);
+        }
+    };
+}
+
+pub(crate) use {bail, ensure, mistake};
 
 /// The candidate that `word` most likely means, if one is near enough to be a typing mistake.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

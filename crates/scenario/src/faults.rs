@@ -11,13 +11,13 @@ section! {
         loss_rate: f64 => loss,
         /// Links that change.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        link: Vec<LinkFault> => each,
+        link: Vec<LinkFault> => table,
         /// Links slower than in the topology, for example with failed lanes; not under `hpcc-ns3`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        slow: Vec<SlowLink> => each,
+        slow: Vec<SlowLink> => table,
         /// Hosts that pause their switch; needs `switch.pfc.enabled`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        pause: Vec<PauseFault> => each,
+        pause: Vec<PauseFault> => table,
     }
 }
 

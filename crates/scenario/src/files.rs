@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use crate::error::Error;
+use crate::error::{Error, ensure, mistake};
 
 /// Longer texts are refused, so that a small gzipped file can't fill the memory.
 const LONGEST: u64 = 1 << 30;
@@ -31,8 +31,8 @@ impl Files<'_> {
     /// Where a file is and what it holds, decompressed; as [`Files::read`] of one that needn't be a text.
     pub(crate) fn read_bytes(self, path: &Path, key: &str) -> Result<(PathBuf, Vec<u8>), Error> {
         let missing = |wanted: &Path, hint: &str| {
-            let message = format!("file {} doesn't exist", wanted.display());
-            Error::new(key, message, hint)
+            let wanted = wanted.display();
+            mistake!(key, "file {wanted} doesn't exist"; "{hint}")
         };
         match self {
             Self::Folder(folder) => {
@@ -40,21 +40,15 @@ impl Files<'_> {
                 let found = plain_or_gzipped(&wanted).ok_or_else(|| {
                     missing(&wanted, "paths are relative to the folder of the scenario")
                 })?;
-                let place = found.display().to_string();
-                let bytes = read_stream(open(&found)?, &place)?;
+                let bytes = read_file(&found)?;
                 Ok((found, bytes))
             }
             Self::Held(held) => {
-                let named = |name: &str| {
-                    held.iter()
-                        .find(|(held, _)| Path::new(held) == Path::new(name))
-                };
-                let wanted = path.to_string_lossy();
-                let (name, bytes) = named(&wanted)
-                    .or_else(|| named(&format!("{wanted}.gz")))
-                    .ok_or_else(|| missing(path, "the program holds no such file"))?;
-                let bytes = read_stream(*bytes, name)?;
-                Ok((PathBuf::from(name), bytes))
+                let named = |name: PathBuf| held.iter().find(|held| Path::new(held.0) == name);
+                let found = named(path.into()).or_else(|| named(gzipped(path)));
+                let missing = || missing(path, "the program holds no such file");
+                let (name, bytes) = found.ok_or_else(missing)?;
+                Ok((PathBuf::from(name), read_stream(*bytes, name)?))
             }
         }
     }
@@ -65,12 +59,13 @@ impl Files<'_> {
 /// # Errors
 /// If it can't be read, is too large, or isn't UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    let place = path.display().to_string();
-    as_text(read_stream(open(path)?, &place)?, &place)
+    as_text(read_file(path)?, &path.display().to_string())
 }
 
-fn open(path: &Path) -> Result<File, Error> {
-    File::open(path).map_err(|error| unreadable(&path.display().to_string(), &error))
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    let place = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&place, &error))?;
+    read_stream(file, &place)
 }
 
 fn unreadable(place: &str, error: &io::Error) -> Error {
@@ -79,16 +74,14 @@ fn unreadable(place: &str, error: &io::Error) -> Error {
         io::ErrorKind::NotFound => "is the name right?",
         _ => "is this the right file?",
     };
-    Error::new(place, format!("can't be read: {error}"), hint)
+    mistake!(place, "can't be read: {error}"; "{hint}")
 }
 
 /// Reads what messages call `place`, decompressing it if it is gzipped.
 fn read_stream(stream: impl Read, place: &str) -> Result<Vec<u8>, Error> {
     let bytes = read_bytes(stream).map_err(|error| unreadable(place, &error))?;
-    if bytes.len() as u64 > LONGEST {
-        let message = format!("longer than {} MiB", LONGEST >> 20);
-        return Err(Error::new(place, message, "is this the right file?"));
-    }
+    ensure!(bytes.len() as u64 <= LONGEST, place,
+        "longer than {} MiB", LONGEST >> 20; "is this the right file?");
     Ok(bytes)
 }
 
@@ -96,8 +89,8 @@ fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let hint = "is this the right file? Text files may be gzipped";
-        Error::new(format!("{place}:{line}"), "not text, expected UTF-8", hint)
+        mistake!(format!("{place}:{line}"), "not text, expected UTF-8";
+            "is this the right file? Text files may be gzipped")
     })
 }
 
@@ -118,11 +111,18 @@ fn read_bytes(mut stream: impl Read) -> io::Result<Vec<u8>> {
 
 /// `path` if it is a file, else `path.gz` if that is.
 pub fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
-    let mut gzipped = path.as_os_str().to_owned();
-    gzipped.push(".gz");
-    [path.to_path_buf(), gzipped.into()]
-        .into_iter()
-        .find(|candidate| candidate.is_file())
+    let mut candidates = [path.to_path_buf(), gzipped(path)].into_iter();
+    candidates.find(|candidate| candidate.is_file())
+}
+
+fn gzipped(path: &Path) -> PathBuf {
+    suffixed(path, ".gz")
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
@@ -131,11 +131,7 @@ pub fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// If one can't be written.
 pub fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
-    let partial = |path: &Path| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".partial");
-        PathBuf::from(name)
-    };
+    let partial = |path: &Path| suffixed(path, ".partial");
     let write = || -> Result<(), (PathBuf, io::Error)> {
         for (path, text) in files {
             if path.is_dir() {
@@ -153,11 +149,7 @@ pub fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
             // Already renamed or never written: nothing left to remove.
             let _ = fs::remove_file(partial(path));
         }
-        let hint = "does the folder exist, and may you write there?";
-        Error::new(
-            path.display().to_string(),
-            format!("can't be written: {error}"),
-            hint,
-        )
+        mistake!(path.display().to_string(), "can't be written: {error}";
+            "does the folder exist, and may you write there?")
     })
 }

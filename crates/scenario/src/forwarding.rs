@@ -4,9 +4,9 @@ use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rules::{BYTE, LARGEST};
 use crate::section::section;
 use crate::types::{Arbitration, Ecn, Pfc};
-use crate::validate::limits::{BYTE, LARGEST};
 
 /// Hands the list of forwarding policies to a macro: `Type(module)` for each, with its documentation and
 /// `with` the type of its parameters if it has any.

@@ -7,6 +7,7 @@ use fairlane_multipath::PortFile;
 use crate::collective::TracePath;
 use crate::error::Error;
 use crate::files::Files;
+use crate::section::inside;
 use crate::sizes::SizeDistribution;
 use crate::types::{Flow, Multipath, Plan, Scenario, Sizes, Topology, Workload};
 use fairlane_hpcc_files::TopologyText;
@@ -74,8 +75,7 @@ impl Inputs {
         }) = &scenario.multipath
         {
             let (text, name) = inputs.open(files, file, "multipath.plan.file".into())?;
-            let ports = PortFile::parse(&text, &name);
-            inputs.ports = Some(ports.map_err(|it| Error::new(it.place, it.message, it.hint))?);
+            inputs.ports = Some(PortFile::parse(&text, &name)?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
             let sizes = match workload {
@@ -122,10 +122,10 @@ impl Inputs {
     ) -> Result<SizeDistribution, Error> {
         let key = format!("workload[{workload}].sizes");
         match sizes {
-            Sizes::Points(points) => SizeDistribution::new(points.clone()).map_err(|error| {
-                let place = format!("{key}{}", error.place);
-                error.at(place)
-            }),
+            Sizes::Points(points) => {
+                let distribution = SizeDistribution::new(points.clone());
+                distribution.map_err(|error| inside(error, key))
+            }
             Sizes::Named(name) if names_file(name) => {
                 let (text, file) = self.open(files, Path::new(name), key)?;
                 SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))

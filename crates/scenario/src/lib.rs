@@ -55,7 +55,7 @@ mod nic;
 mod optional;
 mod overrides;
 mod planes;
-mod range;
+mod rules;
 mod schema;
 mod section;
 mod sizes;

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::collective::TracePath;
 use crate::document::Document;
-use crate::error::Error;
+use crate::error::{Error, mistake};
 use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
 use crate::overrides::{Override, overlay};
@@ -43,18 +43,18 @@ pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Load
 
 /// The mistake of naming something that is no scenario file.
 fn unreadable(path: &Path, error: Error) -> Error {
-    let place = error.place.clone();
+    let place = &error.place;
     if path.is_dir() {
         let inside = path.join("scenario.toml");
         let hint = match inside.is_file() {
             true => format!("name the file in it, {}", inside.display()),
             false => "name a scenario file in it".to_owned(),
         };
-        return Error::new(place, "is a directory, expected a scenario file", hint);
+        return mistake!(place, "is a directory, expected a scenario file"; "{hint}");
     }
     if !path.exists() {
-        let hint = "is the name right? Paths are relative to the current directory";
-        return Error::new(place, "no such file", hint);
+        return mistake!(place, "no such file";
+            "is the name right? Paths are relative to the current directory");
     }
     error
 }
@@ -159,8 +159,7 @@ fn to_table(scenario: &Scenario) -> Result<Table, Error> {
 }
 
 fn formless(error: toml::ser::Error) -> Error {
-    let message = format!("has no TOML form: {error}");
-    Error::new("scenario", message, "seeds are at most 2^63 - 1")
+    mistake!("scenario", "has no TOML form: {error}"; "seeds are at most 2^63 - 1")
 }
 
 impl Scenario {

@@ -4,9 +4,9 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rules::{BYTE, LARGEST, SLOWEST};
 use crate::section::{element, section};
 use crate::types::AckPause;
-use crate::validate::limits::{BYTE, LARGEST, SLOWEST};
 
 /// More queue pairs than any NIC has.
 const MOST_ENTRIES: u32 = 1 << 24;

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use crate::error::Error;
+use crate::error::{Error, bail, ensure, mistake};
 use crate::keypath::{EACH, KeyPath, NEW, Segment};
 
 /// One value that replaces what the scenario says.
@@ -16,15 +16,14 @@ pub(crate) struct Override {
 impl Override {
     /// Reads `workload.0.load=0.7`; a value that isn't TOML is taken as text.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let fail = |message: &str| {
-            let hint = "write --set key.path=value, as in --set workload.0.load=0.7";
-            Error::new(format!("--set {text}"), message, hint)
+        let wrong = |message: &str| {
+            mistake!(format!("--set {text}"), "{message}";
+                "write --set key.path=value, as in --set workload.0.load=0.7")
         };
-        let (path, value) = text.split_once('=').ok_or_else(|| fail("has no `=`"))?;
+        let (path, value) = text.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
         let path = KeyPath::from_dotted(path);
-        let empty = |segment: &Segment| matches!(segment, Segment::Key(key) if key.is_empty());
-        if path.0.iter().any(empty) {
-            return Err(fail("has an empty key"));
+        if path.0.contains(&Segment::Key(String::new())) {
+            return Err(wrong("has an empty key"));
         }
         Ok(Self {
             text: text.into(),
@@ -46,10 +45,7 @@ impl Override {
         let Some((Segment::Key(first), rest)) = self.path.0.split_first() else {
             return Ok(());
         };
-        let top = table
-            .entry(first.clone())
-            .or_insert_with(|| Value::Table(Table::new()));
-        self.write(top, rest)
+        self.write(inside(table, first), rest)
     }
 
     /// Writes it to what `rest` names inside of `value`.
@@ -61,14 +57,10 @@ impl Override {
         match value {
             Value::Table(table) => {
                 let Segment::Key(key) = segment else {
-                    let parent = self.parent(rest);
-                    let message = format!("`{parent}` is a table, expected one of its keys");
-                    return Err(self.wrong(message, "numbers count elements of lists"));
+                    bail!(self.place(), "`{}` is a table, expected one of its keys",
+                        self.parent(rest); "numbers count elements of lists");
                 };
-                let inner = table
-                    .entry(key.clone())
-                    .or_insert_with(|| Value::Table(Table::new()));
-                self.write(inner, rest)
+                self.write(inside(table, key), rest)
             }
             Value::Array(items) => match segment {
                 Segment::Key(key) if key == EACH && !items.is_empty() => {
@@ -82,8 +74,8 @@ impl Override {
             },
             _ => {
                 let parent = self.parent(rest);
-                let message = format!("`{parent}` is a single value and has nothing inside");
-                Err(self.wrong(message, format!("set `{parent}` itself")))
+                bail!(self.place(), "`{parent}` is a single value and has nothing inside";
+                    "set `{parent}` itself")
             }
         }
     }
@@ -96,18 +88,15 @@ impl Override {
         rest: &[Segment],
     ) -> Result<&'v mut Value, Error> {
         let (parent, length) = (self.parent(rest), items.len());
-        if *segment == Segment::Key(EACH.into()) {
-            let message = format!("`{parent}` has no elements that could be set");
-            return Err(self.wrong(message, format!("`{parent}.+` adds one")));
-        }
+        ensure!(*segment != Segment::Key(EACH.into()), self.place(),
+            "`{parent}` has no elements that could be set"; "`{parent}.+` adds one");
         let Segment::Index(index) = segment else {
-            let message = format!("`{parent}` is a list, expected the number of an element");
-            let hint = format!("its first element is `{parent}.0`, all are `{parent}.*`");
-            return Err(self.wrong(message, hint));
+            bail!(self.place(), "`{parent}` is a list, expected the number of an element";
+                "its first element is `{parent}.0`, all are `{parent}.*`");
         };
         items.get_mut(*index).ok_or_else(|| {
-            let message = format!("`{parent}` has {length} elements, expected a number below");
-            self.wrong(message, "elements are counted from 0")
+            mistake!(self.place(), "`{parent}` has {length} elements, expected a number below";
+                "elements are counted from 0")
         })
     }
 
@@ -117,21 +106,21 @@ impl Override {
         KeyPath(self.path.0[..depth].to_vec())
     }
 
-    fn wrong(&self, message: String, hint: impl Into<String>) -> Error {
-        Error::new(format!("--set {}", self.text), message, hint)
+    fn place(&self) -> String {
+        format!("--set {}", self.text)
     }
+}
+
+/// The value of a key, an empty table if there is none.
+fn inside<'t>(table: &'t mut Table, key: &str) -> &'t mut Value {
+    table.entry(key).or_insert_with(|| Table::new().into())
 }
 
 fn parse_value(text: &str) -> Value {
     let wrapped = toml::from_str::<Table>(&format!("value = {text}"));
-    match wrapped
-        .ok()
-        .filter(|table| table.len() == 1)
-        .and_then(|mut table| table.remove("value"))
-    {
-        Some(value) => value,
-        None => Value::String(text.into()),
-    }
+    let single = wrapped.ok().filter(|table| table.len() == 1);
+    let value = single.and_then(|mut table| table.remove("value"));
+    value.unwrap_or_else(|| text.into())
 }
 
 /// Lays `over` over `base`: tables key by key, anything else replaces. A table that states its

@@ -4,7 +4,7 @@ use fairlane_multipath::Settings;
 use schemars::schema_for;
 use serde_json::Value;
 
-use crate::range;
+use crate::rules;
 use crate::types::{Congestion, Scenario};
 
 /// The JSON Schema of a scenario: every key with its description, type, range and default. Ranges that JSON Schema has no
@@ -16,11 +16,18 @@ pub fn schema() -> Value {
         let table = schema.pointer(&place).and_then(Value::as_str);
         let table = table.map(|path| format!("{}/properties", path.trim_start_matches('#')));
         if let Some(Value::Object(keys)) = table.and_then(|table| schema.pointer_mut(&table)) {
-            range::parameters_of(keys, &limits);
+            let says = limits
+                .iter()
+                .map(|limit| (limit.key, rules::text(&limit.rule)));
+            rules::annotate_all(keys, says);
         }
     }
     if let Some(Value::Object(keys)) = schema.pointer_mut("/$defs/Multipath/properties") {
-        range::ranges_of(keys, Settings::default().ranges());
+        let settings = Settings::default();
+        let says = settings
+            .ranges()
+            .map(|range| (range.key, range.to_string()));
+        rules::annotate_all(keys, says);
     }
     schema
 }

@@ -2,19 +2,18 @@
 
 use std::fmt::Display;
 
-use fairlane_congestion::Parameters;
-use fairlane_units::{Bytes, Duration, Rate};
+use schemars::Schema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::types::Profile;
-use crate::validate::limits;
-use fairlane_hpcc_files::{LONGEST_DELAY, Times};
 
-type Check = Result<(), Error>;
+pub(crate) type Check = Result<(), Error>;
 
 /// Declares a table of the scenario file. A line for each key gives its doc, name, type, default (left out, the type's) and
-/// rule, a method of [`Key`]; what is left out of an `Option` obeys every rule. A range in brackets is for numbers. The schema
-/// states ranges, and rules by the functions of `range`; the page `docs/scenario.md` follows from it. A doc whose last
+/// rule, a function of `rules`; what is left out of an `Option` obeys every rule. A range in brackets is for numbers. The schema
+/// states ranges and what rules say; the page `docs/scenario.md` follows from it. A doc whose last
 /// paragraph begins with `Source:` says where the default comes from.
 ///
 /// ```text
@@ -64,7 +63,7 @@ macro_rules! section {
             /// States defaults in the schema, also of keys that a resolved scenario leaves out.
             fn state_defaults(table: &mut schemars::Schema) {
                 let default = Self::default();
-                $($crate::range::state_default(table, stringify!($key), &default.$key);)*
+                $($crate::section::state_default(table, stringify!($key), &default.$key);)*
             }
         }
     };
@@ -90,15 +89,15 @@ macro_rules! element {
             $(
                 $(#[$about])*
                 $(#[schemars(range(min = $low, max = $high))])?
-                $(#[schemars(transform = $crate::range::$rule($($($limit),+)?))])?
+                $(#[schemars(transform = $crate::rules::annotate($crate::rules::says::$rule($($($limit),+)?)))])?
                 pub $key: $type,
             )*
         }
 
         impl $crate::section::Section for $name {
-            fn check(&self, place: &str, profile: $crate::types::Profile) -> Result<(), $crate::Error> {
+            fn check(&self, profile: $crate::types::Profile) -> $crate::section::Check {
                 let Self { $($key),* } = self;
-                $crate::section::rules!(place, profile; $($key $([$low, $high])? $(=> $rule $(($($limit),+))?)?,)*);
+                $crate::section::rules!(profile; $($key $([$low, $high])? $(=> $rule $(($($limit),+))?)?,)*);
                 Ok(())
             }
         }
@@ -132,7 +131,7 @@ macro_rules! choice {
                     $(
                         $(#[$about])*
                         $(#[schemars(range(min = $low, max = $high))])?
-                        $(#[schemars(transform = $crate::range::$rule())])?
+                        $(#[schemars(transform = $crate::rules::annotate($crate::rules::says::$rule()))])?
                         $key: $type,
                     )*
                 },
@@ -140,10 +139,10 @@ macro_rules! choice {
         }
 
         impl $crate::section::Section for $name {
-            fn check(&self, place: &str, profile: $crate::types::Profile) -> Result<(), $crate::Error> {
+            fn check(&self, profile: $crate::types::Profile) -> $crate::section::Check {
                 match self {
                     $(Self::$kind { $($key),* } => {
-                        $crate::section::rules!(place, profile; $($key $([$low, $high])? $(=> $rule)?,)*);
+                        $crate::section::rules!(profile; $($key $([$low, $high])? $(=> $rule)?,)*);
                     })*
                 }
                 Ok(())
@@ -154,13 +153,13 @@ macro_rules! choice {
 
 /// Checks keys, each in a variable of its name, by their rules.
 macro_rules! rules {
-    ($place:expr, $profile:expr; $(
+    ($profile:expr; $(
         $key:ident $([$low:expr, $high:expr])? $(=> $rule:ident $(($($limit:expr),+))?)?,
     )*) => {
         $(
-            let _key = $crate::section::Key::new($place, stringify!($key), $profile);
-            $(_key.within($key, $low, $high)?;)?
-            $(_key.$rule($key $($(, $limit)+)?)?;)?
+            let _at = |error| $crate::section::inside(error, stringify!($key));
+            $($crate::rules::within($profile, $key, $low, $high).map_err(_at)?;)?
+            $($crate::rules::$rule($profile, $key $($(, $limit)+)?).map_err(_at)?;)?
             let _ = $key;
         )*
     };
@@ -168,132 +167,40 @@ macro_rules! rules {
 
 pub(crate) use {choice, element, rules, section};
 
-/// A table whose values have rules.
+/// A table whose values have rules, or several.
 pub(crate) trait Section {
-    /// Checks every value; `place` is the path of the table, empty for that of the file itself.
-    fn check(&self, place: &str, profile: Profile) -> Check;
+    /// Checks every value; the place of a mistake is relative to the table.
+    fn check(&self, profile: Profile) -> Check;
 }
 
 impl<T: Section> Section for Option<T> {
-    fn check(&self, place: &str, profile: Profile) -> Check {
-        self.as_ref()
-            .map_or(Ok(()), |table| table.check(place, profile))
+    fn check(&self, profile: Profile) -> Check {
+        self.iter().try_for_each(|table| table.check(profile))
     }
 }
 
-/// A key whose value is checked; the methods are the rules.
-pub(crate) struct Key<'a> {
-    table: &'a str,
-    name: &'static str,
-    profile: Profile,
+impl<T: Section> Section for Vec<T> {
+    fn check(&self, profile: Profile) -> Check {
+        let place = |index| move |error| inside(error, format_args!("[{index}]"));
+        let mut numbered = self.iter().enumerate();
+        numbered.try_for_each(|(index, table)| table.check(profile).map_err(place(index)))
+    }
 }
 
-impl<'a> Key<'a> {
-    pub(crate) const fn new(table: &'a str, name: &'static str, profile: Profile) -> Self {
-        Self {
-            table,
-            name,
-            profile,
-        }
-    }
+/// A mistake inside of a table or list, by the place of that.
+pub(crate) fn inside(error: Error, outer: impl Display) -> Error {
+    let is_element = error.place.is_empty() || error.place.starts_with('[');
+    let dot = if is_element { "" } else { "." };
+    let place = format!("{outer}{dot}{}", error.place);
+    error.at(place)
+}
 
-    fn place(&self) -> String {
-        match self.table {
-            "" => self.name.to_owned(),
-            table => format!("{table}.{}", self.name),
-        }
-    }
-
-    /// Checks a value unless it is left out; its place is only made where there is a mistake.
-    fn stated<'v, T: Copy + 'v>(
-        &self,
-        value: impl Into<Option<&'v T>>,
-        rule: impl FnOnce(T) -> Check,
-    ) -> Check {
-        let checked = value.into().map_or(Ok(()), |value| rule(*value));
-        checked.map_err(|error| error.at(self.place()))
-    }
-
-    /// From `low` to `high`.
-    pub(crate) fn within<'v, T>(&self, value: impl Into<Option<&'v T>>, low: T, high: T) -> Check
-    where
-        T: Copy + PartialOrd + Display + 'v,
+/// States the default of a key unless it is none, or stated already in another form than the type's.
+pub(crate) fn state_default(table: &mut Schema, key: &str, default: &impl Serialize) {
+    let key = table.pointer_mut(&format!("/properties/{key}"));
+    if let (Some(Value::Object(key)), Ok(default)) = (key, serde_json::to_value(default))
+        && !default.is_null()
     {
-        self.stated(value, |value| limits::within(value, low, high))
-    }
-
-    /// A time, zero included.
-    pub(crate) fn span<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
-        self.stated(value, |value| limits::span(self.profile, value))
-    }
-
-    /// A time above zero.
-    pub(crate) fn period<'v>(&self, value: impl Into<Option<&'v Duration>>) -> Check {
-        self.stated(value, |value| limits::positive_span(self.profile, value))
-    }
-
-    /// What light takes along a link.
-    pub(crate) fn delay(&self, value: &Duration) -> Check {
-        self.span(value)?;
-        self.within(
-            value,
-            Times::from(self.profile).shortest_delay(),
-            LONGEST_DELAY,
-        )
-    }
-
-    /// A rate at which packets can be sent.
-    pub(crate) fn rate<'v>(&self, value: impl Into<Option<&'v Rate>>) -> Check {
-        self.stated(value, limits::rate)
-    }
-
-    /// The size of a message.
-    pub(crate) fn message<'v>(&self, value: impl Into<Option<&'v Bytes>>) -> Check {
-        self.stated(value, limits::message_size)
-    }
-
-    /// At least one.
-    pub(crate) fn positive<'v>(&self, value: impl Into<Option<&'v u32>>) -> Check {
-        self.stated(value, limits::positive)
-    }
-
-    /// A traffic class.
-    pub(crate) fn class(&self, value: &u8) -> Check {
-        self.stated(value, limits::class)
-    }
-
-    /// A share above 0 and at most 1.
-    pub(crate) fn share(&self, value: &f64) -> Check {
-        self.stated(value, limits::share)
-    }
-
-    /// What shares are in proportion to.
-    pub(crate) fn weight(&self, value: &f64) -> Check {
-        self.stated(value, limits::weight)
-    }
-
-    /// A probability that may be 0 but not 1.
-    pub(crate) fn loss(&self, value: &f64) -> Check {
-        self.stated(value, limits::loss)
-    }
-
-    /// Parameters, which know their own rules.
-    pub(crate) fn parameters(&self, value: &impl Parameters) -> Check {
-        value.limits().iter().try_for_each(|limit| {
-            let checked = limits::obeys(self.profile, &limit.rule);
-            checked.map_err(|error| error.at(format!("{}.{}", self.place(), limit.key)))
-        })
-    }
-
-    /// A table, whose keys have their own rules.
-    pub(crate) fn table(&self, value: &impl Section) -> Check {
-        value.check(&self.place(), self.profile)
-    }
-
-    /// A list of tables.
-    pub(crate) fn each(&self, list: &[impl Section]) -> Check {
-        let place = |index| format!("{}[{index}]", self.place());
-        let mut numbered = list.iter().enumerate();
-        numbered.try_for_each(|(index, table)| table.check(&place(index), self.profile))
+        key.entry("default").or_insert(default);
     }
 }

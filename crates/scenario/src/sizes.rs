@@ -3,7 +3,9 @@
 use fairlane_units::Bytes;
 use serde::Deserialize;
 
-use crate::error::{Error, fail, suggestion};
+use crate::document::position;
+use crate::error::{Error, ensure, mistake, suggestion};
+use crate::section::inside;
 use crate::types::SizePoint;
 use fairlane_hpcc_files::lines::{lines, shorten};
 
@@ -65,13 +67,10 @@ impl SizeDistribution {
         let (name, text) = found.ok_or_else(|| {
             let names = BUILT_IN.map(|(known, _)| known);
             let list = names.join(", ");
-            let message = format!(
-                "unknown size distribution \"{}\", expected one of {list}",
-                shorten(name)
-            );
             let known = suggestion(name, names, '"', format!("known are {list}"));
-            let hint = format!("{known}; a file is named with `/` or `.`");
-            Error::new(name, message, hint)
+            mistake!(name,
+                "unknown size distribution \"{}\", expected one of {list}", shorten(name);
+                "{known}; a file is named with `/` or `.`")
         })?;
         Self::parse(text, &format!("{name}.toml"))
     }
@@ -133,81 +132,49 @@ fn mean(points: &[SizePoint]) -> f64 {
 /// Checks a point after the one before it; the place stays empty.
 fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Error> {
     let SizePoint { size, percent } = *point;
-    let (message, hint) = match before {
-        _ if !(0.0..=100.0).contains(&percent) => (
-            format!("percent is {percent}, expected 0 to 100"),
-            "percents are cumulative",
-        ),
-        _ if size > LARGEST_MESSAGE => (
-            format!(
-                "size is {size}, expected at most {LARGEST_MESSAGE}, what a work request can hold"
-            ),
-            "sizes are in bytes; larger transfers are several messages",
-        ),
-        None if percent != 0.0 => (
-            format!("the first percent is {percent}, expected 0"),
-            "add a first point with the smallest size and percent 0",
-        ),
-        Some(before) if percent < before.percent => (
-            format!(
-                "percent falls from {} to {percent}, expected ascending percents",
-                before.percent
-            ),
-            "percents are cumulative: share of messages of at most this size",
-        ),
-        Some(before) if size < before.size => (
-            format!(
-                "size falls from {} to {size}, expected ascending sizes",
-                before.size
-            ),
-            "sort the points by size",
-        ),
-        Some(before) if (size, percent) == (before.size, before.percent) => (
-            format!("point {size}, {percent} is listed twice"),
-            "remove one",
-        ),
-        _ => return Ok(()),
+    ensure!((0.0..=100.0).contains(&percent), "",
+        "percent is {percent}, expected 0 to 100"; "percents are cumulative");
+    ensure!(size <= LARGEST_MESSAGE, "",
+        "size is {size}, expected at most {LARGEST_MESSAGE}, what a work request can hold";
+        "sizes are in bytes; larger transfers are several messages");
+    let Some(before) = before else {
+        ensure!(percent == 0.0, "", "the first percent is {percent}, expected 0";
+            "add a first point with the smallest size and percent 0");
+        return Ok(());
     };
-    fail("", message, hint)
+    ensure!(percent >= before.percent, "",
+        "percent falls from {} to {percent}, expected ascending percents", before.percent;
+        "percents are cumulative: share of messages of at most this size");
+    ensure!(size >= before.size, "",
+        "size falls from {} to {size}, expected ascending sizes", before.size;
+        "sort the points by size");
+    ensure!(point != before, "", "point {size}, {percent} is listed twice"; "remove one");
+    Ok(())
 }
 
 /// Checks what only all points together show; the place stays empty.
 fn check_end(points: &[SizePoint]) -> Result<(), Error> {
+    let (count, mean) = (points.len(), mean(points));
     let last = points.last().map_or(0.0, |last| last.percent);
-    let mean = mean(points);
-    let (message, hint) = match points.len() {
-        ..2 => (
-            format!("{} points, expected at least 2", points.len()),
-            "a fixed size is two points of that size, at 0 and 100 percent",
-        ),
-        _ if last == 1.0 => (
-            "the last percent is 1, expected 100".to_owned(),
-            "multiply by 100: these are percents, not fractions",
-        ),
-        _ if last != 100.0 => (
-            format!("the last percent is {last}, expected 100"),
-            "is the file complete?",
-        ),
-        _ if mean < 1.0 => (
-            format!("the mean size is {mean} B, expected at least 1"),
-            "sizes are in bytes",
-        ),
-        _ => return Ok(()),
-    };
-    fail("", message, hint)
+    ensure!(count >= 2, "", "{count} points, expected at least 2";
+        "a fixed size is two points of that size, at 0 and 100 percent");
+    ensure!(last != 1.0, "", "the last percent is 1, expected 100";
+        "multiply by 100: these are percents, not fractions");
+    ensure!(last == 100.0, "", "the last percent is {last}, expected 100"; "is the file complete?");
+    ensure!(mean >= 1.0, "",
+        "the mean size is {mean} B, expected at least 1"; "sizes are in bytes");
+    Ok(())
 }
 
 fn parse_toml(text: &str, file: &str) -> Result<SizeDistribution, Error> {
     let parsed: SizeFile = toml::from_str(text).map_err(|error| {
-        let (line, column) =
-            crate::document::line_and_column(text, error.span().map_or(0, |span| span.start));
-        let hint = "write name = \"...\", publication = \"...\" and points = [{ size = 0, percent = 0 }, ...]";
-        Error::new(format!("{file}:{line}:{column}"), error.message().replace('\n', ", "), hint)
+        let place = position(text, file, error.span());
+        mistake!(place, "{}", error.message().replace('\n', ", ");
+            "write name = \"...\", publication = \"...\" and \
+            points = [{{ size = 0, percent = 0 }}, ...]")
     })?;
-    SizeDistribution::new(parsed.points).map_err(|error| {
-        let place = format!("{file}: points{}", error.place);
-        error.at(place)
-    })
+    let distribution = SizeDistribution::new(parsed.points);
+    distribution.map_err(|error| inside(error, format_args!("{file}: points")))
 }
 
 fn parse_columns(text: &str, file: &str) -> Result<SizeDistribution, Error> {

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::planes::MOST_PLANES;
+use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
 use crate::section::{choice, element, section};
-use crate::validate::limits::{BYTE, LARGEST, LONGEST_PACKET};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
@@ -61,12 +61,12 @@ section! {
         faults: Faults => table,
         /// Who the hosts send for; left out, one tenant called "default" with all hosts.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tenant: Vec<Tenant> => each,
+        tenant: Vec<Tenant> => table,
         /// What a tenant does to take more than its share; left out, all are honest.
         #[serde(skip_serializing_if = "Option::is_none")]
         attack: Option<Attack> => table,
         /// What the hosts send.
-        workload: Vec<Workload> => each,
+        workload: Vec<Workload> => table,
     }
 }
 
@@ -243,7 +243,7 @@ section! {
         host_ports: Option<bool>,
         /// Thresholds by port rate; if any, every rate of a switch port needs one.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        threshold: Vec<EcnThreshold> => each,
+        threshold: Vec<EcnThreshold> => table,
     }
 }
 

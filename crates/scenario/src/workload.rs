@@ -9,11 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
-use crate::error::Error;
 use crate::multipath::MOST as MOST_PATHS;
-use crate::section::{Section, element};
+use crate::rules::{BYTE, LARGEST};
+use crate::section::{Check, Section, element};
 use crate::types::{Profile, SizeRange, is_one, one};
-use crate::validate::limits::{BYTE, LARGEST};
 
 /// The kinds of workloads: the fields of each, and behind `+` groups of fields that several have.
 macro_rules! workloads {
@@ -85,9 +84,9 @@ macro_rules! workloads {
         $(workloads!(@ $(#[$doc])* $kind $own $(+ $group)*);)*
 
         impl Section for Workload {
-            fn check(&self, place: &str, profile: Profile) -> Result<(), Error> {
+            fn check(&self, profile: Profile) -> Check {
                 match self {
-                    $(Self::$kind(it) => it.check(place, profile),)*
+                    $(Self::$kind(it) => it.check(profile),)*
                 }
             }
         }
@@ -242,7 +241,7 @@ workloads! {
     /// pipeline stages.
     Training {
         /// Layers of the model, in order.
-        layers: Vec<Layer> => each,
+        layers: Vec<Layer> => table,
         /// Steps of the optimizer.
         #[serde(default = "one")]
         steps: u32 => positive,

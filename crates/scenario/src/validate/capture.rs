@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::limits::fail;
 use super::{Check, Subject};
 use crate::capture_point::CapturePorts;
-use crate::error::Error;
+use crate::error::{ensure, mistake};
 use crate::types::CapturePoint;
+use fairlane_hpcc_files::lines::shorten;
 
 const HINT: &str = "`fairlane topology` lists hosts and switches";
 
@@ -14,50 +14,33 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     let output = &subject.scenario.output;
     points(subject, "capture", &subject.scenario.capture)?;
     points(subject, "output.ports", &output.ports)?;
-    if !output.ports.is_empty() && output.sample_interval.is_none() {
-        let message = "are named, but not how often they are sampled";
-        let hint = "write sample_interval, \"1us\" for example, in section [output]";
-        return fail("output.ports", message, hint);
-    }
+    ensure!(output.ports.is_empty() || output.sample_interval.is_some(), "output.ports",
+        "are named, but not how often they are sampled";
+        "write sample_interval, \"1us\" for example, in section [output]");
     Ok(())
 }
 
 /// The points of one key.
 fn points(subject: &Subject<'_>, key: &str, points: &[CapturePoint]) -> Check {
-    if points.is_empty() {
-        return Ok(());
-    }
-    let (counts, mut seen) = (port_counts(subject), BTreeSet::new());
+    let mut counts = vec![0; subject.fabric.nodes as usize];
+    subject.ends().for_each(|(node, ..)| counts[node] += 1);
+    let mut seen = BTreeSet::new();
     for (i, point) in points.iter().enumerate() {
         let place = format!("{key}[{i}]");
-        let ports = point.ports().map_err(|error| Error {
-            place: place.clone(),
-            message: format!(
-                "\"{}\" {}",
-                fairlane_hpcc_files::lines::shorten(&point.0),
-                error.message
-            ),
-            hint: error.hint,
+        let ports = point.ports().map_err(|error| {
+            let text = shorten(&point.0);
+            mistake!(&place, "\"{text}\" {}", error.message; "{}", error.hint)
         })?;
         check_node(subject, &place, ports)?;
-        let count = counts[ports.node as usize];
-        if let Some(port) = ports.port
-            && !(1..=count).contains(&port)
-        {
-            let node = ports.node;
-            let message = format!("node {node} has no port {port}, expected 1 to {count}");
-            return fail(
-                place,
-                message,
-                "ports are numbered in the order of the links",
-            );
+        let (node, count) = (ports.node, counts[ports.node as usize]);
+        if let Some(port) = ports.port {
+            ensure!((1..=count).contains(&port), place,
+                "node {node} has no port {port}, expected 1 to {count}";
+                "ports are numbered in the order of the links");
         }
-        let numbers = (1..=count).filter(|number| ports.contains(ports.node, *number));
-        for number in numbers {
-            if !seen.insert((ports.node, number)) {
-                let message = format!("port {number} of node {} is named twice", ports.node);
-                return fail(place, message, "name every port once");
-            }
+        for number in (1..=count).filter(|number| ports.contains(node, *number)) {
+            ensure!(seen.insert((node, number)), place,
+                "port {number} of node {node} is named twice"; "name every port once");
         }
     }
     Ok(())
@@ -66,27 +49,13 @@ fn points(subject: &Subject<'_>, key: &str, points: &[CapturePoint]) -> Check {
 /// The node exists and is what it is said to be.
 fn check_node(subject: &Subject<'_>, place: &str, ports: CapturePorts) -> Check {
     let (node, nodes) = (ports.node, subject.fabric.nodes);
-    if node >= nodes {
-        let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
-        return fail(place, message, HINT);
-    }
-    if ports.on_switch != subject.is_host(node) {
-        return Ok(());
-    }
+    ensure!(node < nodes, place,
+        "node {node} doesn't exist, expected 0 to {}", nodes - 1; "{HINT}");
     let (is, expected) = match ports.on_switch {
         true => ("host", "switch"),
         false => ("switch", "host"),
     };
-    let message = format!("node {node} is a {is}, expected a {expected}");
-    fail(place, message, format!("write \"{is}:{node}\"; {HINT}"))
-}
-
-/// How many links each node has.
-fn port_counts(subject: &Subject<'_>) -> Vec<u32> {
-    let mut counts = vec![0; subject.fabric.nodes as usize];
-    for link in &subject.fabric.links {
-        counts[link.a as usize] += 1;
-        counts[link.b as usize] += 1;
-    }
-    counts
+    ensure!(ports.on_switch != subject.is_host(node), place,
+        "node {node} is a {is}, expected a {expected}"; "write \"{is}:{node}\"; {HINT}");
+    Ok(())
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairlane_units::{NodeId, Rate};
 
-use super::limits::fail;
 use super::tenants::hosts;
 use super::{Check, Subject};
+use crate::error::{Error, ensure};
 use crate::tenant::tenant_of;
 use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
 
@@ -39,17 +39,14 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     at_switches(subject, &promises)
 }
 
-fn promises(subject: &Subject<'_>) -> Result<Vec<Promise>, crate::Error> {
+fn promises(subject: &Subject<'_>) -> Result<Vec<Promise>, Error> {
     let mut promises = Vec::new();
     for (number, tenant) in subject.scenario.tenant.iter().enumerate() {
         let Some(guarantee) = tenant.guarantee else {
             continue;
         };
-        if guarantee == Rate::ZERO {
-            let message = "is 0, expected a rate above 0";
-            let hint = "leave it out to promise nothing";
-            return Err(crate::Error::new(place(number), message, hint));
-        }
+        ensure!(!guarantee.is_zero(), place(number),
+            "is 0, expected a rate above 0"; "leave it out to promise nothing");
         promises.push(Promise {
             tenant: number,
             guarantee,
@@ -92,22 +89,15 @@ fn at_hosts(subject: &Subject<'_>, promises: &[Promise]) -> Check {
             };
             let sends = promise.own.contains(host) || any(|it| &it.senders);
             let sum = sent.add(guarantee, usize::from(sends));
-            if sum > link {
-                let message = format!(
-                    "with it {sum} are promised at host {host}, expected at most the {link} of its link"
-                );
-                let hint = "lower it, or name fewer hosts";
-                return fail(place(promise.tenant), message, hint);
-            }
+            ensure!(sum <= link, place(promise.tenant),
+                "with it {sum} are promised at host {host}, \
+                expected at most the {link} of its link";
+                "lower it, or name fewer hosts");
             let sum = received.add(guarantee, usize::from(any(|it| &it.receivers)));
-            if sum > link {
-                let message = format!(
-                    "with it {sum} are promised to those who send to host {host}, expected at most the \
-                     {link} of its link"
-                );
-                let hint = "lower it, or let the tenant send to other hosts";
-                return fail(place(promise.tenant), message, hint);
-            }
+            ensure!(sum <= link, place(promise.tenant),
+                "with it {sum} are promised to those who send to host {host}, \
+                expected at most the {link} of its link";
+                "lower it, or let the tenant send to other hosts");
         }
     }
     Ok(())
@@ -133,23 +123,16 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
         let (mut from, mut to) = (Sum(Rate::ZERO), Sum(Rate::ZERO));
         for promise in promises {
             let ends = promise.traffic.iter();
-            let out = crossing(
-                ends.clone().map(|it| (&it.senders, &it.receivers)),
-                here,
-                elsewhere,
-            );
-            let back = crossing(ends.map(|it| (&it.receivers, &it.senders)), here, elsewhere);
-            let [out, back] = [(&mut from, out), (&mut to, back)]
-                .map(|(sum, count)| (count, sum.add(promise.guarantee, count)));
-            for ((count, sum), way) in [(out, "from"), (back, "to")] {
-                if count > 0 && sum > link {
-                    let message = format!(
-                        "with it {sum} are promised {way} the hosts at switch {switch}, expected at most the \
-                         {link} of its links to other switches"
-                    );
-                    let hint = "lower it, name fewer hosts, or widen the links between switches";
-                    return fail(place(promise.tenant), message, hint);
-                }
+            let out = ends.clone().map(|it| (&it.senders, &it.receivers));
+            let back = ends.map(|it| (&it.receivers, &it.senders));
+            let out = crossing(out, here, elsewhere);
+            let back = crossing(back, here, elsewhere);
+            for (way, sum, count) in [("from", &mut from, out), ("to", &mut to, back)] {
+                let sum = sum.add(promise.guarantee, count);
+                ensure!(count == 0 || sum <= link, place(promise.tenant),
+                    "with it {sum} are promised {way} the hosts at switch {switch}, \
+                    expected at most the {link} of its links to other switches";
+                    "lower it, name fewer hosts, or widen the links between switches");
             }
         }
     }
@@ -288,11 +271,8 @@ fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Tr
 /// By node, the rate of its slowest link.
 fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
     let mut rates = vec![Rate::from_bps(u64::MAX); subject.fabric.nodes as usize];
-    for link in &subject.fabric.links {
-        for node in [link.a, link.b] {
-            let rate = &mut rates[node as usize];
-            *rate = link.rate.min(*rate);
-        }
+    for (node, _, rate) in subject.ends() {
+        rates[node] = rate.min(rates[node]);
     }
     rates
 }
@@ -301,11 +281,9 @@ fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
 fn homes(subject: &Subject<'_>) -> Vec<Vec<u32>> {
     let switches = subject.switch_flags();
     let mut homes = vec![Vec::new(); switches.len()];
-    for link in &subject.fabric.links {
-        for (node, other) in [(link.a, link.b), (link.b, link.a)] {
-            if !switches[node as usize] && switches[other as usize] {
-                homes[node as usize].push(other);
-            }
+    for (node, other, _) in subject.ends() {
+        if !switches[node] && switches[other] {
+            homes[node].push(other as u32);
         }
     }
     homes
@@ -315,12 +293,9 @@ fn homes(subject: &Subject<'_>) -> Vec<Vec<u32>> {
 fn uplinks(subject: &Subject<'_>) -> Vec<Rate> {
     let switches = subject.switch_flags();
     let mut rates = vec![Rate::ZERO; switches.len()];
-    for link in &subject.fabric.links {
-        for (node, other) in [(link.a, link.b), (link.b, link.a)] {
-            if switches[other as usize] {
-                let rate = &mut rates[node as usize];
-                *rate = Rate::from_bps(rate.as_bps().saturating_add(link.rate.as_bps()));
-            }
+    for (node, other, rate) in subject.ends() {
+        if switches[other] {
+            rates[node] = Rate::from_bps(rates[node].as_bps().saturating_add(rate.as_bps()));
         }
     }
     rates

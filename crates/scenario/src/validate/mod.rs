@@ -1,14 +1,11 @@
 //! What can be known to be wrong before a run.
 
-mod apportion;
 mod attack;
 mod capture;
 mod faults;
-mod forwarding;
 mod graph;
 mod guarantees;
 mod key_value;
-pub(crate) mod limits;
 mod multipath;
 mod nic;
 mod ns3;
@@ -16,20 +13,17 @@ mod policies;
 mod programs;
 mod sections;
 mod tenants;
-mod topology;
 mod traffic;
 mod verbs;
 
-use fairlane_units::NodeId;
+use fairlane_units::{NodeId, Rate};
 
-use crate::error::Error;
+use crate::error::ensure;
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
-use crate::section::Section;
+use crate::section::{Check, Section};
 use crate::types::Scenario;
-use fairlane_hpcc_files::TopologyText;
-
-type Check = Result<(), Error>;
+use fairlane_hpcc_files::{LinkText, TopologyText};
 
 /// What all checks look at.
 struct Subject<'a> {
@@ -44,9 +38,9 @@ struct Subject<'a> {
 /// # Errors
 /// The first mistake, at its key path such as `workload[0].load`, or at a file and line.
 pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
-    scenario.check("", scenario.profile)?;
+    scenario.check(scenario.profile)?;
     ns3::check(scenario)?;
-    topology::check(scenario)?;
+    graph::counts(scenario)?;
     let subject = Subject {
         scenario,
         inputs,
@@ -58,7 +52,6 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     faults::check(&subject)?;
     capture::check(&subject)?;
     policies::check(&subject)?;
-    apportion::check(scenario)?;
     tenants::check(&subject)?;
     traffic::check(&subject)?;
     nic::check(&subject)?;
@@ -77,6 +70,23 @@ impl Subject<'_> {
         flags
     }
 
+    /// The ends of links: the node, the other node and the rate.
+    fn ends(&self) -> impl Iterator<Item = (usize, usize, Rate)> {
+        let ends = self.fabric.links.iter().map(|link| {
+            [(link.a, link.b), (link.b, link.a)].map(|(a, b)| (a as usize, b as usize, link.rate))
+        });
+        ends.flatten()
+    }
+
+    /// Links with a switch at an end, numbered among all.
+    fn switch_links(&self) -> impl Iterator<Item = (usize, &LinkText)> {
+        let switches = self.switch_flags();
+        let at_switch =
+            move |link: &LinkText| [link.a, link.b].iter().any(|end| switches[*end as usize]);
+        let links = self.fabric.links.iter().enumerate();
+        links.filter(move |(_, link)| at_switch(link))
+    }
+
     /// How many ports hosts have: one in each plane.
     fn ports(&self) -> u8 {
         let Some(host) = self.hosts.first().map(|host| host.get()) else {
@@ -89,6 +99,12 @@ impl Subject<'_> {
 
     fn is_host(&self, node: u32) -> bool {
         self.hosts.binary_search(&NodeId::new(node)).is_ok()
+    }
+
+    fn check_host(&self, node: u32, place: impl FnOnce() -> String) -> Check {
+        ensure!(self.is_host(node), place(), "node {node} isn't a host";
+            "`fairlane topology` lists the hosts");
+        Ok(())
     }
 
     /// The place of link number `link`: a line of the topology file, or the section.

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use fairlane_units::Rate;
 
-use super::limits::fail;
 use super::{Check, Subject};
-use crate::error::Error;
+use crate::error::{Error, bail, ensure};
 use crate::types::{Connections, Flow, Multipath, Plan, Twins, Workload};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -14,28 +13,22 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     let Some(multipath) = &scenario.multipath else {
         return unstated(&scenario.workload);
     };
-    if scenario.output.rate_interval.is_some() {
-        let message = "is stated, but messages with several paths have no rate of their own";
-        return fail(
-            "output.rate_interval",
-            message,
-            "leave it out, or [multipath]",
-        );
-    }
-    if multipath.twins == Twins::Probe && multipath.connections == Connections::Message {
-        let message = "is \"probe\", but connections of one message have no time for that";
-        let hint = "use multipath.connections = \"pair\", or twins = \"route\"";
-        return fail("multipath.twins", message, hint);
-    }
+    ensure!(scenario.output.rate_interval.is_none(), "output.rate_interval",
+        "is stated, but messages with several paths have no rate of their own";
+        "leave it out, or [multipath]");
+    let lasting = multipath.connections != Connections::Message;
+    ensure!(lasting || multipath.twins != Twins::Probe, "multipath.twins",
+        "is \"probe\", but connections of one message have no time for that";
+        "use multipath.connections = \"pair\", or twins = \"route\"");
     let settings = multipath.settings(scenario.packet.mtu, Rate::ZERO);
-    let valid = |paths: u32| settings.validate(paths as usize).map_err(said);
-    valid(multipath.paths)?;
-    ports(&multipath.plan, multipath.paths, "multipath.paths".into())?;
+    let paths = |paths: u32, place: String| {
+        settings.validate(paths as usize).map_err(said)?;
+        ports(&multipath.plan, paths, place)
+    };
+    paths(multipath.paths, "multipath.paths".into())?;
     for (index, workload) in scenario.workload.iter().enumerate() {
-        if let Some(paths) = workload.paths() {
-            valid(paths)?;
-            let place = format!("workload[{index}].paths");
-            ports(&multipath.plan, paths, place)?;
+        if let Some(stated) = workload.paths() {
+            paths(stated, format!("workload[{index}].paths"))?;
         }
         subflows(multipath, subject, index)?;
     }
@@ -44,13 +37,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 
 /// Without the section no workload has paths.
 fn unstated(workloads: &[Workload]) -> Check {
-    let index = workloads.iter().position(|one| one.paths().is_some());
-    let Some(index) = index else {
-        return Ok(());
-    };
-    let message = "is stated, but there is no section [multipath]";
-    let hint = "add [multipath], or leave it out";
-    fail(format!("workload[{index}].paths"), message, hint)
+    if let Some(index) = workloads.iter().position(|one| one.paths().is_some()) {
+        bail!(format!("workload[{index}].paths"),
+            "is stated, but there is no section [multipath]"; "add [multipath], or leave it out");
+    }
+    Ok(())
 }
 
 /// A mistake of the crate in the keys of a scenario.
@@ -73,20 +64,14 @@ fn ports(plan: &Plan, paths: u32, place: String) -> Check {
     };
     let mut seen = BTreeSet::new();
     for port in list {
-        if *port == 0 {
-            let message = "names port 0, expected 1 to 65535";
-            return fail("multipath.plan", message, "RoCE uses 49152 to 65535");
-        }
-        if !seen.insert(port) {
-            let message = format!("names port {port} twice");
-            let hint = "name each once: packets with the same headers take the same way";
-            return fail("multipath.plan", message, hint);
-        }
+        ensure!(*port > 0, "multipath.plan",
+            "names port 0, expected 1 to 65535"; "RoCE uses 49152 to 65535");
+        ensure!(seen.insert(port), "multipath.plan", "names port {port} twice";
+            "name each once: packets with the same headers take the same way");
     }
-    if paths as usize > list.len() {
-        let message = format!("is {paths}, but multipath.plan has {} ports", list.len());
-        return fail(place, message, "ask for fewer, or name more ports");
-    }
+    ensure!(paths as usize <= list.len(), place,
+        "is {paths}, but multipath.plan has {} ports", list.len();
+        "ask for fewer, or name more ports");
     Ok(())
 }
 
@@ -97,12 +82,10 @@ fn subflows(multipath: &Multipath, subject: &Subject<'_>, index: usize) -> Check
     let several = workload.paths().unwrap_or(multipath.paths) > 1;
     let divided = |flow: &Flow| flow.subflows > 1;
     let at = flows.and_then(|flows| flows.iter().position(divided));
-    match at.filter(|_| several) {
-        None => Ok(()),
-        Some(at) => {
-            let message = "is above 1 although the message has several paths";
-            let place = format!("workload[{index}].flow[{at}].subflows");
-            fail(place, message, "set `paths = 1` for the workload")
-        }
+    if let Some(at) = at.filter(|_| several) {
+        bail!(format!("workload[{index}].flow[{at}].subflows"),
+            "is above 1 although the message has several paths";
+            "set `paths = 1` for the workload");
     }
+    Ok(())
 }

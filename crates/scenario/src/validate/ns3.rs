@@ -3,8 +3,18 @@
 use fairlane_congestion::Scope;
 
 use super::Check;
-use super::limits::fail;
+use crate::error::bail;
 use crate::types::{AttackKind, Forwarding, Notification, Profile, Scenario};
+
+/// Unless a condition holds, refuses what was found instead, both under this profile.
+macro_rules! ensure_ns3 {
+    ($holds:expr, $place:expr, $($found:tt)+) => {
+        if !$holds {
+            return $crate::validate::ns3::refuse($place, &format!($($found)+));
+        }
+    };
+}
+pub(super) use ensure_ns3;
 
 pub(super) fn check(scenario: &Scenario) -> Check {
     if scenario.profile != Profile::HpccNs3 {
@@ -13,71 +23,66 @@ pub(super) fn check(scenario: &Scenario) -> Check {
     let (output, switch, congestion) = (&scenario.output, &scenario.switch, &scenario.congestion);
     let (forwarding, scope, mode) = (switch.forwarding, congestion.scope, congestion.dasr.mode);
     let attack = scenario.attack.as_ref().map(|attack| attack.kind);
-    let stated = |but: &str| format!("is stated, but {but}");
-    let rules = [
-        (
-            "output.deadlock_interval",
-            output.deadlock_interval.is_none(),
-            stated("the watch has its own times"),
-        ),
-        (
-            "output.rate_interval",
-            output.rate_interval.is_none(),
-            stated("no rates are recorded"),
-        ),
-        (
-            "multipath",
-            scenario.multipath.is_none(),
-            stated("each message has one queue pair"),
-        ),
-        (
-            "faults.slow[0]",
-            scenario.faults.slow.is_empty(),
-            stated("links have the rates of the topology"),
-        ),
-        (
-            "switch.pfc.xoff",
-            switch.pfc.xoff.is_none(),
-            stated("thresholds are shares of the free buffer"),
-        ),
-        (
-            "switch.forwarding",
-            forwarding == Forwarding::Ecmp,
-            format!("is \"{forwarding}\", expected \"ecmp\""),
-        ),
-        (
-            "congestion.scope",
-            scope == Scope::Qp,
-            format!("is \"{scope}\", expected \"qp\""),
-        ),
-        (
-            "congestion.notification",
-            congestion.notification == Notification::Ack,
-            "is \"cnp\", expected \"ack\"".to_owned(),
-        ),
-        (
-            "congestion.dasr.mode",
-            !mode.is_on(),
-            format!("is \"{mode}\", expected \"off\""),
-        ),
-        (
-            "switch.ecn.host_ports",
-            scenario.host_ports_mark(),
-            "is false, expected true".to_owned(),
-        ),
-        (
-            "attack.kind",
-            attack != Some(AttackKind::CacheFlood),
-            "is \"cache-flood\", expected another".to_owned(),
-        ),
-    ];
-    let broken = rules.into_iter().find(|(_, fits, _)| !fits);
-    broken.map_or(Ok(()), |(place, _, found)| refuse(place, &found))
+    ensure_ns3!(
+        output.deadlock_interval.is_none(),
+        "output.deadlock_interval",
+        "is stated, but the watch has its own times"
+    );
+    ensure_ns3!(
+        output.rate_interval.is_none(),
+        "output.rate_interval",
+        "is stated, but no rates are recorded"
+    );
+    ensure_ns3!(
+        scenario.multipath.is_none(),
+        "multipath",
+        "is stated, but each message has one queue pair"
+    );
+    ensure_ns3!(
+        scenario.faults.slow.is_empty(),
+        "faults.slow[0]",
+        "is stated, but links have the rates of the topology"
+    );
+    ensure_ns3!(
+        switch.pfc.xoff.is_none(),
+        "switch.pfc.xoff",
+        "is stated, but thresholds are shares of the free buffer"
+    );
+    ensure_ns3!(
+        forwarding == Forwarding::Ecmp,
+        "switch.forwarding",
+        "is \"{forwarding}\", expected \"ecmp\""
+    );
+    ensure_ns3!(
+        scope == Scope::Qp,
+        "congestion.scope",
+        "is \"{scope}\", expected \"qp\""
+    );
+    ensure_ns3!(
+        congestion.notification == Notification::Ack,
+        "congestion.notification",
+        "is \"cnp\", expected \"ack\""
+    );
+    ensure_ns3!(
+        !mode.is_on(),
+        "congestion.dasr.mode",
+        "is \"{mode}\", expected \"off\""
+    );
+    ensure_ns3!(
+        scenario.host_ports_mark(),
+        "switch.ecn.host_ports",
+        "is false, expected true"
+    );
+    ensure_ns3!(
+        attack != Some(AttackKind::CacheFlood),
+        "attack.kind",
+        "is \"cache-flood\", expected another"
+    );
+    Ok(())
 }
 
 /// Refuses what was found, and says what was expected, under this profile.
 pub(super) fn refuse(place: impl Into<String>, found: &str) -> Check {
-    let message = format!("{found} under profile \"hpcc-ns3\"");
-    let hint = "that simulator has nothing else; use profile \"exact\"";
-    fail(place, message, hint)
+    bail!(place, "{found} under profile \"hpcc-ns3\"";
+        "that simulator has nothing else; use profile \"exact\"")
 }

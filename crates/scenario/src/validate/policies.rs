@@ -1,11 +1,13 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
-use fairlane_congestion::{Rule, WindowMode};
+use fairlane_congestion::dasr::Mode;
+use fairlane_congestion::{Algorithm, Rule, Scope, WindowMode};
 use fairlane_units::Rate;
 
-use super::limits::fail;
-use super::{Check, Subject, ns3};
-use crate::types::{Notification, Profile};
+use super::ns3::ensure_ns3;
+use super::{Check, Subject};
+use crate::error::{bail, ensure};
+use crate::types::{Notification, Profile, Scenario, Service};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let congestion = &subject.scenario.congestion;
@@ -15,8 +17,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             floor(subject, &place, least)?;
         }
     }
-    notification(subject)?;
-    needs(subject)
+    notification(subject.scenario)?;
+    needs(subject)?;
+    apportioning(subject.scenario)
 }
 
 /// The floor of the rate must be within reach of every host.
@@ -26,36 +29,25 @@ fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
         let at_host = !switches[link.a as usize] || !switches[link.b as usize];
         at_host && link.rate < floor
     });
-    let Some(link) = slower else { return Ok(()) };
-    let message = format!(
-        "is {floor}, expected at most the rate of every host link, but that between {} and {} has {}",
-        link.a, link.b, link.rate
-    );
-    fail(place, message, "lower it")
+    if let Some(link) = slower {
+        bail!(place, "is {floor}, expected at most the rate of every host link, \
+            but that between {} and {} has {}", link.a, link.b, link.rate; "lower it");
+    }
+    Ok(())
 }
 
 /// CNPs, where they are asked for, must be heard.
-fn notification(subject: &Subject<'_>) -> Check {
-    let scenario = subject.scenario;
-    let congestion = &scenario.congestion;
-    if congestion.notification == Notification::Ack {
-        return Ok(());
-    }
-    let place = "congestion.notification";
-    let algorithm = congestion.algorithm;
-    if !algorithm.needs().hears_cnps {
-        let message = format!("is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs");
-        let all = fairlane_congestion::Algorithm::ALL.into_iter();
-        let hearing: Vec<_> = all
-            .filter(|algorithm| algorithm.needs().hears_cnps)
-            .map(|algorithm| algorithm.name())
-            .collect();
-        return fail(
-            place,
-            message,
-            format!("{} hear CNPs", hearing.join(" and ")),
-        );
-    }
+fn notification(scenario: &Scenario) -> Check {
+    let hears_cnps = |algorithm: &Algorithm| algorithm.needs().hears_cnps;
+    let hearing = Algorithm::ALL.into_iter().filter(hears_cnps);
+    let hearing: Vec<_> = hearing.map(Algorithm::name).collect();
+    let (algorithm, notification) = (
+        scenario.congestion.algorithm,
+        scenario.congestion.notification,
+    );
+    ensure!(notification == Notification::Ack || hears_cnps(&algorithm), "congestion.notification",
+        "is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs";
+        "{} hear CNPs", hearing.join(" and "));
     Ok(())
 }
 
@@ -63,25 +55,39 @@ fn needs(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let algorithm = scenario.congestion.algorithm;
     let (algorithm, needs) = (algorithm.title(), algorithm.needs());
-    if needs.window && scenario.congestion.window_mode() == WindowMode::None {
-        let message = format!("is \"none\", expected \"fixed\" or \"scaled\" for {algorithm}");
-        let hint = format!("{algorithm} divides by its window; leave it out for \"scaled\"");
-        return fail("congestion.window", message, hint);
-    }
+    let window = scenario.congestion.window_mode();
+    ensure!(!needs.window || window != WindowMode::None, "congestion.window",
+        "is \"none\", expected \"fixed\" or \"scaled\" for {algorithm}";
+        "{algorithm} divides by its window; leave it out for \"scaled\"");
     if scenario.profile != Profile::HpccNs3 || !needs.telemetry {
         return Ok(());
     }
     let coded = [25, 50, 100, 200, 400].map(Rate::from_gbps);
-    let switches = subject.switch_flags();
-    for (i, link) in subject.fabric.links.iter().enumerate() {
-        let at_switch = switches[link.a as usize] || switches[link.b as usize];
-        if at_switch && !coded.contains(&link.rate) {
-            let found = format!(
-                "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
-                link.rate
-            );
-            return ns3::refuse(subject.link_place(i), &found);
-        }
+    for (i, link) in subject.switch_links() {
+        ensure_ns3!(
+            coded.contains(&link.rate),
+            subject.link_place(i),
+            "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
+            link.rate
+        );
     }
+    Ok(())
+}
+
+/// Receivers that apportion their links, which acknowledgements tell.
+fn apportioning(scenario: &Scenario) -> Check {
+    let place = "congestion.dasr.mode";
+    let (stated, congestion) = (scenario.congestion.dasr.mode, &scenario.congestion);
+    let reliable = scenario.transport.service == Service::Rc;
+    ensure!(reliable || !stated.is_on(), place,
+        "is \"{stated}\", expected \"off\" over a service without acknowledgements";
+        "shares come back in acknowledgements: use transport.service \"rc\"");
+    let shares = congestion.scope == Scope::Tenant && congestion.tenant.shares;
+    ensure!(reliable || !shares, "congestion.tenant.shares",
+        "is true, expected false over a service without acknowledgements";
+        "shares come back in acknowledgements: use transport.service \"rc\", or do without them");
+    ensure!(!shares || stated != Mode::Window, place,
+        "is \"window\", expected one that divides beside congestion.tenant.shares";
+        "leave it out, which is \"demand-aware\", or set congestion.tenant.shares = false");
     Ok(())
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use fairlane_units::NodeId;
 
-use super::limits::fail;
 use super::traffic::Scope;
 use super::{Check, Subject, guarantees};
-use crate::error::{Error, suggestion};
+use crate::error::{Error, bail, ensure, mistake, suggestion};
 use crate::tenant::tenant_of;
 use crate::types::{Tenant, Verb, Workload};
 use fairlane_hpcc_files::lines::shorten;
@@ -19,34 +18,21 @@ const LONGEST_NAME: usize = 40;
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let tenants = &subject.scenario.tenant;
-    if tenants.len() > MOST {
-        let message = format!("{} tenants, expected at most {MOST}", tenants.len());
-        return fail("tenant", message, "let several workloads share a tenant");
-    }
+    ensure!(tenants.len() <= MOST, "tenant", "{} tenants, expected at most {MOST}", tenants.len();
+        "let several workloads share a tenant");
     let mut names = BTreeSet::new();
     for (i, tenant) in tenants.iter().enumerate() {
-        let key = |key: &str| format!("tenant[{i}].{key}");
-        name(&key("name"), &tenant.name)?;
-        if !names.insert(&tenant.name) {
-            let message = format!("is \"{}\", the name of an earlier tenant", tenant.name);
-            return fail(key("name"), message, "give every tenant a name of its own");
-        }
+        let (place, name) = (format!("tenant[{i}].name"), &tenant.name);
+        let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
+        ensure!(fits && name.chars().all(plain), place,
+            "is \"{}\", expected 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`",
+            shorten(name); "write a name such as \"red\"");
+        ensure!(names.insert(name), place, "is \"{name}\", the name of an earlier tenant";
+            "give every tenant a name of its own");
         hosts(subject, i, tenant)?;
     }
     guarantees::check(subject)
-}
-
-fn name(place: &str, name: &str) -> Check {
-    let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    let length = name.chars().count();
-    if (1..=LONGEST_NAME).contains(&length) && name.chars().all(plain) {
-        return Ok(());
-    }
-    let message = format!(
-        "is \"{}\", expected 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`",
-        shorten(name)
-    );
-    fail(place, message, "write a name such as \"red\"")
 }
 
 /// The hosts of a tenant.
@@ -78,13 +64,13 @@ fn unknown(subject: &Subject<'_>, index: usize) -> Error {
     let known: Vec<String> = scenario.tenants().into_iter().map(|it| it.name).collect();
     let names = known.iter().map(String::as_str);
     let hint = suggestion(found, names, '"', "add a [[tenant]] with that name");
-    let list = known.iter().take(8).map(|name| format!("\"{name}\""));
-    let message = format!(
-        "no tenant is called \"{}\", expected one of {}",
-        shorten(found),
-        list.collect::<Vec<_>>().join(", ")
-    );
-    Error::new(format!("workload[{index}].tenant"), message, hint)
+    let list: Vec<_> = known
+        .iter()
+        .take(8)
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    mistake!(format!("workload[{index}].tenant"),
+        "no tenant is called \"{}\", expected one of {}", shorten(found), list.join(", "); "{hint}")
 }
 
 /// The hosts of a workload must be its tenant's; destinations may be anybody's.
@@ -109,21 +95,16 @@ pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
 impl Scope<'_> {
     /// Whether a host that posts is one of the tenant's.
     pub(super) fn owns(&self, host: NodeId, place: impl FnOnce() -> String) -> Check {
-        let Some(allowed) = &self.allowed else {
-            return Ok(());
-        };
-        if allowed.binary_search(&host).is_ok() {
+        let scenario = self.subject.scenario;
+        let allowed = self.allowed.as_ref();
+        if allowed.is_none_or(|allowed| allowed.binary_search(&host).is_ok()) {
             return Ok(());
         }
-        let scenario = self.subject.scenario;
         let number = tenant_of(&scenario.tenant, &scenario.workload[self.index]);
         let tenant = number.and_then(|number| scenario.tenant.get(number.index()));
         let (name, hosts) = tenant.map_or(("", ""), |it| (it.name.as_str(), it.hosts.0.as_str()));
-        let message = format!(
-            "host {host} isn't one of tenant \"{name}\", expected hosts of {}",
-            shorten(hosts)
-        );
-        let hint = "name hosts of the tenant, or add the host to the tenant's `hosts`";
-        fail(place(), message, hint)
+        bail!(place(),
+            "host {host} isn't one of tenant \"{name}\", expected hosts of {}", shorten(hosts);
+            "name hosts of the tenant, or add the host to the tenant's `hosts`")
     }
 }

@@ -2,9 +2,9 @@
 
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
-use super::limits::{LONGEST, fail, message_size};
 use super::{Check, Subject, tenants};
-use crate::error::Error;
+use crate::error::{Error, bail, ensure};
+use crate::rules::{LONGEST, message};
 use crate::section::Section;
 use crate::sizes::SizeDistribution;
 use crate::types::{Flow, HostSet, Incast, Poisson, RingAllReduce, Workload};
@@ -49,6 +49,10 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    pub(super) fn place(&self) -> String {
+        format!("workload[{}]", self.index)
+    }
+
     pub(super) fn key(&self, key: &str) -> String {
         format!("workload[{}].{key}", self.index)
     }
@@ -63,44 +67,28 @@ impl Scope<'_> {
         let (Some(plane), ports) = (plane, self.subject.ports()) else {
             return Ok(());
         };
-        if plane < ports {
-            return Ok(());
-        }
-        let (message, hint) = match ports {
-            0 | 1 => (
-                format!("is {plane}, expected 0: hosts have one port"),
-                "leave it out, or build a topology with `planes`".to_owned(),
-            ),
-            _ => (
-                format!(
-                    "is {plane}, expected 0 to {}, a plane of the topology",
-                    ports - 1
-                ),
-                format!("write a plane from 0 to {}", ports - 1),
-            ),
-        };
-        fail(self.key("plane"), message, hint)
+        ensure!(plane == 0 || ports > 1, self.key("plane"),
+            "is {plane}, expected 0: hosts have one port";
+            "leave it out, or build a topology with `planes`");
+        let last = ports.max(1) - 1;
+        ensure!(plane <= last, self.key("plane"),
+            "is {plane}, expected 0 to {last}, a plane of the topology";
+            "write a plane from 0 to {last}");
+        Ok(())
     }
 
     pub(super) fn messages(&self, count: u64) -> Check {
-        if count <= MOST_MESSAGES {
-            return Ok(());
-        }
-        let message = format!("about {count} messages, expected at most {MOST_MESSAGES}");
-        fail(
-            format!("workload[{}]", self.index),
-            message,
-            "shorten it, or name fewer hosts",
-        )
+        ensure!(count <= MOST_MESSAGES, self.place(),
+            "about {count} messages, expected at most {MOST_MESSAGES}";
+            "shorten it, or name fewer hosts");
+        Ok(())
     }
 
     /// So many times, one after the other, must not overflow when they are added up.
     pub(super) fn in_all(&self, key: &str, count: u32, each: Duration) -> Check {
-        if each.saturating_mul(u64::from(count)) <= LONGEST {
-            return Ok(());
-        }
-        let message = format!("{count} {key} of {each}, expected at most {LONGEST} in all");
-        fail(self.key(key), message, format!("write fewer {key}"))
+        ensure!(each.saturating_mul(u64::from(count)) <= LONGEST, self.key(key),
+            "{count} {key} of {each}, expected at most {LONGEST} in all"; "write fewer {key}");
+        Ok(())
     }
 
     fn poisson(&self, it: &Poisson) -> Check {
@@ -108,13 +96,9 @@ impl Scope<'_> {
         let to = self.hosts("destinations", &it.destinations)?;
         if let ([only], Some(source)) = (to.as_slice(), from.iter().find(|source| to == [**source]))
         {
-            let message =
-                format!("host {only} is all there is, and host {source} can't send to itself");
-            return fail(
-                self.key("destinations"),
-                message,
-                "name another destination",
-            );
+            bail!(self.key("destinations"),
+                "host {only} is all there is, and host {source} can't send to itself";
+                "name another destination");
         }
         match self.subject.inputs.sizes.get(self.index) {
             Some(Some(sizes)) => self.messages(self.arrivals(it, sizes, from.len())),
@@ -140,96 +124,53 @@ impl Scope<'_> {
 
     fn incast(&self, it: &Incast) -> Check {
         let (degree, rounds, period) = (it.degree, it.rounds, it.period);
-        if rounds > 1 && period.is_zero() {
-            let message = "is 0, expected a time between rounds";
-            return fail(self.key("period"), message, "write a time such as \"1ms\"");
-        }
+        ensure!(rounds == 1 || !period.is_zero(), self.key("period"),
+            "is 0, expected a time between rounds"; "write a time such as \"1ms\"");
         self.in_all("rounds", rounds, period)?;
-        self.senders(degree, it.receiver, &it.hosts)?;
+        let hosts = self.hosts("hosts", &it.hosts)?;
+        if let Some(node) = it.receiver {
+            self.subject.check_host(node, || self.key("receiver"))?;
+        }
+        let member = |node| hosts.binary_search(&NodeId::new(node)).is_ok();
+        let available = hosts.len() - usize::from(it.receiver.is_none_or(member));
+        ensure!(degree as usize <= available, self.key("degree"),
+            "is {degree}, expected at most {available}, the hosts beside the receiver";
+            "lower it, or name more hosts");
         self.messages(u64::from(degree).saturating_mul(u64::from(rounds)))
-    }
-
-    /// Whether there are `degree` hosts beside the receiver.
-    fn senders(&self, degree: u32, receiver: Option<u32>, hosts: &HostSet) -> Check {
-        let hosts = self.hosts("hosts", hosts)?;
-        if let Some(node) = receiver
-            && !self.subject.is_host(node)
-        {
-            let message = format!("node {node} isn't a host");
-            return fail(
-                self.key("receiver"),
-                message,
-                "`fairlane topology` lists the hosts",
-            );
-        }
-        let outside = receiver.is_some_and(|node| hosts.binary_search(&NodeId::new(node)).is_err());
-        let available = if outside {
-            hosts.len()
-        } else {
-            hosts.len().saturating_sub(1)
-        };
-        if degree as usize > available {
-            let message =
-                format!("is {degree}, expected at most {available}, the hosts beside the receiver");
-            return fail(self.key("degree"), message, "lower it, or name more hosts");
-        }
-        Ok(())
     }
 
     /// How many hosts take part: two at least.
     fn several(&self, hosts: &HostSet) -> Result<u64, Error> {
         let count = self.hosts("hosts", hosts)?.len() as u64;
-        if count < 2 {
-            let message = format!("{count} host, expected at least 2");
-            return Err(Error::new(self.key("hosts"), message, "name more hosts"));
-        }
+        ensure!(count >= 2, self.key("hosts"),
+            "{count} host, expected at least 2"; "name more hosts");
         Ok(count)
     }
 
     fn ring(&self, it: &RingAllReduce) -> Check {
         let (size, hosts) = (it.size, self.several(&it.hosts)?);
         // A message carries a part for each host.
-        let part = message_size(Bytes::new(size.get().div_ceil(hosts)));
+        let profile = self.subject.scenario.profile;
+        let part = message(profile, &Bytes::new(size.get().div_ceil(hosts)));
         part.map_err(|error| error.at(self.key("size")))?;
-        if size.get() < hosts {
-            let message = format!("is {size}, expected at least a byte for each of {hosts} hosts");
-            return fail(self.key("size"), message, "raise it, or name fewer hosts");
-        }
-        let steps = 2 * (hosts - 1);
-        self.messages(
-            hosts
-                .saturating_mul(steps)
-                .saturating_mul(u64::from(it.rounds)),
-        )
+        ensure!(size.get() >= hosts, self.key("size"),
+            "is {size}, expected at least a byte for each of {hosts} hosts";
+            "raise it, or name fewer hosts");
+        let step = hosts.saturating_mul(2 * (hosts - 1));
+        self.messages(step.saturating_mul(u64::from(it.rounds)))
     }
 
     fn flows(&self, from_file: bool, listed: &[Flow]) -> Check {
-        let place = format!("workload[{}]", self.index);
-        if from_file && !listed.is_empty() {
-            let message = "both `path` and `flow`, expected one of them";
-            return fail(place, message, "make two workloads of it");
-        }
-        if !from_file && listed.is_empty() {
-            let message = "neither `path` nor `flow`, expected one of them";
-            return fail(
-                place,
-                message,
-                "add `path = \"flows.txt\"` or `[[workload.flow]]` tables",
-            );
-        }
-        let flows = self
-            .subject
-            .inputs
-            .flows
-            .get(self.index)
-            .and_then(Option::as_deref);
+        ensure!(!from_file || listed.is_empty(), self.place(),
+            "both `path` and `flow`, expected one of them"; "make two workloads of it");
+        ensure!(from_file || !listed.is_empty(), self.place(),
+            "neither `path` nor `flow`, expected one of them";
+            "add `path = \"flows.txt\"` or `[[workload.flow]]` tables");
+        let inputs = self.subject.inputs;
+        let flows = inputs.flows.get(self.index).and_then(Option::as_deref);
         let flows = flows.unwrap_or(listed);
         self.messages(flows.len() as u64)?;
-        let file = self
-            .subject
-            .inputs
-            .file(&self.key("path"))
-            .filter(|_| from_file);
+        let file = inputs.file(&self.key("path")).filter(|_| from_file);
         let mut before = Duration::ZERO;
         for (i, flow) in flows.iter().enumerate() {
             let place = |key: &str| match file {
@@ -244,29 +185,20 @@ impl Scope<'_> {
 
     fn flow(&self, flow: &Flow, before: Duration, place: &dyn Fn(&str) -> String) -> Check {
         // The place of a line in a file is costly: it is asked for only when there is a mistake.
-        flow.check("", self.subject.scenario.profile)
-            .map_err(|error| {
-                let key = place(&error.place);
-                error.at(key)
-            })?;
+        flow.check(self.subject.scenario.profile).map_err(|error| {
+            let key = place(&error.place);
+            error.at(key)
+        })?;
         for (key, node) in [("source", flow.source), ("destination", flow.destination)] {
-            if !self.subject.is_host(node) {
-                let message = format!("{key} {node} isn't a host");
-                return fail(place(key), message, "`fairlane topology` lists the hosts");
-            }
+            ensure!(self.subject.is_host(node), place(key), "{key} {node} isn't a host";
+                "`fairlane topology` lists the hosts");
         }
         self.owns(NodeId::new(flow.source), || place("source"))?;
-        if flow.source == flow.destination {
-            let message = format!("a message from host {} to itself", flow.source);
-            return fail(place("destination"), message, "name two hosts");
-        }
-        if flow.start < before {
-            let message = format!(
-                "starts at {}, before the one above, expected ascending starts",
-                flow.start
-            );
-            return fail(place("start"), message, "sort by start");
-        }
+        ensure!(flow.source != flow.destination, place("destination"),
+            "a message from host {} to itself", flow.source; "name two hosts");
+        ensure!(flow.start >= before, place("start"),
+            "starts at {}, before the one above, expected ascending starts", flow.start;
+            "sort by start");
         Ok(())
     }
 }

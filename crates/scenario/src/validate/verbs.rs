@@ -2,8 +2,9 @@
 
 use fairlane_units::{Bytes, Duration};
 
-use super::limits::{fail, message_size, span};
-use super::{Check, Subject, limits};
+use super::{Check, Subject};
+use crate::error::ensure;
+use crate::rules;
 use crate::sizes::LARGEST_MESSAGE;
 use crate::types::{Profile, Recovery, Scenario, Transport, Verb, Workload};
 
@@ -23,46 +24,25 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 }
 
 fn transport(profile: Profile, transport: &Transport) -> Check {
-    reorder_tolerance(transport)?;
-    if profile != Profile::HpccNs3 {
-        return Ok(());
+    let selective = transport.recovery == Recovery::SelectiveRepeat;
+    if let Some(tolerance) = transport.reorder_tolerance {
+        let (place, window) = ("transport.reorder_tolerance", transport.reorder_window);
+        ensure!(selective, place, "is stated, expected only with recovery = \"selective-repeat\"";
+            "leave it out: to go-back-n every gap is a loss");
+        // A gap can't be longer than what the receiver keeps behind it.
+        ensure!(tolerance < window, place,
+            "is {tolerance}, expected less than reorder_window, {window}";
+            "lower it, or raise reorder_window");
     }
-    let hint = "that simulator has nothing else; use profile \"exact\"";
     let plain = |key: &str, plain: bool, expected: &str| {
-        if plain {
-            return Ok(());
-        }
-        let message = format!("expected {expected} in profile hpcc-ns3");
-        fail(format!("transport.{key}"), message, hint)
+        ensure!(plain || profile != Profile::HpccNs3, format!("transport.{key}"),
+            "expected {expected} in profile hpcc-ns3";
+            "that simulator has nothing else; use profile \"exact\"");
+        Ok(())
     };
     plain("ack_interval", transport.ack_interval == 1, "1")?;
-    plain(
-        "recovery",
-        transport.recovery == Recovery::GoBackN,
-        "\"go-back-n\"",
-    )?;
+    plain("recovery", !selective, "\"go-back-n\"")?;
     plain("direct_placement", !transport.direct_placement, "false")
-}
-
-/// A gap can't be longer than what the receiver keeps behind it.
-fn reorder_tolerance(transport: &Transport) -> Check {
-    let Some(tolerance) = transport.reorder_tolerance else {
-        return Ok(());
-    };
-    let place = "transport.reorder_tolerance";
-    if transport.recovery != Recovery::SelectiveRepeat {
-        let message = "is stated, expected only with recovery = \"selective-repeat\"";
-        let hint = "leave it out: to go-back-n every gap is a loss";
-        return fail(place, message, hint);
-    }
-    if tolerance < transport.reorder_window {
-        return Ok(());
-    }
-    let message = format!(
-        "is {tolerance}, expected less than reorder_window, {}",
-        transport.reorder_window
-    );
-    fail(place, message, "lower it, or raise reorder_window")
 }
 
 impl Scenario {
@@ -71,9 +51,9 @@ impl Scenario {
     /// # Errors
     /// A size, class, start or verb that a run can't have; the place is the name of the quantity.
     pub fn check_message(&self, verb: Verb, size: Bytes, class: u8, start: Duration) -> Check {
-        message_size(size).map_err(|error| error.at("size"))?;
-        limits::class(class).map_err(|error| error.at("class"))?;
-        span(self.profile, start).map_err(|error| error.at("start"))?;
+        rules::message(self.profile, &size).map_err(|error| error.at("size"))?;
+        rules::class(self.profile, &class).map_err(|error| error.at("class"))?;
+        rules::span(self.profile, &start).map_err(|error| error.at("start"))?;
         operation(self, verb, "verb")?;
         sized(self, verb, [size; 2], "size")
     }
@@ -81,47 +61,34 @@ impl Scenario {
 
 fn verb(subject: &Subject<'_>, index: usize, workload: &Workload) -> Check {
     let key = |key: &str| format!("workload[{index}].{key}");
-    operation(subject.scenario, workload.verb(), &key("verb"))?;
-    match sizes(subject, index, workload) {
-        Some((place, smallest, largest)) => sized(
-            subject.scenario,
-            workload.verb(),
-            [smallest, largest],
-            &key(place),
-        ),
-        None => Ok(()),
-    }
+    let (scenario, verb) = (subject.scenario, workload.verb());
+    operation(scenario, verb, &key("verb"))?;
+    let sizes = sizes(subject, index, workload);
+    sizes.map_or(Ok(()), |(place, smallest, largest)| {
+        sized(scenario, verb, [smallest, largest], &key(place))
+    })
 }
 
 fn operation(scenario: &Scenario, verb: Verb, place: &str) -> Check {
-    if scenario.profile != Profile::HpccNs3 || verb == Verb::Write {
-        return Ok(());
-    }
-    let message = format!("is \"{}\", expected \"write\"", verb.name());
-    let hint = "that simulator has nothing else; use profile \"exact\"";
-    fail(place, message, hint)
+    ensure!(scenario.profile != Profile::HpccNs3 || verb == Verb::Write, place,
+        "is \"{}\", expected \"write\"", verb.name();
+        "that simulator has nothing else; use profile \"exact\"");
+    Ok(())
 }
 
 /// Checks the smallest and the largest message of a verb.
 fn sized(scenario: &Scenario, verb: Verb, [smallest, largest]: [Bytes; 2], place: &str) -> Check {
-    if verb.is_atomic() && (smallest != ATOMIC || largest != ATOMIC) {
-        let message = format!(
-            "has messages other than 8 B, expected 8 B for {}",
-            verb.name()
-        );
-        return fail(place, message, "an atomic works on eight bytes");
-    }
+    ensure!(!verb.is_atomic() || (smallest == ATOMIC && largest == ATOMIC), place,
+        "has messages other than 8 B, expected 8 B for {}", verb.name();
+        "an atomic works on eight bytes");
     let packets = largest.get().div_ceil(scenario.packet.mtu.get());
-    if verb == Verb::Read && (largest > LONGEST_READ || packets > MOST_PACKETS) {
-        let message =
-            format!("has a READ of {largest}, expected at most {LONGEST_READ} and 2^23 packets");
-        return fail(place, message, "split it into several");
-    }
-    if scenario.transport.direct_placement && packets > MOST_PACKETS {
-        let message = format!("has a message of {packets} packets, expected at most 2^23");
-        let hint = "with transport.direct_placement; split it into several";
-        return fail(place, message, hint);
-    }
+    let fits = packets <= MOST_PACKETS;
+    ensure!(verb != Verb::Read || (fits && largest <= LONGEST_READ), place,
+        "has a READ of {largest}, expected at most {LONGEST_READ} and 2^23 packets";
+        "split it into several");
+    ensure!(fits || !scenario.transport.direct_placement, place,
+        "has a message of {packets} packets, expected at most 2^23";
+        "with transport.direct_placement; split it into several");
     Ok(())
 }
 
