@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairlane_scenario::{
-    Error, Flows, Scenario, SideFile, Topology, Verb, Workload,
+    Error, Flows, Scenario, SideFile, Topology, TopologyFile, Verb, Workload,
     files::{plain_or_gzipped, read_text, write_all},
 };
 
@@ -90,9 +90,9 @@ fn split(case: &Path) -> Result<(PathBuf, String), Error> {
 
 /// Makes files the topology and the messages of a scenario.
 pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
-    scenario.topology = Topology::File {
+    scenario.topology = Topology::File(TopologyFile {
         path: topology.into(),
-    };
+    });
     scenario.workload = vec![Workload::Flows(Flows {
         path: Some(flows.into()),
         flow: Vec::new(),

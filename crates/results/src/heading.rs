@@ -57,57 +57,38 @@ fn topology(topology: &Topology) -> String {
 
 fn shape(topology: &Topology) -> String {
     match topology {
-        Topology::Dumbbell {
-            left,
-            right,
-            host_link,
-            core_link,
-        } => format!(
-            "dumbbell, {left} and {right} hosts at {}, {} between",
-            host_link.rate, core_link.rate
+        Topology::Dumbbell(it) => format!(
+            "dumbbell, {} and {} hosts at {}, {} between",
+            it.left, it.right, it.host_link.rate, it.core_link.rate
         ),
-        Topology::Star {
-            hosts, host_link, ..
-        } => format!("star, {hosts} hosts at {}", host_link.rate),
-        Topology::LeafSpine {
-            leaves,
-            spines,
-            hosts_per_leaf,
-            host_link,
-            fabric_link,
-            ..
-        } => format!(
-            "leaf-spine, {leaves} leaves of {hosts_per_leaf} hosts, {spines} spines, {}",
-            rates(host_link, fabric_link)
+        Topology::Star(it) => format!("star, {} hosts at {}", it.hosts, it.host_link.rate),
+        Topology::LeafSpine(it) => format!(
+            "leaf-spine, {} leaves of {} hosts, {} spines, {}",
+            it.leaves,
+            it.hosts_per_leaf,
+            it.spines,
+            rates(it.host_link, it.fabric_link)
         ),
-        Topology::Mesh {
-            switches,
-            hosts_per_switch,
-            host_link,
-            fabric_link,
-        } => format!(
-            "mesh of {switches} switches with {hosts_per_switch} hosts each, {}",
-            rates(host_link, fabric_link)
+        Topology::Mesh(it) => format!(
+            "mesh of {} switches with {} hosts each, {}",
+            it.switches,
+            it.hosts_per_switch,
+            rates(it.host_link, it.fabric_link)
         ),
-        Topology::FatTree {
-            pods,
-            tors_per_pod,
-            aggregations_per_pod,
-            cores,
-            hosts_per_tor,
-            host_link,
-            fabric_link,
-            ..
-        } => format!(
-            "fat-tree, {pods} pods of {aggregations_per_pod} aggregation and {tors_per_pod} ToR \
-             switches, {cores} cores, {hosts_per_tor} hosts per ToR, {}",
-            rates(host_link, fabric_link)
+        Topology::FatTree(it) => format!(
+            "fat-tree, {} pods of {} aggregation and {} ToR switches, {} cores, {} hosts per ToR, {}",
+            it.pods,
+            it.aggregations_per_pod,
+            it.tors_per_pod,
+            it.cores,
+            it.hosts_per_tor,
+            rates(it.host_link, it.fabric_link)
         ),
-        Topology::File { path } => format!("from {}", path.display()),
+        Topology::File(it) => format!("from {}", it.path.display()),
     }
 }
 
-fn rates(host: &LinkSpec, fabric: &LinkSpec) -> String {
+fn rates(host: LinkSpec, fabric: LinkSpec) -> String {
     format!("hosts at {}, fabric at {}", host.rate, fabric.rate)
 }
 

@@ -1,13 +1,9 @@
 //! What a tenant does to take more than its share.
 
-use std::fmt;
-
 use fairlane_units::{Bytes, Duration, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::nic::is_default;
-use crate::section::element;
+use crate::section::{element, words};
 use crate::types::HostSet;
 
 /// The keys of attacks, as those of an [`element!`] but for all of them optional, and the kinds with their keys.
@@ -21,7 +17,6 @@ macro_rules! attack {
             /// that don't cut messages are traffic of their own, which takes the place of the tenant's messages.
             Attack {
                 /// The attacker; left out, the first tenant.
-                #[serde(default, skip_serializing_if = "Option::is_none")]
                 tenant: Option<String>,
                 /// What it does.
                 kind: AttackKind,
@@ -31,7 +26,6 @@ macro_rules! attack {
                 honest: bool,
                 $(
                     $(#[$key_doc])*
-                    #[serde(default, skip_serializing_if = "Option::is_none")]
                     $key $([$low, $high])?: Option<$type> $(=> $rule)?,
                 )*
             }
@@ -50,23 +44,14 @@ macro_rules! attack {
             }
         }
 
-        /// What an attacker does.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        pub enum AttackKind {
-            $($(#[$doc])* #[doc = concat!("Keys: ", stringify!($($has),*), ".")] #[serde(rename = $name)] $kind,)*
+        words! {
+            /// What an attacker does.
+            AttackKind {
+                $($(#[$doc])* #[doc = concat!("Keys: ", stringify!($($has),*), ".")] $kind $name,)*
+            }
         }
 
         impl AttackKind {
-            /// Every kind.
-            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
-
-            /// The name used in scenarios and results.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)*
-                }
-            }
-
             /// The keys that it has beside `tenant`, `kind` and `honest`.
             pub const fn keys(self) -> &'static [&'static str] {
                 match self {
@@ -146,12 +131,6 @@ impl AttackKind {
     /// Whether it cuts messages without being asked to.
     const fn cuts(self) -> bool {
         matches!(self, Self::Parallel | Self::Staggered)
-    }
-}
-
-impl fmt::Display for AttackKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, bail, ensure};
 use crate::rules::{BYTE, LARGEST};
-use crate::section::element;
+use crate::section::{element, words};
 
 /// Parameters of a layer.
 const MOST_PARAMETERS: u64 = 1 << 44;
 
-/// A collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CollectiveKind {
-    /// Every rank ends with the sum of all vectors.
-    AllReduce,
-    /// Every rank ends with the parts of all.
-    AllGather,
-    /// Every rank ends with its part of the sum.
-    ReduceScatter,
-    /// Every rank sends a part to every other.
-    AllToAll,
-    /// One rank sends a vector to all.
-    Broadcast,
-    /// One rank ends with the sum.
-    Reduce,
-    /// Nobody goes on before all have come.
-    Barrier,
+words! {
+    /// A collective operation.
+    CollectiveKind {
+        /// Every rank ends with the sum of all vectors.
+        AllReduce "all-reduce",
+        /// Every rank ends with the parts of all.
+        AllGather "all-gather",
+        /// Every rank ends with its part of the sum.
+        ReduceScatter "reduce-scatter",
+        /// Every rank sends a part to every other.
+        AllToAll "all-to-all",
+        /// One rank sends a vector to all.
+        Broadcast "broadcast",
+        /// One rank ends with the sum.
+        Reduce "reduce",
+        /// Nobody goes on before all have come.
+        Barrier "barrier",
+    }
 }
 
 impl CollectiveKind {
@@ -49,23 +49,22 @@ impl CollectiveKind {
     }
 }
 
-/// In which steps a collective is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CollectiveAlgorithm {
-    /// `ring` for all-reduce, all-gather and reduce-scatter, `tree` for broadcast, reduce and barrier, `direct` for all-to-all.
-    #[default]
-    Usual,
-    /// Around a ring.
-    Ring,
-    /// Along a binomial tree.
-    Tree,
-    /// Recursive halving and doubling.
-    HalvingDoubling,
-    /// Within inner groups, then between them, then back.
-    Hierarchical,
-    /// To every other rank at once.
-    Direct,
+words! {
+    /// In which steps a collective is done.
+    CollectiveAlgorithm = Usual {
+        /// `ring` for all-reduce, all-gather and reduce-scatter, `tree` for broadcast, reduce and barrier, `direct` for all-to-all.
+        Usual "usual",
+        /// Around a ring.
+        Ring "ring",
+        /// Along a binomial tree.
+        Tree "tree",
+        /// Recursive halving and doubling.
+        HalvingDoubling "halving-doubling",
+        /// Within inner groups, then between them, then back.
+        Hierarchical "hierarchical",
+        /// To every other rank at once.
+        Direct "direct",
+    }
 }
 
 impl CollectiveAlgorithm {
@@ -138,19 +137,18 @@ element! {
         /// Computation of its gradients.
         backward: Duration => span,
         /// Tokens that a rank sends to experts per micro-batch, and gets back.
-        #[serde(default)]
-        routed: Bytes => within(Bytes::ZERO, LARGEST),
+        routed: Bytes = "Bytes::default" => within(Bytes::ZERO, LARGEST),
     }
 }
 
-/// The format of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceFormat {
-    /// A GOAL schedule in text.
-    Goal,
-    /// Chakra execution traces, a file for each rank.
-    Chakra,
+words! {
+    /// The format of a trace.
+    TraceFormat {
+        /// A GOAL schedule in text.
+        Goal "goal",
+        /// Chakra execution traces, a file for each rank.
+        Chakra "chakra",
+    }
 }
 
 impl TracePath {

@@ -4,10 +4,8 @@ use fairlane_congestion::{
     Algorithm, Limit, Parameters, Params, Scope, WindowMode, for_each_algorithm,
 };
 use fairlane_units::Duration;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::section::section;
+use crate::section::{section, words};
 
 macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident);)*) => {
@@ -26,7 +24,6 @@ macro_rules! define {
                 dasr: fairlane_congestion::dasr::Params => parameters,
                 /// Limit on bytes in flight; left out, `"scaled"` for HPCC and DCTCP, else `"none"`. Swift, NSCC and
                 /// PowerTCP also have a window of their own; the smaller one holds.
-                #[serde(skip_serializing_if = "Option::is_none")]
                 window: Option<WindowMode>,
                 /// Base round-trip time and bandwidth-delay product that controllers use.
                 base_rtt: BaseRtt,
@@ -66,27 +63,25 @@ macro_rules! define {
 
 for_each_algorithm!(define);
 
-/// Whose base round-trip time and bandwidth-delay product a controller uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BaseRtt {
-    /// The largest of all host pairs.
-    #[default]
-    Global,
-    /// That of the two hosts.
-    Pair,
+words! {
+    /// Whose base round-trip time and bandwidth-delay product a controller uses.
+    BaseRtt = Global {
+        /// The largest of all host pairs.
+        Global "global",
+        /// That of the two hosts.
+        Pair "pair",
+    }
 }
 
-/// How receivers tell senders of marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Notification {
-    /// In the acknowledgement of a marked packet, as in HPCC's simulator.
-    #[default]
-    Ack,
-    /// By CNPs in the control class, which wait only for other control packets. For DCQCN and InfiniBand, and not under
-    /// `hpcc-ns3`.
-    Cnp,
+words! {
+    /// How receivers tell senders of marks.
+    Notification = Ack {
+        /// In the acknowledgement of a marked packet, as in HPCC's simulator.
+        Ack "ack",
+        /// By CNPs in the control class, which wait only for other control packets. For DCQCN and InfiniBand, and not under
+        /// `hpcc-ns3`.
+        Cnp "cnp",
+    }
 }
 
 impl Congestion {

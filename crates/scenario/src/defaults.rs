@@ -4,7 +4,7 @@ use fairlane_congestion::Marking;
 use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::types::{
-    AckPause, LinkSpec, Nic, PacketSizes, Pfc, Profile, Scenario, Switch, Topology, Transport,
+    AckPause, LinkSpec, Nic, PacketSizes, Pfc, Profile, Scenario, Star, Switch, Topology, Transport,
 };
 
 impl Scenario {
@@ -108,11 +108,11 @@ impl Transport {
 
 impl Default for Topology {
     fn default() -> Self {
-        Self::Star {
+        Self::Star(Star {
             hosts: 2,
             host_link: LinkSpec::default(),
             planes: 1,
-        }
+        })
     }
 }
 

@@ -28,15 +28,12 @@ element! {
         /// The host.
         host: u32,
         /// Traffic class that it pauses.
-        #[serde(default = "crate::types::default_class")]
-        class: u8 => class,
+        class: u8 = "crate::types::default_class" => class,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Length of a pause, kept up by frames twice as often as IEEE 802.3 requires.
         duration: Duration => period,
         /// Time from the start of a pause to that of the next; left out, there is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<Duration> => span,
     }
 }
@@ -49,7 +46,6 @@ element! {
         /// When it goes down; its packets and pauses are lost.
         down: Duration => span,
         /// When it comes back; left out, never.
-        #[serde(skip_serializing_if = "Option::is_none")]
         up: Option<Duration> => span,
     }
 }

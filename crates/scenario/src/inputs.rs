@@ -65,8 +65,8 @@ impl Inputs {
     /// A file that can't be read or is malformed, with its line; an unknown distribution.
     pub fn read(scenario: &Scenario, files: Files<'_>) -> Result<Self, Error> {
         let mut inputs = Self::default();
-        if let Topology::File { path } = &scenario.topology {
-            let (text, file) = inputs.open(files, path, "topology.path".into())?;
+        if let Topology::File(file) = &scenario.topology {
+            let (text, file) = inputs.open(files, &file.path, "topology.path".into())?;
             inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile.into())?);
         }
         if let Some(Multipath {

@@ -58,44 +58,31 @@ pub fn counts(topology: &Topology) -> Counts {
         switches: switches.saturating_mul(planes),
         links: hosts.saturating_add(fabric).saturating_mul(planes),
     };
-    match *topology {
-        Topology::Dumbbell { left, right, .. } => counts(u64::from(left) + u64::from(right), 2, 1),
-        Topology::Star { hosts, .. } => counts(u64::from(hosts), 1, 0),
-        Topology::LeafSpine {
-            leaves,
-            spines,
-            hosts_per_leaf,
-            ..
-        } => counts(
-            product(&[leaves, hosts_per_leaf]),
-            u64::from(leaves) + u64::from(spines),
-            product(&[leaves, spines]),
+    match topology {
+        Topology::Dumbbell(it) => counts(u64::from(it.left) + u64::from(it.right), 2, 1),
+        Topology::Star(it) => counts(u64::from(it.hosts), 1, 0),
+        Topology::LeafSpine(it) => counts(
+            product(&[it.leaves, it.hosts_per_leaf]),
+            u64::from(it.leaves) + u64::from(it.spines),
+            product(&[it.leaves, it.spines]),
         ),
-        Topology::Mesh {
-            switches,
-            hosts_per_switch,
-            ..
-        } => counts(
-            product(&[switches, hosts_per_switch]),
-            u64::from(switches),
-            product(&[switches, switches.saturating_sub(1)]) / 2,
+        Topology::Mesh(it) => counts(
+            product(&[it.switches, it.hosts_per_switch]),
+            u64::from(it.switches),
+            product(&[it.switches, it.switches.saturating_sub(1)]) / 2,
         ),
-        Topology::FatTree {
-            pods,
-            tors_per_pod,
-            aggregations_per_pod,
-            cores,
-            hosts_per_tor,
-            ..
-        } => counts(
-            product(&[pods, tors_per_pod, hosts_per_tor]),
-            product(&[pods, tors_per_pod])
-                .saturating_add(product(&[pods, aggregations_per_pod]))
-                .saturating_add(u64::from(cores)),
-            product(&[pods, tors_per_pod, aggregations_per_pod])
-                .saturating_add(product(&[pods, cores])),
-        ),
-        Topology::File { .. } => counts(0, 0, 0),
+        Topology::FatTree(it) => {
+            let (tors, aggregations) = (it.tors_per_pod, it.aggregations_per_pod);
+            counts(
+                product(&[it.pods, tors, it.hosts_per_tor]),
+                product(&[it.pods, tors])
+                    .saturating_add(product(&[it.pods, aggregations]))
+                    .saturating_add(u64::from(it.cores)),
+                product(&[it.pods, tors, aggregations])
+                    .saturating_add(product(&[it.pods, it.cores])),
+            )
+        }
+        Topology::File(_) => counts(0, 0, 0),
     }
 }
 
@@ -113,68 +100,40 @@ pub fn generate(topology: &Topology) -> TopologyText {
 
 /// Adds the links of one plane.
 fn add_plane(topology: &Topology, plan: &mut Plan) {
-    match *topology {
-        Topology::Dumbbell {
-            left,
-            right,
-            host_link,
-            core_link,
-        } => {
-            plan.attach(0, 0, left, host_link);
-            plan.attach(1, left, right, host_link);
-            plan.connect(0, 1, core_link);
+    match topology {
+        Topology::Dumbbell(it) => {
+            plan.attach(0, 0, it.left, it.host_link);
+            plan.attach(1, it.left, it.right, it.host_link);
+            plan.connect(0, 1, it.core_link);
         }
-        Topology::Star {
-            hosts, host_link, ..
-        } => plan.attach(0, 0, hosts, host_link),
-        Topology::LeafSpine {
-            leaves,
-            spines,
-            hosts_per_leaf,
-            host_link,
-            fabric_link,
-            ..
-        } => {
-            plan.attach_each(leaves, hosts_per_leaf, host_link);
-            for leaf in 0..leaves {
-                (0..spines).for_each(|spine| plan.connect(leaf, leaves + spine, fabric_link));
+        Topology::Star(it) => plan.attach(0, 0, it.hosts, it.host_link),
+        Topology::LeafSpine(it) => {
+            plan.attach_each(it.leaves, it.hosts_per_leaf, it.host_link);
+            for leaf in 0..it.leaves {
+                plan.connect_each(leaf, it.leaves, it.spines, it.fabric_link);
             }
         }
-        Topology::Mesh {
-            switches,
-            hosts_per_switch,
-            host_link,
-            fabric_link,
-        } => {
-            plan.attach_each(switches, hosts_per_switch, host_link);
-            for a in 0..switches {
-                (a + 1..switches).for_each(|b| plan.connect(a, b, fabric_link));
+        Topology::Mesh(it) => {
+            plan.attach_each(it.switches, it.hosts_per_switch, it.host_link);
+            for a in 0..it.switches {
+                plan.connect_each(a, a + 1, it.switches - a - 1, it.fabric_link);
             }
         }
-        Topology::FatTree {
-            pods,
-            tors_per_pod,
-            aggregations_per_pod,
-            cores,
-            hosts_per_tor,
-            host_link,
-            fabric_link,
-            ..
-        } => {
-            let (tors, aggregations) = (pods * tors_per_pod, pods * aggregations_per_pod);
-            plan.attach_each(tors, hosts_per_tor, host_link);
+        Topology::FatTree(it) => {
+            let per_pod = it.aggregations_per_pod;
+            let (tors, aggregations) = (it.pods * it.tors_per_pod, it.pods * per_pod);
+            plan.attach_each(tors, it.hosts_per_tor, it.host_link);
             for tor in 0..tors {
-                let first = tors + tor / tors_per_pod * aggregations_per_pod;
-                (0..aggregations_per_pod).for_each(|a| plan.connect(tor, first + a, fabric_link));
+                let first = tors + tor / it.tors_per_pod * per_pod;
+                plan.connect_each(tor, first, per_pod, it.fabric_link);
             }
-            let group = cores.checked_div(aggregations_per_pod).unwrap_or(0);
+            let group = it.cores.checked_div(per_pod).unwrap_or(0);
             for index in 0..aggregations {
-                let first = tors + aggregations + index % aggregations_per_pod * group;
-                let cores = first..first + group;
-                cores.for_each(|core| plan.connect(tors + index, core, fabric_link));
+                let first = tors + aggregations + index % per_pod * group;
+                plan.connect_each(tors + index, first, group, it.fabric_link);
             }
         }
-        Topology::File { .. } => {}
+        Topology::File(_) => {}
     }
 }
 
@@ -215,6 +174,11 @@ impl Plan {
         for switch in 0..switches {
             self.attach(switch, switch * hosts, hosts, link);
         }
+    }
+
+    /// Links a switch to `count` others from number `first` on.
+    fn connect_each(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
+        (first..first + count).for_each(|other| self.connect(switch, other, link));
     }
 
     /// Links two switches, counted among those of the plane.

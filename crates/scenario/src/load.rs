@@ -250,8 +250,8 @@ fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {
 }
 
 fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
-    if let (Topology::File { path }, "topology.path") = (&mut scenario.topology, key) {
-        *path = copy.into();
+    if let (Topology::File(file), "topology.path") = (&mut scenario.topology, key) {
+        file.path = copy.into();
     }
     if let Some(Multipath {
         plan: Plan::File { file },

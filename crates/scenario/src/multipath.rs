@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::section::section;
+use crate::section::{section, words};
 use crate::types::Workload;
 
 /// Most paths of a message.
@@ -76,33 +76,30 @@ section! {
         /// Whether the queue pairs of a connection together take one share under scope `qp`.
         coupled: bool = true,
         /// What the software of hosts costs; left out, nothing.
-        #[serde(skip_serializing_if = "Option::is_none")]
         costs: Option<PathCosts> => table,
     }
 }
 
-/// Which messages share a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Connections {
-    /// One per message.
-    #[default]
-    Message,
-    /// Messages with equal source, destination, class, tenant and number of paths share one that stays open.
-    Pair,
+words! {
+    /// Which messages share a connection.
+    Connections = Message {
+        /// One per message.
+        Message "message",
+        /// Messages with equal source, destination, class, tenant and number of paths share one that stays open.
+        Pair "pair",
+    }
 }
 
-/// How paths that take the same way are found, of which one is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Twins {
-    /// From the simulator.
-    #[default]
-    Route,
-    /// Measured before the first message; needs `connections = "pair"`.
-    Probe,
-    /// They aren't: all are used.
-    Keep,
+words! {
+    /// How paths that take the same way are found, of which one is used.
+    Twins = Route {
+        /// From the simulator.
+        Route "route",
+        /// Measured before the first message; needs `connections = "pair"`.
+        Probe "probe",
+        /// They aren't: all are used.
+        Keep "keep",
+    }
 }
 
 /// What tells the paths of a connection apart: their UDP source ports.
@@ -123,13 +120,12 @@ pub enum Plan {
     },
 }
 
-/// The word for consecutive ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NextPorts {
-    /// The next ports.
-    #[default]
-    Ports,
+words! {
+    /// The word for consecutive ports.
+    NextPorts = Ports {
+        /// The next ports.
+        Ports "ports",
+    }
 }
 
 /// The longest that a step of software may take.

@@ -1,11 +1,9 @@
 //! NICs of hosts: what they cost, and whose work requests they take.
 
 use fairlane_units::{Bytes, Duration, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::rules::{BYTE, LARGEST, SLOWEST};
-use crate::section::{element, section};
+use crate::section::{element, section, words};
 use crate::types::AckPause;
 
 /// More queue pairs than any NIC has.
@@ -22,7 +20,6 @@ section! {
         #[serde(skip_serializing_if = "is_default")]
         policy: Policy,
         /// What work requests cost; left out, nothing, and the NIC remembers every connection.
-        #[serde(skip_serializing_if = "Option::is_none")]
         costs: Option<Costs> => table,
         /// Policy `share`.
         #[serde(skip_serializing_if = "is_default")]
@@ -41,19 +38,18 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// How applications share a NIC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// Each posts directly to its own queue pairs.
-    #[default]
-    Raw,
-    /// Connections between the same two hosts share queue pairs with locks.
-    Share,
-    /// An agent posts by solved rates, with a limit on active queue pairs.
-    Drum,
-    /// A token bucket paces bandwidth-hungry applications to keep a latency target.
-    Justitia,
+words! {
+    /// How applications share a NIC.
+    Policy = Raw {
+        /// Each posts directly to its own queue pairs.
+        Raw "raw",
+        /// Connections between the same two hosts share queue pairs with locks.
+        Share "share",
+        /// An agent posts by solved rates, with a limit on active queue pairs.
+        Drum "drum",
+        /// A token bucket paces bandwidth-hungry applications to keep a latency target.
+        Justitia "justitia",
+    }
 }
 
 section! {
@@ -189,18 +185,16 @@ element! {
         /// The largest.
         high: Bytes => message,
         /// What is uniform.
-        #[serde(default)]
-        spread: Spread,
+        spread: Spread = "Spread::default",
     }
 }
 
-/// What is uniformly distributed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spread {
-    /// The size.
-    #[default]
-    Uniform,
-    /// The logarithm of the size.
-    LogUniform,
+words! {
+    /// What is uniformly distributed.
+    Spread = Uniform {
+        /// The size.
+        Uniform "uniform",
+        /// The logarithm of the size.
+        LogUniform "log-uniform",
+    }
 }

@@ -189,11 +189,11 @@ fn ordinal(port: usize) -> &'static str {
 impl Topology {
     /// How often a generated shape has its switches; 1 for a file, which says so itself.
     pub const fn planes(&self) -> u32 {
-        match *self {
-            Self::Star { planes, .. }
-            | Self::LeafSpine { planes, .. }
-            | Self::FatTree { planes, .. } => planes,
-            Self::Dumbbell { .. } | Self::Mesh { .. } | Self::File { .. } => 1,
+        match self {
+            Self::Star(it) => it.planes,
+            Self::LeafSpine(it) => it.planes,
+            Self::FatTree(it) => it.planes,
+            Self::Dumbbell(_) | Self::Mesh(_) | Self::File(_) => 1,
         }
     }
 }

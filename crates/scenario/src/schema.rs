@@ -29,5 +29,18 @@ pub fn schema() -> Value {
             .map(|range| (range.key, range.to_string()));
         rules::annotate_all(keys, says);
     }
+    drop_nulls(&mut schema);
     schema
+}
+
+/// Drops keys without a default, which TOML has no word for.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(keys) => {
+            keys.retain(|_, value| !value.is_null());
+            keys.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }

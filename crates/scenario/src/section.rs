@@ -71,14 +71,15 @@ macro_rules! section {
     (@default $default:expr) => { $default };
 }
 
-/// Declares a table without a default, as [`section!`] does; of its keys those have one that state it to serde.
+/// Declares a table without a default, as [`section!`] does; of its keys those have one that name its function in quotes.
 macro_rules! element {
     (
         $(#[$attribute:meta])*
         $name:ident {
             $(
                 $(#[$about:meta])*
-                $key:ident $([$low:expr, $high:expr])?: $type:ty $(=> $rule:ident $(($($limit:expr),+))?)?,
+                $key:ident $([$low:expr, $high:expr])?: $type:ty $(= $default:literal)?
+                    $(=> $rule:ident $(($($limit:expr),+))?)?,
             )*
         }
     ) => {
@@ -88,6 +89,7 @@ macro_rules! element {
         pub struct $name {
             $(
                 $(#[$about])*
+                $(#[serde(default = $default)])?
                 $(#[schemars(range(min = $low, max = $high))])?
                 $(#[schemars(transform = $crate::rules::annotate($crate::rules::says::$rule($($($limit),+)?)))])?
                 pub $key: $type,
@@ -104,50 +106,71 @@ macro_rules! element {
     };
 }
 
-/// Declares a table that is one of several kinds, as its key `kind` says; keys are declared as those of [`element!`], but
-/// for rules with limits.
+/// Declares a table that is one of several kinds, as its key `kind` says; each is a table as of [`element!`].
 macro_rules! choice {
-    (
-        $(#[$attribute:meta])*
-        $name:ident {
-            $(
-                $(#[$doc:meta])*
-                $kind:ident {
-                    $(
-                        $(#[$about:meta])*
-                        $key:ident $([$low:expr, $high:expr])?: $type:ty $(=> $rule:ident)?,
-                    )*
-                },
-            )*
-        }
-    ) => {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident($table:ident) $keys:tt,)* }) => {
+        $crate::section::kinds! { $(#[$attribute])* $name { $($(#[$doc])* $kind($table),)* } }
+
+        $($crate::section::element! { $(#[$doc])* $table $keys })*
+    };
+}
+
+/// Declares a table that is one of others, as its key `kind` says.
+macro_rules! kinds {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident($table:ident),)* }) => {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
         $(#[$attribute])*
         pub enum $name {
-            $(
-                $(#[$doc])*
-                $kind {
-                    $(
-                        $(#[$about])*
-                        $(#[schemars(range(min = $low, max = $high))])?
-                        $(#[schemars(transform = $crate::rules::annotate($crate::rules::says::$rule()))])?
-                        $key: $type,
-                    )*
-                },
-            )*
+            $($(#[$doc])* $kind($table),)*
         }
 
         impl $crate::section::Section for $name {
             fn check(&self, profile: $crate::types::Profile) -> $crate::section::Check {
                 match self {
-                    $(Self::$kind { $($key),* } => {
-                        $crate::section::rules!(profile; $($key $([$low, $high])? $(=> $rule)?,)*);
-                    })*
+                    $(Self::$kind(it) => it.check(profile),)*
                 }
-                Ok(())
             }
         }
+    };
+}
+
+/// Declares values with names. One of them may be the default: `Service = Rc { ... }`.
+macro_rules! words {
+    (
+        $(#[$attribute:meta])*
+        $type:ident $(= $default:ident)? { $($(#[$doc:meta])* $word:ident $name:literal,)* }
+    ) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        $(#[$attribute])*
+        pub enum $type {
+            $($(#[$doc])* #[serde(rename = $name)] $word,)*
+        }
+
+        impl $type {
+            /// Every one.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$word),*];
+
+            /// The name used in scenarios and results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$word => $name,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        $(impl Default for $type {
+            fn default() -> Self {
+                Self::$default
+            }
+        })?
     };
 }
 
@@ -156,6 +179,7 @@ macro_rules! rules {
     ($profile:expr; $(
         $key:ident $([$low:expr, $high:expr])? $(=> $rule:ident $(($($limit:expr),+))?)?,
     )*) => {
+        let _ = $profile;
         $(
             let _at = |error| $crate::section::inside(error, stringify!($key));
             $($crate::rules::within($profile, $key, $low, $high).map_err(_at)?;)?
@@ -165,7 +189,7 @@ macro_rules! rules {
     };
 }
 
-pub(crate) use {choice, element, rules, section};
+pub(crate) use {choice, element, kinds, rules, section, words};
 
 /// A table whose values have rules, or several.
 pub(crate) trait Section {
@@ -195,12 +219,10 @@ pub(crate) fn inside(error: Error, outer: impl Display) -> Error {
     error.at(place)
 }
 
-/// States the default of a key unless it is none, or stated already in another form than the type's.
+/// States the default of a key unless it is stated already in another form than the type's.
 pub(crate) fn state_default(table: &mut Schema, key: &str, default: &impl Serialize) {
     let key = table.pointer_mut(&format!("/properties/{key}"));
-    if let (Some(Value::Object(key)), Ok(default)) = (key, serde_json::to_value(default))
-        && !default.is_null()
-    {
+    if let (Some(Value::Object(key)), Ok(default)) = (key, serde_json::to_value(default)) {
         key.entry("default").or_insert(default);
     }
 }

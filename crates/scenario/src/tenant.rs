@@ -12,13 +12,10 @@ element! {
         /// Name, unique; 1 to 40 letters, digits, `-`, `_` and `.`.
         name: String,
         /// Relative share of a contended link.
-        #[serde(default = "weight")]
-        weight [1e-6, 1e6]: f64,
+        weight [1e-6, 1e6]: f64 = "weight",
         /// Hosts that its workloads may use.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
         /// Rate that each of its hosts may send whatever other tenants do; left out, none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         guarantee: Option<Rate>,
     }
 }
@@ -76,38 +73,4 @@ fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {
         return vec![Tenant::default()];
     }
     tenants.to_vec()
-}
-
-impl Workload {
-    /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
-    pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
-        let hosts = match self {
-            Self::Poisson(it) => return Some(("sources", &it.sources)),
-            Self::KeyValue(it) => return Some(("clients", &it.clients)),
-            Self::Incast(it) => &it.hosts,
-            Self::Permutation(it) => &it.hosts,
-            Self::AllToAll(it) => &it.hosts,
-            Self::RingAllReduce(it) => &it.hosts,
-            Self::Collective(it) => &it.hosts,
-            Self::Training(it) => &it.hosts,
-            Self::Program(it) => &it.hosts,
-            Self::Flows(_) => return None,
-        };
-        Some(("hosts", hosts))
-    }
-
-    fn hosts_mut(&mut self) -> Option<&mut HostSet> {
-        Some(match self {
-            Self::Poisson(it) => &mut it.sources,
-            Self::KeyValue(it) => &mut it.clients,
-            Self::Incast(it) => &mut it.hosts,
-            Self::Permutation(it) => &mut it.hosts,
-            Self::AllToAll(it) => &mut it.hosts,
-            Self::RingAllReduce(it) => &mut it.hosts,
-            Self::Collective(it) => &mut it.hosts,
-            Self::Training(it) => &mut it.hosts,
-            Self::Program(it) => &mut it.hosts,
-            Self::Flows(_) => return None,
-        })
-    }
 }

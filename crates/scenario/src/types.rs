@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::planes::MOST_PLANES;
 use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
-use crate::section::{choice, element, section};
+use crate::section::{choice, element, section, words};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
@@ -53,7 +53,6 @@ section! {
         /// Congestion control and its scope.
         congestion: Congestion => table,
         /// How messages are divided among paths; left out, each takes one.
-        #[serde(skip_serializing_if = "Option::is_none")]
         multipath: Option<Multipath> => table,
         /// Hosts, switches and links.
         topology: Topology => table,
@@ -63,22 +62,20 @@ section! {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tenant: Vec<Tenant> => table,
         /// What a tenant does to take more than its share; left out, all are honest.
-        #[serde(skip_serializing_if = "Option::is_none")]
         attack: Option<Attack> => table,
         /// What the hosts send.
         workload: Vec<Workload> => table,
     }
 }
 
-/// The rounding, ordering and formulas of the simulated fabric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// Exact picoseconds; simultaneous events in the order of the components that they wake.
-    #[default]
-    Exact,
-    /// Those of HPCC's ns-3 simulator: whole nanoseconds, events in order of insertion.
-    HpccNs3,
+words! {
+    /// The rounding, ordering and formulas of the simulated fabric.
+    Profile = Exact {
+        /// Exact picoseconds; simultaneous events in the order of the components that they wake.
+        Exact "exact",
+        /// Those of HPCC's ns-3 simulator: whole nanoseconds, events in order of insertion.
+        HpccNs3 "hpcc-ns3",
+    }
 }
 
 impl From<Profile> for Times {
@@ -96,7 +93,6 @@ section! {
         /// Interval of the per-port time series; left out, 50 us, doubled whenever there are 1,024 intervals. There may
         /// be 16,777,216 samples (ports times intervals, 320 MiB): with more, a scenario with a `stop` is refused, else
         /// the interval doubles with a warning. `summary.json` has the final one.
-        #[serde(skip_serializing_if = "Option::is_none")]
         sample_interval: Option<Duration> => period,
         /// Ports, written as in `capture`, that are sampled at `sample_interval` into `chosen.parquet`; `ports.parquet`
         /// then has all ports at the default interval. Left out, all.
@@ -104,11 +100,9 @@ section! {
         ports: Vec<CapturePoint>,
         /// How often the send rates of messages' queue pairs are sampled for `rates.csv`; left out, never. Needs
         /// `congestion.scope` `"qp"` or `"none"`.
-        #[serde(skip_serializing_if = "Option::is_none")]
         rate_interval: Option<Duration> => period,
         /// How often switches are searched for circular waits; one that lasts ends the run as stalled. Left out, every 10
         /// ms, or 20 base round trips if longer.
-        #[serde(skip_serializing_if = "Option::is_none")]
         deadlock_interval: Option<Duration> => period,
         /// Nodes whose packets are recorded one by one in `packets.csv`.
         trace_nodes: Vec<u32>,
@@ -160,15 +154,14 @@ section! {
     }
 }
 
-/// In which order the packets of an egress queue leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arbitration {
-    /// As they came.
-    #[default]
-    Fifo,
-    /// Round robin over ingress ports, packet by packet.
-    Ingress,
+words! {
+    /// In which order the packets of an egress queue leave.
+    Arbitration = Fifo {
+        /// As they came.
+        Fifo "fifo",
+        /// Round robin over ingress ports, packet by packet.
+        Ingress "ingress",
+    }
 }
 
 // Defaults are those of HPCC's artefact, unless another source stands beside them; it has no watchdog.
@@ -193,7 +186,6 @@ section! {
         threshold_shift [0, 32]: u32 = 3,
         /// Fixed pause threshold instead: shared buffer that one ingress port and class uses. At least `resume_offset`;
         /// the buffer must hold it for all ports and classes together.
-        #[serde(skip_serializing_if = "Option::is_none")]
         xoff: Option<Bytes> => within(BYTE, LARGEST),
         /// Headroom of an ingress port in multiples of rate x link delay; `"lossless"`: just enough to lose nothing.
         #[serde(with = "crate::optional::lossless")]
@@ -223,23 +215,19 @@ section! {
         /// No marks below this queue length, per Gb/s of the port; left out, 4 kB, for DCTCP and InfiniBand 3 kB.
         ///
         /// Source: HPCC, section 5.1: 100 KB at 25 Gb/s.
-        #[serde(skip_serializing_if = "Option::is_none")]
         kmin_per_gbps: Option<Bytes> => within(Bytes::ZERO, MOST_PER_GBPS),
         /// Every packet is marked above this queue length, per Gb/s of the port; left out, 16 kB, for DCTCP and
         /// InfiniBand 3 kB.
         ///
         /// Source: HPCC, section 5.1: 400 KB at 25 Gb/s.
-        #[serde(skip_serializing_if = "Option::is_none")]
         kmax_per_gbps: Option<Bytes> => within(Bytes::ZERO, MOST_PER_GBPS),
         /// Probability of a mark just below kmax, rising linearly from 0 at kmin; left out, 0.2, for DCTCP and InfiniBand
         /// 1.
         ///
         /// Source: HPCC's artefact.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pmax [0.0, 1.0]: Option<f64>,
         /// Whether ports that face hosts mark; if not, suppressed marks are counted as `filtered_marks`. Left out, they
         /// do unless receivers divide their links (`congestion.dasr.mode`). Under `hpcc-ns3` only `true`.
-        #[serde(skip_serializing_if = "Option::is_none")]
         host_ports: Option<bool>,
         /// Thresholds by port rate; if any, every rate of a switch port needs one.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -261,17 +249,16 @@ element! {
     }
 }
 
-/// Which pauses hold back acknowledgements at the host that sends them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AckPause {
-    /// Those of the acknowledgement's class.
-    #[default]
-    OwnClass,
-    /// Those of class 3.
-    Class3,
-    /// None.
-    Never,
+words! {
+    /// Which pauses hold back acknowledgements at the host that sends them.
+    AckPause = OwnClass {
+        /// Those of the acknowledgement's class.
+        OwnClass "own-class",
+        /// Those of class 3.
+        Class3 "class3",
+        /// None.
+        Never "never",
+    }
 }
 
 section! {
@@ -309,7 +296,6 @@ section! {
         /// `"ecmp"`, else 0.
         ///
         /// Source: RFC 8985, section 6.2: at most a round trip.
-        #[serde(skip_serializing_if = "Option::is_none")]
         reorder_tolerance: Option<u32>,
         /// Whether every packet of a WRITE carries its address, like a WRITE of its own, so that selective repeat places
         /// it on arrival.
@@ -319,28 +305,26 @@ section! {
     }
 }
 
-/// The service of queue pairs (IBTA 9.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Service {
-    /// Reliable connection.
-    #[default]
-    Rc,
-    /// Unreliable connection: WRITE and SEND.
-    Uc,
-    /// Unreliable datagram: SEND of one packet.
-    Ud,
+words! {
+    /// The service of queue pairs (IBTA 9.1).
+    Service = Rc {
+        /// Reliable connection.
+        Rc "rc",
+        /// Unreliable connection: WRITE and SEND.
+        Uc "uc",
+        /// Unreliable datagram: SEND of one packet.
+        Ud "ud",
+    }
 }
 
-/// What is sent again after a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recovery {
-    /// Everything from the lost packet on.
-    #[default]
-    GoBackN,
-    /// Only lost packets.
-    SelectiveRepeat,
+words! {
+    /// What is sent again after a loss.
+    Recovery = GoBackN {
+        /// Everything from the lost packet on.
+        GoBackN "go-back-n",
+        /// Only lost packets.
+        SelectiveRepeat "selective-repeat",
+    }
 }
 
 element! {
@@ -358,7 +342,7 @@ choice! {
     /// Hosts, switches and links. Hosts are numbered first, then switches.
     Topology {
         /// Two switches with hosts, joined by one link.
-        Dumbbell {
+        Dumbbell(Dumbbell) {
             /// Hosts on the first switch.
             left: u32 => positive,
             /// Hosts on the second switch.
@@ -369,18 +353,18 @@ choice! {
             core_link: LinkSpec => table,
         },
         /// One switch.
-        Star {
+        Star(Star) {
             /// Hosts.
             hosts: u32 => positive,
             /// Links of hosts.
             host_link: LinkSpec => table,
             /// Planes: copies of the switches, each with a port of every host.
-            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32,
+            planes [1, MOST_PLANES]: u32 = "one",
         },
         /// Every leaf linked to every spine.
-        LeafSpine {
+        LeafSpine(LeafSpine) {
             /// Leaf switches.
             leaves: u32 => positive,
             /// Spine switches.
@@ -392,12 +376,12 @@ choice! {
             /// Links between switches.
             fabric_link: LinkSpec => table,
             /// Planes: copies of the switches, each with a port of every host.
-            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32,
+            planes [1, MOST_PLANES]: u32 = "one",
         },
         /// Every switch linked to every other.
-        Mesh {
+        Mesh(Mesh) {
             /// Switches.
             switches: u32 => positive,
             /// Hosts on each switch.
@@ -409,7 +393,7 @@ choice! {
         },
         /// In each pod every ToR linked to every aggregation switch; aggregation switch `a` of every pod linked to the a-th
         /// group of cores.
-        FatTree {
+        FatTree(FatTree) {
             /// Pods.
             pods: u32 => positive,
             /// Top-of-rack switches in each pod.
@@ -425,12 +409,12 @@ choice! {
             /// Links between switches.
             fabric_link: LinkSpec => table,
             /// Planes: copies of the switches, each with a port of every host.
-            #[serde(default = "one", skip_serializing_if = "is_one")]
+            #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32,
+            planes [1, MOST_PLANES]: u32 = "one",
         },
         /// Read from a topology file.
-        File {
+        File(TopologyFile) {
             /// Topology file, relative to the scenario.
             path: PathBuf,
         },

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
 use crate::multipath::MOST as MOST_PATHS;
 use crate::rules::{BYTE, LARGEST};
-use crate::section::{Check, Section, element};
-use crate::types::{Profile, SizeRange, is_one, one};
+use crate::section::{element, kinds, words};
+use crate::types::{SizeRange, is_one, one};
 
-/// The kinds of workloads: the fields of each, and behind `+` groups of fields that several have.
+/// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, and behind `+` groups of fields
+/// that several have.
 macro_rules! workloads {
     (@ $(#[$doc:meta])* $kind:ident $fields:tt) => {
         element! {
@@ -26,42 +27,36 @@ macro_rules! workloads {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// Traffic class.
-            #[serde(default = "default_class")]
-            class: u8 => class,
+            class: u8 = "default_class" => class,
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each message is.
-            #[serde(default)]
-            verb: Verb,
+            verb: Verb = "Verb::default",
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each message is: `"write"` or `"send"`.
-            #[serde(default)]
-            verb: Verb,
+            verb: Verb = "Verb::default",
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// What each operation is.
-            #[serde(default = "read")]
-            verb: Verb,
+            verb: Verb = "read",
         } $($rest)*);
     };
     (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// Tenant that it belongs to; left out, the first.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             tenant: Option<String>,
             /// Plane of all its messages, from 0; left out, by a hash of each five-tuple.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             plane: Option<u8>,
         } $($rest)*);
     };
@@ -69,27 +64,16 @@ macro_rules! workloads {
         workloads!(@ $(#[$doc])* $kind {
             $($own)*
             /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             paths [1, MOST_PATHS]: Option<u32>,
         } $($rest)*);
     };
-    ($($(#[$doc:meta])* $kind:ident $own:tt $(+ $group:ident)*,)*) => {
-        /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "kind", rename_all = "kebab-case")]
-        pub enum Workload {
-            $($(#[$doc])* $kind($kind),)*
+    ($($(#[$doc:meta])* $kind:ident $([$hosts:ident])? { $($own:tt)* } $(+ $group:ident)*,)*) => {
+        kinds! {
+            /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
+            Workload { $($(#[$doc])* $kind($kind),)* }
         }
 
-        $(workloads!(@ $(#[$doc])* $kind $own $(+ $group)*);)*
-
-        impl Section for Workload {
-            fn check(&self, profile: Profile) -> Check {
-                match self {
-                    $(Self::$kind(it) => it.check(profile),)*
-                }
-            }
-        }
+        $(workloads!(@ $(#[$doc])* $kind { $($own)* } $(+ $group)*);)*
 
         impl Workload {
             /// What each message is.
@@ -112,6 +96,19 @@ macro_rules! workloads {
                 }
             }
 
+            /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
+            pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
+                match self {
+                    $(Self::$kind(_it) => None$(.or(Some((stringify!($hosts), &_it.$hosts))))?,)*
+                }
+            }
+
+            pub(crate) fn hosts_mut(&mut self) -> Option<&mut HostSet> {
+                match self {
+                    $(Self::$kind(_it) => None$(.or(Some(&mut _it.$hosts)))?,)*
+                }
+            }
+
             /// The plane that its messages take, if it states one.
             pub const fn plane(&self) -> Option<u8> {
                 match self {
@@ -124,222 +121,170 @@ macro_rules! workloads {
 
 workloads! {
     /// Poisson arrivals at every source, each to a uniformly random other destination.
-    Poisson {
+    Poisson [sources] {
         /// Sizes of messages.
         sizes: Sizes,
         /// Mean use of the source's link by payload; of several ports all links together, or the
         /// one of the `plane`.
         load: f64 => share,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Arrivals happen in `start .. start + duration`.
         duration: Duration => period,
         /// Hosts that send.
-        #[serde(default)]
-        sources: HostSet,
+        sources: HostSet = "HostSet::default",
         /// Hosts that receive.
-        #[serde(default)]
-        destinations: HostSet,
+        destinations: HostSet = "HostSet::default",
     } + class + message + owner + paths,
     /// In each round several random hosts send to one, or with `verb = "read"` it reads from them.
-    Incast {
+    Incast [hosts] {
         /// Senders in each round.
         degree: u32 => positive,
         /// Size of each message.
         size: Bytes => message,
         /// The receiver; left out, a random host each round.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         receiver: Option<u32>,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Time between rounds.
-        #[serde(default = "default_period")]
-        period: Duration => span,
+        period: Duration = "default_period" => span,
         /// Rounds.
-        #[serde(default = "one")]
-        rounds: u32 => positive,
+        rounds: u32 = "one" => positive,
         /// Each sender starts up to this much later.
-        #[serde(default)]
-        jitter: Duration => span,
+        jitter: Duration = "Duration::default" => span,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + message + owner + paths,
     /// Every host sends one message to another, and receives one.
-    Permutation {
+    Permutation [hosts] {
         /// Size of each message.
         size: Bytes => message,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + message + owner + paths,
     /// Every host sends one message to every other.
-    AllToAll {
+    AllToAll [hosts] {
         /// Size of each message.
         size: Bytes => message,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + message + owner + paths,
     /// n hosts in ascending order, 2(n-1) steps; in each a host sends size/n to its successor once it has received the
     /// previous step. Unlike under `collective`, its next round begins with its last received block, without waiting for
     /// acknowledgements.
-    RingAllReduce {
+    RingAllReduce [hosts] {
         /// Size of the vector.
         size: Bytes,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Collectives, one after the other.
-        #[serde(default = "one")]
-        rounds: u32 => positive,
+        rounds: u32 = "one" => positive,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + message + owner + paths,
     /// A collective operation.
-    Collective {
+    Collective [hosts] {
         /// The operation.
         operation: CollectiveKind,
         /// Its steps.
-        #[serde(default)]
-        algorithm: CollectiveAlgorithm,
+        algorithm: CollectiveAlgorithm = "CollectiveAlgorithm::default",
         /// Hosts of an inner group of algorithm `"hierarchical"`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         inner: Option<u32>,
         /// Rank within each group that has the vector of a broadcast, or gets the sum of a reduce.
-        #[serde(default)]
-        root: u32,
+        root: u32 = "u32::default",
         /// Size of the vector, for all but barriers at least 1 byte; of an all-to-all, what each rank sends to all.
-        #[serde(default)]
-        size: Bytes => within(Bytes::ZERO, LONGEST_VECTOR),
+        size: Bytes = "Bytes::default" => within(Bytes::ZERO, LONGEST_VECTOR),
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Collectives, one after the other.
-        #[serde(default = "one")]
-        rounds: u32 => positive,
+        rounds: u32 = "one" => positive,
         /// Time that a rank computes between two.
-        #[serde(default)]
-        gap: Duration => span,
+        gap: Duration = "Duration::default" => span,
         /// Groups of neighbouring hosts, each with a collective of its own.
-        #[serde(default = "one")]
-        groups: u32 => positive,
+        groups: u32 = "one" => positive,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + rank + owner + paths,
     /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
     /// pipeline stages.
-    Training {
+    Training [hosts] {
         /// Layers of the model, in order.
         layers: Vec<Layer> => table,
         /// Steps of the optimizer.
-        #[serde(default = "one")]
-        steps: u32 => positive,
+        steps: u32 = "one" => positive,
         /// Micro-batches of each step, forwards and backwards in turn (1F1B).
-        #[serde(default = "one")]
-        micro_batches: u32 => positive,
+        micro_batches: u32 = "one" => positive,
         /// Ranks that share each layer.
-        #[serde(default = "one")]
-        tensor: u32 => positive,
+        tensor: u32 = "one" => positive,
         /// Stages, among which the layers are divided.
-        #[serde(default = "one")]
-        pipeline: u32 => positive,
+        pipeline: u32 = "one" => positive,
         /// Neighbouring data ranks that exchange tokens.
-        #[serde(default = "one")]
-        expert: u32 => positive,
+        expert: u32 = "one" => positive,
         /// Bytes of a parameter's gradient.
-        #[serde(default = "gradient_bytes")]
-        gradient_bytes [1, 8]: u32,
+        gradient_bytes [1, 8]: u32 = "gradient_bytes",
         /// Gradients are reduced in buckets of this size.
-        #[serde(default = "bucket")]
-        bucket: Bytes => within(BYTE, LARGEST),
+        bucket: Bytes = "bucket" => within(BYTE, LARGEST),
         /// Steps in which gradients, and activations of tensor ranks, are reduced.
-        #[serde(default)]
-        algorithm: CollectiveAlgorithm,
+        algorithm: CollectiveAlgorithm = "CollectiveAlgorithm::default",
         /// Time that the optimizer computes once all gradients are reduced.
-        #[serde(default)]
-        optimizer: Duration => span,
+        optimizer: Duration = "Duration::default" => span,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
     } + class + rank + owner + paths,
     /// The program of a trace.
-    Program {
+    Program [hosts] {
         /// The trace, relative to the scenario: a file, or a list of all ranks' files.
         path: TracePath,
         /// Its format; left out, by extension: `.goal` or `.et`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         format: Option<TraceFormat>,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Hosts that take part.
-        #[serde(default)]
-        hosts: HostSet,
+        hosts: HostSet = "HostSet::default",
         /// By rank, the index of its host among `hosts`; left out, rank r runs on the r-th.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         placement: Vec<u32>,
     } + class + rank + owner + paths,
     /// Closed loops over open connections: each posts a batch of operations, and the next once the thread has polled the
     /// last completion. Not under `hpcc-ns3`.
-    KeyValue {
+    KeyValue [clients] {
         /// Hosts of the applications.
-        #[serde(default)]
-        clients: HostSet,
+        clients: HostSet = "HostSet::default",
         /// Hosts that they ask, in turn, connection by connection.
         servers: HostSet,
         /// Applications on each client, each a thread.
-        #[serde(default = "one")]
-        applications: u32 => positive,
+        applications: u32 = "one" => positive,
         /// Connections of each application.
-        #[serde(default = "one")]
-        connections: u32 => positive,
+        connections: u32 = "one" => positive,
         /// Size of every value; this, `range` or `sizes` is required.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Bytes> => message,
         /// Limits of random sizes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         range: Option<SizeRange> => table,
         /// Distribution of sizes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         sizes: Option<Sizes>,
         /// Operations posted at once; the last one's completion is signalled.
-        #[serde(default = "one")]
-        batch [1, 1 << 16]: u32,
+        batch [1, 1 << 16]: u32 = "one",
         /// Operations of each connection.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u32> => positive,
         /// No batch begins at or after `start + duration`. Without this and `count`, connections run until all
         /// `key-value` workloads that have one of them are done, or the run stops.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         duration: Option<Duration> => period,
         /// The thread polls at multiples of this and takes one completion each time; 0: continuously.
-        #[serde(default)]
-        poll_interval: Duration => span,
+        poll_interval: Duration = "Duration::default" => span,
         /// Utility weight of each connection under policy `drum`.
-        #[serde(default = "weight")]
-        weight: f64 => weight,
+        weight: f64 = "weight" => weight,
         /// When it begins.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
     } + class + operation + owner,
     /// Messages of a flow file, or listed here.
     Flows {
         /// Flow file, relative to the scenario; this or `flow` is required.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
         // What they must obey is checked in `validate/traffic.rs`, as it is for those of a file.
         /// Messages, in order of start.
@@ -363,44 +308,23 @@ impl Workload {
     }
 }
 
-/// What a message is. The source of a message posts it; a READ's data comes from the destination.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verb {
-    /// RDMA WRITE.
-    #[default]
-    Write,
-    /// SEND into a posted receive.
-    Send,
-    /// RDMA READ: the size is that of the response.
-    Read,
-    /// FETCH-ADD on eight bytes.
-    FetchAdd,
-    /// CMP-SWAP on eight bytes.
-    CompareSwap,
+words! {
+    /// What a message is. The source of a message posts it; a READ's data comes from the destination.
+    Verb = Write {
+        /// RDMA WRITE.
+        Write "write",
+        /// SEND into a posted receive.
+        Send "send",
+        /// RDMA READ: the size is that of the response.
+        Read "read",
+        /// FETCH-ADD on eight bytes.
+        FetchAdd "fetch-add",
+        /// CMP-SWAP on eight bytes.
+        CompareSwap "compare-swap",
+    }
 }
 
 impl Verb {
-    /// Every verb.
-    pub const ALL: [Self; 5] = [
-        Self::Write,
-        Self::Send,
-        Self::Read,
-        Self::FetchAdd,
-        Self::CompareSwap,
-    ];
-
-    /// The name used in scenarios and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Send => "send",
-            Self::Read => "read",
-            Self::FetchAdd => "fetch-add",
-            Self::CompareSwap => "compare-swap",
-        }
-    }
-
     /// Whether it works on eight bytes at once.
     pub const fn is_atomic(self) -> bool {
         matches!(self, Self::FetchAdd | Self::CompareSwap)
@@ -437,18 +361,15 @@ element! {
         /// Bytes of payload.
         size: Bytes => message,
         /// When it is posted.
-        #[serde(default)]
-        start: Duration => span,
+        start: Duration = "Duration::default" => span,
         /// Traffic class.
-        #[serde(default = "default_class")]
-        class: u8 => class,
+        class: u8 = "default_class" => class,
         /// Label that stays with the message.
-        #[serde(default = "default_port")]
-        destination_port: u16,
+        destination_port: u16 = "default_port",
         /// Equal parts, each on its own queue pair, that scopes treat as one message; not together with `paths`.
-        #[serde(default = "one", skip_serializing_if = "is_one")]
+        #[serde(skip_serializing_if = "is_one")]
         #[schemars(extend("default" = 1))]
-        subflows [1, 1024]: u32,
+        subflows [1, 1024]: u32 = "one",
     }
 }
 

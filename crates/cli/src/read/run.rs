@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairlane_explain::{Collective, Costs, Message, Multipath, Port, Run, Settings};
-use fairlane_scenario::{Scenario, Workload};
+use fairlane_scenario::Scenario;
 use fairlane_units::NodeId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub(crate) fn run(directory: &Path) -> Result<Run, Failure> {
     run.cnps = signals["cnps"]["count"].as_u64().unwrap_or(0);
     ports(directory, scenario, &mut run)?;
     // A stated plane isn't in the results of a message.
-    let stated = scenario.workload.iter().any(states_plane);
+    let stated = scenario.workload.iter().any(|one| one.plane().is_some());
     messages(directory, (!stated).then_some(&ways), &mut run)?;
     collectives(directory, &mut run)?;
     Ok(run)
@@ -76,10 +76,6 @@ fn settings(scenario: &Scenario) -> Settings {
             .unwrap_or_default(),
         link_faults: !scenario.faults.link.is_empty(),
     }
-}
-
-fn states_plane(workload: &Workload) -> bool {
-    serde_json::to_value(workload).is_ok_and(|workload| workload.get("plane").is_some())
 }
 
 /// Connections with several paths, if the run had any.

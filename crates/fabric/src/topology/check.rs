@@ -25,19 +25,16 @@ pub(super) fn shape(shape: &Shape) -> Result<(), TopologyError> {
     if counts.hosts == 0 {
         return Err(TopologyError::NoHosts);
     }
-    match *shape {
-        Shape::FatTree {
-            cores,
-            aggregations_per_pod: aggregations,
-            ..
-        } if cores.checked_rem(aggregations).unwrap_or(cores) != 0 => {
-            Err(TopologyError::UnevenCores {
+    if let Shape::FatTree(it) = shape {
+        let (cores, aggregations) = (it.cores, it.aggregations_per_pod);
+        if cores.checked_rem(aggregations).unwrap_or(cores) != 0 {
+            return Err(TopologyError::UnevenCores {
                 cores,
                 aggregations,
-            })
+            });
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 pub(super) fn all(topology: &Topology) -> Result<(), TopologyError> {

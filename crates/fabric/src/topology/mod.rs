@@ -65,9 +65,10 @@ impl Topology {
         loss_rate: f64,
     ) -> Result<Self, TopologyError> {
         let mut topology = match (shape, file) {
-            (Shape::File { .. }, Some(text)) => Self::from_text(text)?,
-            (Shape::File { path }, None) => {
-                return Err(TopologyError::NotLoaded { path: path.clone() });
+            (Shape::File(_), Some(text)) => Self::from_text(text)?,
+            (Shape::File(file), None) => {
+                let path = file.path.clone();
+                return Err(TopologyError::NotLoaded { path });
             }
             _ => Self::from_shape(shape)?,
         };

@@ -14,15 +14,10 @@ use fairlane_hpcc_files::{MOST_LINKS, MOST_NODES};
 /// Checks that a generated topology has a sensible size, before it is generated.
 pub(super) fn counts(scenario: &Scenario) -> Check {
     let topology = &scenario.topology;
-    if let Topology::FatTree {
-        aggregations_per_pod: group,
-        cores,
-        ..
-    } = topology
-    {
-        let below = cores - cores % group;
-        let nearest = if below == 0 { *group } else { below };
-        ensure!(cores.is_multiple_of(*group), "topology.cores",
+    if let Topology::FatTree(it) = topology {
+        let (cores, group) = (it.cores, it.aggregations_per_pod);
+        let nearest = (cores - cores % group).max(group);
+        ensure!(cores.is_multiple_of(group), "topology.cores",
             "is {cores}, expected a multiple of aggregations_per_pod, {group}"; "write {nearest}");
     }
     let size = crate::layout::counts(topology);
