@@ -25,19 +25,18 @@ pub(crate) fn culprit(table: &Table, message: &str) -> KeyPath {
         _ => false,
     };
     descend(&Value::Table(table.clone()), &fails, &mut path);
-    let unknown_kind = message.starts_with("unknown variant");
-    let tagged = [
-        Segment::Key("topology".into()),
-        Segment::Key("workload".into()),
-        Segment::Key("attack".into()),
-    ];
-    if unknown_kind && path.0.len() <= 2 && path.0.first().is_some_and(|key| tagged.contains(key)) {
+    let tagged = |key: &str| ["topology", "workload", "attack"].contains(&key);
+    let in_tagged = match &path.0[..] {
+        [Segment::Key(key)] | [Segment::Key(key), _] => tagged(key),
+        _ => false,
+    };
+    if message.starts_with("unknown variant") && in_tagged {
         path.0.push(Segment::Key("kind".into()));
     }
-    if let Some(key) = unknown_key(message) {
-        let ends_there = path.0.last() == Some(&Segment::Key(key.into()));
-        if !ends_there {
-            path.0.push(Segment::Key(key.into()));
+    if let Some((key, _)) = named(message, "unknown field") {
+        let key = Segment::Key(key.into());
+        if path.0.last() != Some(&key) {
+            path.0.push(key);
         }
     }
     path
@@ -100,97 +99,70 @@ fn descend_array(items: &[Value], fails: &dyn Fn(Value) -> bool, path: &mut KeyP
 
 /// The message and the hint of a deserialization error.
 pub(crate) fn explain(message: &str) -> (String, String) {
-    if let Some(key) = unknown_key(message) {
-        let known = quoted(
-            message
-                .split_once(", expected ")
-                .map_or("", |(_, known)| known),
-        );
+    let list = |known: &[&str]| {
+        known
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if let Some((key, known)) = named(message, "unknown field") {
         let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
-        if let Some(hint) = gone(key, &known) {
-            return (expected, hint);
+        let of_tenant = known.contains(&"unsolicited");
+        let mut gone = GONE.iter().filter(|_| of_tenant);
+        if let Some((_, hint)) = gone.find(|(keys, _)| keys.split(' ').any(|gone| gone == key)) {
+            return (expected, (*hint).into());
         }
         let otherwise = "remove it, or see `fairlane schema`";
         return (expected, suggestion(key, known, '`', otherwise));
     }
-    if let Some(rest) = message.strip_prefix("unknown variant `") {
-        let (found, rest) = rest.split_once('`').unwrap_or((rest, ""));
-        let known = quoted(rest);
+    if let Some((found, known)) = named(message, "unknown variant") {
         let expected = format!(
             "unknown value \"{found}\", expected one of {}",
             list(&known)
         );
-        let otherwise = "see `fairlane schema`";
-        return (expected, suggestion(found, known, '`', otherwise));
+        return (
+            expected,
+            suggestion(found, known, '`', "see `fairlane schema`"),
+        );
     }
-    if let Some(key) = message
-        .strip_prefix("missing field `")
-        .map(|key| key.trim_end_matches('`'))
-    {
+    if let Some((key, _)) = named(message, "missing field") {
         return (format!("`{key}` is missing"), format!("add `{key} = ...`"));
     }
     (reword(message), hint_for(message).into())
 }
 
-/// What replaced a key of `congestion.tenant` that is gone.
-fn gone(key: &str, known: &[&str]) -> Option<String> {
-    const UNSOLICITED: &str =
-        "`unsolicited` says what a tenant may send before a receiver has said its share";
-    const SHARES: &str =
-        "`shares` has receivers divide their links, with the parameters of `congestion.dasr`";
-    const TURNS: &str = "`turns` has tenants take turns at the NIC";
-    const NOTHING: &str =
-        "remove it: hosts don't guess at what others meet any more, see docs/isolation.md";
-    const REMEMBERED: &str = "remove it: a pair keeps what it learnt while it is idle";
-    if !known.contains(&"unsolicited") {
-        return None;
-    }
-    let hint = match key {
-        "express" | "depth" | "refill" | "refill_least" | "debt" | "debt_span" => UNSOLICITED,
-        "share_interval" | "share_above" | "share_granted" | "share_memory" => SHARES,
-        "arbitration" | "express_first" => TURNS,
-        "inheritance"
-        | "young_after"
-        | "heard"
-        | "heard_with_telemetry"
-        | "beginnings"
-        | "beginnings_refill"
-        | "beginning_length"
-        | "beginnings_reserve"
-        | "caution"
-        | "restraint"
-        | "restrained_for"
-        | "lean"
-        | "increase"
-        | "aggregate_increase"
-        | "coupling"
-        | "early_weight"
-        | "pooling"
-        | "limited_for" => NOTHING,
-        "idle_recovery" => REMEMBERED,
-        _ => return None,
-    };
-    Some(hint.into())
-}
+/// Keys of `congestion.tenant` that are gone, and what replaced them.
+const GONE: [(&str, &str); 5] = [
+    (
+        "express depth refill refill_least debt debt_span",
+        "`unsolicited` says what a tenant may send before a receiver has said its share",
+    ),
+    (
+        "share_interval share_above share_granted share_memory",
+        "`shares` has receivers divide their links, with the parameters of `congestion.dasr`",
+    ),
+    (
+        "arbitration express_first",
+        "`turns` has tenants take turns at the NIC",
+    ),
+    (
+        "inheritance young_after heard heard_with_telemetry beginnings beginnings_refill beginning_length \
+         beginnings_reserve caution restraint restrained_for lean increase aggregate_increase coupling \
+         early_weight pooling limited_for",
+        "remove it: hosts don't guess at what others meet any more, see docs/isolation.md",
+    ),
+    (
+        "idle_recovery",
+        "remove it: a pair keeps what it learnt while it is idle",
+    ),
+];
 
-/// The key that nothing knows, if that is what the message says.
-pub(crate) fn unknown_key(message: &str) -> Option<&str> {
-    message
-        .strip_prefix("unknown field `")?
-        .split_once('`')
-        .map(|(key, _)| key)
-}
-
-fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
-}
-
-fn list(known: &[&str]) -> String {
-    known
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+/// What a message says is `what`, and the names that it knows.
+pub(crate) fn named<'m>(message: &'m str, what: &str) -> Option<(&'m str, Vec<&'m str>)> {
+    let quoted = message.strip_prefix(what)?.strip_prefix(" `")?;
+    let (name, rest) = quoted.split_once('`')?;
+    Some((name, rest.split('`').skip(1).step_by(2).collect()))
 }
 
 /// Replaces the names of machine types by what they hold.

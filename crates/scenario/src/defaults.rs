@@ -14,49 +14,39 @@ impl Scenario {
             Profile::Exact => Self::default(),
             Profile::HpccNs3 => Self {
                 profile,
-                packet: PacketSizes::hpcc_ns3(),
+                // PPP 14, IPv4 20, UDP 8 and 6 bytes of sequence number; acknowledgements padded to 60.
+                packet: PacketSizes {
+                    mtu: Bytes::new(1000),
+                    header: Bytes::new(48),
+                    first_header: Bytes::ZERO,
+                    padding: Bytes::new(1),
+                    ack: Bytes::new(14 + 20 + 12),
+                    ack_min: Bytes::new(60),
+                    pause: Bytes::new(43),
+                    gap: Bytes::ZERO,
+                    ..PacketSizes::default()
+                },
                 switch: Switch {
-                    pfc: Pfc::hpcc_ns3(),
+                    pfc: Pfc {
+                        headroom_delays: Some(3),
+                        ..Pfc::default()
+                    },
                     ..Switch::default()
                 },
                 nic: Nic {
                     ack_pause: AckPause::Class3,
                     ..Nic::default()
                 },
-                transport: Transport::hpcc_ns3(),
+                transport: Transport {
+                    ack_timeout: None,
+                    ack_duplicates: false,
+                    ..Transport::default()
+                },
                 ..Self::default()
             },
         }
     }
-}
 
-impl PacketSizes {
-    /// PPP 14, IPv4 20, UDP 8 and 6 bytes of sequence number; acknowledgements padded to 60.
-    fn hpcc_ns3() -> Self {
-        Self {
-            mtu: Bytes::new(1000),
-            header: Bytes::new(48),
-            first_header: Bytes::ZERO,
-            padding: Bytes::new(1),
-            ack: Bytes::new(14 + 20 + 12),
-            ack_min: Bytes::new(60),
-            pause: Bytes::new(43),
-            gap: Bytes::ZERO,
-            ..Self::default()
-        }
-    }
-}
-
-impl Pfc {
-    fn hpcc_ns3() -> Self {
-        Self {
-            headroom_delays: Some(3),
-            ..Self::default()
-        }
-    }
-}
-
-impl Scenario {
     /// The marking in force at ports whose rate has no threshold of its own: what is stated, else
     /// what the congestion control was published with.
     pub fn marking(&self) -> Marking {
@@ -96,31 +86,15 @@ impl Scenario {
     }
 }
 
-impl Transport {
-    fn hpcc_ns3() -> Self {
-        Self {
-            ack_timeout: None,
-            ack_duplicates: false,
-            ..Self::default()
-        }
-    }
-}
-
 impl Default for Topology {
     fn default() -> Self {
         Self::Star(Star {
             hosts: 2,
-            host_link: LinkSpec::default(),
+            host_link: LinkSpec {
+                rate: Rate::from_gbps(100),
+                delay: Duration::from_us(1),
+            },
             planes: 1,
         })
-    }
-}
-
-impl Default for LinkSpec {
-    fn default() -> Self {
-        Self {
-            rate: Rate::from_gbps(100),
-            delay: Duration::from_us(1),
-        }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use crate::blame;
@@ -16,7 +16,7 @@ use crate::types::Scenario;
 pub(crate) struct Document<'a> {
     place: &'a str,
     text: &'a str,
-    tree: Spanned<DeTable<'a>>,
+    tree: DeValue<'a>,
     overrides: &'a [Override],
     pub(crate) table: Table,
 }
@@ -29,7 +29,7 @@ impl<'a> Document<'a> {
         overrides: &'a [Override],
     ) -> Result<Self, Error> {
         let syntax = |error: toml::de::Error| syntax_error(text, place, &error);
-        let tree = DeTable::parse(text).map_err(syntax)?;
+        let tree = tree(text).map_err(syntax)?;
         let table = toml::from_str(text).map_err(syntax)?;
         Ok(Self {
             place,
@@ -90,53 +90,49 @@ impl<'a> Document<'a> {
 
     /// The deepest part of `path` that is in the text: the key, or the element of a list.
     fn span(&self, path: &KeyPath) -> Option<Range<usize>> {
-        let (first, rest) = path.0.split_first()?;
-        let (mut span, mut value) = entry(self.tree.get_ref(), first)?;
-        for segment in rest {
-            let found = match value {
-                DeValue::Table(table) => entry(table, segment),
-                DeValue::Array(array) => element(array, segment),
-                _ => None,
+        let (mut span, mut value) = (None, &self.tree);
+        for segment in &path.0 {
+            let Some((at, found)) = inside(value, segment) else {
+                break;
             };
-            let Some(found) = found else { break };
-            (span, value) = found;
+            (span, value) = (Some(at), found.get_ref());
         }
-        Some(span)
+        span
     }
 }
 
-/// Where a key is, and its value.
-fn entry<'t, 'a>(table: &'t DeTable<'a>, key: &Segment) -> Option<(Range<usize>, &'t DeValue<'a>)> {
-    let Segment::Key(key) = key else { return None };
-    let (name, value) = table.get_key_value(key.as_str())?;
-    Some((name.span(), value.get_ref()))
+/// The tree of a text, with the place of everything.
+pub(crate) fn tree(text: &str) -> Result<DeValue<'_>, toml::de::Error> {
+    DeTable::parse(text).map(|tree| DeValue::Table(tree.into_inner()))
 }
 
-/// An element of a list.
-fn element<'t, 'a>(
-    array: &'t DeArray<'a>,
-    index: &Segment,
-) -> Option<(Range<usize>, &'t DeValue<'a>)> {
-    let Segment::Index(index) = index else {
-        return None;
-    };
-    let item = array.get(*index)?;
-    Some((item.span(), item.get_ref()))
+/// What a segment names inside of a value: where its key or element is, and its value.
+pub(crate) fn inside<'t, 'a>(
+    value: &'t DeValue<'a>,
+    segment: &Segment,
+) -> Option<(Range<usize>, &'t Spanned<DeValue<'a>>)> {
+    match (value, segment) {
+        (DeValue::Table(table), Segment::Key(key)) => {
+            let (name, value) = table.get_key_value(key.as_str())?;
+            Some((name.span(), value))
+        }
+        (DeValue::Array(items), Segment::Index(index)) => {
+            let item = items.get(*index)?;
+            Some((item.span(), item))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a scenario such as the `resolved` one has this key, stated or not: a value there is not found unknown.
 fn is_key(resolved: &Table, path: &KeyPath) -> bool {
     let mut table = resolved.clone();
-    let set = Override {
-        text: String::new(),
-        path: path.clone(),
-        value: Value::Boolean(true),
-    };
+    let set = Override::silent(path.clone(), Value::Boolean(true));
     if set.apply(&mut table).is_err() {
         return false;
     }
     let wrong = Scenario::deserialize(table).err();
-    wrong.is_none_or(|error| blame::unknown_key(error.message()).is_none())
+    wrong.is_none_or(|error| blame::named(error.message(), "unknown field").is_none())
 }
 
 fn syntax_error(text: &str, place: &str, error: &toml::de::Error) -> Error {

@@ -1,5 +1,6 @@
 //! From a file to a resolved scenario.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use fairlane_units::Bytes;
@@ -11,8 +12,9 @@ use crate::document::Document;
 use crate::error::{Error, mistake};
 use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
+use crate::keypath::KeyPath;
 use crate::overrides::{Override, overlay};
-use crate::types::{Multipath, Plan, Profile, Scenario, Sizes, Topology, Workload};
+use crate::types::{Profile, Scenario, Workload};
 use crate::validate::validate;
 use crate::written::WrittenSizes;
 
@@ -158,7 +160,7 @@ fn to_table(scenario: &Scenario) -> Result<Table, Error> {
     Table::try_from(scenario).map_err(formless)
 }
 
-fn formless(error: toml::ser::Error) -> Error {
+fn formless(error: impl Display) -> Error {
     mistake!("scenario", "has no TOML form: {error}"; "seeds are at most 2^63 - 1")
 }
 
@@ -203,28 +205,33 @@ impl Loaded {
     /// # Errors
     /// As [`Loaded::to_toml`].
     pub fn portable(&self) -> Result<(String, Copies<'_>), Error> {
-        let mut scenario = self.scenario.clone();
+        let mut table = to_table(&self.scenario)?;
         let mut copies = Copies::new();
+        let mut set = |key: &str, value: Value| {
+            Override::silent(KeyPath::from_place(key), value).apply(&mut table)
+        };
         for file in &self.inputs.files {
             let copy = free_name(&file.path, &copies);
-            point_at(&mut scenario, &file.key, &copy);
+            set(&file.key, copy.display().to_string().into())?;
             copies.push((copy, file.text.as_bytes()));
         }
-        for (workload, trace) in scenario.workload.iter_mut().zip(&self.inputs.traces) {
-            let (Workload::Program(program), Some(files)) = (workload, trace) else {
-                continue;
-            };
+        let workloads = self.scenario.workload.iter().zip(&self.inputs.traces);
+        for (i, (workload, files)) in workloads.enumerate() {
             let mut names = Vec::new();
-            for file in files {
+            for file in files.iter().flatten() {
                 let copy = free_name(Path::new(&file.name), &copies);
-                names.push(copy.clone());
+                names.push(Value::from(copy.display().to_string()));
                 copies.push((copy, &file.bytes));
             }
-            program.path = match (&program.path, names.first()) {
-                (TracePath::One(_), Some(name)) => TracePath::One(name.clone()),
-                _ => TracePath::Each(names),
-            };
+            if let Workload::Program(program) = workload {
+                let one = names
+                    .first()
+                    .filter(|_| matches!(program.path, TracePath::One(_)));
+                let value = one.cloned().unwrap_or_else(|| names.into());
+                set(&format!("workload[{i}].path"), value)?;
+            }
         }
+        let scenario = Scenario::deserialize(table).map_err(formless)?;
         Ok((self.written.restore(scenario.to_toml()?), copies))
     }
 }
@@ -247,32 +254,4 @@ fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {
         .map(candidate)
         .find(free)
         .unwrap_or_else(|| candidate(taken.len()))
-}
-
-fn point_at(scenario: &mut Scenario, key: &str, copy: &Path) {
-    if let (Topology::File(file), "topology.path") = (&mut scenario.topology, key) {
-        file.path = copy.into();
-    }
-    if let Some(Multipath {
-        plan: Plan::File { file },
-        ..
-    }) = &mut scenario.multipath
-        && key == "multipath.plan.file"
-    {
-        *file = copy.into();
-    }
-    for (i, workload) in scenario.workload.iter_mut().enumerate() {
-        match workload {
-            Workload::Flows(it) if key == format!("workload[{i}].path") => {
-                it.path = Some(copy.into());
-            }
-            Workload::Poisson(it) if key == format!("workload[{i}].sizes") => {
-                it.sizes = Sizes::Named(copy.display().to_string());
-            }
-            Workload::KeyValue(it) if key == format!("workload[{i}].sizes") => {
-                it.sizes = Some(Sizes::Named(copy.display().to_string()));
-            }
-            _ => {}
-        }
-    }
 }

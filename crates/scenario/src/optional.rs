@@ -1,117 +1,94 @@
 //! Words for "none", since TOML has no null and a resolved scenario shows every value.
 
-/// A time, or `"never"`.
-pub(crate) mod never {
-    use std::fmt;
+use std::fmt;
 
-    use fairlane_units::Duration;
-    use schemars::{Schema, SchemaGenerator, json_schema};
-    use serde::de::{self, Deserializer, Visitor};
-    use serde::ser::{Serialize, Serializer};
+use fairlane_units::Duration;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Unexpected, Visitor};
+use serde::ser::{Serialize, Serializer};
 
-    const WORD: &str = "never";
+/// Declares how a value, or a word for none, is read, written and described; the functions read values.
+macro_rules! or_word {
+    (
+        $(#[$doc:meta])*
+        $module:ident: $type:ty, $word:literal, $expecting:literal, $schema:tt;
+        $($visit:tt)*
+    ) => {
+        $(#[$doc])*
+        pub(crate) mod $module {
+            use super::*;
 
-    struct Text;
+            struct OrWord;
 
-    impl Visitor<'_> for Text {
-        type Value = Option<Duration>;
+            impl Visitor<'_> for OrWord {
+                type Value = Option<$type>;
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a time with its unit, such as \"1us\", or \"never\"")
-        }
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str($expecting)
+                }
 
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            if text == WORD {
-                Ok(None)
-            } else {
-                text.parse().map(Some).map_err(E::custom)
+                $($visit)*
+            }
+
+            pub(crate) fn serialize<S: Serializer>(
+                value: &Option<$type>,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                match value {
+                    Some(value) => value.serialize(serializer),
+                    None => serializer.serialize_str($word),
+                }
+            }
+
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Option<$type>, D::Error> {
+                deserializer.deserialize_any(OrWord)
+            }
+
+            pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
             }
         }
-    }
+    };
+}
 
-    pub(crate) fn serialize<S: Serializer>(
-        value: &Option<Duration>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(span) => span.serialize(serializer),
-            None => serializer.serialize_str(WORD),
+or_word! {
+    /// A time, or `"never"`.
+    never: Duration, "never", "a time with its unit, such as \"1us\", or \"never\"", {
+        "type": "string",
+        "pattern": r"^(never|[0-9.]+ ?(ps|ns|us|ms|s))$",
+        "examples": ["4ms", "never"]
+    };
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text {
+            "never" => Ok(None),
+            _ => text.parse().map(Some).map_err(E::custom),
         }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Duration>, D::Error> {
-        deserializer.deserialize_str(Text)
-    }
-
-    pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": r"^(never|[0-9.]+ ?(ps|ns|us|ms|s))$",
-            "examples": ["4ms", "never"]
-        })
     }
 }
 
-/// A factor, or `"lossless"`.
-pub(crate) mod lossless {
-    use std::fmt;
+or_word! {
+    /// A factor, or `"lossless"`.
+    lossless: u64, "lossless", "a whole number or \"lossless\"", {
+        "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "lossless" }],
+        "examples": [3, "lossless"]
+    };
 
-    use schemars::{Schema, SchemaGenerator, json_schema};
-    use serde::de::{self, Deserializer, Visitor};
-    use serde::ser::Serializer;
-
-    const WORD: &str = "lossless";
-
-    struct Factor;
-
-    impl Visitor<'_> for Factor {
-        type Value = Option<u64>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a whole number or \"lossless\"")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            if text == WORD {
-                return Ok(None);
-            }
-            Err(E::invalid_value(de::Unexpected::Str(text), &self))
-        }
-
-        fn visit_u64<E: de::Error>(self, factor: u64) -> Result<Self::Value, E> {
-            Ok(Some(factor))
-        }
-
-        fn visit_i64<E: de::Error>(self, factor: i64) -> Result<Self::Value, E> {
-            let found = de::Unexpected::Signed(factor);
-            u64::try_from(factor)
-                .map(Some)
-                .map_err(|_| E::invalid_value(found, &self))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text {
+            "lossless" => Ok(None),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
         }
     }
 
-    pub(crate) fn serialize<S: Serializer>(
-        value: &Option<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(factor) => serializer.serialize_u64(*factor),
-            None => serializer.serialize_str(WORD),
-        }
+    fn visit_u64<E: de::Error>(self, factor: u64) -> Result<Self::Value, E> {
+        Ok(Some(factor))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<u64>, D::Error> {
-        deserializer.deserialize_any(Factor)
-    }
-
-    pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "lossless" }],
-            "examples": [3, "lossless"]
-        })
+    fn visit_i64<E: de::Error>(self, factor: i64) -> Result<Self::Value, E> {
+        let wrong = |_| E::invalid_value(Unexpected::Signed(factor), &self);
+        u64::try_from(factor).map(Some).map_err(wrong)
     }
 }

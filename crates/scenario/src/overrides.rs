@@ -32,6 +32,15 @@ impl Override {
         })
     }
 
+    /// One that nobody wrote.
+    pub(crate) const fn silent(path: KeyPath, value: Value) -> Self {
+        Self {
+            text: String::new(),
+            path,
+            value,
+        }
+    }
+
     /// The value if this override sets the top-level key `name`.
     pub(crate) fn top_level(&self, name: &str) -> Option<&Value> {
         match self.path.0.as_slice() {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use fairlane_units::Bytes;
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::de::DeValue;
+use toml::{Table, Value};
 
+use crate::document::{inside, tree};
 use crate::keypath::{KeyPath, Segment};
 
 /// By the path of their key, sizes that were written otherwise than they are shown: `250KiB`, which would be `256kB`.
@@ -57,7 +58,7 @@ impl WrittenSizes {
 
     /// The text of the scenario with sizes as they were written, if they are still the same.
     pub(crate) fn restore(&self, text: String) -> String {
-        let places = DeTable::parse(&text).map(|tree| self.places(&tree));
+        let places = tree(&text).map(|tree| self.places(&tree));
         let mut places = places.unwrap_or_default();
         // From the end on, so that what is before stays in its place.
         places.sort_unstable_by_key(|(place, _)| Reverse(place.start));
@@ -69,28 +70,19 @@ impl WrittenSizes {
     }
 
     /// Where the text has a size that was written otherwise, and how.
-    fn places(&self, tree: &Spanned<DeTable<'_>>) -> Vec<(Range<usize>, &str)> {
-        let place = |(key, written): (&'_ String, &'_ String)| {
-            let value = leaf(tree.get_ref(), &KeyPath::from_place(key))?;
+    fn places(&self, tree: &DeValue<'_>) -> Vec<(Range<usize>, &str)> {
+        let place = |key: &str, written: &str| {
+            let (mut span, mut value) = (0..0, tree);
+            for segment in &KeyPath::from_place(key).0 {
+                let (_, found) = inside(value, segment)?;
+                (span, value) = (found.span(), found.get_ref());
+            }
             let shown = written.parse::<Bytes>().ok()?.to_string();
-            (value.get_ref().as_str() == Some(&*shown)).then(|| value.span())
+            (value.as_str() == Some(&*shown)).then_some(span)
         };
         let written = self.0.iter();
         written
-            .filter_map(|(key, text)| Some((place((key, text))?, text.as_str())))
+            .filter_map(|(key, text)| Some((place(key, text)?, text.as_str())))
             .collect()
     }
-}
-
-/// The value at a path.
-fn leaf<'t, 'a>(table: &'t DeTable<'a>, path: &KeyPath) -> Option<&'t Spanned<DeValue<'a>>> {
-    let (first, rest) = path.0.split_first()?;
-    let Segment::Key(first) = first else {
-        return None;
-    };
-    rest.iter()
-        .try_fold(table.get(first.as_str())?, |value, segment| match segment {
-            Segment::Key(key) => value.get_ref().as_table()?.get(key.as_str()),
-            Segment::Index(index) => value.get_ref().as_array()?.get(*index),
-        })
 }
