@@ -191,29 +191,15 @@ fn reword(message: &str) -> String {
 }
 
 fn hint_for(message: &str) -> &'static str {
-    let hints = [
-        (
-            "a time",
-            "write a number and a unit (ps, ns, us, ms, s) in quotes, as in \"1us\"",
-        ),
-        (
-            "a rate",
-            "write a number and a unit (bps to Tbps) in quotes, as in \"100Gbps\"",
-        ),
-        (
-            "a size",
-            "write a number and a unit (B, kB, MB, KiB, MiB ...) in quotes, as in \"32MiB\"",
-        ),
-        (
-            "name of a distribution",
-            "built in are \"websearch\", \"hadoop\", \"storage\" and \"rpc\"",
-        ),
-    ];
-    let found = hints
-        .iter()
-        .find(|(expected, _)| message.contains(expected));
-    found.map_or(
-        "see `fairlane schema` for the type of every key",
-        |(_, hint)| hint,
-    )
+    if message.contains("a time") {
+        "write a number and a unit (ps, ns, us, ms, s) in quotes, as in \"1us\""
+    } else if message.contains("a rate") {
+        "write a number and a unit (bps to Tbps) in quotes, as in \"100Gbps\""
+    } else if message.contains("a size") {
+        "write a number and a unit (B, kB, MB, KiB, MiB ...) in quotes, as in \"32MiB\""
+    } else if message.contains("name of a distribution") {
+        "built in are \"websearch\", \"hadoop\", \"storage\" and \"rpc\""
+    } else {
+        "see `fairlane schema` for the type of every key"
+    }
 }

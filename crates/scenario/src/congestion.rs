@@ -43,9 +43,9 @@ macro_rules! define {
         }
 
         impl Congestion {
-            /// The parameters of `algorithm`, in force or not.
-            fn params_of(&self, algorithm: Algorithm) -> Params {
-                match algorithm {
+            /// The algorithm in force with its parameters.
+            pub fn params(&self) -> Params {
+                match self.algorithm {
                     $(Algorithm::$variant => self.$module.clone().into(),)*
                 }
             }
@@ -85,11 +85,6 @@ words! {
 }
 
 impl Congestion {
-    /// The algorithm in force with its parameters.
-    pub fn params(&self) -> Params {
-        self.params_of(self.algorithm)
-    }
-
     /// How receivers apportion their links: what is stated, or what the scope asks for.
     pub fn apportioning(&self) -> fairlane_congestion::dasr::Params {
         self.tenant.apportioning(self.scope, &self.dasr)

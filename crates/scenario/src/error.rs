@@ -56,26 +56,8 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// Edit distance in which swapping two neighbours is one edit; long words are compared by their
-/// first 64 characters.
+/// Edit distance in which swapping two neighbours is one edit; long words are compared by their first 64 characters.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().take(64).collect();
-    // rows[i][j] is the distance between the first i characters of a and the first j of b.
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let differs = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j - 1] + differs)
-                .min(rows[i - 1][j] + 1)
-                .min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    let [a, b] = [a, b].map(|word| word.chars().take(64).collect::<String>());
+    strsim::osa_distance(&a, &b)
 }

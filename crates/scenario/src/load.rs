@@ -249,9 +249,6 @@ fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {
         0 => Path::new("inputs").join(name),
         _ => Path::new("inputs").join(format!("{number}-{name}")),
     };
-    let free = |path: &PathBuf| taken.iter().all(|(other, _)| other != path);
-    (0..=taken.len())
-        .map(candidate)
-        .find(free)
-        .unwrap_or_else(|| candidate(taken.len()))
+    let is_free = |path: &PathBuf| taken.iter().all(|(other, _)| other != path);
+    (0..).map(candidate).find(is_free).unwrap_or_default()
 }

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::section::{section, words};
-use crate::types::Workload;
 
 /// Most paths of a message.
 pub(crate) const MOST: u32 = MOST_PATHS as u32;
@@ -188,24 +187,6 @@ impl Multipath {
             reps_explore: self.reps_explore,
             reps_freeze: self.reps_freeze,
             ..Settings::default()
-        }
-    }
-}
-
-impl Workload {
-    /// How many paths each message has, if it is stated.
-    pub const fn paths(&self) -> Option<u32> {
-        match self {
-            Self::Poisson(it) => it.paths,
-            Self::Incast(it) => it.paths,
-            Self::Permutation(it) => it.paths,
-            Self::AllToAll(it) => it.paths,
-            Self::RingAllReduce(it) => it.paths,
-            Self::Collective(it) => it.paths,
-            Self::Training(it) => it.paths,
-            Self::Program(it) => it.paths,
-            Self::Flows(it) => it.paths,
-            Self::KeyValue(_) => None,
         }
     }
 }

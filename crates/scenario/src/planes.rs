@@ -45,24 +45,19 @@ impl Planes {
         let between = links.iter().copied();
         let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
         let joined = joined(switches.len(), between);
-        let mut hosts = ports.linked();
         let mut roots: Vec<u32> = Vec::new();
-        if let Some((host, first)) = hosts.next() {
-            for (port, &(link, to)) in first.iter().enumerate() {
-                check_switch(switches, host, (link, to))?;
-                let root = joined[to as usize];
-                if let Some(other) = roots.iter().position(|one| *one == root) {
-                    return Err(same_plane(host, link, [other, port]));
-                }
-                roots.push(root);
-            }
-        }
-        for (host, own) in hosts {
+        for (host, own) in ports.linked() {
             for (port, &(link, to)) in own.iter().enumerate() {
                 check_switch(switches, host, (link, to))?;
-                let plane = roots.iter().position(|root| *root == joined[to as usize]);
-                if plane != Some(port) {
-                    return Err(other_plane(host, link, port, plane));
+                let root = joined[to as usize];
+                let plane = roots.iter().position(|one| *one == root);
+                // The first host says which plane is which.
+                let is_first = roots.len() == port;
+                match plane {
+                    None if is_first => roots.push(root),
+                    Some(other) if is_first => return Err(same_plane(host, link, [other, port])),
+                    _ if plane != Some(port) => return Err(other_plane(host, link, port, plane)),
+                    _ => {}
                 }
             }
         }

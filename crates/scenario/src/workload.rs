@@ -17,42 +17,32 @@ use crate::types::{SizeRange, is_one, one};
 /// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, and behind `+` groups of fields
 /// that several have.
 macro_rules! workloads {
-    (@ $(#[$doc:meta])* $kind:ident $fields:tt) => {
-        element! {
-            $(#[$doc])*
-            $kind $fields
-        }
+    (@ [$($head:tt)*] $keys:tt) => {
+        element! { $($head)* $keys }
     };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + class $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
+    (@ $head:tt { $($own:tt)* } + class $($rest:tt)*) => {
+        workloads!(@ $head {
             $($own)*
             /// Traffic class.
             class: u8 = "default_class" => class,
         } $($rest)*);
     };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + message $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
+    (@ $head:tt { $($own:tt)* } + message $($rest:tt)*) => {
+        workloads!(@ $head {
             $($own)*
             /// What each message is.
             verb: Verb = "Verb::default",
         } $($rest)*);
     };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + rank $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
+    (@ $head:tt { $($own:tt)* } + rank $($rest:tt)*) => {
+        workloads!(@ $head {
             $($own)*
             /// What each message is: `"write"` or `"send"`.
             verb: Verb = "Verb::default",
         } $($rest)*);
     };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + operation $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
-            $($own)*
-            /// What each operation is.
-            verb: Verb = "read",
-        } $($rest)*);
-    };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + owner $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
+    (@ $head:tt { $($own:tt)* } + owner $($rest:tt)*) => {
+        workloads!(@ $head {
             $($own)*
             /// Tenant that it belongs to; left out, the first.
             tenant: Option<String>,
@@ -60,12 +50,21 @@ macro_rules! workloads {
             plane: Option<u8>,
         } $($rest)*);
     };
-    (@ $(#[$doc:meta])* $kind:ident { $($own:tt)* } + paths $($rest:tt)*) => {
-        workloads!(@ $(#[$doc])* $kind {
+    (@ $head:tt { $($own:tt)* } + paths) => {
+        workloads!(@ $head {
             $($own)*
             /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
             paths [1, MOST_PATHS]: Option<u32>,
-        } $($rest)*);
+        });
+    };
+    (paths $it:ident + paths) => {
+        $it.paths
+    };
+    (paths $it:ident) => {
+        None
+    };
+    (paths $it:ident + $other:ident $($rest:tt)*) => {
+        workloads!(paths $it $($rest)*)
     };
     ($($(#[$doc:meta])* $kind:ident $([$hosts:ident])? { $($own:tt)* } $(+ $group:ident)*,)*) => {
         kinds! {
@@ -73,7 +72,7 @@ macro_rules! workloads {
             Workload { $($(#[$doc])* $kind($kind),)* }
         }
 
-        $(workloads!(@ $(#[$doc])* $kind { $($own)* } $(+ $group)*);)*
+        $(workloads!(@ [$(#[$doc])* $kind] { $($own)* } $(+ $group)*);)*
 
         impl Workload {
             /// What each message is.
@@ -113,6 +112,13 @@ macro_rules! workloads {
             pub const fn plane(&self) -> Option<u8> {
                 match self {
                     $(Self::$kind(it) => it.plane,)*
+                }
+            }
+
+            /// How many paths each message has, if it is stated.
+            pub const fn paths(&self) -> Option<u32> {
+                match self {
+                    $(Self::$kind(_it) => workloads!(paths _it $(+ $group)*),)*
                 }
             }
         }
@@ -281,7 +287,11 @@ workloads! {
         weight: f64 = "weight" => weight,
         /// When it begins.
         start: Duration = "Duration::default" => span,
-    } + class + operation + owner,
+        /// Traffic class.
+        class: u8 = "default_class" => class,
+        /// What each operation is.
+        verb: Verb = "read",
+    } + owner,
     /// Messages of a flow file, or listed here.
     Flows {
         /// Flow file, relative to the scenario; this or `flow` is required.
