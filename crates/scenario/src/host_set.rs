@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fairlane_units::NodeId;
 
 use crate::capture_point::number;
-use crate::error::{Error, ensure, mistake};
+use crate::error::{Error, bail, ensure, mistake};
 use crate::types::HostSet;
 use fairlane_hpcc_files::lines::shorten;
 
@@ -30,14 +30,13 @@ impl HostSet {
                 mistake!(place(), "\"{}\" is no host, expected a number or a range", shorten(part);
                     "write \"all\", \"0-15\" or \"0,4,8-11\"")
             })?;
-            let start = hosts.partition_point(|host| host.get() < first);
-            let end = hosts.partition_point(|host| host.get() <= last);
-            let members = hosts.get(start..end).unwrap_or(&[]);
-            ensure!(members.len() as u64 == u64::from(last - first) + 1, place(),
-                "node {} isn't a host, expected hosts only", missing(members, first, last);
-                "hosts are named by node number; `fairlane topology` lists them");
-            for host in members {
-                ensure!(chosen.insert(*host), place(),
+            let is_host = |node: &u32| hosts.binary_search(&NodeId::new(*node)).is_ok();
+            if let Some(node) = (first..=last).find(|node| !is_host(node)) {
+                bail!(place(), "node {node} isn't a host, expected hosts only";
+                    "hosts are named by node number; `fairlane topology` lists them");
+            }
+            for host in (first..=last).map(NodeId::new) {
+                ensure!(chosen.insert(host), place(),
                     "host {host} is named twice"; "name every host once");
             }
         }
@@ -49,12 +48,4 @@ fn range(part: &str) -> Option<(u32, u32)> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last) = (number(first.trim())?, number(last.trim())?);
     (first <= last).then_some((first, last))
-}
-
-/// The first number of the range that isn't a host.
-fn missing(members: &[NodeId], first: u32, last: u32) -> u32 {
-    let mut numbered = (first..=last).zip(members);
-    let gap = numbered.find(|(number, host)| *number != host.get());
-    let after = first.saturating_add(u32::try_from(members.len()).unwrap_or(0));
-    gap.map_or(after, |(number, _)| number)
 }

@@ -78,31 +78,28 @@ impl Inputs {
             inputs.ports = Some(PortFile::parse(&text, &name)?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
-            let sizes = match workload {
-                Workload::Poisson(it) => Some(&it.sizes),
-                Workload::KeyValue(it) => it.sizes.as_ref(),
-                _ => None,
-            };
-            let sizes = sizes
-                .map(|sizes| inputs.sizes_of(sizes, files, i))
-                .transpose()?;
-            let flows = match workload {
-                Workload::Flows(it) => Some(match &it.path {
-                    Some(path) => {
-                        let key = format!("workload[{i}].path");
-                        let (text, file) = inputs.open(files, path, key)?;
-                        let messages = flows::parse(&text, &file, scenario.profile.into())?;
-                        messages.into_iter().map(Flow::from).collect()
-                    }
-                    None => it.flow.clone(),
-                }),
-                _ => None,
-            };
-            let trace = match workload {
-                Workload::Program(it) => Some(traces(&it.path, files, i)?),
-                _ => None,
-            };
-            inputs.traces.push(trace);
+            let (mut sizes, mut flows, mut traces) = (None, None, None);
+            match workload {
+                Workload::Poisson(it) => sizes = Some(inputs.sizes_of(&it.sizes, files, i)?),
+                Workload::KeyValue(it) => {
+                    let read = |stated| inputs.sizes_of(stated, files, i);
+                    sizes = it.sizes.as_ref().map(read).transpose()?;
+                }
+                Workload::Flows(it) => {
+                    flows = Some(match &it.path {
+                        Some(path) => {
+                            let key = format!("workload[{i}].path");
+                            let (text, file) = inputs.open(files, path, key)?;
+                            let messages = flows::parse(&text, &file, scenario.profile.into())?;
+                            messages.into_iter().map(Flow::from).collect()
+                        }
+                        None => it.flow.clone(),
+                    });
+                }
+                Workload::Program(it) => traces = Some(traces_of(&it.path, files, i)?),
+                _ => {}
+            }
+            inputs.traces.push(traces);
             inputs.sizes.push(sizes);
             inputs.flows.push(flows);
         }
@@ -153,7 +150,7 @@ impl Inputs {
 }
 
 /// Reads the files of a trace.
-fn traces(path: &TracePath, files: Files<'_>, workload: usize) -> Result<Vec<TraceFile>, Error> {
+fn traces_of(path: &TracePath, files: Files<'_>, workload: usize) -> Result<Vec<TraceFile>, Error> {
     let key = format!("workload[{workload}].path");
     let paths = match path {
         TracePath::One(path) => std::slice::from_ref(path),

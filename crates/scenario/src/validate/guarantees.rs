@@ -5,6 +5,7 @@
 //! fabric aren't: which tenants meet there depends on the paths that messages take.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::swap;
 
 use fairlane_units::{NodeId, Rate};
 
@@ -35,8 +36,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     if promises.is_empty() {
         return Ok(());
     }
-    at_hosts(subject, &promises)?;
-    at_switches(subject, &promises)
+    let links = Links::of(subject);
+    at_hosts(subject, &promises, &links)?;
+    at_switches(subject, &promises, &links)
 }
 
 fn promises(subject: &Subject<'_>) -> Result<Vec<Promise>, Error> {
@@ -61,39 +63,58 @@ fn place(tenant: usize) -> String {
     format!("tenant[{tenant}].guarantee")
 }
 
-/// Adds promises up at one link, or at several together.
-struct Sum(Rate);
+/// Adds up what is promised at one link, or at several together.
+fn add(sum: &mut Rate, rate: Rate, count: usize) -> Rate {
+    let more = rate.as_bps().saturating_mul(count as u64);
+    *sum = Rate::from_bps(sum.as_bps().saturating_add(more));
+    *sum
+}
 
-impl Sum {
-    fn add(&mut self, guarantee: Rate, count: usize) -> Rate {
-        let more = guarantee.as_bps().saturating_mul(count as u64);
-        self.0 = Rate::from_bps(self.0.as_bps().saturating_add(more));
-        self.0
+/// What is known of the links of each node.
+struct Links {
+    /// The rate of its slowest link.
+    slowest: Vec<Rate>,
+    /// The switches that it is linked to: a host to one in each plane.
+    switches: Vec<Vec<u32>>,
+    /// The rates of its links to switches, added up.
+    to_switches: Vec<Rate>,
+}
+
+impl Links {
+    fn of(subject: &Subject<'_>) -> Self {
+        let is_switch = subject.switch_flags();
+        let mut links = Self {
+            slowest: vec![Rate::from_bps(u64::MAX); is_switch.len()],
+            switches: vec![Vec::new(); is_switch.len()],
+            to_switches: vec![Rate::ZERO; is_switch.len()],
+        };
+        for (node, other, rate) in subject.ends() {
+            links.slowest[node] = rate.min(links.slowest[node]);
+            if is_switch[other] {
+                links.switches[node].push(other as u32);
+                add(&mut links.to_switches[node], rate, 1);
+            }
+        }
+        links
     }
 }
 
 /// What is promised to those who send from a host, or to it, must fit its link. A host that is read from sends
 /// for the tenant that reads; a receiver divides its link by tenant.
-fn at_hosts(subject: &Subject<'_>, promises: &[Promise]) -> Check {
-    let links = link_rates(subject);
+fn at_hosts(subject: &Subject<'_>, promises: &[Promise], links: &Links) -> Check {
     for host in &subject.hosts {
-        let Some(link) = links.get(host.index()).copied() else {
-            continue;
-        };
-        let (mut sent, mut received) = (Sum(Rate::ZERO), Sum(Rate::ZERO));
+        let link = links.slowest[host.index()];
+        let (mut sent, mut received) = (Rate::ZERO, Rate::ZERO);
         for promise in promises {
-            let guarantee = promise.guarantee;
-            let any = |pick: fn(&Traffic) -> &BTreeSet<NodeId>| {
-                let mut traffic = promise.traffic.iter();
-                traffic.any(|traffic| pick(traffic).contains(host))
-            };
-            let sends = promise.own.contains(host) || any(|it| &it.senders);
-            let sum = sent.add(guarantee, usize::from(sends));
+            let mut traffic = promise.traffic.iter();
+            let receives = traffic.clone().any(|it| it.receivers.contains(host));
+            let sends = promise.own.contains(host) || traffic.any(|it| it.senders.contains(host));
+            let sum = add(&mut sent, promise.guarantee, usize::from(sends));
             ensure!(sum <= link, place(promise.tenant),
                 "with it {sum} are promised at host {host}, \
                 expected at most the {link} of its link";
                 "lower it, or name fewer hosts");
-            let sum = received.add(guarantee, usize::from(any(|it| &it.receivers)));
+            let sum = add(&mut received, promise.guarantee, usize::from(receives));
             ensure!(sum <= link, place(promise.tenant),
                 "with it {sum} are promised to those who send to host {host}, \
                 expected at most the {link} of its link";
@@ -105,22 +126,18 @@ fn at_hosts(subject: &Subject<'_>, promises: &[Promise]) -> Check {
 
 /// What is promised from the hosts at a switch to all others, or the other way, must fit the switch's links to
 /// other switches.
-fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
-    let homes = homes(subject);
-    let uplinks = uplinks(subject);
+fn at_switches(subject: &Subject<'_>, promises: &[Promise], links: &Links) -> Check {
+    let homes = |host: &NodeId| &links.switches[host.index()];
     let mut switches: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for host in &subject.hosts {
-        for &switch in homes.get(host.index()).into_iter().flatten() {
+        for &switch in homes(host) {
             switches.entry(switch).or_default().push(*host);
         }
     }
     for (&switch, here) in &switches {
-        let link = uplinks[switch as usize];
-        let elsewhere = |host: &&NodeId| {
-            let own = homes.get(host.index());
-            own.is_some_and(|own| !own.is_empty() && !own.contains(&switch))
-        };
-        let (mut from, mut to) = (Sum(Rate::ZERO), Sum(Rate::ZERO));
+        let link = links.to_switches[switch as usize];
+        let elsewhere = |host: &&NodeId| !homes(host).is_empty() && !homes(host).contains(&switch);
+        let (mut from, mut to) = (Rate::ZERO, Rate::ZERO);
         for promise in promises {
             let ends = promise.traffic.iter();
             let out = ends.clone().map(|it| (&it.senders, &it.receivers));
@@ -128,7 +145,7 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
             let out = crossing(out, here, elsewhere);
             let back = crossing(back, here, elsewhere);
             for (way, sum, count) in [("from", &mut from, out), ("to", &mut to, back)] {
-                let sum = sum.add(promise.guarantee, count);
+                let sum = add(sum, promise.guarantee, count);
                 ensure!(count == 0 || sum <= link, place(promise.tenant),
                     "with it {sum} are promised {way} the hosts at switch {switch}, \
                     expected at most the {link} of its links to other switches";
@@ -196,11 +213,10 @@ fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
 fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<Traffic> {
     let hosts = |set: &HostSet| resolved(subject, set);
     let reads = workload.verb() == Verb::Read;
-    let between = |posting: BTreeSet<NodeId>, asked: BTreeSet<NodeId>| {
-        let (senders, receivers) = match reads {
-            true => (asked, posting),
-            false => (posting, asked),
-        };
+    let between = |mut senders: BTreeSet<NodeId>, mut receivers: BTreeSet<NodeId>| {
+        if reads {
+            swap(&mut senders, &mut receivers);
+        }
         Traffic { senders, receivers }
     };
     match workload {
@@ -227,8 +243,10 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
         }
         _ => {
             let set = workload.hosts().map(|(_, set)| hosts(set));
-            let set = set.unwrap_or_default();
-            vec![between(set.clone(), set)]
+            vec![between(
+                set.clone().unwrap_or_default(),
+                set.unwrap_or_default(),
+            )]
         }
     }
 }
@@ -242,20 +260,15 @@ fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Tr
             receivers: own,
         });
     }
-    let or_own = |set: &Option<HostSet>| match set {
-        Some(set) => resolved(subject, set),
-        None => own.clone(),
-    };
+    let stated = |set: &Option<HostSet>| set.as_ref().map(|set| resolved(subject, set));
+    let or_own = |set| stated(set).unwrap_or_else(|| own.clone());
     let sources = or_own(&attack.sources);
     let (senders, receivers) = match attack.kind {
         // It reads, by default from all others.
         AttackKind::CacheFlood => {
             let all = subject.hosts.iter().copied();
             let others = all.filter(|host| !sources.contains(host));
-            let asked = match &attack.destinations {
-                Some(set) => resolved(subject, set),
-                None => others.collect(),
-            };
+            let asked = stated(&attack.destinations).unwrap_or_else(|| others.collect());
             (asked, sources)
         }
         AttackKind::PfcStorm => {
@@ -266,37 +279,4 @@ fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Tr
         _ => (sources, or_own(&attack.destinations)),
     };
     Some(Traffic { senders, receivers })
-}
-
-/// By node, the rate of its slowest link.
-fn link_rates(subject: &Subject<'_>) -> Vec<Rate> {
-    let mut rates = vec![Rate::from_bps(u64::MAX); subject.fabric.nodes as usize];
-    for (node, _, rate) in subject.ends() {
-        rates[node] = rate.min(rates[node]);
-    }
-    rates
-}
-
-/// By node, the switches that a host is linked to, one in each plane.
-fn homes(subject: &Subject<'_>) -> Vec<Vec<u32>> {
-    let switches = subject.switch_flags();
-    let mut homes = vec![Vec::new(); switches.len()];
-    for (node, other, _) in subject.ends() {
-        if !switches[node] && switches[other] {
-            homes[node].push(other as u32);
-        }
-    }
-    homes
-}
-
-/// By node, the rates of its links to switches, added up.
-fn uplinks(subject: &Subject<'_>) -> Vec<Rate> {
-    let switches = subject.switch_flags();
-    let mut rates = vec![Rate::ZERO; switches.len()];
-    for (node, other, rate) in subject.ends() {
-        if switches[other] {
-            rates[node] = Rate::from_bps(rates[node].as_bps().saturating_add(rate.as_bps()));
-        }
-    }
-    rates
 }

@@ -6,7 +6,7 @@ use fairlane_units::NodeId;
 
 use super::traffic::Scope;
 use super::{Check, Subject, guarantees};
-use crate::error::{Error, bail, ensure, mistake, suggestion};
+use crate::error::{Error, bail, ensure, suggestion};
 use crate::tenant::tenant_of;
 use crate::types::{Tenant, Verb, Workload};
 use fairlane_hpcc_files::lines::shorten;
@@ -45,32 +45,28 @@ pub(super) fn hosts(
     resolved.map_err(|error| error.at(format!("tenant[{tenant}].hosts")))
 }
 
-/// The hosts that a workload may use, `None` if it may use all.
-pub(super) fn allowed(subject: &Subject<'_>, index: usize) -> Result<Option<Vec<NodeId>>, Error> {
+/// The tenant of a workload and its hosts, `None` if the workload may use all.
+pub(super) fn tenant<'a>(
+    subject: &Subject<'a>,
+    index: usize,
+) -> Result<Option<(&'a Tenant, Vec<NodeId>)>, Error> {
     let scenario = subject.scenario;
     let workload = &scenario.workload[index];
     let Some(number) = tenant_of(&scenario.tenant, workload) else {
-        return Err(unknown(subject, index));
+        let found = workload.tenant().unwrap_or_default();
+        let known: Vec<String> = scenario.tenants().into_iter().map(|it| it.name).collect();
+        let names = known.iter().map(String::as_str);
+        let hint = suggestion(found, names, '"', "add a [[tenant]] with that name");
+        let known = known[..known.len().min(8)].join("\", \"");
+        bail!(format!("workload[{index}].tenant"),
+            "no tenant is called \"{}\", expected one of \"{known}\"", shorten(found); "{hint}")
     };
     match scenario.tenant.get(number.index()) {
-        Some(tenant) if !tenant.hosts.is_all() => hosts(subject, number.index(), tenant).map(Some),
+        Some(tenant) if !tenant.hosts.is_all() => {
+            Ok(Some((tenant, hosts(subject, number.index(), tenant)?)))
+        }
         _ => Ok(None),
     }
-}
-
-fn unknown(subject: &Subject<'_>, index: usize) -> Error {
-    let scenario = subject.scenario;
-    let found = scenario.workload[index].tenant().unwrap_or_default();
-    let known: Vec<String> = scenario.tenants().into_iter().map(|it| it.name).collect();
-    let names = known.iter().map(String::as_str);
-    let hint = suggestion(found, names, '"', "add a [[tenant]] with that name");
-    let list: Vec<_> = known
-        .iter()
-        .take(8)
-        .map(|name| format!("\"{name}\""))
-        .collect();
-    mistake!(format!("workload[{index}].tenant"),
-        "no tenant is called \"{}\", expected one of {}", shorten(found), list.join(", "); "{hint}")
 }
 
 /// The hosts of a workload must be its tenant's; destinations may be anybody's.
@@ -83,11 +79,9 @@ pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
     }
     match workload {
         // The receiver of an incast of READs posts them.
-        Workload::Incast(crate::types::Incast {
-            verb: Verb::Read,
-            receiver: Some(receiver),
-            ..
-        }) => scope.owns(NodeId::new(*receiver), || scope.key("receiver")),
+        Workload::Incast(it) if it.verb == Verb::Read => it.receiver.map_or(Ok(()), |receiver| {
+            scope.owns(NodeId::new(receiver), || scope.key("receiver"))
+        }),
         _ => Ok(()),
     }
 }
@@ -95,16 +89,12 @@ pub(super) fn belongs(scope: &Scope<'_>, workload: &Workload) -> Check {
 impl Scope<'_> {
     /// Whether a host that posts is one of the tenant's.
     pub(super) fn owns(&self, host: NodeId, place: impl FnOnce() -> String) -> Check {
-        let scenario = self.subject.scenario;
-        let allowed = self.allowed.as_ref();
-        if allowed.is_none_or(|allowed| allowed.binary_search(&host).is_ok()) {
-            return Ok(());
+        if let Some((tenant, own)) = &self.tenant {
+            ensure!(own.binary_search(&host).is_ok(), place(),
+                "host {host} isn't one of tenant \"{}\", expected hosts of {}",
+                tenant.name, shorten(&tenant.hosts.0);
+                "name hosts of the tenant, or add the host to the tenant's `hosts`");
         }
-        let number = tenant_of(&scenario.tenant, &scenario.workload[self.index]);
-        let tenant = number.and_then(|number| scenario.tenant.get(number.index()));
-        let (name, hosts) = tenant.map_or(("", ""), |it| (it.name.as_str(), it.hosts.0.as_str()));
-        bail!(place(),
-            "host {host} isn't one of tenant \"{name}\", expected hosts of {}", shorten(hosts);
-            "name hosts of the tenant, or add the host to the tenant's `hosts`")
+        Ok(())
     }
 }

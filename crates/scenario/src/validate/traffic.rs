@@ -7,7 +7,7 @@ use crate::error::{Error, bail, ensure};
 use crate::rules::{LONGEST, message};
 use crate::section::Section;
 use crate::sizes::SizeDistribution;
-use crate::types::{Flow, HostSet, Incast, Poisson, RingAllReduce, Workload};
+use crate::types::{Flow, HostSet, Incast, Poisson, RingAllReduce, Tenant, Workload};
 
 /// The most messages of one workload; more would not fit in memory.
 const MOST_MESSAGES: u64 = 50_000_000;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         let scope = Scope {
             subject,
             index: i,
-            allowed: tenants::allowed(subject, i)?,
+            tenant: tenants::tenant(subject, i)?,
         };
         match workload {
             Workload::Poisson(it) => scope.poisson(it)?,
@@ -44,8 +44,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 pub(super) struct Scope<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) index: usize,
-    /// The hosts of its tenant, `None` if it has all.
-    pub(super) allowed: Option<Vec<NodeId>>,
+    /// Its tenant and the tenant's hosts, `None` if it may use all.
+    pub(super) tenant: Option<(&'a Tenant, Vec<NodeId>)>,
 }
 
 impl Scope<'_> {
