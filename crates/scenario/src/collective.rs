@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, bail, ensure};
 use crate::rules::{BYTE, LARGEST};
-use crate::section::{element, words};
+use crate::section::{element, number, words};
 
 /// Parameters of a layer.
 const MOST_PARAMETERS: u64 = 1 << 44;
@@ -122,12 +122,9 @@ element! {
     /// A layer of a model, or several alike.
     Layer {
         /// Equal layers.
-        #[serde(
-            default = "crate::types::one",
-            skip_serializing_if = "crate::types::is_one"
-        )]
+        #[serde(skip_serializing_if = "crate::types::is_one")]
         #[schemars(extend("default" = 1))]
-        count: u32 => positive,
+        count: u32 = "number::<1, u32>" => positive,
         /// Parameters of each, which tensor ranks share.
         parameters [0, MOST_PARAMETERS]: u64,
         /// Bytes that it passes on per micro-batch, which tensor ranks reduce.

@@ -2,7 +2,7 @@
 
 use fairlane_units::{Duration, Rate};
 
-use crate::section::{element, section};
+use crate::section::{element, number, section};
 
 section! {
     /// Loss, and links that go down and come back.
@@ -28,7 +28,7 @@ element! {
         /// The host.
         host: u32,
         /// Traffic class that it pauses.
-        class: u8 = "crate::types::default_class" => class,
+        class: u8 = "number::<3, u8>" => class,
         /// When it begins.
         start: Duration = "Duration::default" => span,
         /// Length of a pause, kept up by frames twice as often as IEEE 802.3 requires.

@@ -89,13 +89,23 @@ pub fn counts(topology: &Topology) -> Counts {
 /// Generates a shape, which `counts` must have found to be of a sensible size; empty for a file.
 pub fn generate(topology: &Topology) -> TopologyText {
     let (counts, planes) = (counts(topology), topology.planes());
-    let mut plan = Plan::new(counts);
-    let switches = (plan.text.nodes - plan.hosts).checked_div(planes);
-    for plane in 0..planes {
-        plan.first = plan.hosts + plane * switches.unwrap_or(0);
+    let fits = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let hosts = fits(counts.hosts);
+    let nodes = fits(counts.hosts.saturating_add(counts.switches));
+    let mut plan = Plan {
+        first: hosts,
+        links: Vec::with_capacity(usize::try_from(counts.links).unwrap_or(0)),
+    };
+    let switches = (nodes - hosts).checked_div(planes).unwrap_or(0);
+    for _ in 0..planes {
         add_plane(topology, &mut plan);
+        plan.first += switches;
     }
-    plan.text
+    TopologyText {
+        nodes,
+        switches: (hosts..nodes).collect(),
+        links: plan.links,
+    }
 }
 
 /// Adds the links of one plane.
@@ -104,19 +114,19 @@ fn add_plane(topology: &Topology, plan: &mut Plan) {
         Topology::Dumbbell(it) => {
             plan.attach(0, 0, it.left, it.host_link);
             plan.attach(1, it.left, it.right, it.host_link);
-            plan.connect(0, 1, it.core_link);
+            plan.connect(0, 1, 1, it.core_link);
         }
         Topology::Star(it) => plan.attach(0, 0, it.hosts, it.host_link),
         Topology::LeafSpine(it) => {
             plan.attach_each(it.leaves, it.hosts_per_leaf, it.host_link);
             for leaf in 0..it.leaves {
-                plan.connect_each(leaf, it.leaves, it.spines, it.fabric_link);
+                plan.connect(leaf, it.leaves, it.spines, it.fabric_link);
             }
         }
         Topology::Mesh(it) => {
             plan.attach_each(it.switches, it.hosts_per_switch, it.host_link);
             for a in 0..it.switches {
-                plan.connect_each(a, a + 1, it.switches - a - 1, it.fabric_link);
+                plan.connect(a, a + 1, it.switches - a - 1, it.fabric_link);
             }
         }
         Topology::FatTree(it) => {
@@ -125,12 +135,12 @@ fn add_plane(topology: &Topology, plan: &mut Plan) {
             plan.attach_each(tors, it.hosts_per_tor, it.host_link);
             for tor in 0..tors {
                 let first = tors + tor / it.tors_per_pod * per_pod;
-                plan.connect_each(tor, first, per_pod, it.fabric_link);
+                plan.connect(tor, first, per_pod, it.fabric_link);
             }
             let group = it.cores.checked_div(per_pod).unwrap_or(0);
             for index in 0..aggregations {
                 let first = tors + aggregations + index % per_pod * group;
-                plan.connect_each(tors + index, first, group, it.fabric_link);
+                plan.connect(tors + index, first, group, it.fabric_link);
             }
         }
         Topology::File(_) => {}
@@ -138,31 +148,12 @@ fn add_plane(topology: &Topology, plan: &mut Plan) {
 }
 
 struct Plan {
-    hosts: u32,
     /// The first switch of the plane at hand.
     first: u32,
-    text: TopologyText,
+    links: Vec<LinkText>,
 }
 
 impl Plan {
-    fn new(counts: Counts) -> Self {
-        let fits = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let (hosts, nodes) = (
-            fits(counts.hosts),
-            fits(counts.hosts.saturating_add(counts.switches)),
-        );
-        let links = Vec::with_capacity(usize::try_from(counts.links).unwrap_or(0));
-        Self {
-            hosts,
-            first: hosts,
-            text: TopologyText {
-                nodes,
-                switches: (hosts..nodes).collect(),
-                links,
-            },
-        }
-    }
-
     /// Links `count` hosts from number `first` on to a switch, counted among those of the plane.
     fn attach(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
         for host in first..first + count {
@@ -176,18 +167,15 @@ impl Plan {
         }
     }
 
-    /// Links a switch to `count` others from number `first` on.
-    fn connect_each(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
-        (first..first + count).for_each(|other| self.connect(switch, other, link));
-    }
-
-    /// Links two switches, counted among those of the plane.
-    fn connect(&mut self, a: u32, b: u32, link: LinkSpec) {
-        self.link(self.first + a, self.first + b, link);
+    /// Links a switch to `count` others from number `first` on, all counted among those of the plane.
+    fn connect(&mut self, switch: u32, first: u32, count: u32, link: LinkSpec) {
+        for other in first..first + count {
+            self.link(self.first + switch, self.first + other, link);
+        }
     }
 
     fn link(&mut self, a: u32, b: u32, LinkSpec { rate, delay }: LinkSpec) {
-        self.text.links.push(LinkText {
+        self.links.push(LinkText {
             a,
             b,
             rate,

@@ -25,6 +25,17 @@ pub struct PlaneError {
     pub hint: &'static str,
 }
 
+/// Returns what is wrong with a link, or with none of them.
+macro_rules! bail {
+    ($link:expr, $message:literal $(, $value:expr)*; $hint:literal) => {
+        return Err(PlaneError {
+            link: $link,
+            message: format!($message $(, $value)*),
+            hint: $hint,
+        })
+    };
+}
+
 impl Planes {
     /// Finds the planes of a fabric with these links, of whose nodes each is a switch or a host. A fabric whose
     /// hosts have at most one link is one plane.
@@ -45,62 +56,12 @@ impl Planes {
         let between = links.iter().copied();
         let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
         let joined = joined(switches.len(), between);
-        let mut roots: Vec<u32> = Vec::new();
-        for (host, own) in ports.linked() {
-            for (port, &(link, to)) in own.iter().enumerate() {
-                check_switch(switches, host, (link, to))?;
-                let root = joined[to as usize];
-                let plane = roots.iter().position(|one| *one == root);
-                // The first host says which plane is which.
-                let is_first = roots.len() == port;
-                match plane {
-                    None if is_first => roots.push(root),
-                    Some(other) if is_first => return Err(same_plane(host, link, [other, port])),
-                    _ if plane != Some(port) => return Err(other_plane(host, link, port, plane)),
-                    _ => {}
-                }
-            }
-        }
+        let roots = ports.roots(switches, &joined)?;
         for (plane, root) in planes.of.iter_mut().zip(&joined) {
             let found = roots.iter().position(|one| one == root);
             *plane = found.unwrap_or(0) as u8;
         }
         Ok(planes)
-    }
-}
-
-fn check_switch(switches: &[bool], host: u32, (link, to): (usize, u32)) -> Result<(), PlaneError> {
-    match switches[to as usize] {
-        true => Ok(()),
-        false => Err(PlaneError {
-            link: Some(link),
-            message: format!("host {host} has several links, expected switches at all of them"),
-            hint: "list the node as a switch if it forwards packets",
-        }),
-    }
-}
-
-/// Two links of a host lead to the same plane, of which `link` is the later.
-fn same_plane(host: u32, link: usize, ports: [usize; 2]) -> PlaneError {
-    let [a, b] = ports.map(ordinal);
-    PlaneError {
-        link: Some(link),
-        message: format!(
-            "the {a} and the {b} link of host {host} lead to switches that are linked with each other, expected a \
-             plane for each"
-        ),
-        hint: "remove the links between their switches: only hosts join planes",
-    }
-}
-
-/// A link of a host leads to another plane than that of its port.
-fn other_plane(host: u32, link: usize, port: usize, plane: Option<usize>) -> PlaneError {
-    let (which, to) = (ordinal(port), plane.map(|plane| format!("plane {plane}")));
-    let to = to.as_deref().unwrap_or("no plane of the first host");
-    PlaneError {
-        link: Some(link),
-        message: format!("the {which} link of host {host} leads to {to}, expected plane {port}"),
-        hint: "list the links of every host in the order of the planes",
     }
 }
 
@@ -126,6 +87,41 @@ impl Ports {
         numbered.filter(|(_, links)| !links.is_empty())
     }
 
+    /// By plane, the lowest node of its switches: the first host says which is which, all others must say the same.
+    fn roots(&self, switches: &[bool], joined: &[u32]) -> Result<Vec<u32>, PlaneError> {
+        let mut roots: Vec<u32> = Vec::new();
+        for (host, own) in self.linked() {
+            for (port, &(link, to)) in own.iter().enumerate() {
+                if !switches[to as usize] {
+                    bail!(Some(link),
+                        "host {host} has several links, expected switches at all of them";
+                        "list the node as a switch if it forwards packets");
+                }
+                let (which, root) = (ordinal(port), joined[to as usize]);
+                let (plane, is_first) = (
+                    roots.iter().position(|one| *one == root),
+                    roots.len() == port,
+                );
+                match plane {
+                    Some(plane) if plane == port => {}
+                    None if is_first => roots.push(root),
+                    Some(other) if is_first => bail!(Some(link),
+                        "the {} and the {which} link of host {host} lead to switches that are \
+                        linked with each other, expected a plane for each", ordinal(other);
+                        "remove the links between their switches: only hosts join planes"),
+                    _ => {
+                        let to = plane.map(|plane| format!("plane {plane}"));
+                        let to = to.as_deref().unwrap_or("no plane of the first host");
+                        bail!(Some(link),
+                            "the {which} link of host {host} leads to {to}, expected plane {port}";
+                            "list the links of every host in the order of the planes")
+                    }
+                }
+            }
+        }
+        Ok(roots)
+    }
+
     /// How many links every host has.
     fn count(&self) -> Result<u8, PlaneError> {
         let fewest = self.linked().map(|(_, links)| links.len()).min();
@@ -136,18 +132,13 @@ impl Ports {
         });
         if let Some((link, host)) = more.min() {
             let which = ordinal(fewest);
-            return Err(PlaneError {
-                link: Some(link),
-                message: format!("host {host} has a {which} link, expected {fewest}"),
-                hint: "list the node as a switch, remove the link, or give every host as many",
-            });
+            bail!(Some(link), "host {host} has a {which} link, expected {fewest}";
+                "list the node as a switch, remove the link, or give every host as many");
         }
         match self.linked().next() {
-            Some((host, _)) if fewest > MOST_PLANES as usize => Err(PlaneError {
-                link: None,
-                message: format!("host {host} has {fewest} links, expected at most {MOST_PLANES}"),
-                hint: "build fewer planes",
-            }),
+            Some((host, _)) if fewest > MOST_PLANES as usize => bail!(None,
+                "host {host} has {fewest} links, expected at most {MOST_PLANES}";
+                "build fewer planes"),
             _ => Ok(fewest as u8),
         }
     }

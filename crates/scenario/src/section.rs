@@ -71,7 +71,8 @@ macro_rules! section {
     (@default $default:expr) => { $default };
 }
 
-/// Declares a table without a default, as [`section!`] does; of its keys those have one that name its function in quotes.
+/// Declares a table without a default, as [`section!`] does; of its keys those have one that name its function in quotes, such
+/// as `"number::<3, u8>"`.
 macro_rules! element {
     (
         $(#[$attribute:meta])*
@@ -209,6 +210,11 @@ impl<T: Section> Section for Vec<T> {
         let mut numbered = self.iter().enumerate();
         numbered.try_for_each(|(index, table)| table.check(profile).map_err(place(index)))
     }
+}
+
+/// The default of a key, see [`element!`].
+pub(crate) fn number<const N: u8, T: From<u8>>() -> T {
+    N.into()
 }
 
 /// A mistake inside of a table or list, by the place of that.

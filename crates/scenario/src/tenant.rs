@@ -2,7 +2,7 @@
 
 use fairlane_units::{Rate, TenantId};
 
-use crate::section::element;
+use crate::section::{element, number};
 use crate::types::{HostSet, Scenario, Workload};
 
 element! {
@@ -12,7 +12,7 @@ element! {
         /// Name, unique; 1 to 40 letters, digits, `-`, `_` and `.`.
         name: String,
         /// Relative share of a contended link.
-        weight [1e-6, 1e6]: f64 = "weight",
+        weight [1e-6, 1e6]: f64 = "number::<1, f64>",
         /// Hosts that its workloads may use.
         hosts: HostSet = "HostSet::default",
         /// Rate that each of its hosts may send whatever other tenants do; left out, none.
@@ -20,16 +20,12 @@ element! {
     }
 }
 
-fn weight() -> f64 {
-    1.0
-}
-
 impl Default for Tenant {
     /// The one tenant of a scenario that names none.
     fn default() -> Self {
         Self {
             name: "default".into(),
-            weight: weight(),
+            weight: 1.0,
             hosts: HostSet::default(),
             guarantee: None,
         }

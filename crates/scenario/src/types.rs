@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::planes::MOST_PLANES;
 use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
-use crate::section::{choice, element, section, words};
+use crate::section::{choice, element, number, section, words};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
@@ -18,7 +18,6 @@ pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switc
 pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
-pub(crate) use crate::workload::default_class;
 pub use crate::workload::{
     AllToAll, Collective, Flow, Flows, HostSet, Incast, KeyValue, Permutation, Poisson, Program,
     RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
@@ -361,7 +360,7 @@ choice! {
             /// Planes: copies of the switches, each with a port of every host.
             #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32 = "one",
+            planes [1, MOST_PLANES]: u32 = "number::<1, u32>",
         },
         /// Every leaf linked to every spine.
         LeafSpine(LeafSpine) {
@@ -378,7 +377,7 @@ choice! {
             /// Planes: copies of the switches, each with a port of every host.
             #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32 = "one",
+            planes [1, MOST_PLANES]: u32 = "number::<1, u32>",
         },
         /// Every switch linked to every other.
         Mesh(Mesh) {
@@ -411,7 +410,7 @@ choice! {
             /// Planes: copies of the switches, each with a port of every host.
             #[serde(skip_serializing_if = "is_one")]
             #[schemars(extend("default" = 1))]
-            planes [1, MOST_PLANES]: u32 = "one",
+            planes [1, MOST_PLANES]: u32 = "number::<1, u32>",
         },
         /// Read from a topology file.
         File(TopologyFile) {
@@ -425,10 +424,6 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CapturePoint(pub String);
-
-pub(crate) fn one() -> u32 {
-    1
-}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 pub(crate) const fn is_one(count: &u32) -> bool {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
 use crate::multipath::MOST as MOST_PATHS;
 use crate::rules::{BYTE, LARGEST};
-use crate::section::{element, kinds, words};
-use crate::types::{SizeRange, is_one, one};
+use crate::section::{element, kinds, number, words};
+use crate::types::{SizeRange, is_one};
 
 /// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, and behind `+` groups of fields
 /// that several have.
@@ -24,7 +24,7 @@ macro_rules! workloads {
         workloads!(@ $head {
             $($own)*
             /// Traffic class.
-            class: u8 = "default_class" => class,
+            class: u8 = "number::<3, u8>" => class,
         } $($rest)*);
     };
     (@ $head:tt { $($own:tt)* } + message $($rest:tt)*) => {
@@ -155,7 +155,7 @@ workloads! {
         /// Time between rounds.
         period: Duration = "default_period" => span,
         /// Rounds.
-        rounds: u32 = "one" => positive,
+        rounds: u32 = "number::<1, u32>" => positive,
         /// Each sender starts up to this much later.
         jitter: Duration = "Duration::default" => span,
         /// Hosts that take part.
@@ -188,7 +188,7 @@ workloads! {
         /// When it begins.
         start: Duration = "Duration::default" => span,
         /// Collectives, one after the other.
-        rounds: u32 = "one" => positive,
+        rounds: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
     } + class + message + owner + paths,
@@ -207,11 +207,11 @@ workloads! {
         /// When it begins.
         start: Duration = "Duration::default" => span,
         /// Collectives, one after the other.
-        rounds: u32 = "one" => positive,
+        rounds: u32 = "number::<1, u32>" => positive,
         /// Time that a rank computes between two.
         gap: Duration = "Duration::default" => span,
         /// Groups of neighbouring hosts, each with a collective of its own.
-        groups: u32 = "one" => positive,
+        groups: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
     } + class + rank + owner + paths,
@@ -221,17 +221,17 @@ workloads! {
         /// Layers of the model, in order.
         layers: Vec<Layer> => table,
         /// Steps of the optimizer.
-        steps: u32 = "one" => positive,
+        steps: u32 = "number::<1, u32>" => positive,
         /// Micro-batches of each step, forwards and backwards in turn (1F1B).
-        micro_batches: u32 = "one" => positive,
+        micro_batches: u32 = "number::<1, u32>" => positive,
         /// Ranks that share each layer.
-        tensor: u32 = "one" => positive,
+        tensor: u32 = "number::<1, u32>" => positive,
         /// Stages, among which the layers are divided.
-        pipeline: u32 = "one" => positive,
+        pipeline: u32 = "number::<1, u32>" => positive,
         /// Neighbouring data ranks that exchange tokens.
-        expert: u32 = "one" => positive,
+        expert: u32 = "number::<1, u32>" => positive,
         /// Bytes of a parameter's gradient.
-        gradient_bytes [1, 8]: u32 = "gradient_bytes",
+        gradient_bytes [1, 8]: u32 = "number::<2, u32>",
         /// Gradients are reduced in buckets of this size.
         bucket: Bytes = "bucket" => within(BYTE, LARGEST),
         /// Steps in which gradients, and activations of tensor ranks, are reduced.
@@ -265,9 +265,9 @@ workloads! {
         /// Hosts that they ask, in turn, connection by connection.
         servers: HostSet,
         /// Applications on each client, each a thread.
-        applications: u32 = "one" => positive,
+        applications: u32 = "number::<1, u32>" => positive,
         /// Connections of each application.
-        connections: u32 = "one" => positive,
+        connections: u32 = "number::<1, u32>" => positive,
         /// Size of every value; this, `range` or `sizes` is required.
         size: Option<Bytes> => message,
         /// Limits of random sizes.
@@ -275,7 +275,7 @@ workloads! {
         /// Distribution of sizes.
         sizes: Option<Sizes>,
         /// Operations posted at once; the last one's completion is signalled.
-        batch [1, 1 << 16]: u32 = "one",
+        batch [1, 1 << 16]: u32 = "number::<1, u32>",
         /// Operations of each connection.
         count: Option<u32> => positive,
         /// No batch begins at or after `start + duration`. Without this and `count`, connections run until all
@@ -284,11 +284,11 @@ workloads! {
         /// The thread polls at multiples of this and takes one completion each time; 0: continuously.
         poll_interval: Duration = "Duration::default" => span,
         /// Utility weight of each connection under policy `drum`.
-        weight: f64 = "weight" => weight,
+        weight: f64 = "number::<1, f64>" => weight,
         /// When it begins.
         start: Duration = "Duration::default" => span,
         /// Traffic class.
-        class: u8 = "default_class" => class,
+        class: u8 = "number::<3, u8>" => class,
         /// What each operation is.
         verb: Verb = "read",
     } + owner,
@@ -373,13 +373,13 @@ element! {
         /// When it is posted.
         start: Duration = "Duration::default" => span,
         /// Traffic class.
-        class: u8 = "default_class" => class,
+        class: u8 = "number::<3, u8>" => class,
         /// Label that stays with the message.
-        destination_port: u16 = "default_port",
+        destination_port: u16 = "number::<100, u16>",
         /// Equal parts, each on its own queue pair, that scopes treat as one message; not together with `paths`.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(extend("default" = 1))]
-        subflows [1, 1024]: u32 = "one",
+        subflows [1, 1024]: u32 = "number::<1, u32>",
     }
 }
 
@@ -410,28 +410,13 @@ pub struct SizePoint {
     /// Cumulative percent, 0 to 100.
     pub percent: f64,
 }
-pub(crate) fn default_class() -> u8 {
-    3
-}
-
-fn default_port() -> u16 {
-    100
-}
 
 fn default_period() -> Duration {
     Duration::from_ms(1)
 }
 
-fn gradient_bytes() -> u32 {
-    2
-}
-
 fn bucket() -> Bytes {
     Bytes::new(25 << 20)
-}
-
-fn weight() -> f64 {
-    1.0
 }
 
 fn read() -> Verb {
