@@ -28,7 +28,12 @@ impl<'a> Document<'a> {
         place: &'a str,
         overrides: &'a [Override],
     ) -> Result<Self, Error> {
-        let syntax = |error: toml::de::Error| syntax_error(text, place, &error);
+        let syntax = |error: toml::de::Error| {
+            mistake!(position(text, place, error.span()),
+                "not TOML: {}", error.message().replace('\n', ", ");
+                "write `key = value`; text and values with a unit go in quotes, \
+                as in rate = \"100Gbps\"")
+        };
         let tree = tree(text).map_err(syntax)?;
         let table = toml::from_str(text).map_err(syntax)?;
         Ok(Self {
@@ -133,12 +138,6 @@ fn is_key(resolved: &Table, path: &KeyPath) -> bool {
     }
     let wrong = Scenario::deserialize(table).err();
     wrong.is_none_or(|error| blame::named(error.message(), "unknown field").is_none())
-}
-
-fn syntax_error(text: &str, place: &str, error: &toml::de::Error) -> Error {
-    mistake!(position(text, place, error.span()),
-        "not TOML: {}", error.message().replace('\n', ", ");
-        "write `key = value`; text and values with a unit go in quotes, as in rate = \"100Gbps\"")
 }
 
 /// `place`, and the line and column where something in its text begins, both from 1; columns count characters.

@@ -123,7 +123,7 @@ impl Inputs {
                 let distribution = SizeDistribution::new(points.clone());
                 distribution.map_err(|error| inside(error, key))
             }
-            Sizes::Named(name) if names_file(name) => {
+            Sizes::Named(name) if name.contains(['/', '.']) => {
                 let (text, file) = self.open(files, Path::new(name), key)?;
                 SizeDistribution::parse(&text, file.strip_suffix(".gz").unwrap_or(&file))
             }
@@ -162,9 +162,4 @@ fn traces_of(path: &TracePath, files: Files<'_>, workload: usize) -> Result<Vec<
         Ok(TraceFile { name, bytes })
     };
     paths.iter().map(read).collect()
-}
-
-/// Whether the name of a distribution is that of a file.
-pub(crate) fn names_file(name: &str) -> bool {
-    name.contains(['/', '.'])
 }

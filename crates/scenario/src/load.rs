@@ -145,11 +145,9 @@ fn read(
 
 /// The defaults of the profile in force, as a table.
 fn defaults(written: &Table, overrides: &[Override]) -> Result<Table, Error> {
-    let set = overrides
-        .iter()
-        .rev()
-        .find_map(|set| set.top_level("profile"));
-    let stated = set.or_else(|| written.get("profile"));
+    let mut set = overrides.iter().rev();
+    let set = set.find(|set| set.path.to_string() == "profile");
+    let stated = set.map(|set| &set.value).or_else(|| written.get("profile"));
     // An unknown profile is refused, with its place, when the whole table is read.
     let profile = stated.and_then(|value| Profile::deserialize(value.clone()).ok());
     let scenario = Scenario::defaults(profile.unwrap_or_default());

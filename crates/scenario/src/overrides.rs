@@ -41,14 +41,6 @@ impl Override {
         }
     }
 
-    /// The value if this override sets the top-level key `name`.
-    pub(crate) fn top_level(&self, name: &str) -> Option<&Value> {
-        match self.path.0.as_slice() {
-            [Segment::Key(key)] if key == name => Some(&self.value),
-            _ => None,
-        }
-    }
-
     /// Writes the value into `table`.
     pub(crate) fn apply(&self, table: &mut Table) -> Result<(), Error> {
         let Some((Segment::Key(first), rest)) = self.path.0.split_first() else {

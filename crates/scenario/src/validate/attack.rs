@@ -4,7 +4,7 @@ use fairlane_units::NodeId;
 
 use super::{Check, Subject};
 use crate::error::{Error, bail, ensure, mistake, suggestion};
-use crate::types::{Attack, AttackKind, HostSet, Tenant};
+use crate::types::{Attack, AttackKind, Tenant};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let Some(attack) = &subject.scenario.attack else {
@@ -13,7 +13,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     keys(attack)?;
     let tenants = subject.scenario.tenants();
     let attacker = attacker(attack, &tenants)?;
-    let own = members(subject, &attacker.hosts, "tenant")?;
+    let own = subject.members(&attacker.hosts, place("tenant"))?;
     hosts(subject, attack, (attacker, &own))?;
     needs(subject, attack)
 }
@@ -50,12 +50,6 @@ fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Er
     })
 }
 
-/// The hosts of a set, with the place of the key that names it.
-fn members(subject: &Subject<'_>, set: &HostSet, key: &str) -> Result<Vec<NodeId>, Error> {
-    let resolved = set.resolve(&subject.hosts);
-    resolved.map_err(|error| error.at(place(key)))
-}
-
 fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])) -> Check {
     let is_own = |host: NodeId, key: &str| {
         ensure!(own.binary_search(&host).is_ok(), place(key),
@@ -63,13 +57,13 @@ fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])
         Ok(())
     };
     if let Some(sources) = &attack.sources {
-        let sources = members(subject, sources, "sources")?;
+        let sources = subject.members(sources, place("sources"))?;
         sources
             .into_iter()
             .try_for_each(|host| is_own(host, "sources"))?;
     }
     if let Some(destinations) = &attack.destinations {
-        members(subject, destinations, "destinations")?;
+        subject.members(destinations, place("destinations"))?;
     }
     if let Some(host) = attack.host {
         is_own(NodeId::new(host), "host")?;

@@ -65,9 +65,7 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
         .map_or("topology.planes", |_| place);
     ensure_ns3!(planes < 2 || !ns3, stated, "{planes} planes, expected one");
     let mut linked = vec![false; subject.fabric.nodes as usize];
-    for node in ends.into_iter().flat_map(|(a, b)| [a, b]) {
-        linked[node as usize] = true;
-    }
+    subject.ends().for_each(|(node, ..)| linked[node] = true);
     if let Some(node) = linked.iter().position(|linked| !linked) {
         bail!(place, "node {node} has no link, expected at least one"; "add a link");
     }

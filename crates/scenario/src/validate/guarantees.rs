@@ -52,7 +52,7 @@ fn promises(subject: &Subject<'_>) -> Result<Vec<Promise>, Error> {
         promises.push(Promise {
             tenant: number,
             guarantee,
-            own: hosts(subject, number, tenant)?.into_iter().collect(),
+            own: hosts(subject, number)?.into_iter().collect(),
             traffic: traffic(subject, number),
         });
     }

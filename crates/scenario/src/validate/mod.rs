@@ -18,11 +18,11 @@ mod verbs;
 
 use fairlane_units::{NodeId, Rate};
 
-use crate::error::ensure;
+use crate::error::{Error, ensure};
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
 use crate::section::{Check, Section};
-use crate::types::Scenario;
+use crate::types::{HostSet, Scenario};
 use fairlane_hpcc_files::{LinkText, TopologyText};
 
 /// What all checks look at.
@@ -89,12 +89,16 @@ impl Subject<'_> {
 
     /// How many ports hosts have: one in each plane.
     fn ports(&self) -> u8 {
-        let Some(host) = self.hosts.first().map(|host| host.get()) else {
+        let Some(host) = self.hosts.first().map(|host| host.index()) else {
             return 1;
         };
-        let links = self.fabric.links.iter();
-        let own = links.filter(|link| link.a == host || link.b == host);
+        let own = self.ends().filter(|(node, ..)| *node == host);
         u8::try_from(own.count()).unwrap_or(u8::MAX)
+    }
+
+    /// The hosts of a set, which a key at `place` names.
+    fn members(&self, set: &HostSet, place: String) -> Result<Vec<NodeId>, Error> {
+        set.resolve(&self.hosts).map_err(|error| error.at(place))
     }
 
     fn is_host(&self, node: u32) -> bool {

@@ -6,12 +6,19 @@ use fairlane_units::Rate;
 
 use super::{Check, Subject};
 use crate::error::{Error, bail, ensure};
-use crate::types::{Connections, Flow, Multipath, Plan, Twins, Workload};
+use crate::types::{Connections, Flow, Multipath, Plan, Twins};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
     let Some(multipath) = &scenario.multipath else {
-        return unstated(&scenario.workload);
+        let mut workloads = scenario.workload.iter();
+        // Without the section no workload has paths.
+        if let Some(index) = workloads.position(|one| one.paths().is_some()) {
+            bail!(format!("workload[{index}].paths"),
+                "is stated, but there is no section [multipath]";
+                "add [multipath], or leave it out");
+        }
+        return Ok(());
     };
     ensure!(scenario.output.rate_interval.is_none(), "output.rate_interval",
         "is stated, but messages with several paths have no rate of their own";
@@ -31,15 +38,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             paths(stated, format!("workload[{index}].paths"))?;
         }
         subflows(multipath, subject, index)?;
-    }
-    Ok(())
-}
-
-/// Without the section no workload has paths.
-fn unstated(workloads: &[Workload]) -> Check {
-    if let Some(index) = workloads.iter().position(|one| one.paths().is_some()) {
-        bail!(format!("workload[{index}].paths"),
-            "is stated, but there is no section [multipath]"; "add [multipath], or leave it out");
     }
     Ok(())
 }

@@ -30,19 +30,15 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
             shorten(name); "write a name such as \"red\"");
         ensure!(names.insert(name), place, "is \"{name}\", the name of an earlier tenant";
             "give every tenant a name of its own");
-        hosts(subject, i, tenant)?;
+        hosts(subject, i)?;
     }
     guarantees::check(subject)
 }
 
 /// The hosts of a tenant.
-pub(super) fn hosts(
-    subject: &Subject<'_>,
-    tenant: usize,
-    of: &Tenant,
-) -> Result<Vec<NodeId>, Error> {
-    let resolved = of.hosts.resolve(&subject.hosts);
-    resolved.map_err(|error| error.at(format!("tenant[{tenant}].hosts")))
+pub(super) fn hosts(subject: &Subject<'_>, number: usize) -> Result<Vec<NodeId>, Error> {
+    let tenant = &subject.scenario.tenant[number];
+    subject.members(&tenant.hosts, format!("tenant[{number}].hosts"))
 }
 
 /// The tenant of a workload and its hosts, `None` if the workload may use all.
@@ -63,7 +59,7 @@ pub(super) fn tenant<'a>(
     };
     match scenario.tenant.get(number.index()) {
         Some(tenant) if !tenant.hosts.is_all() => {
-            Ok(Some((tenant, hosts(subject, number.index(), tenant)?)))
+            Ok(Some((tenant, hosts(subject, number.index())?)))
         }
         _ => Ok(None),
     }

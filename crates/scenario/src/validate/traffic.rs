@@ -58,8 +58,7 @@ impl Scope<'_> {
     }
 
     pub(super) fn hosts(&self, key: &str, set: &HostSet) -> Result<Vec<NodeId>, Error> {
-        let resolved = set.resolve(&self.subject.hosts);
-        resolved.map_err(|error| error.at(self.key(key)))
+        self.subject.members(set, self.key(key))
     }
 
     /// Messages take a plane that there is.

@@ -18,7 +18,12 @@ const MOST_PACKETS: u64 = 1 << 23;
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     transport(subject.scenario.profile, &subject.scenario.transport)?;
     for (index, workload) in subject.scenario.workload.iter().enumerate() {
-        verb(subject, index, workload)?;
+        let key = |key: &str| format!("workload[{index}].{key}");
+        let (scenario, verb) = (subject.scenario, workload.verb());
+        operation(scenario, verb, &key("verb"))?;
+        if let Some((place, smallest, largest)) = sizes(subject, index, workload) {
+            sized(scenario, verb, [smallest, largest], &key(place))?;
+        }
     }
     Ok(())
 }
@@ -57,16 +62,6 @@ impl Scenario {
         operation(self, verb, "verb")?;
         sized(self, verb, [size; 2], "size")
     }
-}
-
-fn verb(subject: &Subject<'_>, index: usize, workload: &Workload) -> Check {
-    let key = |key: &str| format!("workload[{index}].{key}");
-    let (scenario, verb) = (subject.scenario, workload.verb());
-    operation(scenario, verb, &key("verb"))?;
-    let sizes = sizes(subject, index, workload);
-    sizes.map_or(Ok(()), |(place, smallest, largest)| {
-        sized(scenario, verb, [smallest, largest], &key(place))
-    })
 }
 
 fn operation(scenario: &Scenario, verb: Verb, place: &str) -> Check {
