@@ -150,8 +150,7 @@ fn defaults(written: &Table, overrides: &[Override]) -> Result<Table, Error> {
     let stated = set.map(|set| &set.value).or_else(|| written.get("profile"));
     // An unknown profile is refused, with its place, when the whole table is read.
     let profile = stated.and_then(|value| Profile::deserialize(value.clone()).ok());
-    let scenario = Scenario::defaults(profile.unwrap_or_default());
-    to_table(&scenario)
+    to_table(&Scenario::defaults(profile.unwrap_or_default()))
 }
 
 fn to_table(scenario: &Scenario) -> Result<Table, Error> {

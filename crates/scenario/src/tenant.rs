@@ -57,9 +57,8 @@ impl Scenario {
 
 /// The number of the tenant that `workload` belongs to; `None` if none of `tenants` has its name.
 pub fn tenant_of(tenants: &[Tenant], workload: &Workload) -> Option<TenantId> {
-    let name = workload.tenant();
+    let mine = |tenant: &Tenant| workload.tenant().is_none_or(|name| tenant.name == name);
     let mut numbered = (0..).zip(in_force(tenants));
-    let mine = |tenant: &Tenant| name.is_none_or(|name| tenant.name == name);
     let (number, _) = numbered.find(|(_, tenant)| mine(tenant))?;
     Some(TenantId::new(number))
 }

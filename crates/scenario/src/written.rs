@@ -57,12 +57,11 @@ impl WrittenSizes {
     }
 
     /// The text of the scenario with sizes as they were written, if they are still the same.
-    pub(crate) fn restore(&self, text: String) -> String {
+    pub(crate) fn restore(&self, mut text: String) -> String {
         let places = tree(&text).map(|tree| self.places(&tree));
         let mut places = places.unwrap_or_default();
         // From the end on, so that what is before stays in its place.
         places.sort_unstable_by_key(|(place, _)| Reverse(place.start));
-        let mut text = text;
         for (place, written) in places {
             text.replace_range(place, &format!("\"{written}\""));
         }

@@ -40,7 +40,7 @@ fn service(scenario: &Scenario) -> Check {
         ensure!(workload.is_key_value(), "transport.service",
             "serves key-value workloads, but workload[{index}] is another"; "use service \"rc\"");
         ensure!(has.contains(&workload.verb()), format!("workload[{index}].verb"),
-            "is \"{}\", which the service doesn't have", workload.verb().name();
+            "is \"{}\", which the service doesn't have", workload.verb();
             "unreliable connections have write and send, datagrams send");
     }
     Ok(())

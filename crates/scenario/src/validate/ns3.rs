@@ -3,14 +3,16 @@
 use fairlane_congestion::Scope;
 
 use super::Check;
-use crate::error::bail;
 use crate::types::{AttackKind, Forwarding, Notification, Profile, Scenario};
 
-/// Unless a condition holds, refuses what was found instead, both under this profile.
+/// Unless a condition holds, refuses what was found, and says what was expected, under this profile.
 macro_rules! ensure_ns3 {
     ($holds:expr, $place:expr, $($found:tt)+) => {
-        if !$holds {
-            return $crate::validate::ns3::refuse($place, &format!($($found)+));
+        let holds: bool = $holds;
+        if !holds {
+            let found = format!($($found)+);
+            $crate::error::bail!($place, "{found} under profile \"hpcc-ns3\"";
+                "that simulator has nothing else; use profile \"exact\"");
         }
     };
 }
@@ -79,10 +81,4 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         "is \"cache-flood\", expected another"
     );
     Ok(())
-}
-
-/// Refuses what was found, and says what was expected, under this profile.
-pub(super) fn refuse(place: impl Into<String>, found: &str) -> Check {
-    bail!(place, "{found} under profile \"hpcc-ns3\"";
-        "that simulator has nothing else; use profile \"exact\"")
 }

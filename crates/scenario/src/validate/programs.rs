@@ -20,7 +20,7 @@ impl Scope<'_> {
     /// Checks what programs have in common; how many hosts take part.
     fn ranks(&self, verb: Verb, hosts: &HostSet) -> Result<u32, Error> {
         ensure!(matches!(verb, Verb::Write | Verb::Send), self.key("verb"),
-            "is \"{}\", expected \"write\" or \"send\"", verb.name(); "who sends decides when");
+            "is \"{verb}\", expected \"write\" or \"send\""; "who sends decides when");
         Ok(self.hosts("hosts", hosts)?.len() as u32)
     }
 }

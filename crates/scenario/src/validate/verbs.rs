@@ -66,7 +66,7 @@ impl Scenario {
 
 fn operation(scenario: &Scenario, verb: Verb, place: &str) -> Check {
     ensure!(scenario.profile != Profile::HpccNs3 || verb == Verb::Write, place,
-        "is \"{}\", expected \"write\"", verb.name();
+        "is \"{verb}\", expected \"write\"";
         "that simulator has nothing else; use profile \"exact\"");
     Ok(())
 }
@@ -74,8 +74,7 @@ fn operation(scenario: &Scenario, verb: Verb, place: &str) -> Check {
 /// Checks the smallest and the largest message of a verb.
 fn sized(scenario: &Scenario, verb: Verb, [smallest, largest]: [Bytes; 2], place: &str) -> Check {
     ensure!(!verb.is_atomic() || (smallest == ATOMIC && largest == ATOMIC), place,
-        "has messages other than 8 B, expected 8 B for {}", verb.name();
-        "an atomic works on eight bytes");
+        "has messages other than 8 B, expected 8 B for {verb}"; "an atomic works on eight bytes");
     let packets = largest.get().div_ceil(scenario.packet.mtu.get());
     let fits = packets <= MOST_PACKETS;
     ensure!(verb != Verb::Read || (fits && largest <= LONGEST_READ), place,
