@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use fairlane_fabric::topology::{Link, NodeKind, Topology, TopologyError, facts, layout};
 use fairlane_scenario::{
-    Faults, LinkSpec, LinkText, PlaneError, SlowLink, Topology as Shape, TopologyText,
+    Dumbbell, FatTree, Faults, LeafSpine, LinkSpec, LinkText, Mesh, PlaneError, SlowLink, Star,
+    Topology as Shape, TopologyFile, TopologyText,
 };
 use fairlane_units::{Duration, NodeId, Rate};
 use proptest::prelude::*;
@@ -36,7 +37,7 @@ fn build(shape: &Shape) -> Topology {
 }
 
 fn fat_tree(pods: u32, tors: u32, aggregations: u32, group: u32, hosts: u32) -> Shape {
-    Shape::FatTree {
+    Shape::FatTree(FatTree {
         pods,
         tors_per_pod: tors,
         aggregations_per_pod: aggregations,
@@ -45,37 +46,37 @@ fn fat_tree(pods: u32, tors: u32, aggregations: u32, group: u32, hosts: u32) -> 
         host_link: spec(100),
         fabric_link: spec(400),
         planes: 1,
-    }
+    })
 }
 
 fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Shape {
     let (host_link, fabric_link) = (spec(100), spec(400));
-    Shape::LeafSpine {
+    Shape::LeafSpine(LeafSpine {
         leaves,
         spines,
         hosts_per_leaf,
         host_link,
         fabric_link,
         planes: 1,
-    }
+    })
 }
 
 fn mesh(switches: u32, hosts_per_switch: u32) -> Shape {
-    Shape::Mesh {
+    Shape::Mesh(Mesh {
         switches,
         hosts_per_switch,
         host_link: spec(100),
         fabric_link: spec(400),
-    }
+    })
 }
 
 fn dumbbell(left: u32, right: u32) -> Shape {
-    Shape::Dumbbell {
+    Shape::Dumbbell(Dumbbell {
         left,
         right,
         host_link: spec(100),
         core_link: spec(100),
-    }
+    })
 }
 
 fn joined(topology: &Topology) -> BTreeSet<(u32, u32)> {
@@ -152,11 +153,11 @@ fn leaf_spine_and_mesh_have_every_link_they_should() {
 
 #[test]
 fn star_of_one_host_has_no_diameter_and_no_bisection() {
-    let facts = facts(&build(&Shape::Star {
+    let facts = facts(&build(&Shape::Star(Star {
         hosts: 1,
         host_link: spec(10),
         planes: 1,
-    }));
+    })));
     assert_eq!((facts.diameter_links, facts.bisection_gbps), (0, None));
 }
 
@@ -325,7 +326,7 @@ fn zero_rates_and_losses_beyond_one_are_refused() {
 
 #[test]
 fn unsound_shapes_are_refused() {
-    let shape = Shape::FatTree {
+    let shape = Shape::FatTree(FatTree {
         pods: 2,
         tors_per_pod: 2,
         aggregations_per_pod: 3,
@@ -334,7 +335,7 @@ fn unsound_shapes_are_refused() {
         host_link: spec(100),
         fabric_link: spec(100),
         planes: 1,
-    };
+    });
     let error = Topology::build(&shape, None, 0.0).expect_err("4 cores for 3 switches");
     assert_eq!(
         error,
@@ -350,9 +351,9 @@ fn unsound_shapes_are_refused() {
     );
     let error = Topology::build(&leaf_spine(2, 1, 0), None, 0.0).expect_err("no hosts");
     assert_eq!(error, TopologyError::NoHosts);
-    let file = Shape::File {
+    let file = Shape::File(TopologyFile {
         path: "fabric.txt".into(),
-    };
+    });
     let error = Topology::build(&file, None, 0.0).expect_err("nothing was read");
     assert!(error.to_string().contains("fabric.txt"), "{error}");
 }
@@ -361,11 +362,11 @@ fn unsound_shapes_are_refused() {
 fn fabrics_beyond_any_run_are_refused_not_attempted() {
     let huge = u32::MAX;
     let shapes = [
-        Shape::Star {
+        Shape::Star(Star {
             hosts: huge,
             host_link: spec(1),
             planes: 1,
-        },
+        }),
         dumbbell(huge, huge),
         leaf_spine(huge, huge, huge),
         mesh(huge, huge),
@@ -407,9 +408,9 @@ fn a_file_keeps_its_own_loss_and_takes_the_general_one_elsewhere() {
         switches: vec![2],
         links,
     };
-    let shape = Shape::File {
+    let shape = Shape::File(TopologyFile {
         path: "fabric.txt".into(),
-    };
+    });
     let topology = Topology::build(&shape, Some(&text), 0.01).expect("sound");
     let found: Vec<_> = topology
         .links
@@ -447,11 +448,11 @@ fn layout_of_a_mesh_is_a_circle_with_hosts_outside() {
 fn shapes() -> impl Strategy<Value = Shape> {
     prop_oneof![
         (0..6u32, 1..6u32).prop_map(|(left, right)| dumbbell(left, right)),
-        (1..200u32).prop_map(|hosts| Shape::Star {
+        (1..200u32).prop_map(|hosts| Shape::Star(Star {
             hosts,
             host_link: spec(25),
             planes: 1,
-        }),
+        })),
         (1..9u32, 1..6u32, 1..9u32).prop_map(|(l, s, h)| leaf_spine(l, s, h)),
         (1..12u32, 1..6u32).prop_map(|(s, h)| mesh(s, h)),
         (1..5u32, 1..4u32, 1..4u32, 1..4u32, 1..5u32)

@@ -7,7 +7,7 @@ use fairlane_fabric::topology::Topology;
 use fairlane_fabric::workload::{generate, offered};
 use fairlane_scenario::{
     AllToAll, Error, Flow, Flows, HostSet, Incast, Inputs, LinkSpec, Permutation, Poisson,
-    RingAllReduce, SizeDistribution, SizePoint, Topology as Shape, Verb, Workload,
+    RingAllReduce, SizeDistribution, SizePoint, Star, Topology as Shape, Verb, Workload,
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 use proptest::prelude::*;
@@ -18,11 +18,11 @@ fn star(hosts: u32) -> Topology {
         delay: Duration::from_us(1),
     };
     Topology::build(
-        &Shape::Star {
+        &Shape::Star(Star {
             hosts,
             host_link,
             planes: 1,
-        },
+        }),
         None,
         0.0,
     )

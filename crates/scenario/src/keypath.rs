@@ -37,13 +37,8 @@ impl KeyPath {
             Ok(index) if i > 0 => Segment::Index(index),
             _ => Segment::Key(part.into()),
         };
-        Self(
-            text.split('.')
-                .map(str::trim)
-                .enumerate()
-                .map(segment)
-                .collect(),
-        )
+        let parts = text.split('.').map(str::trim).enumerate();
+        Self(parts.map(segment).collect())
     }
 
     pub(crate) fn starts_with(&self, other: &Self) -> bool {

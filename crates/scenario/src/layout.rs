@@ -47,40 +47,36 @@ pub fn layout(scenario: &Scenario, inputs: &Inputs) -> TopologyText {
 
 /// How many nodes and links a shape has; none for a file, which says so itself.
 pub fn counts(topology: &Topology) -> Counts {
-    let product = |factors: &[u32]| {
-        factors.iter().fold(1u64, |product, factor| {
-            product.saturating_mul(u64::from(*factor))
-        })
-    };
-    let planes = u64::from(topology.planes());
-    let counts = |hosts: u64, switches: u64, fabric: u64| Counts {
-        hosts,
-        switches: switches.saturating_mul(planes),
-        links: hosts.saturating_add(fabric).saturating_mul(planes),
+    let planes = u128::from(topology.planes());
+    let fits = |count: u128| u64::try_from(count).unwrap_or(u64::MAX);
+    let counts = |hosts: u128, switches: u128, fabric: u128| Counts {
+        hosts: fits(hosts),
+        switches: fits(switches.saturating_mul(planes)),
+        links: fits((hosts + fabric).saturating_mul(planes)),
     };
     match topology {
-        Topology::Dumbbell(it) => counts(u64::from(it.left) + u64::from(it.right), 2, 1),
-        Topology::Star(it) => counts(u64::from(it.hosts), 1, 0),
-        Topology::LeafSpine(it) => counts(
-            product(&[it.leaves, it.hosts_per_leaf]),
-            u64::from(it.leaves) + u64::from(it.spines),
-            product(&[it.leaves, it.spines]),
-        ),
-        Topology::Mesh(it) => counts(
-            product(&[it.switches, it.hosts_per_switch]),
-            u64::from(it.switches),
-            product(&[it.switches, it.switches.saturating_sub(1)]) / 2,
-        ),
-        Topology::FatTree(it) => {
-            let (tors, aggregations) = (it.tors_per_pod, it.aggregations_per_pod);
+        Topology::Dumbbell(it) => counts(u128::from(it.left) + u128::from(it.right), 2, 1),
+        Topology::Star(it) => counts(u128::from(it.hosts), 1, 0),
+        Topology::LeafSpine(it) => {
+            let [leaves, spines] = [it.leaves, it.spines].map(u128::from);
+            let hosts = leaves * u128::from(it.hosts_per_leaf);
+            counts(hosts, leaves + spines, leaves * spines)
+        }
+        Topology::Mesh(it) => {
+            let [switches, hosts] = [it.switches, it.hosts_per_switch].map(u128::from);
             counts(
-                product(&[it.pods, tors, it.hosts_per_tor]),
-                product(&[it.pods, tors])
-                    .saturating_add(product(&[it.pods, aggregations]))
-                    .saturating_add(u64::from(it.cores)),
-                product(&[it.pods, tors, aggregations])
-                    .saturating_add(product(&[it.pods, it.cores])),
+                switches * hosts,
+                switches,
+                switches * switches.saturating_sub(1) / 2,
             )
+        }
+        Topology::FatTree(it) => {
+            let [pods, cores] = [it.pods, it.cores].map(u128::from);
+            let tors = pods * u128::from(it.tors_per_pod);
+            let aggregations = u128::from(it.aggregations_per_pod);
+            let hosts = tors * u128::from(it.hosts_per_tor);
+            let switches = tors + pods * aggregations + cores;
+            counts(hosts, switches, tors * aggregations + pods * cores)
         }
         Topology::File(_) => counts(0, 0, 0),
     }
