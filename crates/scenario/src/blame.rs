@@ -99,13 +99,8 @@ fn descend_array(items: &[Value], fails: &dyn Fn(Value) -> bool, path: &mut KeyP
 
 /// The message and the hint of a deserialization error.
 pub(crate) fn explain(message: &str) -> (String, String) {
-    let list = |known: &[&str]| {
-        known
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    // Every table has keys, and every set of words a word.
+    let list = |known: &[&str]| format!("`{}`", known.join("`, `"));
     if let Some((key, known)) = named(message, "unknown field") {
         let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
         let of_tenant = known.contains(&"unsolicited");
@@ -117,14 +112,10 @@ pub(crate) fn explain(message: &str) -> (String, String) {
         return (expected, suggestion(key, known, '`', otherwise));
     }
     if let Some((found, known)) = named(message, "unknown variant") {
-        let expected = format!(
-            "unknown value \"{found}\", expected one of {}",
-            list(&known)
-        );
-        return (
-            expected,
-            suggestion(found, known, '`', "see `fairlane schema`"),
-        );
+        let known_list = list(&known);
+        let expected = format!("unknown value \"{found}\", expected one of {known_list}");
+        let hint = suggestion(found, known, '`', "see `fairlane schema`");
+        return (expected, hint);
     }
     if let Some((key, _)) = named(message, "missing field") {
         return (format!("`{key}` is missing"), format!("add `{key} = ...`"));

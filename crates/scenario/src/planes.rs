@@ -98,10 +98,8 @@ impl Ports {
                         "list the node as a switch if it forwards packets");
                 }
                 let (which, root) = (ordinal(port), joined[to as usize]);
-                let (plane, is_first) = (
-                    roots.iter().position(|one| *one == root),
-                    roots.len() == port,
-                );
+                let plane = roots.iter().position(|one| *one == root);
+                let is_first = roots.len() == port;
                 match plane {
                     Some(plane) if plane == port => {}
                     None if is_first => roots.push(root),
