@@ -18,13 +18,6 @@ use crate::topk::best::best;
 /// to more digits.
 pub(crate) const MET: f64 = 1e-12;
 
-/// Items of a group, of those that are selected and of those that aren't, that change places.
-const NEAR: usize = 3;
-/// Exchanges that are tried with each selection.
-const EXCHANGES: usize = 40;
-/// Selections whose exchanges are tried.
-const ROUNDS: usize = 8;
-
 /// What is decided about an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -122,49 +115,6 @@ impl Places {
             }
         }
         distances
-    }
-
-    /// Items that may change places, with what that gains: who leaves and who enters.
-    fn exchanges(
-        &self,
-        chosen: &[usize],
-        gains: &[f64],
-        states: &[State],
-    ) -> Vec<(f64, Option<usize>, Option<usize>)> {
-        let mut pairs = Vec::new();
-        for group in &self.groups {
-            let inside = |item: &&usize| chosen.binary_search(item).is_ok();
-            let free = || group.iter().filter(|item| states[**item] == State::Free);
-            let near = |items: Vec<usize>, sign: f64| -> Vec<usize> {
-                let values: Vec<f64> = items.iter().map(|item| sign * gains[*item]).collect();
-                let ranked = best(&values, NEAR.min(items.len()));
-                ranked.iter().map(|entry| items[entry.1]).collect()
-            };
-            let leave = near(free().filter(inside).copied().collect(), -1.0);
-            let enter = near(free().filter(|item| !inside(item)).copied().collect(), 1.0);
-            for &leaves in &leave {
-                for &enters in &enter {
-                    pairs.push((gains[enters] - gains[leaves], Some(leaves), Some(enters)));
-                }
-            }
-            if self.exact {
-                continue;
-            }
-            pairs.extend(
-                leave
-                    .iter()
-                    .map(|leaves| (-gains[*leaves], Some(*leaves), None)),
-            );
-            if group.iter().filter(inside).count() < self.k {
-                pairs.extend(
-                    enter
-                        .iter()
-                        .map(|enters| (gains[*enters], None, Some(*enters))),
-                );
-            }
-        }
-        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        pairs
     }
 }
 
@@ -271,38 +221,6 @@ pub(crate) trait Selections {
 
     /// Whether a search that has visited so many nodes has to end.
     fn is_spent(&self, visited: usize) -> bool;
-}
-
-/// Tries the best selection with one item of a group in another's place, as long as that helps. At the prices of a
-/// selection the difference of two gains bounds what their exchange is worth.
-pub(crate) fn exchange<S: Selections>(
-    problem: &mut S,
-    tried: &mut Tried,
-    places: &Places,
-    states: &[State],
-) {
-    for _ in 0..ROUNDS {
-        let Some(incumbent) = tried.incumbent.clone() else {
-            return;
-        };
-        let (Incumbent { chosen, solved }, free) =
-            (&incumbent, alloc::vec![State::Free; states.len()]);
-        let gains = problem.gains(&solved.0.prices, &free);
-        let pairs = places.exchanges(chosen, &gains, states);
-        for (gain, leaves, enters) in pairs.into_iter().take(EXCHANGES) {
-            if tried.is_met(solved.0.bound + gain) || tried.best() > solved.0.objective {
-                break;
-            }
-            let mut changed: Vec<usize> = chosen.clone();
-            changed.retain(|item| Some(*item) != leaves);
-            changed.extend(enters);
-            changed.sort_unstable();
-            problem.consider(tried, &changed, &solved.0.prices);
-        }
-        if tried.best() <= solved.0.objective {
-            return;
-        }
-    }
 }
 
 /// Decisions, and what they allow at most.

@@ -40,8 +40,7 @@ pub(crate) fn solve(
     let (at, bound) = chooser.lowest(&mut tried, start)?;
     let mut left = bound;
     if !tried.is_met(bound) {
-        let places = chooser.places();
-        search::exchange(&mut chooser, &mut tried, &places, &rules.states);
+        chooser.exchange(&mut tried, &at, bound);
     }
     if !tried.is_met(bound) && options.nodes > 0 {
         let states = chooser.narrow(&tried, &at);

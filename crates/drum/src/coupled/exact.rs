@@ -197,13 +197,7 @@ impl Selections for Chooser<'_> {
         let lowest = self.search.minimise(states, from, NEXT, tried.enough());
         self.charge(lowest.passes);
         if !tried.is_met(lowest.bound) {
-            let best = tried.best();
             self.consider(tried, &self.rounded(states, &lowest), &lowest.prices);
-            if tried.best() > best && self.work <= WORK / 2 {
-                let places = self.places;
-                let free = alloc::vec![State::Free; states.len()];
-                search::exchange(self, tried, places, &free);
-            }
         }
         (lowest.bound, lowest)
     }

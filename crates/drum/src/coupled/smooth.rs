@@ -37,8 +37,6 @@ pub(crate) struct Lowest {
     pub(crate) bound: f64,
     /// Evaluations.
     pub(crate) passes: usize,
-    /// Prices and thresholds at which the smoothed function is least, by falling `tau`.
-    pub(crate) path: Vec<(f64, Vec<f64>)>,
 }
 
 /// The smoothed function and its derivatives.
@@ -152,7 +150,6 @@ impl Search<'_> {
             parts: Vec::new(),
             bound,
             passes: 1,
-            path: Vec::new(),
         };
         (lowest, counts)
     }
@@ -179,7 +176,7 @@ impl Search<'_> {
         self.held.program.price(f, prices)
     }
 
-    /// Minimises it from prices and thresholds, until `enough` is reached or nothing more is gained.
+    /// Minimises it from prices, until `enough` is reached or nothing more is gained.
     pub(crate) fn minimise(
         &self,
         states: &[State],
@@ -192,7 +189,13 @@ impl Search<'_> {
         let (bound, _) = self.evaluate(&from.prices, states);
         let top = from.prices.iter().copied().fold(1e-300, f64::max);
         let size = bound.abs().min(1e200).max(top);
-        let (mut tau, mut at) = self.begin(from, first * size / states.len() as f64, enough);
+        let mut at = from.prices.clone();
+        at.resize(rows + self.held.host_count, 0.0);
+        let mut tau = first * size / states.len() as f64;
+        let open = from.bound - enough;
+        if open.is_finite() && open > 0.0 {
+            tau = tau.min(OPENING * open / at.len() as f64);
+        }
         for (index, value) in at.iter_mut().enumerate() {
             if index < rows || !self.is_exact() {
                 *value = value.max(1e-4 * top.min(tau));
@@ -202,9 +205,9 @@ impl Search<'_> {
         let mut lowest = Lowest {
             bound,
             passes: 4,
-            path: Vec::new(),
             ..from.clone()
         };
+        let mut path = Vec::new();
         for _ in 0..STAGES {
             let passes = self.centre(states, &places, &mut at, tau);
             lowest.passes += passes + 1;
@@ -213,7 +216,7 @@ impl Search<'_> {
                 lowest.bound = bound;
                 lowest.prices.copy_from_slice(&at[..rows]);
             }
-            lowest.path.push((tau, at.clone()));
+            path.push((tau, at.clone()));
             // What a smaller `tau` can still take away.
             let rest = 2.0 * tau * at.len() as f64;
             let open = lowest.bound - enough;
@@ -221,30 +224,13 @@ impl Search<'_> {
                 break;
             }
             tau *= FALL;
-            self.predict(&lowest.path, tau, &mut at);
+            self.predict(&path, tau, &mut at);
         }
         let used = tau.max(1e-9 * size / states.len() as f64);
         lowest.parts = (0..states.len())
             .map(|f| self.part(f, &at, states[f], used))
             .collect();
         lowest
-    }
-
-    /// Where to begin: at what was least for a similar `tau`, if that is known.
-    fn begin(&self, from: &Lowest, tau: f64, enough: f64) -> (f64, Vec<f64>) {
-        let mut end = from.prices.clone();
-        end.resize(end.len() + self.held.host_count, 0.0);
-        let open = from.bound - enough;
-        if !open.is_finite() || open <= 0.0 {
-            return (tau, end);
-        }
-        let tau = tau.min(OPENING * open / end.len() as f64);
-        let far = |path: &&(f64, Vec<f64>)| libm::log(path.0 / tau).abs();
-        let near = from.path.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
-        match near {
-            Some((near, at)) if (0.1..10.0).contains(&(near / tau)) => (*near, at.clone()),
-            _ => (tau, end),
-        }
     }
 
     /// Puts the threshold of each host where it belongs at the prices.

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::best::best;
 use super::descent::Descent;
 use super::dual::Dual;
 use super::rules::{Rules, caps, implied_cap, with_caps};
@@ -10,7 +11,7 @@ use crate::fixed::Answer;
 use crate::host::Host;
 use crate::mode::Options;
 use crate::problem::{Member, unit};
-use crate::search::{MET, Places, Selections, State, Tried};
+use crate::search::{Incumbent, MET, Places, Selections, State, Tried};
 use crate::solution::{Solution, relative};
 use crate::solve::{Solved, check_floors, convex_or_attempts, members, solution};
 use crate::supply::Staircase;
@@ -20,6 +21,10 @@ const FAR: f64 = 0.3;
 
 /// Applications from which on it pays to leave out those that can't be selected.
 const MANY: usize = 128;
+
+/// Applications of about the gain at which selection ends that change places, and how often.
+const NEAR: usize = 3;
+const ROUNDS: usize = 3;
 
 /// Most evaluations of the dual function, and for a node of a search.
 const EVALUATIONS: usize = 160;
@@ -174,6 +179,41 @@ impl<'a> Chooser<'a> {
         let (unselected, k) = (self.rules.unselected(), self.rules.k);
         let capped = with_caps(self.host, caps);
         Dual::new(&capped, members.collect(), unselected, k, self.supplies)
+    }
+
+    /// Tries the best selection with one application in another's place, of those whose gains are about that at which
+    /// selection ends.
+    pub(super) fn exchange(&mut self, tried: &mut Tried, at: &[f64], bound: f64) {
+        let gains = self.dual.gains(at, &self.rules.states).to_vec();
+        for _ in 0..ROUNDS {
+            let Some(Incumbent { chosen, solved }) = tried.incumbent.clone() else {
+                return;
+            };
+            let near = |selected: bool, sign: f64| -> Vec<usize> {
+                let free = (0..gains.len()).filter(|j| self.rules.states[*j] == State::Free);
+                let side = free.filter(|j| chosen.binary_search(j).is_ok() == selected);
+                let side: Vec<usize> = side.collect();
+                let values: Vec<f64> = side.iter().map(|j| sign * gains[*j]).collect();
+                let nearest = best(&values, NEAR.min(side.len()));
+                nearest.iter().map(|entry| side[entry.1]).collect()
+            };
+            let (leave, enter) = (near(true, -1.0), near(false, 1.0));
+            for &leaves in &leave {
+                for &enters in &enter {
+                    if bound - gains[leaves] + gains[enters] <= tried.best() {
+                        continue;
+                    }
+                    let mut changed = chosen.clone();
+                    changed.retain(|index| *index != leaves);
+                    changed.push(enters);
+                    changed.sort_unstable();
+                    self.try_out(tried, &changed, at);
+                }
+            }
+            if tried.best() <= solved.0.objective {
+                return;
+            }
+        }
     }
 
     /// Leaves out who isn't selected wherever something better can be, and takes the maxima that capacities imply; gives
