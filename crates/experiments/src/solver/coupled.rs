@@ -1,6 +1,7 @@
 //! All-reduces to the optimum of networks whose hosts are coupled.
 
-use fairlane_drum::coupled::{CoupledOptions, RandomNetwork, solve};
+use fairlane_drum::coupled::{CoupledOptions, solve};
+use fairlane_drum_file::RandomNetwork;
 
 use crate::error::Error;
 use crate::outcome::{Cell, Curve, Outcome, Plot, Rows};
