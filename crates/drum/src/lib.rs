@@ -19,7 +19,8 @@
 //! |---|---|---|
 //! | `newton` | prices of hosts whose rows have capacities and whose utilities bend | a step is one pass over applications in vector instructions, so hosts take less than an eighth of `interior`'s time |
 //! | `interior` | rates and prices together | whatever `newton` doesn't close or isn't for: alpha 0, rows with a price, polls as attempts, networks that fit in memory |
-//! | `cutting`, `topk`, `search` | selections | their dual functions have kinks, and leave gaps that only a search closes |
+//! | `cutting`, `topk`; `coupled::smooth` | prices that select, on hosts and in networks | dual functions of selections have kinks |
+//! | `search` | selections | prices leave gaps that only a search closes |
 //! | `max_min` | max-min shares | rows fill one after the other; no utility is summed |
 //! | `coupled` | networks of any size | hosts tell sums over their flows, so that no step takes all rows at once |
 //!
