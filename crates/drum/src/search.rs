@@ -33,7 +33,7 @@ pub(crate) enum State {
 pub(crate) struct Places {
     /// Items of each group.
     pub(crate) groups: Vec<Vec<usize>>,
-    /// How many of each group.
+    /// How many of each group, if it has as many.
     pub(crate) k: usize,
     /// Whether exactly `k` are rather than `k` at most.
     pub(crate) exact: bool,
@@ -49,14 +49,15 @@ impl Places {
     /// Draws the conclusions that the number of places allows; false if there is no selection.
     pub(crate) fn settle(&self, states: &mut [State]) -> bool {
         for group in &self.groups {
+            let k = self.k.min(group.len());
             let count = |wanted| group.iter().filter(|item| states[**item] == wanted).count();
             let (inside, free) = (count(State::In), count(State::Free));
-            if inside > self.k || (self.exact && inside + free < self.k) {
+            if inside > k || (self.exact && inside + free < k) {
                 return false;
             }
-            let rest = if inside == self.k {
+            let rest = if inside == k {
                 State::Out
-            } else if self.exact && inside + free == self.k {
+            } else if self.exact && inside + free == k {
                 State::In
             } else {
                 continue;
@@ -82,7 +83,7 @@ impl Places {
         let mut distances = alloc::vec![f64::INFINITY; states.len()];
         for group in &self.groups {
             let inside = group.iter().filter(|item| states[**item] == State::In);
-            let places = self.k.saturating_sub(inside.count());
+            let places = self.k.min(group.len()).saturating_sub(inside.count());
             let free = group.iter().filter(|item| states[**item] == State::Free);
             let free: Vec<usize> = free.copied().collect();
             let values: Vec<f64> = free.iter().map(|item| gains[*item]).collect();

@@ -2,7 +2,7 @@
 //! hold of any answer.
 
 use fairlane_drum::coupled::{
-    Choice, CoupledOptions, Flows, Network, RowKind, Selection, SharedRow, Source, solve,
+    Choice, CoupledOptions, Flows, Network, RowKind, Rows, Selection, SharedRow, Source, solve,
     solve_chosen,
 };
 use fairlane_drum::{
@@ -465,4 +465,76 @@ fn a_source_tells_the_same_each_time() {
     network.fill(4, &mut again);
     network.fill(2, &mut again);
     assert_eq!(once, again);
+}
+
+/// Two hosts, the first with one flow; the throughput of some of the other's flows counts.
+struct Uneven {
+    network: RandomNetwork,
+    counts: Vec<usize>,
+}
+
+impl Source for Uneven {
+    fn hosts(&self) -> usize {
+        2
+    }
+
+    fn utility(&self) -> Utility {
+        self.network.utility()
+    }
+
+    fn capacities(&self) -> &[f64] {
+        self.network.capacities()
+    }
+
+    fn flows(&self, host: usize) -> usize {
+        [1, self.network.flows(1)][host]
+    }
+
+    fn fill(&self, host: usize, flows: &mut Flows) {
+        self.network.fill(host, flows);
+        let own = self.flows(host);
+        flows.weight.truncate(own);
+        flows.kappa.truncate(own);
+        for column in &mut flows.columns {
+            column.coefficient.truncate(own);
+            if let Rows::Each(rows) = &mut column.rows {
+                rows.truncate(own);
+            }
+        }
+        for (flow, weight) in flows.weight.iter_mut().enumerate() {
+            *weight *= f64::from(host == 0 || self.counts.contains(&flow));
+        }
+    }
+}
+
+#[test]
+fn hosts_may_have_fewer_flows_than_may_count() {
+    let choice = Choice::TopUtilities(3);
+    let selection = Selection {
+        choice,
+        outage: 0.0,
+    };
+    for seed in 0..30 {
+        let source = |counts: Vec<usize>| Uneven {
+            network: RandomNetwork::new(2, 7, ([0.5, 0.2][seed as usize % 2], 0.01), seed),
+            counts,
+        };
+        let all = source((0..7).collect());
+        let found = solve_chosen(&all, selection, &exact(), &Sequential).expect("a solution");
+        let triples = (0..7).flat_map(|a| (a + 1..7).map(move |b| (a, b)));
+        let triples = triples.flat_map(|(a, b)| (b + 1..7).map(move |c| vec![a, b, c]));
+        let values = triples.map(|counts| {
+            let one = solve(&source(counts), &exact(), &Sequential).expect("a solution");
+            one.objective
+        });
+        let best = values.fold(f64::NEG_INFINITY, f64::max);
+        assert!(
+            found.proven_bound >= best - 1e-11 * best.abs(),
+            "{seed}: {best} {found:?}"
+        );
+        assert!(
+            found.objective >= best - 1e-9 * best.abs(),
+            "{seed}: {best} {found:?}"
+        );
+    }
 }
