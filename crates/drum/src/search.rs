@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::error::Error;
-use crate::solution::relative;
 use crate::solve::Solved;
 use crate::topk::best::best;
 
@@ -29,40 +28,36 @@ pub(crate) enum State {
     Out,
 }
 
+/// Items of which so many may be selected.
+pub(crate) struct Group {
+    pub(crate) items: Vec<usize>,
+    pub(crate) places: usize,
+}
+
 /// How many items may be selected.
 pub(crate) struct Places {
-    /// Items of each group.
-    pub(crate) groups: Vec<Vec<usize>>,
-    /// How many of each group, if it has as many.
-    pub(crate) k: usize,
-    /// Whether exactly `k` are rather than `k` at most.
+    pub(crate) groups: Vec<Group>,
+    /// Whether all places are taken rather than some of them.
     pub(crate) exact: bool,
 }
 
 impl Places {
-    /// Of so many items together.
-    pub(crate) fn together(items: usize, k: usize, exact: bool) -> Self {
-        let groups = alloc::vec![(0..items).collect()];
-        Self { groups, k, exact }
-    }
-
     /// Draws the conclusions that the number of places allows; false if there is no selection.
     pub(crate) fn settle(&self, states: &mut [State]) -> bool {
-        for group in &self.groups {
-            let k = self.k.min(group.len());
-            let count = |wanted| group.iter().filter(|item| states[**item] == wanted).count();
+        for Group { items, places } in &self.groups {
+            let count = |wanted| items.iter().filter(|item| states[**item] == wanted).count();
             let (inside, free) = (count(State::In), count(State::Free));
-            if inside > k || (self.exact && inside + free < k) {
+            if inside > *places || (self.exact && inside + free < *places) {
                 return false;
             }
-            let rest = if inside == k {
+            let rest = if inside == *places {
                 State::Out
-            } else if self.exact && inside + free == k {
+            } else if self.exact && inside + free == *places {
                 State::In
             } else {
                 continue;
             };
-            for &item in group {
+            for &item in items {
                 if states[item] == State::Free {
                     states[item] = rest;
                 }
@@ -81,10 +76,10 @@ impl Places {
         is_met: impl Fn(f64) -> bool,
     ) -> Vec<f64> {
         let mut distances = alloc::vec![f64::INFINITY; states.len()];
-        for group in &self.groups {
-            let inside = group.iter().filter(|item| states[**item] == State::In);
-            let places = self.k.min(group.len()).saturating_sub(inside.count());
-            let free = group.iter().filter(|item| states[**item] == State::Free);
+        for Group { items, places } in &self.groups {
+            let inside = items.iter().filter(|item| states[**item] == State::In);
+            let places = places.saturating_sub(inside.count());
+            let free = items.iter().filter(|item| states[**item] == State::Free);
             let free: Vec<usize> = free.copied().collect();
             let values: Vec<f64> = free.iter().map(|item| gains[*item]).collect();
             let ranked = best(&values, places + 1);
@@ -138,7 +133,7 @@ pub(crate) struct Tried {
 impl Tried {
     pub(crate) fn new(tolerance: f64) -> Self {
         Self {
-            tolerance: tolerance.max(MET),
+            tolerance: tolerance.clamp(MET, 0.999_999),
             known: BTreeSet::new(),
             incumbent: None,
             highest: f64::NEG_INFINITY,
@@ -153,14 +148,16 @@ impl Tried {
 
     /// Whether a bound says that nothing better is left.
     pub(crate) fn is_met(&self, bound: f64) -> bool {
-        let best = self.best();
-        best >= bound || relative(bound - best, best, bound) <= self.tolerance
+        bound <= self.enough()
     }
 
-    /// The least bound that isn't met.
+    /// The highest bound at which the relative gap of the best selection is as small as asked for.
     pub(crate) fn enough(&self) -> f64 {
-        let tolerance = self.tolerance.min(1.0);
-        self.best() + self.best().abs() * tolerance / (1.0 - tolerance)
+        let best = self.best();
+        match best >= 0.0 {
+            true => best / (1.0 - self.tolerance),
+            false => best * (1.0 - self.tolerance),
+        }
     }
 
     /// What selections are worth at most that were tried, or passed over since a bound on them was met.

@@ -457,3 +457,66 @@ fn at_alpha_0_a_row_may_cost_just_what_is_gained() {
         check_bound(&solution, best, &format!("case {case}"));
     }
 }
+
+/// A host of two rows, each used as `loads` say.
+fn of_two_rows<'a>(table: &'a Table, loads: &'a [Vec<f64>; 2], capacity: f64) -> Host<'a> {
+    let utility = Utility {
+        fairness: Fairness::Alpha(0.5),
+        latency: 0.0,
+    };
+    let mut host = Host::new(table.view(), utility, capacity, capacity);
+    for (row, loads) in host.rows.iter_mut().zip(loads) {
+        row.load = Load::Requests(loads);
+    }
+    host
+}
+
+#[test]
+fn who_has_to_be_active_is() {
+    let mut table = Table::default();
+    (0..3).for_each(|_| table.push(Application::default()));
+    let loads = [vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 1.0]];
+    let mut host = of_two_rows(&table, &loads, 1.0);
+    for (alpha, forced) in [(0.5, 1), (1.0, 2), (2.0, 1)] {
+        host.utility.fairness = Fairness::Alpha(alpha);
+        let mut outage = [-50.0; 3];
+        outage[forced] = f64::NEG_INFINITY;
+        let mode = Mode::ActiveSet {
+            k: 1,
+            outage: Some(&outage),
+        };
+        let solution = solve(&host, &mode, &Options::default()).expect("a solution");
+        assert_eq!(solution.selected, [forced], "alpha {alpha}: {solution:?}");
+    }
+}
+
+#[test]
+fn a_search_may_have_fewer_candidates_than_places() {
+    let mut random = Random(5);
+    for round in 0..20 {
+        let mut table = Table::default();
+        let n = 200;
+        for number in 0..n {
+            table.push(Application {
+                weight: random.within(1.0, 1.01),
+                minimum: if number % 5 == 0 { 1e9 } else { 0.6 },
+                ..Application::default()
+            });
+        }
+        let loads = [(); 2].map(|()| (0..n).map(|_| random.within(1.0, 1.3)).collect());
+        let host = of_two_rows(&table, &loads, 0.31 * n as f64);
+        let outage = vec![0.1; n];
+        let mode = Mode::ActiveSet {
+            k: n - 1,
+            outage: Some(&outage),
+        };
+        let options = Options {
+            nodes: 50,
+            ..Options::default()
+        };
+        if let Ok(solution) = solve(&host, &mode, &options) {
+            check_feasible(&host, &solution, |j| solution.selected.contains(&j));
+            assert!(solution.proven_bound >= solution.objective, "{round}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::coupled::smooth::{Lowest, Search};
 use crate::coupled::solve::CoupledSolution;
 use crate::error::Error;
 use crate::fixed::Answer;
-use crate::search::{self, Places, Selections, State, Tried};
+use crate::search::{self, Group, Places, Selections, State, Tried};
 use crate::topk::best::best;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
@@ -57,8 +57,14 @@ pub(crate) fn solve_chosen(
     for (flow, host) in held.hosts.iter().enumerate() {
         groups[*host].push(flow);
     }
-    let exact = search.is_exact();
-    let places = Places { groups, k, exact };
+    let group = |items: Vec<usize>| Group {
+        places: k.min(items.len()),
+        items,
+    };
+    let places = Places {
+        groups: groups.into_iter().map(group).collect(),
+        exact: search.is_exact(),
+    };
     let mut states = alloc::vec![State::Free; held.hosts.len()];
     places.settle(&mut states);
     let mut tried = Tried::new(options.tolerance);
@@ -156,13 +162,13 @@ impl Chooser<'_> {
             State::In => f64::INFINITY,
             State::Out => f64::NEG_INFINITY,
         };
-        let Places { groups, k, exact } = self.places;
+        let Places { groups, exact } = self.places;
         let mut chosen = Vec::new();
-        for group in groups {
-            let parts: Vec<f64> = group.iter().map(|f| part(*f)).collect();
-            let most = best(&parts, *k);
+        for Group { items, places } in groups {
+            let parts: Vec<f64> = items.iter().map(|f| part(*f)).collect();
+            let most = best(&parts, *places);
             let counted = most.iter().filter(|entry| *exact || entry.0 >= 0.5);
-            chosen.extend(counted.map(|entry| group[entry.1]));
+            chosen.extend(counted.map(|entry| items[entry.1]));
         }
         chosen.sort_unstable();
         chosen

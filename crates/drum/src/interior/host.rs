@@ -11,7 +11,7 @@ use crate::problem::{AnyKernel, Member, alpha, kappa, unit};
 /// Maxima below are none: the application gains nothing by sending.
 const NOTHING: f64 = 1e-130;
 
-/// The problem of `members` of a host whose maxima are finite where nothing bends; not for max-min.
+/// The problem of `members` of a host, whose maxima are finite where nothing bends unless it is max-min.
 pub(crate) fn program(host: &Host<'_>, members: impl Iterator<Item = Member>) -> Program {
     let apps = &host.applications;
     let mut uses = Vec::new();

@@ -261,6 +261,7 @@ impl Program {
         self.reduce(rates);
     }
 
+    /// Reduces rates towards their floors until they keep all rows; who uses none has the maximum, who gains nothing the floor.
     pub(crate) fn reduce(&self, rates: &mut [f64]) {
         let floors: Vec<f64> = self.columns.iter().map(|column| column.low).collect();
         let base = self.usage(&floors);

@@ -11,7 +11,7 @@ use crate::fixed::Answer;
 use crate::host::Host;
 use crate::mode::Options;
 use crate::problem::{Member, unit};
-use crate::search::{Incumbent, MET, Places, Selections, State, Tried};
+use crate::search::{Group, Incumbent, MET, Places, Selections, State, Tried};
 use crate::solution::{Solution, relative};
 use crate::solve::{Solved, check_floors, convex_or_attempts, members, solution};
 use crate::supply::Staircase;
@@ -162,7 +162,7 @@ impl<'a> Chooser<'a> {
         let (low, high) = descent.region.bounds();
         let mut least: Vec<f64> = self.dual.gains(&high, states).to_vec();
         self.passes += 2;
-        let place = self.dual.members.len() - self.dual.k;
+        let place = self.dual.members.len().saturating_sub(self.dual.k);
         let (_, &mut threshold, _) = least.select_nth_unstable_by(place, f64::total_cmp);
         let most = self.dual.gains(&low, states);
         let stays = |gain: f64| gain.is_nan() || gain >= threshold;
@@ -242,11 +242,21 @@ impl<'a> Chooser<'a> {
     }
 
     pub(super) fn places(&self) -> Places {
-        Places::together(self.dual.members.len(), self.dual.k, self.dual.is_exact())
+        let items = (0..self.dual.members.len()).collect();
+        let places = self.dual.k;
+        Places {
+            groups: alloc::vec![Group { items, places }],
+            exact: self.dual.is_exact(),
+        }
     }
 
     /// Tries the selection of some applications, from prices for the rows' units; gives its own.
     fn try_out(&mut self, tried: &mut Tried, chosen: &[usize], from: &[f64]) -> Option<Vec<f64>> {
+        let must = self.rules.states.iter().enumerate();
+        let mut must = must.filter(|(_, state)| **state == State::In);
+        if must.any(|(index, _)| chosen.binary_search(&index).is_err()) {
+            return None;
+        }
         tried.consider(chosen, || {
             let start: Vec<f64> = from.iter().zip(&self.units).map(|(p, u)| p / u).collect();
             let solved = self.solve(chosen, &start)?;
@@ -295,8 +305,15 @@ impl<'a> Chooser<'a> {
             if tried.highest == f64::INFINITY {
                 return Err(Error::Range);
             }
+            let some = if left == f64::NEG_INFINITY {
+                ""
+            } else {
+                " was found that"
+            };
             return Err(Error::Selection {
-                expected: "no selection keeps every row with the minima of its applications".into(),
+                expected: alloc::format!(
+                    "no selection{some} keeps every row with the minima of its applications"
+                ),
             });
         };
         let (mut answer, polls) = incumbent.solved;

@@ -123,8 +123,11 @@ impl<'a> Dual<'a> {
         for ((gain, value), state) in gains.iter_mut().zip(values).zip(states) {
             *gain = match state {
                 // No number where a rate is infinite and free of charge.
-                State::Free if gain.is_nan() => f64::INFINITY,
-                State::Free => (*gain - value).max(f64::MIN),
+                State::Free if gain.is_nan() => f64::MAX,
+                State::Free => match *gain - value {
+                    difference if difference.is_nan() => f64::MIN,
+                    difference => difference.clamp(f64::MIN, f64::MAX),
+                },
                 State::In => f64::INFINITY,
                 State::Out => f64::NEG_INFINITY,
             };
