@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::coupled::descent::CoupledOptions;
 use crate::coupled::held::Held;
 use crate::coupled::selection::{Choice, Selection};
-use crate::coupled::smooth::{Lowest, Search};
+use crate::coupled::smooth::{Dual, Lowest};
 use crate::coupled::solve::CoupledSolution;
 use crate::error::Error;
 use crate::fixed::Answer;
@@ -52,7 +52,7 @@ pub(crate) fn solve_chosen(
         Choice::All => return solve(held, options),
         Choice::TopUtilities(k) | Choice::ActiveSet(k) => k,
     };
-    let search = Search { held, selection, k };
+    let dual = Dual { held, selection, k };
     let mut groups = alloc::vec![Vec::new(); held.host_count];
     for (flow, host) in held.hosts.iter().enumerate() {
         groups[*host].push(flow);
@@ -63,29 +63,29 @@ pub(crate) fn solve_chosen(
     };
     let places = Places {
         groups: groups.into_iter().map(group).collect(),
-        exact: search.is_exact(),
+        exact: dual.is_exact(),
     };
     let mut states = alloc::vec![State::Free; held.hosts.len()];
     places.settle(&mut states);
     let mut tried = Tried::new(options.tolerance);
     let mut chooser = Chooser {
-        search,
+        dual,
         tolerance: 0.1 * options.tolerance,
         places: &places,
         work: 0,
         passes: 0,
     };
-    let (mut start, counts) = chooser.search.start(prices, &states);
+    let (mut start, counts) = chooser.dual.start(prices, &states);
     let inside: Vec<usize> = (0..counts.len()).filter(|flow| counts[*flow]).collect();
     if let Some(own) = chooser.consider(&mut tried, &inside, prices) {
         // Prices from elsewhere may be of another size than utilities.
-        let (other, _) = chooser.search.start(&own, &states);
+        let (other, _) = chooser.dual.start(&own, &states);
         if other.bound < start.bound {
             start = other;
         }
     }
     let lowest = chooser
-        .search
+        .dual
         .minimise(&states, &start, FIRST, f64::NEG_INFINITY);
     chooser.charge(lowest.passes);
     let left = search::run(&mut chooser, &mut tried, &places, (states, &lowest));
@@ -140,7 +140,7 @@ fn solution(
 
 /// The flows of a network, of which some count on each host.
 struct Chooser<'a> {
-    search: Search<'a>,
+    dual: Dual<'a>,
     tolerance: f64,
     places: &'a Places,
     work: usize,
@@ -149,7 +149,7 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     fn charge(&mut self, passes: usize) {
-        let held = self.search.held;
+        let held = self.dual.held;
         let size = held.capacities.len() + held.host_count;
         self.passes += passes;
         self.work += passes * (6 * held.hosts.len() + size * size * size / 400);
@@ -183,14 +183,14 @@ impl Selections for Chooser<'_> {
     }
 
     fn gains(&mut self, prices: &[f64], _: &[State]) -> Vec<f64> {
-        self.search.gains(prices)
+        self.dual.gains(prices)
     }
 
     fn consider(&mut self, tried: &mut Tried, items: &[usize], _: &[f64]) -> Option<Vec<f64>> {
         tried.consider(items, || {
-            let Search {
+            let Dual {
                 held, selection, ..
-            } = self.search;
+            } = self.dual;
             let mut counts = alloc::vec![false; held.hosts.len()];
             items.iter().for_each(|flow| counts[*flow] = true);
             self.charge(30);
@@ -200,7 +200,7 @@ impl Selections for Chooser<'_> {
     }
 
     fn minimise(&mut self, tried: &mut Tried, states: &[State], from: &Lowest) -> (f64, Lowest) {
-        let lowest = self.search.minimise(states, from, NEXT, tried.enough());
+        let lowest = self.dual.minimise(states, from, NEXT, tried.enough());
         self.charge(lowest.passes);
         if !tried.is_met(lowest.bound) {
             self.consider(tried, &self.rounded(states, &lowest), &lowest.prices);

@@ -74,14 +74,14 @@ impl Moments {
 }
 
 /// The dual function under decisions about flows.
-pub(crate) struct Search<'a> {
+pub(crate) struct Dual<'a> {
     pub(crate) held: &'a Held,
     pub(crate) selection: Selection,
     /// How many may count on each host.
     pub(crate) k: usize,
 }
 
-impl Search<'_> {
+impl Dual<'_> {
     /// Whether exactly `k` count.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.selection.choice, Choice::TopUtilities(_))

@@ -99,8 +99,9 @@ impl<'a> Chooser<'a> {
         Some(answer.prices)
     }
 
-    /// Minimises the dual function and tries selections on the way: those that the first prices choose and the last, or
-    /// all where a node's bound needn't be precise; gives the least value and where it is.
+    /// Minimises the dual function and tries selections on the way: those that the first prices choose and the last, or all
+    /// where that is cheap. Of a node, which has so many evaluations, nothing more precise is asked than its gap tells. Gives
+    /// the least value and where it is.
     fn descend(
         &mut self,
         tried: &mut Tried,
