@@ -9,7 +9,7 @@ use crate::coupled::smooth::{Dual, Lowest};
 use crate::coupled::solve::CoupledSolution;
 use crate::error::Error;
 use crate::fixed::Answer;
-use crate::search::{self, Group, Places, Selections, State, Tried};
+use crate::search::{self, Group, Incumbent, Places, Selections, State, Tried};
 use crate::topk::best::best;
 
 /// Evaluations of flows, and of entries of matrices, that a search may take.
@@ -17,6 +17,8 @@ const WORK: usize = 120_000_000;
 /// Size of `tau` over a flow's share of the value, at the root and at a node.
 const FIRST: f64 = 1.0;
 const NEXT: f64 = 1e-2;
+/// Exchanges that are tried with each selection.
+const EXCHANGES: usize = 40;
 
 /// Solves a network in which all flows count; nothing if no value is a number.
 pub(crate) fn solve(held: &Held, options: &CoupledOptions) -> Option<CoupledSolution> {
@@ -175,6 +177,60 @@ impl Chooser<'_> {
     }
 }
 
+impl Chooser<'_> {
+    /// Tries the best selection with one flow of a host in another's place, as long as that helps: a search may end with its
+    /// work long before its last node. At the prices of a selection the difference of two gains bounds what their exchange
+    /// is worth.
+    fn exchange(&mut self, tried: &mut Tried) {
+        let mut tries = EXCHANGES;
+        while let Some(Incumbent { chosen, solved }) = tried.incumbent.clone() {
+            let gains = self.dual.gains(&solved.0.prices);
+            let mut pairs = self.pairs(&chosen, &gains);
+            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            for (gain, leaves, enters) in pairs {
+                if tried.is_met(solved.0.bound + gain) || tried.best() > solved.0.objective {
+                    break;
+                }
+                if tries == 0 || self.work > WORK / 2 {
+                    return;
+                }
+                tries -= 1;
+                let stays = chosen.iter().filter(|flow| Some(**flow) != leaves);
+                let mut changed: Vec<usize> = stays.copied().chain(enters).collect();
+                changed.sort_unstable();
+                self.consider(tried, &changed, &solved.0.prices);
+            }
+            if tried.best() <= solved.0.objective {
+                return;
+            }
+            tries = EXCHANGES;
+        }
+    }
+
+    /// Flows that may change places: what that gains at most, who leaves and who enters.
+    fn pairs(&self, chosen: &[usize], gains: &[f64]) -> Vec<(f64, Option<usize>, Option<usize>)> {
+        let mut pairs = Vec::new();
+        for Group { items, places } in &self.places.groups {
+            let (inside, outside): (Vec<usize>, Vec<usize>) = items
+                .iter()
+                .partition(|flow| chosen.binary_search(flow).is_ok());
+            for &leaves in &inside {
+                for &enters in &outside {
+                    pairs.push((gains[enters] - gains[leaves], Some(leaves), Some(enters)));
+                }
+            }
+            if self.places.exact {
+                continue;
+            }
+            pairs.extend(inside.iter().map(|flow| (-gains[*flow], Some(*flow), None)));
+            if inside.len() < *places {
+                pairs.extend(outside.iter().map(|flow| (gains[*flow], None, Some(*flow))));
+            }
+        }
+        pairs
+    }
+}
+
 impl Selections for Chooser<'_> {
     type Lowest = Lowest;
 
@@ -203,7 +259,11 @@ impl Selections for Chooser<'_> {
         let lowest = self.dual.minimise(states, from, NEXT, tried.enough());
         self.charge(lowest.passes);
         if !tried.is_met(lowest.bound) {
+            let best = tried.best();
             self.consider(tried, &self.rounded(states, &lowest), &lowest.prices);
+            if tried.best() > best {
+                self.exchange(tried);
+            }
         }
         (lowest.bound, lowest)
     }
