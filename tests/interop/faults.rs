@@ -21,9 +21,11 @@ fn connections_survive_what_networks_do() {
     ];
     // Others lose what networks lose.
     let is_reliable = |arguments: &&&[&str]| !arguments.contains(&"-c");
-    let fewer = |arguments: &[&'static str]| match arguments.contains(&"-n") {
-        true => arguments.to_vec(),
-        false => [arguments, &["-n", "300"]].concat(),
+    // Of the last of two counts perftest takes note. All sizes up to 8 MB are a gigabyte for each 70 messages.
+    let fewer = |arguments: &[&'static str]| match arguments {
+        _ if arguments.contains(&"-a") => [arguments, &["-n", "5"]].concat(),
+        _ if arguments.contains(&"-n") => arguments.to_vec(),
+        _ => [arguments, &["-n", "300"]].concat(),
     };
     let matrix = VARIANTS.iter().filter(is_reliable).map(|one| fewer(one));
     let all: Vec<Vec<&str>> = pingpongs

@@ -15,7 +15,7 @@ const MEETING: &str = "127.0.0.1";
 /// The TCP port at which programs wait for the other end, unless they connect by addresses.
 pub(crate) const PORT: u16 = 18515;
 /// How long a pair may take on a machine that does other things, too.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_secs(120);
 /// How long a server gets until it listens, where that can't be seen.
 const LISTENS: Duration = Duration::from_millis(400);
 
