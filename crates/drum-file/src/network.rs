@@ -154,14 +154,6 @@ fn selection(
             return Err(Error::new("inputs.mode", message, hint));
         }
     };
-    if inputs.x_min.iter().flatten().any(|least| *least > 0.0) {
-        let message = "flows of a network that may not be selected have no least rates";
-        return Err(Error::new(
-            "inputs.x_min",
-            message,
-            "leave it out, or use mode fixed",
-        ));
-    }
     let below = matches!(inputs.alpha, Alpha::Number(alpha) if alpha < 1.0);
     let natural = below && inputs.beta == 0.0;
     let needed = matches!(choice, Choice::ActiveSet(_)) && !natural;

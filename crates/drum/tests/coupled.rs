@@ -264,6 +264,25 @@ fn above_alpha_1_only_a_negative_outage_lets_anybody_send() {
 }
 
 #[test]
+fn choices_among_flows_with_floors_are_refused() {
+    let mut network = held(&RandomNetwork::new(2, 3, (0.5, 0.0), 1));
+    network.minimum = vec![0.0, 0.0, 0.0, 0.0, 1e-3, 0.0];
+    let solved = |choice| {
+        let source = network.indexed().unwrap();
+        let selection = Selection {
+            choice,
+            outage: 0.0,
+        };
+        solve_chosen(&source, selection, &exact(), &Sequential)
+    };
+    for choice in [Choice::ActiveSet(2), Choice::TopUtilities(2)] {
+        let refused = solved(choice).unwrap_err();
+        assert!(refused.to_string().starts_with("x_min") && refused.hint().is_some());
+    }
+    assert!(solved(Choice::All).unwrap().x[4] >= 1e-3);
+}
+
+#[test]
 fn no_other_choice_on_small_networks_is_better() {
     for seed in 0..12 {
         let alpha = [0.5, 1.0, 0.0, 2.0][seed as usize % 4];

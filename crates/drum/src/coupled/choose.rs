@@ -10,7 +10,7 @@ use crate::coupled::descent::{CoupledOptions, Descent};
 use crate::coupled::exact;
 use crate::coupled::held::{Held, Most};
 use crate::coupled::order::{Order, Sums};
-use crate::coupled::problem::Source;
+use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::solve::{CoupledSolution, Fleet, held_alpha, needs_holding};
 use crate::error::{Error, Place};
@@ -29,11 +29,9 @@ const LENGTH: f64 = 0.5;
 /// Solves the problem of a network in which only some flows of each host count. The bound holds for
 /// every choice; a gap may remain that no choice closes.
 ///
-/// Flows must have no least rates.
-///
 /// # Errors
-/// What is wrong with the problem, as [`Error`] says; a choice of none, or one that needs an outage
-/// value (below) where that isn't finite.
+/// What is wrong with the problem, as [`Error`] says; a choice of none, one that needs an outage value
+/// where that isn't finite, or one among flows with least rates.
 pub fn solve_chosen<S: Source, W: Workers>(
     source: &S,
     selection: Selection,
@@ -41,6 +39,9 @@ pub fn solve_chosen<S: Source, W: Workers>(
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let alpha = check(source.utility(), selection)?;
+    if selection.choice != Choice::All {
+        check_floors(source)?;
+    }
     let held = Held::new(source, alpha, Most::CHOSEN);
     if let Some(held) = held.as_ref().filter(|_| needs_holding(alpha)) {
         let prices = alloc::vec![1.0; held.capacities.len()];
@@ -128,6 +129,23 @@ fn check(utility: Utility, selection: Selection) -> Result<f64, Error> {
             expected: "a number",
         }),
         _ => Ok(alpha),
+    }
+}
+
+/// A floor would hold only for who is chosen, and choices may not keep all floors.
+fn check_floors<S: Source>(source: &S) -> Result<(), Error> {
+    let mut flows = Flows::default();
+    let has_floor = |host| {
+        source.fill(host, &mut flows);
+        flows.minimum.iter().any(|least| *least > 0.0)
+    };
+    match (0..source.hosts()).any(has_floor) {
+        true => Err(Error::Unsupported {
+            place: Place::Field("x_min"),
+            reason: "flows of a network that may not be selected have no least rates",
+            hint: "leave it out, or use mode fixed",
+        }),
+        false => Ok(()),
     }
 }
 
