@@ -11,7 +11,7 @@ use super::machine::{Machine, OURS, THEIRS, ended};
 use crate::pair::finish;
 
 /// How long a pair may take.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_secs(120);
 /// How long a server has until its client asks, if no TCP port tells that it waits. Processors of the guest are emulated.
 const LISTENS_HERE: Duration = Duration::from_millis(400);
 const LISTENS_THERE: Duration = Duration::from_millis(1000);
