@@ -88,9 +88,12 @@ fn explain(text: &str, error: &serde_json::Error) -> Error {
     }
     let again = serde_path_to_error::deserialize::<_, Value>(&mut Deserializer::from_str(text));
     let path = again.err().map(|error| error.path().to_string());
-    let place = path
-        .filter(|path| path != ".")
-        .map_or_else(|| place.clone(), |path| format!("{path} ({place})"));
+    // A question mark is a key that can't be read.
+    let path = path.as_deref().unwrap_or_default();
+    let place = match path.trim_end_matches(['.', '?']) {
+        "" => place,
+        path => format!("{path} ({place})"),
+    };
     let hint = match error.to_string().starts_with("expected value") {
         true => "numbers are written as in 1.5e6: JSON has no NaN and no Infinity",
         false => "the file must be JSON",

@@ -275,3 +275,18 @@ fn rates_of_reserved_slots_are_worth_the_price_of_a_row() {
     let objective = plan.objective.expect("a value");
     assert!((objective - (3.0 * 3.0_f64.ln() - 0.9)).abs() < 1e-5);
 }
+
+#[test]
+fn text_that_is_no_json_has_a_place() {
+    let place = |text: &str| {
+        Problem::read(text, &Request::default())
+            .expect_err("no JSON")
+            .place
+    };
+    assert_eq!(place("{bad"), "line 1 column 2");
+    assert_eq!(place("{\"inputs\": {bad"), "inputs (line 1 column 13)");
+    assert_eq!(
+        place("{\"inputs\": {\"Q\": 1e}"),
+        "inputs.Q (line 1 column 20)"
+    );
+}
