@@ -170,12 +170,31 @@ impl Localiser {
         false
     }
 
+    /// Widens the region to prices up to `upper`.
+    pub(crate) fn include(&mut self, upper: &[f64]) {
+        if self
+            .upper
+            .iter()
+            .zip(upper)
+            .any(|(known, upper)| known < upper)
+        {
+            for ((known, upper), limit) in self.upper.iter_mut().zip(upper).zip(&self.limit) {
+                *known = known.max(*upper).min(*limit);
+            }
+            self.again();
+        }
+    }
+
     fn widen(&mut self) {
         self.widened += 1;
-        self.exhausted = false;
         for (upper, limit) in self.upper.iter_mut().zip(&self.limit) {
             *upper = (*upper * WIDEN).min(*limit);
         }
+        self.again();
+    }
+
+    fn again(&mut self) {
+        self.exhausted = false;
         self.region = Region::new(&self.upper);
         for index in 0..self.tangents.len() {
             self.cut(index);

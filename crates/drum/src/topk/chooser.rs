@@ -12,12 +12,9 @@ use crate::host::Host;
 use crate::mode::Options;
 use crate::problem::{Member, unit};
 use crate::search::{Group, Incumbent, MET, Places, Selections, State, Tried};
-use crate::solution::{Solution, relative};
+use crate::solution::Solution;
 use crate::solve::{Solved, check_floors, convex_or_attempts, members, solution};
 use crate::supply::Staircase;
-
-/// Relative gap from which on prices are looked for from elsewhere.
-const FAR: f64 = 0.3;
 
 /// Applications from which on it pays to leave out those that can't be selected.
 const MANY: usize = 128;
@@ -69,7 +66,7 @@ impl<'a> Chooser<'a> {
         (prices.len() == self.units.len() && prices.iter().any(|p| *p > 0.0)).then_some(prices)
     }
 
-    /// Prices where the dual function is least, from elsewhere if need be, and its value there.
+    /// Prices where the dual function is least, and its value there.
     pub(super) fn lowest(
         &mut self,
         tried: &mut Tried,
@@ -77,26 +74,7 @@ impl<'a> Chooser<'a> {
     ) -> Result<(Vec<f64>, f64), Error> {
         let states = &self.rules.states;
         let (bound, found) = self.descend(tried, states, start, None);
-        let found = (found.ok_or(Error::Range)?, bound);
-        // Prices that are so far away can't be about the best.
-        let best = tried.best();
-        let is_far = best.is_finite() && relative(bound - best, best, bound) > FAR;
-        if is_far && let Some(prices) = self.prices_of_everyone() {
-            let (bound, again) = self.descend(tried, states, Some(prices), None);
-            if bound < found.1 {
-                return Ok((again.ok_or(Error::Range)?, bound));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Prices, for the rows' units, if all applications counted and sent; nothing if they don't fit.
-    fn prices_of_everyone(&mut self) -> Option<Vec<f64>> {
-        let all: Vec<usize> = (0..self.host.applications.len()).collect();
-        check_floors(self.host, selected(&all)).ok()?;
-        let (answer, _) = convex_or_attempts(self.host, selected(&all), self.options, &[]).ok()?;
-        self.passes += answer.passes;
-        Some(answer.prices)
+        Ok((found.ok_or(Error::Range)?, bound))
     }
 
     /// Minimises the dual function and tries selections on the way: those that the first prices choose and the last, or all
