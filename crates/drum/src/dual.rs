@@ -7,6 +7,7 @@ use crate::fixed::staircases;
 use crate::host::{Dependency, Fairness, Host};
 use crate::pass::{Output, Pass};
 use crate::problem::{Problem, everyone, unit};
+use crate::solve::is_price;
 use crate::supply::Staircase;
 use crate::topk::rules::{caps, with_caps};
 
@@ -42,8 +43,8 @@ impl DualFunction {
         })
     }
 
-    /// The bound at prices, a row each; infinite where some rate has no limit. At alpha 0 rates without a
-    /// maximum end at what rows have.
+    /// The bound at prices, a row each; infinite where some rate has no limit, and at prices that aren't: negative ones,
+    /// and those of which no numbers follow. At alpha 0 rates without a maximum end at what rows have.
     pub fn at(&self, prices: &[f64]) -> f64 {
         match self.problem.rows.len() {
             1 => self.rows::<1>(prices),
@@ -59,6 +60,9 @@ impl DualFunction {
             _ => 0.0,
         };
         let prices: [f64; R] = core::array::from_fn(price);
+        if !prices.iter().all(|price| is_price(*price)) {
+            return f64::INFINITY;
+        }
         let pass: Pass<R> = self.problem.answers(prices, Output::Nothing);
         let mut bound = pass.value();
         for (r, supply) in self.supplies.iter().enumerate() {

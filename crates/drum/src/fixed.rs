@@ -140,6 +140,8 @@ fn once<const R: usize>(
     if !minimum.bound.is_finite() {
         return Err(Error::Range);
     }
+    // Far from rows that are used up nothing is straight in prices.
+    let last = last && minimum.off() < limits.near;
     let at = noting.at(minimum.prices);
     let (mut rates, step) = match last {
         true => last_step(problem, &minimum, &at),

@@ -283,8 +283,11 @@ impl Filling<'_> {
             .zip(&costs)
             .map(|(lane, cost)| cost * lane.slope(low))
             .sum();
+        // What floors that fill a row leave over may be rounding, too.
+        let left = worth - cost(low);
+        let left = if left > 1e-15 * worth { left } else { 0.0 };
         if slope > 0.0 {
-            low + (worth - cost(low)).max(0.0) / slope
+            low + left / slope
         } else {
             self.top()
         }

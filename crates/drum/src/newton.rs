@@ -97,7 +97,7 @@ impl<const R: usize> Minimum<R> {
     }
 
     /// How far rows whose price is free are from being used up, at most.
-    fn off(&self) -> f64 {
+    pub(crate) fn off(&self) -> f64 {
         let free = (0..R).filter(|r| self.is_free(*r));
         free.map(|r| self.left(r).abs()).fold(0.0, f64::max)
     }

@@ -17,6 +17,9 @@ use crate::topk::best::best;
 /// to more digits.
 pub(crate) const MET: f64 = 1e-12;
 
+/// Part of its terms that rounding takes from a sum of three.
+const ROUNDING: f64 = 1e-14;
+
 /// What is decided about an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -99,18 +102,29 @@ impl Places {
             let edge = if edge.is_finite() { edge } else { 0.0 };
             for &item in &free {
                 distances[item] = (gains[item] - edge).abs();
-                if is_met(bound - displaced + gains[item]) {
+                if is_met(exchanged(bound, displaced, gains[item])) {
                     states[item] = State::Out;
                 }
             }
             for &(gain, place) in &ranked[..chosen] {
-                states[free[place]] = match is_met(bound - gain + successor) {
+                states[free[place]] = match is_met(exchanged(bound, gain, successor)) {
                     true => State::In,
                     false => State::Free,
                 };
             }
         }
         distances
+    }
+}
+
+/// A bound where the gain of an item that leaves is that of one that enters, and what rounding may have taken.
+fn exchanged(bound: f64, leaves: f64, enters: f64) -> f64 {
+    let lost = ROUNDING * (bound.abs() + leaves.abs() + enters.abs());
+    let exchanged = bound - leaves + enters;
+    if lost.is_finite() {
+        exchanged + lost
+    } else {
+        exchanged
     }
 }
 
@@ -337,5 +351,26 @@ impl<S: Selections> Search<'_, S> {
         let inside = (0..states.len()).filter(|item| states[*item] == State::In);
         let items: Vec<usize> = inside.collect();
         self.problem.consider(self.tried, &items, S::prices(lowest));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_bound_decides_nothing_by_what_rounding_leaves() {
+        let places = Places {
+            groups: alloc::vec![Group {
+                items: alloc::vec![0, 1],
+                places: 1,
+            }],
+            exact: false,
+        };
+        let mut states = [State::Free; 2];
+        places.fix(&mut states, &[2e20, 1.0], 2e20, |bound| bound <= 0.1);
+        assert_eq!(states, [State::Free; 2]);
+        places.fix(&mut states, &[2.0, 0.0], 2.0, |bound| bound <= 0.1);
+        assert_eq!(states, [State::In, State::Out]);
     }
 }

@@ -295,10 +295,16 @@ pub(crate) fn convex(
     }
 }
 
-/// Prices for rows' units of prices for what rows count in, if there are any.
+/// Prices for rows' units of prices for what rows count in, if each row has one that answers follow from.
 pub(crate) fn in_units(host: &Host<'_>, prices: &[f64]) -> Option<Vec<f64>> {
     let price = |(row, price): (&Row<'_>, &f64)| price * unit(&row.supply);
-    (prices.len() == host.rows.len()).then(|| host.rows.iter().zip(prices).map(price).collect())
+    let all: Vec<f64> = host.rows.iter().zip(prices).map(price).collect();
+    (prices.len() == host.rows.len() && all.iter().all(|price| is_price(*price))).then_some(all)
+}
+
+/// Whether a price is so far inside the range of numbers that rates and what they are worth are numbers, too.
+pub(crate) fn is_price(price: f64) -> bool {
+    price == 0.0 || (1e-100..1e100).contains(&price)
 }
 
 /// Puts an answer into the host's terms; `polls` are rates of polling where they aren't tied.

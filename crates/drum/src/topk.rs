@@ -14,6 +14,7 @@ use crate::host::Host;
 use crate::mode::{Mode, Options};
 use crate::search::{self, Tried};
 use crate::solution::Solution;
+use crate::solve::in_units;
 
 pub(crate) mod best;
 mod chooser;
@@ -36,7 +37,7 @@ pub(crate) fn solve(
     let supplies = staircases(host);
     let mut chooser = Chooser::new(host, &rules, options, &supplies);
     let mut tried = Tried::new(options.tolerance);
-    let start = chooser.in_units(start);
+    let start = in_units(host, start).filter(|prices| prices.iter().any(|price| *price > 0.0));
     let (at, bound) = chooser.lowest(&mut tried, start)?;
     let mut left = bound;
     if !tried.is_met(bound) {

@@ -3,6 +3,7 @@
 mod allocator;
 mod at_least;
 mod bounded;
+mod certificates;
 mod clarabel;
 mod common;
 #[allow(dead_code, reason = "benchmarks use the rest of it")]

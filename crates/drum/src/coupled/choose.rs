@@ -97,8 +97,8 @@ pub fn solve_chosen<S: Source, W: Workers>(
         }
     }
     let mut solution = best.unwrap_or_default();
-    solution.dual_bound = search.bound;
-    solution.proven_bound = search.bound;
+    solution.dual_bound = search.bound.max(solution.objective);
+    solution.proven_bound = solution.dual_bound;
     solution.prices = search.best;
     solution.iterations = passes + search.steps;
     Ok(solution)

@@ -184,7 +184,9 @@ impl<K: Kernel> Host<'_, '_, K> {
                     0.0
                 }
             };
-            value(weight) - self.selection.otherwise(without)
+            let gain = value(weight) - self.selection.otherwise(without);
+            // A flow without a price gains without end.
+            if gain.is_nan() { f64::INFINITY } else { gain }
         }));
         self.selection.choose(gain, self.held.counts);
     }

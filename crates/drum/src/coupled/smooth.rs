@@ -113,32 +113,30 @@ impl Dual<'_> {
 
     /// The dual function itself, and which flows count.
     pub(crate) fn evaluate(&self, prices: &[f64], states: &[State]) -> (f64, Vec<bool>) {
-        let mut value: f64 = prices.iter().sum();
+        let most: Vec<[f64; 2]> = (0..states.len()).map(|f| self.most(f, prices)).collect();
+        let gain = |f: usize| most[f][1] - most[f][0];
         let mut counts: Vec<bool> = states.iter().map(|state| *state == State::In).collect();
-        let mut free: Vec<(usize, f64, usize)> = Vec::new();
-        for (f, state) in states.iter().enumerate() {
-            let [without, with] = self.most(f, prices);
-            match state {
-                State::In => value += with,
-                State::Out => value += without,
-                State::Free => {
-                    value += without;
-                    free.push((self.held.hosts[f], with - without, f));
-                }
-            }
-        }
-        free.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+        let free = (0..states.len()).filter(|f| states[*f] == State::Free);
+        let mut free: Vec<usize> = free.collect();
+        let host = |f: usize| self.held.hosts[f];
+        free.sort_by(|&a, &b| {
+            let hosts = host(a).cmp(&host(b));
+            hosts.then(gain(b).total_cmp(&gain(a))).then(a.cmp(&b))
+        });
         let mut places = self.places(states);
-        for (host, gain, f) in free {
-            if let Some(place) = &mut places[host]
+        for f in free {
+            if let Some(place) = &mut places[host(f)]
                 && *place >= 1.0
-                && (gain > 0.0 || self.is_exact())
+                && (gain(f) > 0.0 || self.is_exact())
             {
                 *place -= 1.0;
-                value += gain;
                 counts[f] = true;
             }
         }
+        // Without gains: an outage may be so large that nothing is left of a difference.
+        let kept = most.iter().zip(&counts);
+        let kept: f64 = kept.map(|(most, counts)| most[usize::from(*counts)]).sum();
+        let value = prices.iter().sum::<f64>() + kept;
         (if value.is_nan() { f64::INFINITY } else { value }, counts)
     }
 
@@ -454,5 +452,54 @@ impl Dual<'_> {
             gradient,
             matrix,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coupled::held::Most;
+    use crate::coupled::{Network, RowKind, SharedRow};
+    use crate::host::{Fairness, Utility};
+
+    #[test]
+    fn bounds_keep_their_digits_beside_great_outages() {
+        let entries = (0..3).map(|f| (f, 1.0 + f as f64)).collect();
+        let network = Network {
+            hosts: 1,
+            applications: 3,
+            utility: Utility {
+                fairness: Fairness::Alpha(0.5),
+                latency: 0.0,
+            },
+            weight: alloc::vec![1e-8, 2e-8, 3e-8],
+            latency_weight: alloc::vec![1.0; 3],
+            completions: alloc::vec![1.0; 3],
+            minimum: Vec::new(),
+            maximum: Vec::new(),
+            rows: alloc::vec![SharedRow {
+                kind: RowKind::Core,
+                host: None,
+                capacity: 1.0,
+                entries,
+            }],
+        };
+        let source = network.indexed().expect("a network");
+        let held = Held::new(&source, 0.5, Most::CHOSEN).expect("a small one");
+        let dual = Dual {
+            held: &held,
+            selection: Selection {
+                choice: Choice::ActiveSet(3),
+                outage: -1e6,
+            },
+            k: 3,
+        };
+        let (inside, _) = dual.evaluate(&[3e-8], &[State::In; 3]);
+        let (free, counts) = dual.evaluate(&[3e-8], &[State::Free; 3]);
+        assert!(counts.iter().all(|counts| *counts));
+        assert!(
+            (free - inside).abs() <= 1e-15 * inside,
+            "{free:e} {inside:e}"
+        );
     }
 }

@@ -76,7 +76,7 @@ impl Kernel for General {
         if rate == f64::INFINITY {
             -WIDEST
         } else {
-            -ln(rate)
+            min(-ln(rate), WIDEST)
         }
     }
 
@@ -135,6 +135,12 @@ impl Kernel for General {
         let rate = exp(-t);
         let throughput = exp(self.alpha * t + weight);
         let latency = if LATENCY { exp(3.0 * t + kappa) } else { 0.0 };
+        // Where `exp` has come to its end, the rate would bring the value back to about 0.
+        let lost = if latency > MOST {
+            latency
+        } else {
+            latency * rate
+        };
         let utility = if self.scale < 0.0 && throughput > MOST {
             // `exp` has come to its end, so the value would be too near 0; without the rate it is about the least number.
             throughput * self.scale
@@ -144,7 +150,7 @@ impl Kernel for General {
         Worth {
             rate,
             throughput: utility,
-            latency: -0.5 * latency * rate,
+            latency: -0.5 * lost,
             flexibility: flexibility((self.alpha * throughput + 3.0 * latency) / rate),
         }
     }

@@ -59,13 +59,6 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Prices for the rows' units, if the host was given one for each row.
-    pub(super) fn in_units(&self, prices: &[f64]) -> Option<Vec<f64>> {
-        let units = self.units.iter();
-        let prices: Vec<f64> = prices.iter().zip(units).map(|(p, unit)| p * unit).collect();
-        (prices.len() == self.units.len() && prices.iter().any(|p| *p > 0.0)).then_some(prices)
-    }
-
     /// Prices where the dual function is least, and its value there.
     pub(super) fn lowest(
         &mut self,
@@ -108,8 +101,9 @@ impl<'a> Chooser<'a> {
             let tolerance = match node {
                 Some(_) => 0.01 * (descent.best() - tried.best()),
                 None => {
-                    let scale = descent.best().abs().max(tried.best().abs());
-                    scale * self.options.tolerance.max(MET) * 0.1
+                    let known = [descent.best().abs(), tried.best().abs()];
+                    let finite = known.into_iter().filter(|size| size.is_finite());
+                    finite.fold(0.0, f64::max) * self.options.tolerance.max(MET) * 0.1
                 }
             };
             if tried.is_met(descent.best()) || descent.next(prices, tolerance) {
