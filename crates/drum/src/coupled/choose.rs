@@ -14,6 +14,7 @@ use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::coupled::solve::{CoupledSolution, Fleet, held_alpha, needs_holding};
 use crate::error::{Error, Place};
+use crate::fixed::GREATEST;
 use crate::host::Utility;
 use crate::workers::Workers;
 
@@ -96,7 +97,9 @@ pub fn solve_chosen<S: Source, W: Workers>(
             break;
         }
     }
-    let mut solution = best.unwrap_or_default();
+    let mut solution = best
+        .filter(|best| best.objective > -GREATEST)
+        .ok_or(Error::Range)?;
     solution.dual_bound = search.bound.max(solution.objective);
     solution.proven_bound = solution.dual_bound;
     solution.prices = search.best;

@@ -11,7 +11,6 @@ use crate::coupled::quasi::Quasi;
 use crate::coupled::repair::{RowState, repair, uniform_repair};
 use crate::coupled::solve::Fleet;
 use crate::error::{Error, Place};
-use crate::fixed::GREATEST;
 use crate::workers::Workers;
 
 /// Load over capacity at which a flow counts as having no price.
@@ -333,9 +332,6 @@ impl<'f, 'a, S: Source, W: Workers> Descent<'f, 'a, S, W> {
         if rows.any(|(load, capacity)| *load > capacity * (1.0 + ROUNDING)) {
             let repair = uniform_repair(&self.rows());
             self.tell(&Order::Keep { repair });
-        }
-        if self.sums.worth <= -GREATEST {
-            return Err(Error::Range);
         }
         Ok(Found {
             value: self.sums.worth,

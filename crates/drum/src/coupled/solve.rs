@@ -11,6 +11,7 @@ use crate::coupled::order::{Order, Sums};
 use crate::coupled::problem::{Flows, Source};
 use crate::coupled::selection::{Choice, Selection};
 use crate::error::{Error, Place};
+use crate::fixed::GREATEST;
 use crate::host::{Fairness, Utility};
 use crate::problem::AnyKernel;
 use crate::solve::LEAST;
@@ -70,7 +71,7 @@ pub fn solve<S: Source, W: Workers>(
     workers: &W,
 ) -> Result<CoupledSolution, Error> {
     let found = find(source, options, workers)?;
-    if vanishes(source, &found) {
+    if found.objective <= -GREATEST || vanishes(source, &found) {
         return Err(Error::Range);
     }
     Ok(found)
