@@ -64,12 +64,9 @@ fn needs(subject: &Subject<'_>) -> Check {
     }
     let coded = [25, 50, 100, 200, 400].map(Rate::from_gbps);
     for (i, link) in subject.switch_links() {
-        ensure_ns3!(
-            coded.contains(&link.rate),
-            subject.link_place(i),
-            "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
-            link.rate
-        );
+        let rate = link.rate;
+        ensure_ns3!(coded.contains(&rate), subject.link_place(i);
+            "a link of {rate}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,");
     }
     Ok(())
 }
