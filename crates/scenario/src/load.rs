@@ -7,14 +7,13 @@ use fairlane_units::Bytes;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::collective::TracePath;
 use crate::document::Document;
 use crate::error::{Error, mistake};
 use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
 use crate::keypath::KeyPath;
 use crate::overrides::{Override, overlay};
-use crate::types::{Profile, Scenario, Workload};
+use crate::types::{Profile, Scenario};
 use crate::validate::validate;
 use crate::written::WrittenSizes;
 
@@ -204,29 +203,15 @@ impl Loaded {
     pub fn portable(&self) -> Result<(String, Copies<'_>), Error> {
         let mut table = to_table(&self.scenario)?;
         let mut copies = Copies::new();
-        let mut set = |key: &str, value: Value| {
-            Override::silent(KeyPath::from_place(key), value).apply(&mut table)
-        };
-        for file in &self.inputs.files {
-            let copy = free_name(&file.path, &copies);
-            set(&file.key, copy.display().to_string().into())?;
-            copies.push((copy, file.text.as_bytes()));
-        }
-        let workloads = self.scenario.workload.iter().zip(&self.inputs.traces);
-        for (i, (workload, files)) in workloads.enumerate() {
-            let mut names = Vec::new();
-            for file in files.iter().flatten() {
-                let copy = free_name(Path::new(&file.name), &copies);
-                names.push(Value::from(copy.display().to_string()));
-                copies.push((copy, &file.bytes));
-            }
-            if let Workload::Program(program) = workload {
-                let one = names
-                    .first()
-                    .filter(|_| matches!(program.path, TracePath::One(_)));
-                let value = one.cloned().unwrap_or_else(|| names.into());
-                set(&format!("workload[{i}].path"), value)?;
-            }
+        let texts = self.inputs.files.iter();
+        let texts = texts.map(|file| (&file.key, &*file.path, file.text.as_bytes()));
+        let traces = self.inputs.traces.iter().flatten().flatten();
+        let traces = traces.map(|file| (&file.key, Path::new(&file.name), &*file.bytes));
+        for (key, path, bytes) in texts.chain(traces) {
+            let copy = free_name(path, &copies);
+            let value = copy.display().to_string().into();
+            Override::silent(KeyPath::from_place(key), value).apply(&mut table)?;
+            copies.push((copy, bytes));
         }
         let scenario = Scenario::deserialize(table).map_err(formless)?;
         Ok((self.written.restore(scenario.to_toml()?), copies))
