@@ -57,10 +57,14 @@ impl Scenario {
 
 /// The number of the tenant that `workload` belongs to; `None` if none of `tenants` has its name.
 pub fn tenant_of(tenants: &[Tenant], workload: &Workload) -> Option<TenantId> {
-    let mine = |tenant: &Tenant| workload.tenant().is_none_or(|name| tenant.name == name);
+    called(tenants, workload.tenant())
+}
+
+/// The number of the tenant with this name, or of the first.
+pub(crate) fn called(tenants: &[Tenant], name: Option<&str>) -> Option<TenantId> {
     let mut numbered = (0..).zip(in_force(tenants));
-    let (number, _) = numbered.find(|(_, tenant)| mine(tenant))?;
-    Some(TenantId::new(number))
+    let found = numbered.find(|(_, tenant)| name.is_none_or(|name| tenant.name == name));
+    found.map(|(number, _)| TenantId::new(number))
 }
 
 fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {

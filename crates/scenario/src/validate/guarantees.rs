@@ -11,7 +11,7 @@ use fairlane_units::{NodeId, Rate};
 use super::tenants::hosts;
 use super::{Check, Subject};
 use crate::error::{Error, ensure};
-use crate::tenant::tenant_of;
+use crate::tenant::called;
 use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
 
 /// Hosts that put data on the fabric, and hosts that it goes to: any of these to any of those.
@@ -172,19 +172,19 @@ fn crossing<'a>(
 /// By workload, or by sender of a list of messages, between whom a tenant's data flows.
 fn traffic(subject: &Subject<'_>, tenant: usize) -> Vec<Traffic> {
     let scenario = subject.scenario;
+    let is_its = |name: Option<&str>| {
+        let found = called(&scenario.tenant, name);
+        found.is_some_and(|number| number.index() == tenant)
+    };
     let mut traffic = Vec::new();
     for (index, workload) in scenario.workload.iter().enumerate() {
-        let of = tenant_of(&scenario.tenant, workload);
-        if of.is_some_and(|number| number.index() == tenant) {
+        if is_its(workload.tenant()) {
             traffic.extend(of_workload(subject, index, workload));
         }
     }
-    if let Some(attack) = &scenario.attack {
-        let name = attack.tenant.as_ref();
-        let mut tenants = scenario.tenant.iter();
-        if tenants.position(|one| name.is_none_or(|name| one.name == *name)) == Some(tenant) {
-            traffic.extend(of_attack(subject, attack, &scenario.tenant[tenant].hosts));
-        }
+    let attack = scenario.attack.as_ref();
+    if let Some(attack) = attack.filter(|attack| is_its(attack.tenant.as_deref())) {
+        traffic.extend(of_attack(subject, attack, &scenario.tenant[tenant].hosts));
     }
     traffic
 }
