@@ -57,10 +57,8 @@ fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])
         Ok(())
     };
     if let Some(sources) = &attack.sources {
-        let sources = subject.members(sources, place("sources"))?;
-        sources
-            .into_iter()
-            .try_for_each(|host| is_own(host, "sources"))?;
+        let mut sources = subject.members(sources, place("sources"))?.into_iter();
+        sources.try_for_each(|host| is_own(host, "sources"))?;
     }
     if let Some(destinations) = &attack.destinations {
         subject.members(destinations, place("destinations"))?;

@@ -54,11 +54,10 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
         mistake!(place, "{}", error.message; "{}", error.hint)
     })?;
     let (planes, ns3) = (planes.count, subject.scenario.profile == Profile::HpccNs3);
-    let stated = subject
-        .inputs
-        .topology
-        .as_ref()
-        .map_or("topology.planes", |_| place);
+    let stated = match subject.inputs.topology {
+        Some(_) => place,
+        None => "topology.planes",
+    };
     ensure_ns3!(planes < 2 || !ns3, stated; "{planes} planes, expected one");
     let mut linked = vec![false; subject.fabric.nodes as usize];
     subject.ends().for_each(|(node, ..)| linked[node] = true);

@@ -41,10 +41,8 @@ fn notification(scenario: &Scenario) -> Check {
     let hears_cnps = |algorithm: &Algorithm| algorithm.needs().hears_cnps;
     let hearing = Algorithm::ALL.into_iter().filter(hears_cnps);
     let hearing: Vec<_> = hearing.map(Algorithm::name).collect();
-    let (algorithm, notification) = (
-        scenario.congestion.algorithm,
-        scenario.congestion.notification,
-    );
+    let congestion = &scenario.congestion;
+    let (algorithm, notification) = (congestion.algorithm, congestion.notification);
     ensure!(notification == Notification::Ack || hears_cnps(&algorithm), "congestion.notification",
         "is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs";
         "{} hear CNPs", hearing.join(" and "));
