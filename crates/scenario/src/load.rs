@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fairlane_units::Bytes;
 use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::document::Document;
 use crate::error::{Error, mistake};
@@ -38,7 +38,6 @@ pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Load
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     let place = path.display().to_string();
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    let name = name.unwrap_or(&Scenario::default().name).to_owned();
     read(&text, &place, Files::Folder(folder), overrides, seed, name)
 }
 
@@ -99,18 +98,17 @@ pub fn parse_with(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
-    let name = Scenario::default().name;
-    read(text, place, files, overrides, seed, name)
+    read(text, place, files, overrides, seed, None)
 }
 
-/// As [`parse_with`]; the scenario is called `name` unless it says another.
+/// As [`parse_with`]; the scenario is called `name`, if there is one, unless it says another.
 fn read(
     text: &str,
     place: &str,
     files: Files<'_>,
     overrides: &[String],
     seed: Option<u64>,
-    name: String,
+    name: Option<&str>,
 ) -> Result<Loaded, Error> {
     let overrides: Vec<Override> = overrides
         .iter()
@@ -121,7 +119,7 @@ fn read(
     written.read(&written.table)?;
     let document = Document::parse(text, place, &overrides)?;
     let mut table = defaults(&document.table, &overrides)?;
-    table.insert("name".into(), Value::String(name));
+    table.extend(name.map(|name| ("name".to_owned(), name.into())));
     overlay(&mut table, &document.table);
     overrides.iter().try_for_each(|set| set.apply(&mut table))?;
     let mut scenario = document.read(&table)?;

@@ -44,9 +44,10 @@ impl Scenario {
             return;
         };
         for workload in &mut self.workload {
-            let name = workload.tenant_mut().get_or_insert_with(|| first.clone());
+            let (name, hosts) = workload.owner_mut();
+            let name = name.get_or_insert_with(|| first.clone());
             let found = self.tenant.iter().find(|tenant| tenant.name == *name);
-            if let (Some(tenant), Some(set)) = (found, workload.hosts_mut())
+            if let (Some(tenant), Some(set)) = (found, hosts)
                 && set.is_all()
             {
                 *set = tenant.hosts.clone();

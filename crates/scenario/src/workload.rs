@@ -89,12 +89,6 @@ macro_rules! workloads {
                 }
             }
 
-            pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
-                match self {
-                    $(Self::$kind(it) => &mut it.tenant,)*
-                }
-            }
-
             /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
             pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
                 match self {
@@ -102,9 +96,10 @@ macro_rules! workloads {
                 }
             }
 
-            pub(crate) fn hosts_mut(&mut self) -> Option<&mut HostSet> {
+            /// The name of its tenant, and the set of hosts that must be the tenant's.
+            pub(crate) fn owner_mut(&mut self) -> (&mut Option<String>, Option<&mut HostSet>) {
                 match self {
-                    $(Self::$kind(_it) => None$(.or(Some(&mut _it.$hosts)))?,)*
+                    $(Self::$kind(it) => (&mut it.tenant, None$(.or(Some(&mut it.$hosts)))?),)*
                 }
             }
 
