@@ -56,8 +56,12 @@ impl WrittenSizes {
 
     /// The text of the scenario with sizes as they were written, if they are still the same.
     pub(crate) fn restore(&self, mut text: String) -> String {
-        let places = tree(&text).map(|tree| self.places(&tree));
-        let mut places = places.unwrap_or_default();
+        let mut places = Vec::new();
+        if let Ok(tree) = tree(&text) {
+            for (key, written) in &self.0 {
+                places.extend(place(&tree, key, written).map(|place| (place, written)));
+            }
+        }
         // From the end on, so that what is before stays in its place.
         places.sort_unstable_by_key(|(place, _)| Reverse(place.start));
         for (place, written) in places {
@@ -65,18 +69,12 @@ impl WrittenSizes {
         }
         text
     }
+}
 
-    /// Where the text has a size that was written otherwise, and how.
-    fn places(&self, tree: &DeValue<'_>) -> Vec<(Range<usize>, &str)> {
-        let place = |key: &str, written: &str| {
-            let path = KeyPath::from_place(key);
-            let (_, found) = along(tree, &path).nth(path.0.len() - 1)?;
-            let shown = written.parse::<Bytes>().ok()?.to_string();
-            (found.get_ref().as_str() == Some(&*shown)).then(|| found.span())
-        };
-        let written = self.0.iter();
-        written
-            .filter_map(|(key, text)| Some((place(key, text)?, text.as_str())))
-            .collect()
-    }
+/// Where a text has the size at a key, if it shows the one that was `written`.
+fn place(tree: &DeValue<'_>, key: &str, written: &str) -> Option<Range<usize>> {
+    let path = KeyPath::from_place(key);
+    let (_, found) = along(tree, &path).nth(path.0.len() - 1)?;
+    let shown = written.parse::<Bytes>().ok()?.to_string();
+    (found.get_ref().as_str() == Some(&*shown)).then(|| found.span())
 }
