@@ -119,8 +119,9 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
     for (switch, here) in &hosts {
         let link = links[*switch];
         let elsewhere = |host: &&NodeId| {
-            let homes = &homes[host.index()];
-            !homes.is_empty() && !homes.contains(switch)
+            // A number that no node has is refused where workloads and attacks are checked.
+            let homes = homes.get(host.index());
+            homes.is_some_and(|homes| !homes.is_empty() && !homes.contains(switch))
         };
         let (mut from, mut to) = (Rate::ZERO, Rate::ZERO);
         for promise in promises {
