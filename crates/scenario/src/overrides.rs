@@ -55,25 +55,25 @@ impl Override {
             *value = self.value.clone();
             return Ok(());
         };
-        let parent = || KeyPath(self.path.0[..depth].to_vec());
+        let parent = KeyPath(self.path.0[..depth].to_vec());
         match (value, segment) {
             (Value::Table(table), Segment::Key(key)) => self.write(inside(table, key), depth + 1),
             (Value::Table(_), Segment::Index(_)) => {
-                bail!(self.place(), "`{}` is a table, expected one of its keys", parent();
+                bail!(self.place(), "`{parent}` is a table, expected one of its keys";
                     "numbers count elements of lists")
             }
             (Value::Array(items), Segment::Index(index)) => {
                 let length = items.len();
                 let item = items.get_mut(*index).ok_or_else(|| {
                     mistake!(self.place(),
-                        "`{}` has {length} elements, expected a number below", parent();
+                        "`{parent}` has {length} elements, expected a number below";
                         "elements are counted from 0")
                 })?;
                 self.write(item, depth + 1)
             }
             (Value::Array(items), Segment::Key(key)) if key == EACH => {
                 ensure!(!items.is_empty(), self.place(),
-                    "`{}` has no elements that could be set", parent(); "`{}.+` adds one", parent());
+                    "`{parent}` has no elements that could be set"; "`{parent}.+` adds one");
                 let mut items = items.iter_mut();
                 items.try_for_each(|item| self.write(item, depth + 1))
             }
@@ -84,12 +84,10 @@ impl Override {
                 Ok(())
             }
             (Value::Array(_), Segment::Key(_)) => {
-                let parent = parent();
                 bail!(self.place(), "`{parent}` is a list, expected the number of an element";
                     "its first element is `{parent}.0`, all are `{parent}.*`")
             }
             _ => {
-                let parent = parent();
                 bail!(self.place(), "`{parent}` is a single value and has nothing inside";
                     "set `{parent}` itself")
             }
