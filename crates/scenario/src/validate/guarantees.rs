@@ -109,11 +109,9 @@ fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
         if is_switch[node] {
             add(&mut links[node], rate, 1);
         } else {
+            let host = NodeId::new(node as u32);
             homes[node].push(other);
-            hosts
-                .entry(other)
-                .or_default()
-                .push(NodeId::new(node as u32));
+            hosts.entry(other).or_default().push(host);
         }
     }
     for (switch, here) in &hosts {
