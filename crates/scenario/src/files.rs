@@ -94,11 +94,9 @@ fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
     })
 }
 
-fn read_bytes(mut stream: impl Read) -> io::Result<Vec<u8>> {
+fn read_bytes(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut raw = Vec::new();
-    Read::by_ref(&mut stream)
-        .take(LONGEST + 1)
-        .read_to_end(&mut raw)?;
+    stream.take(LONGEST + 1).read_to_end(&mut raw)?;
     if !raw.starts_with(&[0x1f, 0x8b]) {
         return Ok(raw);
     }

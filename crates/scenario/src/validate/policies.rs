@@ -24,9 +24,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 
 /// The floor of the rate must be within reach of every host.
 fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
-    let switches = subject.switch_flags();
     let slower = subject.fabric.links.iter().find(|link| {
-        let at_host = !switches[link.a as usize] || !switches[link.b as usize];
+        let at_host = subject.is_host(link.a) || subject.is_host(link.b);
         at_host && link.rate < floor
     });
     if let Some(link) = slower {
