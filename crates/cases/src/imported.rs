@@ -1,10 +1,11 @@
 //! What an import of another simulator's case gives, and how it is written.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use fairlane_scenario::{
     Error, Flows, Scenario, SideFile, Topology, TopologyFile, Verb, Workload,
-    files::{plain_or_gzipped, read_text, write_all},
+    files::{plain_or_gzipped, read_text},
 };
 
 use crate::hpcc::{Config, source_of};
@@ -86,6 +87,39 @@ fn split(case: &Path) -> Result<(PathBuf, String), Error> {
         )
     })?;
     Ok((base, name))
+}
+
+/// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
+/// written leaves all targets as they were; a reader of the last file finds all others.
+fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
+    let partial = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".partial");
+        PathBuf::from(name)
+    };
+    let write = || -> Result<(), (PathBuf, io::Error)> {
+        for (path, text) in files {
+            if path.is_dir() {
+                return Err((path.clone(), io::Error::from(io::ErrorKind::IsADirectory)));
+            }
+            fs::write(partial(path), text).map_err(|error| (path.clone(), error))?;
+        }
+        for (path, _) in files {
+            fs::rename(partial(path), path).map_err(|error| (path.clone(), error))?;
+        }
+        Ok(())
+    };
+    write().map_err(|(path, error)| {
+        for (path, _) in files {
+            // Already renamed or never written: nothing left to remove.
+            let _ = fs::remove_file(partial(path));
+        }
+        Error::new(
+            path.display().to_string(),
+            format!("can't be written: {error}"),
+            "does the folder exist, and may you write there?",
+        )
+    })
 }
 
 /// Makes files the topology and the messages of a scenario.

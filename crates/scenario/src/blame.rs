@@ -25,9 +25,10 @@ pub(crate) fn culprit(table: &Table, message: &str) -> KeyPath {
         _ => false,
     };
     descend(&Value::Table(table.clone()), &fails, &mut path);
-    let tagged = |key: &str| ["topology", "workload", "attack"].contains(&key);
     let in_tagged = match &path.0[..] {
-        [Segment::Key(key)] | [Segment::Key(key), _] => tagged(key),
+        [Segment::Key(key)] | [Segment::Key(key), _] => {
+            ["topology", "workload", "attack"].contains(&key.as_str())
+        }
         _ => false,
     };
     if message.starts_with("unknown variant") && in_tagged {
@@ -103,17 +104,20 @@ pub(crate) fn explain(message: &str) -> (String, String) {
     let list = |known: &[&str]| format!("`{}`", known.join("`, `"));
     if let Some((key, known)) = named(message, "unknown field") {
         let expected = format!("unknown key `{key}`, expected one of {}", list(&known));
-        let of_tenant = known.contains(&"unsolicited");
-        let mut gone = GONE.iter().filter(|_| of_tenant);
-        if let Some((_, hint)) = gone.find(|(keys, _)| keys.split(' ').any(|gone| gone == key)) {
-            return (expected, (*hint).into());
-        }
-        let otherwise = "remove it, or see `fairlane schema`";
-        return (expected, suggestion(key, known, '`', otherwise));
+        let mut gone = GONE.iter();
+        let gone = gone.find(|(keys, _)| keys.split(' ').any(|gone| gone == key));
+        let hint = match gone {
+            // No other table has this one.
+            Some((_, hint)) if known.contains(&"unsolicited") => (*hint).into(),
+            _ => suggestion(key, known, '`', "remove it, or see `fairlane schema`"),
+        };
+        return (expected, hint);
     }
     if let Some((found, known)) = named(message, "unknown variant") {
-        let known_list = list(&known);
-        let expected = format!("unknown value \"{found}\", expected one of {known_list}");
+        let expected = format!(
+            "unknown value \"{found}\", expected one of {}",
+            list(&known)
+        );
         let hint = suggestion(found, known, '`', "see `fairlane schema`");
         return (expected, hint);
     }

@@ -7,7 +7,7 @@ use fairlane_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, bail, ensure};
+use crate::error::{Error, ensure};
 use crate::rules::{BYTE, LARGEST};
 use crate::section::{element, number, words};
 
@@ -91,11 +91,10 @@ pub fn hosts_of_group(
     place: impl FnOnce() -> String,
 ) -> Result<u32, Error> {
     let each = count.checked_div(groups).unwrap_or(0);
-    if each >= 2 && each * groups == count {
-        return Ok(each);
-    }
-    bail!(place(), "is {groups} of {count} hosts, expected equal groups of 2 or more";
-        "name other hosts, or other groups")
+    ensure!(each >= 2 && each * groups == count, place(),
+        "is {groups} of {count} hosts, expected equal groups of 2 or more";
+        "name other hosts, or other groups");
+    Ok(each)
 }
 
 /// How many data ranks a model has that `count` hosts train, by its tensor, pipeline and expert ranks.

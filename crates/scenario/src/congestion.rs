@@ -54,8 +54,7 @@ macro_rules! define {
             pub(crate) fn limits() -> impl Iterator<Item = (&'static str, Vec<Limit>)> {
                 let default = Self::default();
                 let own = [("tenant", default.tenant.limits()), ("dasr", default.dasr.limits())];
-                let all = [$((stringify!($module), default.$module.limits()),)*];
-                own.into_iter().chain(all)
+                own.into_iter().chain([$((stringify!($module), default.$module.limits()),)*])
             }
         }
     };

@@ -48,29 +48,28 @@ impl<'a> Document<'a> {
     /// Turns `table` into a scenario; a mistake is placed at the key that holds it.
     pub(crate) fn read(&self, table: &Table) -> Result<Scenario, Error> {
         Scenario::deserialize(table.clone()).map_err(|error| {
-            let message = error.message();
-            let path = blame::culprit(table, message);
-            let (found, hint) = blame::explain(message);
-            let place = self.locate(&path);
-            if path.0.is_empty() || place == path.to_string() {
-                return Error::new(place, found, hint);
-            }
-            mistake!(place, "`{path}`: {found}"; "{hint}")
+            let path = blame::culprit(table, error.message());
+            let (found, hint) = blame::explain(error.message());
+            self.at(&path, Error::new(path.to_string(), found, hint))
         })
     }
 
-    /// Replaces the key path of an error by the place where the user wrote it, or what it would be inside of;
-    /// a place that is no key is that of a file and stays.
+    /// Places an error at the key that it names, as [`Document::at`] does; a place that is no key is that of a file and stays.
     pub(crate) fn place(&self, error: Error, resolved: &Table) -> Error {
         let path = KeyPath::from_place(&error.place);
-        if !is_key(resolved, &path) {
-            return error;
+        match is_key(resolved, &path) {
+            true => self.at(&path, error),
+            false => error,
         }
-        let place = self.locate(&path);
-        if place == error.place {
-            return error;
+    }
+
+    /// Places an error about the key at `path` where the user wrote that, or what it would be inside of.
+    fn at(&self, path: &KeyPath, error: Error) -> Error {
+        let place = self.locate(path);
+        if path.0.is_empty() || place == error.place {
+            return error.at(place);
         }
-        mistake!(place, "`{}`: {}", error.place, error.message; "{}", error.hint)
+        mistake!(place, "`{path}`: {}", error.message; "{}", error.hint)
     }
 
     /// Where the value at `path` comes from: an override, or the nearest key in the text. Of a text that
@@ -80,29 +79,17 @@ impl<'a> Document<'a> {
         if let Some(set) = self.overrides.iter().rev().find(covers) {
             return format!("--set {}", set.text);
         }
-        if self.place.is_empty() {
-            return match path.0.is_empty() {
-                true => "scenario".into(),
-                false => path.to_string(),
-            };
+        match (self.place.is_empty(), self.span(path)) {
+            (true, _) if path.0.is_empty() => "scenario".into(),
+            (true, _) => path.to_string(),
+            (false, None) => self.place.into(),
+            (false, span) => position(self.text, self.place, span),
         }
-        let span = self.span(path);
-        span.map_or_else(
-            || self.place.into(),
-            |span| position(self.text, self.place, Some(span)),
-        )
     }
 
     /// The deepest part of `path` that is in the text: the key, or the element of a list.
     fn span(&self, path: &KeyPath) -> Option<Range<usize>> {
-        let (mut span, mut value) = (None, &self.tree);
-        for segment in &path.0 {
-            let Some((at, found)) = inside(value, segment) else {
-                break;
-            };
-            (span, value) = (Some(at), found.get_ref());
-        }
-        span
+        along(&self.tree, path).last().map(|(at, _)| at)
     }
 }
 
@@ -111,22 +98,27 @@ pub(crate) fn tree(text: &str) -> Result<DeValue<'_>, toml::de::Error> {
     DeTable::parse(text).map(|tree| DeValue::Table(tree.into_inner()))
 }
 
-/// What a segment names inside of a value: where its key or element is, and its value.
-pub(crate) fn inside<'t, 'a>(
-    value: &'t DeValue<'a>,
-    segment: &Segment,
-) -> Option<(Range<usize>, &'t Spanned<DeValue<'a>>)> {
-    match (value, segment) {
-        (DeValue::Table(table), Segment::Key(key)) => {
-            let (name, value) = table.get_key_value(key.as_str())?;
-            Some((name.span(), value))
-        }
-        (DeValue::Array(items), Segment::Index(index)) => {
-            let item = items.get(*index)?;
-            Some((item.span(), item))
-        }
-        _ => None,
-    }
+/// What the segments of a path name in a tree, as far as it has them: where the key or element is, and its value.
+pub(crate) fn along<'t, 'a>(
+    tree: &'t DeValue<'a>,
+    path: &KeyPath,
+) -> impl Iterator<Item = (Range<usize>, &'t Spanned<DeValue<'a>>)> {
+    let mut value = tree;
+    path.0.iter().map_while(move |segment| {
+        let (at, found) = match (value, segment) {
+            (DeValue::Table(table), Segment::Key(key)) => {
+                let (name, found) = table.get_key_value(key.as_str())?;
+                (name.span(), found)
+            }
+            (DeValue::Array(items), Segment::Index(index)) => {
+                let item = items.get(*index)?;
+                (item.span(), item)
+            }
+            _ => return None,
+        };
+        value = found.get_ref();
+        Some((at, found))
+    })
 }
 
 /// Whether a scenario such as the `resolved` one has this key, stated or not: a value there is not found unknown.

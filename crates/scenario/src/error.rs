@@ -35,9 +35,12 @@ pub(crate) use {bail, ensure, mistake};
 /// The candidate that `word` most likely means, if one is near enough to be a typing mistake.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
+    // Swapping two neighbours is one edit; long words are compared by their first 64 characters.
+    let beginning = |word: &str| word.chars().take(64).collect::<String>();
+    let distance = |other| strsim::osa_distance(&beginning(word), &beginning(other));
     candidates
         .into_iter()
-        .map(|candidate| (distance(word, candidate), candidate))
+        .map(|candidate| (distance(candidate), candidate))
         .filter(|(far, candidate)| *far <= limit || (word.len() > 2 && candidate.starts_with(word)))
         .min()
         .map(|(_, candidate)| candidate)
@@ -54,10 +57,4 @@ pub(crate) fn suggestion<'a>(
         Some(meant) => format!("did you mean {quote}{meant}{quote}?"),
         None => otherwise.into(),
     }
-}
-
-/// Edit distance in which swapping two neighbours is one edit; long words are compared by their first 64 characters.
-fn distance(a: &str, b: &str) -> usize {
-    let [a, b] = [a, b].map(|word| word.chars().take(64).collect::<String>());
-    strsim::osa_distance(&a, &b)
 }

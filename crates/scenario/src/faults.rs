@@ -60,17 +60,11 @@ element! {
     }
 }
 
-impl SlowLink {
-    /// Whether it is the link between two nodes.
-    pub fn joins(&self, a: u32, b: u32) -> bool {
-        self.between == [a, b] || self.between == [b, a]
-    }
-}
-
 impl Faults {
     /// The rate of the link between two nodes, which is `rate` unless the link is slow.
     pub fn rate_of(&self, (a, b): (u32, u32), rate: Rate) -> Rate {
-        let slow = self.slow.iter().find(|slow| slow.joins(a, b));
-        slow.map_or(rate, |slow| slow.rate)
+        let mut slow = self.slow.iter();
+        let found = slow.find(|slow| [[a, b], [b, a]].contains(&slow.between));
+        found.map_or(rate, |slow| slow.rate)
     }
 }

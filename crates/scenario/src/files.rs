@@ -1,6 +1,6 @@
-//! Reads side files, gzipped or not, and writes files that belong together.
+//! Reads side files, gzipped or not.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -94,11 +94,9 @@ fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
     })
 }
 
-fn read_bytes(mut stream: impl Read) -> io::Result<Vec<u8>> {
+fn read_bytes(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut raw = Vec::new();
-    Read::by_ref(&mut stream)
-        .take(LONGEST + 1)
-        .read_to_end(&mut raw)?;
+    stream.take(LONGEST + 1).read_to_end(&mut raw)?;
     if !raw.starts_with(&[0x1f, 0x8b]) {
         return Ok(raw);
     }
@@ -116,40 +114,7 @@ pub fn plain_or_gzipped(path: &Path) -> Option<PathBuf> {
 }
 
 fn gzipped(path: &Path) -> PathBuf {
-    suffixed(path, ".gz")
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
+    name.push(".gz");
     name.into()
-}
-
-/// Writes `files`: all under temporary names first, then renamed in order. A file that can't be
-/// written leaves all targets as they were; a reader of the last file finds all others.
-///
-/// # Errors
-/// If one can't be written.
-pub fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
-    let partial = |path: &Path| suffixed(path, ".partial");
-    let write = || -> Result<(), (PathBuf, io::Error)> {
-        for (path, text) in files {
-            if path.is_dir() {
-                return Err((path.clone(), io::Error::from(io::ErrorKind::IsADirectory)));
-            }
-            fs::write(partial(path), text).map_err(|error| (path.clone(), error))?;
-        }
-        for (path, _) in files {
-            fs::rename(partial(path), path).map_err(|error| (path.clone(), error))?;
-        }
-        Ok(())
-    };
-    write().map_err(|(path, error)| {
-        for (path, _) in files {
-            // Already renamed or never written: nothing left to remove.
-            let _ = fs::remove_file(partial(path));
-        }
-        mistake!(path.display().to_string(), "can't be written: {error}";
-            "does the folder exist, and may you write there?")
-    })
 }

@@ -1,56 +1,42 @@
 //! How switches choose among equally short paths: the list of policies, and the section of switches.
 
 use fairlane_units::{Bytes, Duration};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::rules::{BYTE, LARGEST};
-use crate::section::section;
+use crate::section::{section, words};
 use crate::types::{Arbitration, Ecn, Pfc};
 
-/// Hands the list of forwarding policies to a macro: `Type(module)` for each, with its documentation and
+/// Hands the list of forwarding policies to a macro: `Type(module)` and name of each, with its documentation and
 /// `with` the type of its parameters if it has any.
 ///
 /// This is the only list of them. A policy is a file of `fairlane-fabric`, in whose module `module` the
-/// type implements `Forwarding`; the module's name is the name in scenarios.
+/// type implements `Forwarding`; the table of its parameters is called like the module.
 #[macro_export]
 macro_rules! for_each_forwarding {
     ($then:ident) => {
         $then! {
             /// A hash of the five-tuple.
-            Ecmp(ecmp);
+            Ecmp(ecmp) "ecmp";
             /// A random port after each gap in a flow (LetFlow).
-            Flowlet(flowlet) with FlowletParameters;
+            Flowlet(flowlet) "flowlet" with FlowletParameters;
             /// A random port for every packet, if possible an unpaused one.
-            Spray(spray);
+            Spray(spray) "spray";
             /// For every packet the port with the fewest bytes queued, if possible an unpaused one.
-            Adaptive(adaptive);
+            Adaptive(adaptive) "adaptive";
             /// As `ecmp`, with flows moved from long to short queues in order.
-            Iofd(iofd) with IofdParameters;
+            Iofd(iofd) "iofd" with IofdParameters;
         }
     };
 }
 
 macro_rules! define {
-    ($($(#[$doc:meta])* $variant:ident($module:ident) $(with $parameters:ident)?;)*) => {
-        /// How switches choose among equally short paths.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "lowercase")]
-        pub enum Forwarding {
-            #[default]
-            $($(#[$doc])* $variant,)*
-        }
-
-        impl Forwarding {
-            /// Every policy.
-            pub const ALL: [Self; [$(stringify!($module)),*].len()] = [$(Self::$variant),*];
-
-            /// The name used in scenarios.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => stringify!($module),)*
-                }
-            }
+    ($(
+        $(#[$doc:meta])* $variant:ident($module:ident) $name:literal $(with $parameters:ident)?;
+    )*) => {
+        words! {
+            /// How switches choose among equally short paths.
+            #[derive(Hash)]
+            Forwarding = Ecmp { $($(#[$doc])* $variant $name,)* }
         }
 
         section! {
@@ -89,12 +75,6 @@ macro_rules! define {
 }
 
 for_each_forwarding!(define);
-
-impl std::fmt::Display for Forwarding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A round trip of a three-tier fabric with links of 1 us.
 const FEEDBACK_INTERVAL: Duration = Duration::from_us(12);

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::section::inside;
 use crate::sizes::SizeDistribution;
-use crate::types::{Flow, Multipath, Plan, Scenario, Sizes, Topology, Workload};
+use crate::types::{Flow, Plan, Scenario, Sizes, Topology, Workload};
 use fairlane_hpcc_files::TopologyText;
 use fairlane_hpcc_files::flows;
 use fairlane_hpcc_files::lines::number_of;
@@ -45,6 +45,8 @@ pub struct SideFile {
 /// A file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFile {
+    /// The key that names it, such as `workload[0].path[1]`.
+    pub key: String,
     /// Where it was found.
     pub name: String,
     /// What it holds, decompressed.
@@ -69,34 +71,33 @@ impl Inputs {
             let (text, file) = inputs.open(files, &file.path, "topology.path".into())?;
             inputs.topology = Some(TopologyText::parse(&text, &file, scenario.profile.into())?);
         }
-        if let Some(Multipath {
-            plan: Plan::File { file },
-            ..
-        }) = &scenario.multipath
-        {
+        let plan = scenario.multipath.as_ref().map(|it| &it.plan);
+        if let Some(Plan::File { file }) = plan {
             let (text, name) = inputs.open(files, file, "multipath.plan.file".into())?;
             inputs.ports = Some(PortFile::parse(&text, &name)?);
         }
         for (i, workload) in scenario.workload.iter().enumerate() {
+            let key = |key: &str| format!("workload[{i}].{key}");
             let (mut sizes, mut flows, mut traces) = (None, None, None);
             match workload {
-                Workload::Poisson(it) => sizes = Some(inputs.sizes_of(&it.sizes, files, i)?),
+                Workload::Poisson(it) => {
+                    sizes = Some(inputs.sizes_of(&it.sizes, files, key("sizes"))?);
+                }
                 Workload::KeyValue(it) => {
-                    let read = |stated| inputs.sizes_of(stated, files, i);
+                    let read = |stated| inputs.sizes_of(stated, files, key("sizes"));
                     sizes = it.sizes.as_ref().map(read).transpose()?;
                 }
                 Workload::Flows(it) => {
                     flows = Some(match &it.path {
                         Some(path) => {
-                            let key = format!("workload[{i}].path");
-                            let (text, file) = inputs.open(files, path, key)?;
+                            let (text, file) = inputs.open(files, path, key("path"))?;
                             let messages = flows::parse(&text, &file, scenario.profile.into())?;
                             messages.into_iter().map(Flow::from).collect()
                         }
                         None => it.flow.clone(),
                     });
                 }
-                Workload::Program(it) => traces = Some(traces_of(&it.path, files, i)?),
+                Workload::Program(it) => traces = Some(traces_of(&it.path, files, &key("path"))?),
                 _ => {}
             }
             inputs.traces.push(traces);
@@ -115,9 +116,8 @@ impl Inputs {
         &mut self,
         sizes: &Sizes,
         files: Files<'_>,
-        workload: usize,
+        key: String,
     ) -> Result<SizeDistribution, Error> {
-        let key = format!("workload[{workload}].sizes");
         match sizes {
             Sizes::Points(points) => {
                 let distribution = SizeDistribution::new(points.clone());
@@ -149,17 +149,19 @@ impl Inputs {
     }
 }
 
-/// Reads the files of a trace.
-fn traces_of(path: &TracePath, files: Files<'_>, workload: usize) -> Result<Vec<TraceFile>, Error> {
-    let key = format!("workload[{workload}].path");
-    let paths = match path {
-        TracePath::One(path) => std::slice::from_ref(path),
-        TracePath::Each(paths) => paths,
+/// Reads the files of a trace, which `place` names.
+fn traces_of(path: &TracePath, files: Files<'_>, place: &str) -> Result<Vec<TraceFile>, Error> {
+    let named = match path {
+        TracePath::One(path) => vec![(place.to_owned(), path)],
+        TracePath::Each(paths) => {
+            let key = |rank| format!("{place}[{rank}]");
+            (0..paths.len()).map(key).zip(paths).collect()
+        }
     };
-    let read = |path: &PathBuf| {
-        let (found, bytes) = files.read_bytes(path, &key)?;
+    let read = |(key, path): (String, &PathBuf)| {
+        let (found, bytes) = files.read_bytes(path, place)?;
         let name = found.display().to_string();
-        Ok(TraceFile { name, bytes })
+        Ok(TraceFile { key, name, bytes })
     };
-    paths.iter().map(read).collect()
+    named.into_iter().map(read).collect()
 }

@@ -64,11 +64,8 @@ pub fn counts(topology: &Topology) -> Counts {
         }
         Topology::Mesh(it) => {
             let [switches, hosts] = [it.switches, it.hosts_per_switch].map(u128::from);
-            counts(
-                switches * hosts,
-                switches,
-                switches * switches.saturating_sub(1) / 2,
-            )
+            let fabric = switches * switches.saturating_sub(1) / 2;
+            counts(switches * hosts, switches, fabric)
         }
         Topology::FatTree(it) => {
             let [pods, cores] = [it.pods, it.cores].map(u128::from);

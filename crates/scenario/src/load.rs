@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 
 use fairlane_units::Bytes;
 use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
-use crate::collective::TracePath;
 use crate::document::Document;
 use crate::error::{Error, mistake};
 use crate::files::{Files, read_text};
 use crate::inputs::Inputs;
 use crate::keypath::KeyPath;
 use crate::overrides::{Override, overlay};
-use crate::types::{Profile, Scenario, Workload};
+use crate::types::{Profile, Scenario};
 use crate::validate::validate;
 use crate::written::WrittenSizes;
 
@@ -39,7 +38,6 @@ pub fn load(path: &Path, overrides: &[String], seed: Option<u64>) -> Result<Load
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     let place = path.display().to_string();
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    let name = name.unwrap_or(&Scenario::default().name).to_owned();
     read(&text, &place, Files::Folder(folder), overrides, seed, name)
 }
 
@@ -100,18 +98,17 @@ pub fn parse_with(
     overrides: &[String],
     seed: Option<u64>,
 ) -> Result<Loaded, Error> {
-    let name = Scenario::default().name;
-    read(text, place, files, overrides, seed, name)
+    read(text, place, files, overrides, seed, None)
 }
 
-/// As [`parse_with`]; the scenario is called `name` unless it says another.
+/// As [`parse_with`]; the scenario is called `name`, if there is one, unless it says another.
 fn read(
     text: &str,
     place: &str,
     files: Files<'_>,
     overrides: &[String],
     seed: Option<u64>,
-    name: String,
+    name: Option<&str>,
 ) -> Result<Loaded, Error> {
     let overrides: Vec<Override> = overrides
         .iter()
@@ -122,7 +119,7 @@ fn read(
     written.read(&written.table)?;
     let document = Document::parse(text, place, &overrides)?;
     let mut table = defaults(&document.table, &overrides)?;
-    table.insert("name".into(), Value::String(name));
+    table.extend(name.map(|name| ("name".to_owned(), name.into())));
     overlay(&mut table, &document.table);
     overrides.iter().try_for_each(|set| set.apply(&mut table))?;
     let mut scenario = document.read(&table)?;
@@ -204,29 +201,15 @@ impl Loaded {
     pub fn portable(&self) -> Result<(String, Copies<'_>), Error> {
         let mut table = to_table(&self.scenario)?;
         let mut copies = Copies::new();
-        let mut set = |key: &str, value: Value| {
-            Override::silent(KeyPath::from_place(key), value).apply(&mut table)
-        };
-        for file in &self.inputs.files {
-            let copy = free_name(&file.path, &copies);
-            set(&file.key, copy.display().to_string().into())?;
-            copies.push((copy, file.text.as_bytes()));
-        }
-        let workloads = self.scenario.workload.iter().zip(&self.inputs.traces);
-        for (i, (workload, files)) in workloads.enumerate() {
-            let mut names = Vec::new();
-            for file in files.iter().flatten() {
-                let copy = free_name(Path::new(&file.name), &copies);
-                names.push(Value::from(copy.display().to_string()));
-                copies.push((copy, &file.bytes));
-            }
-            if let Workload::Program(program) = workload {
-                let one = names
-                    .first()
-                    .filter(|_| matches!(program.path, TracePath::One(_)));
-                let value = one.cloned().unwrap_or_else(|| names.into());
-                set(&format!("workload[{i}].path"), value)?;
-            }
+        let texts = self.inputs.files.iter();
+        let texts = texts.map(|file| (&file.key, &*file.path, file.text.as_bytes()));
+        let traces = self.inputs.traces.iter().flatten().flatten();
+        let traces = traces.map(|file| (&file.key, Path::new(&file.name), &*file.bytes));
+        for (key, path, bytes) in texts.chain(traces) {
+            let copy = free_name(path, &copies);
+            let value = copy.display().to_string().into();
+            Override::silent(KeyPath::from_place(key), value).apply(&mut table)?;
+            copies.push((copy, bytes));
         }
         let scenario = Scenario::deserialize(table).map_err(formless)?;
         Ok((self.written.restore(scenario.to_toml()?), copies))

@@ -12,11 +12,6 @@ use crate::section::{section, words};
 /// Most paths of a message.
 pub(crate) const MOST: u32 = MOST_PATHS as u32;
 
-/// Counts of the file have 32 bits.
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
 // What each may be, `Settings::ranges` says.
 section! {
     /// Several queue pairs for each connection, and who gets what; docs/multipath.md has the mechanisms.
@@ -42,7 +37,7 @@ section! {
         /// Chunks in flight on each path.
         depth: u32 = Settings::default().depth,
         /// Messages of a connection that are posted and not complete.
-        messages: u32 = count(Settings::default().messages),
+        messages: u32 = Settings::default().messages as u32,
         /// Two-sided messages up to this size are one SEND.
         single_send: Bytes = Settings::default().single_send,
         /// How larger ones cross.
@@ -62,7 +57,7 @@ section! {
         /// Percentage of chunks lost above which a path is suspected.
         suspect_loss: u8 = Settings::default().suspect_loss,
         /// Paths that balancer `reps` keeps.
-        reps_cache: u32 = count(Settings::default().reps_cache),
+        reps_cache: u32 = Settings::default().reps_cache as u32,
         /// Packets that balancer `reps` sends at random before it recycles.
         reps_explore: u32 = Settings::default().reps_explore,
         /// Time for which balancer `reps` doesn't explore after a failure.

@@ -43,68 +43,55 @@ impl Override {
 
     /// Writes the value into `table`.
     pub(crate) fn apply(&self, table: &mut Table) -> Result<(), Error> {
-        let Some((Segment::Key(first), rest)) = self.path.0.split_first() else {
-            return Ok(());
-        };
-        self.write(inside(table, first), rest)
+        match self.path.0.first() {
+            Some(Segment::Key(first)) => self.write(inside(table, first), 1),
+            _ => Ok(()),
+        }
     }
 
-    /// Writes it to what `rest` names inside of `value`.
-    fn write(&self, value: &mut Value, rest: &[Segment]) -> Result<(), Error> {
-        let Some((segment, rest)) = rest.split_first() else {
+    /// Writes it to what the path names inside of `value`, which the first `depth` segments lead to.
+    fn write(&self, value: &mut Value, depth: usize) -> Result<(), Error> {
+        let Some(segment) = self.path.0.get(depth) else {
             *value = self.value.clone();
             return Ok(());
         };
-        match value {
-            Value::Table(table) => {
-                let Segment::Key(key) = segment else {
-                    bail!(self.place(), "`{}` is a table, expected one of its keys",
-                        self.parent(rest); "numbers count elements of lists");
-                };
-                self.write(inside(table, key), rest)
+        let parent = KeyPath(self.path.0[..depth].to_vec());
+        match (value, segment) {
+            (Value::Table(table), Segment::Key(key)) => self.write(inside(table, key), depth + 1),
+            (Value::Table(_), Segment::Index(_)) => {
+                bail!(self.place(), "`{parent}` is a table, expected one of its keys";
+                    "numbers count elements of lists")
             }
-            Value::Array(items) => match segment {
-                Segment::Key(key) if key == EACH && !items.is_empty() => {
-                    items.iter_mut().try_for_each(|item| self.write(item, rest))
-                }
-                Segment::Key(key) if key == NEW && rest.is_empty() => {
-                    items.push(self.value.clone());
-                    Ok(())
-                }
-                segment => self.write(self.element(items, segment, rest)?, rest),
-            },
+            (Value::Array(items), Segment::Index(index)) => {
+                let length = items.len();
+                let item = items.get_mut(*index).ok_or_else(|| {
+                    mistake!(self.place(),
+                        "`{parent}` has {length} elements, expected a number below";
+                        "elements are counted from 0")
+                })?;
+                self.write(item, depth + 1)
+            }
+            (Value::Array(items), Segment::Key(key)) if key == EACH => {
+                ensure!(!items.is_empty(), self.place(),
+                    "`{parent}` has no elements that could be set"; "`{parent}.+` adds one");
+                let mut items = items.iter_mut();
+                items.try_for_each(|item| self.write(item, depth + 1))
+            }
+            (Value::Array(items), Segment::Key(key))
+                if key == NEW && depth + 1 == self.path.0.len() =>
+            {
+                items.push(self.value.clone());
+                Ok(())
+            }
+            (Value::Array(_), Segment::Key(_)) => {
+                bail!(self.place(), "`{parent}` is a list, expected the number of an element";
+                    "its first element is `{parent}.0`, all are `{parent}.*`")
+            }
             _ => {
-                let parent = self.parent(rest);
                 bail!(self.place(), "`{parent}` is a single value and has nothing inside";
                     "set `{parent}` itself")
             }
         }
-    }
-
-    /// The element of a list that `segment` counts.
-    fn element<'v>(
-        &self,
-        items: &'v mut [Value],
-        segment: &Segment,
-        rest: &[Segment],
-    ) -> Result<&'v mut Value, Error> {
-        let (parent, length) = (self.parent(rest), items.len());
-        ensure!(*segment != Segment::Key(EACH.into()), self.place(),
-            "`{parent}` has no elements that could be set"; "`{parent}.+` adds one");
-        let Segment::Index(index) = segment else {
-            bail!(self.place(), "`{parent}` is a list, expected the number of an element";
-                "its first element is `{parent}.0`, all are `{parent}.*`");
-        };
-        items.get_mut(*index).ok_or_else(|| {
-            mistake!(self.place(), "`{parent}` has {length} elements, expected a number below";
-                "elements are counted from 0")
-        })
-    }
-
-    /// What the segment before `rest` is inside of.
-    fn parent(&self, rest: &[Segment]) -> KeyPath {
-        let depth = self.path.0.len() - rest.len() - 1;
-        KeyPath(self.path.0[..depth].to_vec())
     }
 
     fn place(&self) -> String {

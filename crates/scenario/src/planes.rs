@@ -1,5 +1,7 @@
 //! Planes: parts of a fabric that only hosts join, each by a port of its own.
 
+use std::collections::BTreeMap;
+
 use crate::types::Topology;
 
 /// The most planes that a fabric may have.
@@ -44,8 +46,8 @@ impl Planes {
     /// Unless all hosts have as many links, to switches, and the k-th links of all lead to switches that are
     /// linked to no switch of another plane.
     pub fn find(switches: &[bool], links: &[(u32, u32)]) -> Result<Self, PlaneError> {
-        let ports = Ports::of(switches, links);
-        let count = ports.count()?;
+        let ports = ports(switches, links);
+        let count = count(&ports)?;
         let mut planes = Self {
             count: count.max(1),
             of: vec![0; switches.len()],
@@ -56,7 +58,7 @@ impl Planes {
         let between = links.iter().copied();
         let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
         let joined = joined(switches.len(), between);
-        let roots = ports.roots(switches, &joined)?;
+        let roots = roots(&ports, switches, &joined)?;
         for (plane, root) in planes.of.iter_mut().zip(&joined) {
             let found = roots.iter().position(|one| one == root);
             *plane = found.unwrap_or(0) as u8;
@@ -65,81 +67,71 @@ impl Planes {
     }
 }
 
-/// By host, its links and where they lead, in their order; empty for switches.
-struct Ports(Vec<Vec<(usize, u32)>>);
+/// By host that has any, its links and where they lead, in their order.
+type Ports = BTreeMap<u32, Vec<(usize, u32)>>;
 
-impl Ports {
-    fn of(switches: &[bool], links: &[(u32, u32)]) -> Self {
-        let mut ports = vec![Vec::new(); switches.len()];
-        for (link, &(a, b)) in links.iter().enumerate() {
-            for (node, to) in [(a, b), (b, a)] {
-                if !switches[node as usize] {
-                    ports[node as usize].push((link, to));
-                }
+fn ports(switches: &[bool], links: &[(u32, u32)]) -> Ports {
+    let mut ports = Ports::new();
+    for (link, &(a, b)) in links.iter().enumerate() {
+        for (node, to) in [(a, b), (b, a)] {
+            if !switches[node as usize] {
+                ports.entry(node).or_default().push((link, to));
             }
         }
-        Self(ports)
     }
+    ports
+}
 
-    /// Hosts that have links, in ascending order.
-    fn linked(&self) -> impl Iterator<Item = (u32, &Vec<(usize, u32)>)> {
-        let numbered = (0u32..).zip(&self.0);
-        numbered.filter(|(_, links)| !links.is_empty())
+/// How many links every host has.
+fn count(ports: &Ports) -> Result<u8, PlaneError> {
+    let fewest = ports.values().map(Vec::len).min().unwrap_or(0);
+    let more = ports.iter().filter_map(|(host, links)| {
+        let (link, _) = links.get(fewest)?;
+        Some((*link, host))
+    });
+    if let Some((link, host)) = more.min() {
+        let which = ordinal(fewest);
+        bail!(Some(link), "host {host} has a {which} link, expected {fewest}";
+            "list the node as a switch, remove the link, or give every host as many");
     }
+    match ports.keys().next() {
+        Some(host) if fewest > MOST_PLANES as usize => bail!(None,
+            "host {host} has {fewest} links, expected at most {MOST_PLANES}";
+            "build fewer planes"),
+        _ => Ok(fewest as u8),
+    }
+}
 
-    /// By plane, the lowest node of its switches: the first host says which is which, all others must say the same.
-    fn roots(&self, switches: &[bool], joined: &[u32]) -> Result<Vec<u32>, PlaneError> {
-        let mut roots: Vec<u32> = Vec::new();
-        for (host, own) in self.linked() {
-            for (port, &(link, to)) in own.iter().enumerate() {
-                if !switches[to as usize] {
+/// By plane, the lowest node of its switches: the first host says which is which, all others must say the same.
+fn roots(ports: &Ports, switches: &[bool], joined: &[u32]) -> Result<Vec<u32>, PlaneError> {
+    let mut roots: Vec<u32> = Vec::new();
+    for (host, own) in ports {
+        for (port, &(link, to)) in own.iter().enumerate() {
+            if !switches[to as usize] {
+                bail!(Some(link),
+                    "host {host} has several links, expected switches at all of them";
+                    "list the node as a switch if it forwards packets");
+            }
+            let (which, root) = (ordinal(port), joined[to as usize]);
+            let is_first = roots.len() == port;
+            match roots.iter().position(|one| *one == root) {
+                Some(plane) if plane == port => {}
+                None if is_first => roots.push(root),
+                Some(other) if is_first => bail!(Some(link),
+                    "the {} and the {which} link of host {host} lead to switches that are \
+                    linked with each other, expected a plane for each", ordinal(other);
+                    "remove the links between their switches: only hosts join planes"),
+                plane => {
+                    let to = plane.map(|plane| format!("plane {plane}"));
+                    let to = to.as_deref().unwrap_or("no plane of the first host");
                     bail!(Some(link),
-                        "host {host} has several links, expected switches at all of them";
-                        "list the node as a switch if it forwards packets");
-                }
-                let (which, root) = (ordinal(port), joined[to as usize]);
-                let plane = roots.iter().position(|one| *one == root);
-                let is_first = roots.len() == port;
-                match plane {
-                    Some(plane) if plane == port => {}
-                    None if is_first => roots.push(root),
-                    Some(other) if is_first => bail!(Some(link),
-                        "the {} and the {which} link of host {host} lead to switches that are \
-                        linked with each other, expected a plane for each", ordinal(other);
-                        "remove the links between their switches: only hosts join planes"),
-                    _ => {
-                        let to = plane.map(|plane| format!("plane {plane}"));
-                        let to = to.as_deref().unwrap_or("no plane of the first host");
-                        bail!(Some(link),
-                            "the {which} link of host {host} leads to {to}, expected plane {port}";
-                            "list the links of every host in the order of the planes")
-                    }
+                        "the {which} link of host {host} leads to {to}, expected plane {port}";
+                        "list the links of every host in the order of the planes")
                 }
             }
         }
-        Ok(roots)
     }
-
-    /// How many links every host has.
-    fn count(&self) -> Result<u8, PlaneError> {
-        let fewest = self.linked().map(|(_, links)| links.len()).min();
-        let fewest = fewest.unwrap_or(0);
-        let more = self.linked().filter_map(|(host, links)| {
-            let &(link, _) = links.get(fewest)?;
-            Some((link, host))
-        });
-        if let Some((link, host)) = more.min() {
-            let which = ordinal(fewest);
-            bail!(Some(link), "host {host} has a {which} link, expected {fewest}";
-                "list the node as a switch, remove the link, or give every host as many");
-        }
-        match self.linked().next() {
-            Some((host, _)) if fewest > MOST_PLANES as usize => bail!(None,
-                "host {host} has {fewest} links, expected at most {MOST_PLANES}";
-                "build fewer planes"),
-            _ => Ok(fewest as u8),
-        }
-    }
+    Ok(roots)
 }
 
 /// By node, the lowest of those that it is joined with by these links.

@@ -193,20 +193,8 @@ pub(crate) fn annotate(says: String) -> impl FnMut(&mut Schema) {
     move |key| add(key.ensure_object(), &says)
 }
 
-/// Annotates those of the `properties` of a table that others say something of.
-pub(crate) fn annotate_all(
-    properties: &mut Map<String, Value>,
-    says: impl Iterator<Item = (&'static str, String)>,
-) {
-    for (key, says) in says {
-        if let Some(Value::Object(key)) = properties.get_mut(key) {
-            add(key, &says);
-        }
-    }
-}
-
 /// Adds to what is said of a key already.
-fn add(key: &mut Map<String, Value>, says: &str) {
+pub(crate) fn add(key: &mut Map<String, Value>, says: &str) {
     if says.is_empty() {
         return;
     }

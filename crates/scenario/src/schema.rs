@@ -12,25 +12,33 @@ use crate::types::{Congestion, Scenario};
 pub fn schema() -> Value {
     let mut schema = schema_for!(Scenario).to_value();
     for (section, limits) in Congestion::limits() {
-        let place = format!("/$defs/Congestion/properties/{section}/$ref");
-        let table = schema.pointer(&place).and_then(Value::as_str);
-        let table = table.map(|path| format!("{}/properties", path.trim_start_matches('#')));
-        if let Some(Value::Object(keys)) = table.and_then(|table| schema.pointer_mut(&table)) {
-            let says = limits
-                .iter()
-                .map(|limit| (limit.key, rules::text(&limit.rule)));
-            rules::annotate_all(keys, says);
-        }
+        let table = schema.pointer(&format!("/$defs/Congestion/properties/{section}/$ref"));
+        let Some(table) = table.and_then(Value::as_str) else {
+            continue;
+        };
+        let table = table.trim_start_matches('#').to_owned();
+        let says = limits
+            .iter()
+            .map(|limit| (limit.key, rules::text(&limit.rule)));
+        annotate(&mut schema, &table, says);
     }
-    if let Some(Value::Object(keys)) = schema.pointer_mut("/$defs/Multipath/properties") {
-        let settings = Settings::default();
-        let says = settings
-            .ranges()
-            .map(|range| (range.key, range.to_string()));
-        rules::annotate_all(keys, says);
-    }
+    let settings = Settings::default();
+    let says = settings
+        .ranges()
+        .map(|range| (range.key, range.to_string()));
+    annotate(&mut schema, "/$defs/Multipath", says);
     drop_nulls(&mut schema);
     schema
+}
+
+/// Annotates those of the keys of a table that others say something of.
+fn annotate(schema: &mut Value, table: &str, says: impl Iterator<Item = (&'static str, String)>) {
+    for (key, says) in says {
+        let key = schema.pointer_mut(&format!("{table}/properties/{key}"));
+        if let Some(Value::Object(key)) = key {
+            rules::add(key, &says);
+        }
+    }
 }
 
 /// Drops keys without a default, which TOML has no word for.

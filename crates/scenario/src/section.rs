@@ -98,9 +98,12 @@ macro_rules! element {
         }
 
         impl $crate::section::Section for $name {
-            fn check(&self, profile: $crate::types::Profile) -> $crate::section::Check {
-                let Self { $($key),* } = self;
-                $crate::section::rules!(profile; $($key $([$low, $high])? $(=> $rule $(($($limit),+))?)?,)*);
+            fn check(&self, _profile: $crate::types::Profile) -> $crate::section::Check {
+                $(
+                    let _at = |error| $crate::section::inside(error, stringify!($key));
+                    $($crate::rules::within(_profile, &self.$key, $low, $high).map_err(_at)?;)?
+                    $($crate::rules::$rule(_profile, &self.$key $($(, $limit)+)?).map_err(_at)?;)?
+                )*
                 Ok(())
             }
         }
@@ -175,22 +178,7 @@ macro_rules! words {
     };
 }
 
-/// Checks keys, each in a variable of its name, by their rules.
-macro_rules! rules {
-    ($profile:expr; $(
-        $key:ident $([$low:expr, $high:expr])? $(=> $rule:ident $(($($limit:expr),+))?)?,
-    )*) => {
-        let _ = $profile;
-        $(
-            let _at = |error| $crate::section::inside(error, stringify!($key));
-            $($crate::rules::within($profile, $key, $low, $high).map_err(_at)?;)?
-            $($crate::rules::$rule($profile, $key $($(, $limit)+)?).map_err(_at)?;)?
-            let _ = $key;
-        )*
-    };
-}
-
-pub(crate) use {choice, element, kinds, rules, section, words};
+pub(crate) use {choice, element, kinds, section, words};
 
 /// A table whose values have rules, or several.
 pub(crate) trait Section {

@@ -54,8 +54,7 @@ impl SizeDistribution {
             check_point(before, point).map_err(|error| error.at(format!("[{i}]")))?;
             before = Some(point);
         }
-        check_end(&points)?;
-        Ok(Self { points })
+        Self { points }.complete()
     }
 
     /// The built-in distribution `name`.
@@ -95,7 +94,11 @@ impl SizeDistribution {
 
     /// The mean in bytes.
     pub fn mean(&self) -> f64 {
-        mean(&self.points)
+        let part = |pair: &[SizePoint]| {
+            let middle = (pair[0].size.as_f64() + pair[1].size.as_f64()) / 2.0;
+            middle * (pair[1].percent - pair[0].percent) / 100.0
+        };
+        self.points.windows(2).map(part).sum()
     }
 
     /// The size below which a share `u` of messages is, for `u` in 0..1: linear between points,
@@ -119,14 +122,21 @@ impl SizeDistribution {
         };
         Bytes::new((size as u64).max(1))
     }
-}
 
-fn mean(points: &[SizePoint]) -> f64 {
-    let part = |pair: &[SizePoint]| {
-        let middle = (pair[0].size.as_f64() + pair[1].size.as_f64()) / 2.0;
-        middle * (pair[1].percent - pair[0].percent) / 100.0
-    };
-    points.windows(2).map(part).sum()
+    /// Checks what only all points together show; the place stays empty.
+    fn complete(self) -> Result<Self, Error> {
+        let (count, mean) = (self.points.len(), self.mean());
+        let last = self.points.last().map_or(0.0, |last| last.percent);
+        ensure!(count >= 2, "", "{count} points, expected at least 2";
+            "a fixed size is two points of that size, at 0 and 100 percent");
+        ensure!(last != 1.0, "", "the last percent is 1, expected 100";
+            "multiply by 100: these are percents, not fractions");
+        ensure!(last == 100.0, "",
+            "the last percent is {last}, expected 100"; "is the file complete?");
+        ensure!(mean >= 1.0, "",
+            "the mean size is {mean} B, expected at least 1"; "sizes are in bytes");
+        Ok(self)
+    }
 }
 
 /// Checks a point after the one before it; the place stays empty.
@@ -149,20 +159,6 @@ fn check_point(before: Option<&SizePoint>, point: &SizePoint) -> Result<(), Erro
         "size falls from {} to {size}, expected ascending sizes", before.size;
         "sort the points by size");
     ensure!(point != before, "", "point {size}, {percent} is listed twice"; "remove one");
-    Ok(())
-}
-
-/// Checks what only all points together show; the place stays empty.
-fn check_end(points: &[SizePoint]) -> Result<(), Error> {
-    let (count, mean) = (points.len(), mean(points));
-    let last = points.last().map_or(0.0, |last| last.percent);
-    ensure!(count >= 2, "", "{count} points, expected at least 2";
-        "a fixed size is two points of that size, at 0 and 100 percent");
-    ensure!(last != 1.0, "", "the last percent is 1, expected 100";
-        "multiply by 100: these are percents, not fractions");
-    ensure!(last == 100.0, "", "the last percent is {last}, expected 100"; "is the file complete?");
-    ensure!(mean >= 1.0, "",
-        "the mean size is {mean} B, expected at least 1"; "sizes are in bytes");
     Ok(())
 }
 
@@ -192,6 +188,6 @@ fn parse_columns(text: &str, file: &str) -> Result<SizeDistribution, Error> {
         check_point(points.last(), &point).map_err(|error| error.at(line.place()))?;
         points.push(point);
     }
-    check_end(&points).map_err(|error| error.at(file))?;
-    Ok(SizeDistribution { points })
+    let distribution = SizeDistribution { points };
+    distribution.complete().map_err(|error| error.at(file))
 }

@@ -44,9 +44,10 @@ impl Scenario {
             return;
         };
         for workload in &mut self.workload {
-            let name = workload.tenant_mut().get_or_insert_with(|| first.clone());
+            let (name, hosts) = workload.owner_mut();
+            let name = name.get_or_insert_with(|| first.clone());
             let found = self.tenant.iter().find(|tenant| tenant.name == *name);
-            if let (Some(tenant), Some(set)) = (found, workload.hosts_mut())
+            if let (Some(tenant), Some(set)) = (found, hosts)
                 && set.is_all()
             {
                 *set = tenant.hosts.clone();
@@ -57,10 +58,14 @@ impl Scenario {
 
 /// The number of the tenant that `workload` belongs to; `None` if none of `tenants` has its name.
 pub fn tenant_of(tenants: &[Tenant], workload: &Workload) -> Option<TenantId> {
-    let mine = |tenant: &Tenant| workload.tenant().is_none_or(|name| tenant.name == name);
+    called(tenants, workload.tenant())
+}
+
+/// The number of the tenant with this name, or of the first.
+pub(crate) fn called(tenants: &[Tenant], name: Option<&str>) -> Option<TenantId> {
     let mut numbered = (0..).zip(in_force(tenants));
-    let (number, _) = numbered.find(|(_, tenant)| mine(tenant))?;
-    Some(TenantId::new(number))
+    let found = numbered.find(|(_, tenant)| name.is_none_or(|name| tenant.name == name));
+    found.map(|(number, _)| TenantId::new(number))
 }
 
 fn in_force(tenants: &[Tenant]) -> Vec<Tenant> {

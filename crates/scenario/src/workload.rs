@@ -14,8 +14,8 @@ use crate::rules::{BYTE, LARGEST};
 use crate::section::{element, kinds, number, words};
 use crate::types::{SizeRange, is_one};
 
-/// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, and behind `+` groups of fields
-/// that several have.
+/// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, behind `+` groups of fields
+/// that several have, and `& paths` unless its messages can't have several.
 macro_rules! workloads {
     (@ [$($head:tt)*] $keys:tt) => {
         element! { $($head)* $keys }
@@ -50,29 +50,23 @@ macro_rules! workloads {
             plane: Option<u8>,
         } $($rest)*);
     };
-    (@ $head:tt { $($own:tt)* } + paths) => {
+    (@ $head:tt { $($own:tt)* } & paths) => {
         workloads!(@ $head {
             $($own)*
             /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
             paths [1, MOST_PATHS]: Option<u32>,
         });
     };
-    (paths $it:ident + paths) => {
-        $it.paths
-    };
-    (paths $it:ident) => {
-        None
-    };
-    (paths $it:ident + $other:ident $($rest:tt)*) => {
-        workloads!(paths $it $($rest)*)
-    };
-    ($($(#[$doc:meta])* $kind:ident $([$hosts:ident])? { $($own:tt)* } $(+ $group:ident)*,)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $kind:ident $([$hosts:ident])? { $($own:tt)* } $(+ $group:ident)* $(& $paths:ident)?,
+    )*) => {
         kinds! {
             /// What hosts send. Hosts are named by node number: `"all"`, `"0-15"`, `"0,4,8-11"`.
             Workload { $($(#[$doc])* $kind($kind),)* }
         }
 
-        $(workloads!(@ [$(#[$doc])* $kind] { $($own)* } $(+ $group)*);)*
+        $(workloads!(@ [$(#[$doc])* $kind] { $($own)* } $(+ $group)* $(& $paths)?);)*
 
         impl Workload {
             /// What each message is.
@@ -89,12 +83,6 @@ macro_rules! workloads {
                 }
             }
 
-            pub(crate) const fn tenant_mut(&mut self) -> &mut Option<String> {
-                match self {
-                    $(Self::$kind(it) => &mut it.tenant,)*
-                }
-            }
-
             /// The set of hosts that must be its tenant's, and its key; a list of messages has none.
             pub(crate) fn hosts(&self) -> Option<(&'static str, &HostSet)> {
                 match self {
@@ -102,9 +90,10 @@ macro_rules! workloads {
                 }
             }
 
-            pub(crate) fn hosts_mut(&mut self) -> Option<&mut HostSet> {
+            /// The name of its tenant, and the set of hosts that must be the tenant's.
+            pub(crate) fn owner_mut(&mut self) -> (&mut Option<String>, Option<&mut HostSet>) {
                 match self {
-                    $(Self::$kind(_it) => None$(.or(Some(&mut _it.$hosts)))?,)*
+                    $(Self::$kind(it) => (&mut it.tenant, None$(.or(Some(&mut it.$hosts)))?),)*
                 }
             }
 
@@ -116,9 +105,9 @@ macro_rules! workloads {
             }
 
             /// How many paths each message has, if it is stated.
-            pub const fn paths(&self) -> Option<u32> {
+            pub fn paths(&self) -> Option<u32> {
                 match self {
-                    $(Self::$kind(_it) => workloads!(paths _it $(+ $group)*),)*
+                    $(Self::$kind(_it) => None$(.or(_it.$paths))?,)*
                 }
             }
         }
@@ -141,7 +130,7 @@ workloads! {
         sources: HostSet = "HostSet::default",
         /// Hosts that receive.
         destinations: HostSet = "HostSet::default",
-    } + class + message + owner + paths,
+    } + class + message + owner & paths,
     /// In each round several random hosts send to one, or with `verb = "read"` it reads from them.
     Incast [hosts] {
         /// Senders in each round.
@@ -160,7 +149,7 @@ workloads! {
         jitter: Duration = "Duration::default" => span,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + message + owner + paths,
+    } + class + message + owner & paths,
     /// Every host sends one message to another, and receives one.
     Permutation [hosts] {
         /// Size of each message.
@@ -169,7 +158,7 @@ workloads! {
         start: Duration = "Duration::default" => span,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + message + owner + paths,
+    } + class + message + owner & paths,
     /// Every host sends one message to every other.
     AllToAll [hosts] {
         /// Size of each message.
@@ -178,7 +167,7 @@ workloads! {
         start: Duration = "Duration::default" => span,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + message + owner + paths,
+    } + class + message + owner & paths,
     /// n hosts in ascending order, 2(n-1) steps; in each a host sends size/n to its successor once it has received the
     /// previous step. Unlike under `collective`, its next round begins with its last received block, without waiting for
     /// acknowledgements.
@@ -191,7 +180,7 @@ workloads! {
         rounds: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + message + owner + paths,
+    } + class + message + owner & paths,
     /// A collective operation.
     Collective [hosts] {
         /// The operation.
@@ -214,7 +203,7 @@ workloads! {
         groups: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + rank + owner + paths,
+    } + class + rank + owner & paths,
     /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
     /// pipeline stages.
     Training [hosts] {
@@ -242,7 +231,7 @@ workloads! {
         start: Duration = "Duration::default" => span,
         /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
         hosts: HostSet = "HostSet::default",
-    } + class + rank + owner + paths,
+    } + class + rank + owner & paths,
     /// The program of a trace.
     Program [hosts] {
         /// The trace, relative to the scenario: a file, or a list of all ranks' files.
@@ -256,7 +245,7 @@ workloads! {
         /// By rank, the index of its host among `hosts`; left out, rank r runs on the r-th.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         placement: Vec<u32>,
-    } + class + rank + owner + paths,
+    } + class + rank + owner & paths,
     /// Closed loops over open connections: each posts a batch of operations, and the next once the thread has polled the
     /// last completion. Not under `hpcc-ns3`.
     KeyValue [clients] {
@@ -300,7 +289,7 @@ workloads! {
         /// Messages, in order of start.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow: Vec<Flow>,
-    } + message + owner + paths,
+    } + message + owner & paths,
 }
 
 impl Workload {

@@ -8,8 +8,8 @@ use fairlane_units::Bytes;
 use toml::de::DeValue;
 use toml::{Table, Value};
 
-use crate::document::{inside, tree};
-use crate::keypath::{KeyPath, Segment};
+use crate::document::{along, tree};
+use crate::keypath::KeyPath;
 
 /// By the path of their key, sizes that were written otherwise than they are shown: `250KiB`, which would be `256kB`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,33 +20,31 @@ impl WrittenSizes {
     pub(crate) fn of(table: &Table) -> Self {
         let mut found = Self::default();
         for (key, value) in table {
-            found.collect(&mut KeyPath(vec![Segment::Key(key.clone())]), value);
+            found.collect(key.clone(), value);
         }
         found
     }
 
-    fn collect(&mut self, path: &mut KeyPath, value: &Value) {
-        let inside: Vec<(Segment, &Value)> = match value {
+    fn collect(&mut self, place: String, value: &Value) {
+        match value {
             Value::String(text) => {
                 let shown = text.parse::<Bytes>().map(|size| size.to_string());
                 let is_plain = !text.contains(char::is_control);
                 if is_plain && shown.is_ok_and(|shown| shown != *text) {
-                    self.0.insert(path.to_string(), text.clone());
+                    self.0.insert(place, text.clone());
                 }
-                return;
             }
             Value::Table(table) => {
-                let keys = table.iter();
-                keys.map(|(key, value)| (Segment::Key(key.clone()), value))
-                    .collect()
+                for (key, value) in table {
+                    self.collect(format!("{place}.{key}"), value);
+                }
             }
-            Value::Array(items) => (0..).map(Segment::Index).zip(items).collect(),
-            _ => return,
-        };
-        for (segment, value) in inside {
-            path.0.push(segment);
-            self.collect(path, value);
-            path.0.pop();
+            Value::Array(items) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.collect(format!("{place}[{index}]"), value);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -58,8 +56,12 @@ impl WrittenSizes {
 
     /// The text of the scenario with sizes as they were written, if they are still the same.
     pub(crate) fn restore(&self, mut text: String) -> String {
-        let places = tree(&text).map(|tree| self.places(&tree));
-        let mut places = places.unwrap_or_default();
+        let mut places = Vec::new();
+        if let Ok(tree) = tree(&text) {
+            for (key, written) in &self.0 {
+                places.extend(place(&tree, key, written).map(|place| (place, written)));
+            }
+        }
         // From the end on, so that what is before stays in its place.
         places.sort_unstable_by_key(|(place, _)| Reverse(place.start));
         for (place, written) in places {
@@ -67,21 +69,12 @@ impl WrittenSizes {
         }
         text
     }
+}
 
-    /// Where the text has a size that was written otherwise, and how.
-    fn places(&self, tree: &DeValue<'_>) -> Vec<(Range<usize>, &str)> {
-        let place = |key: &str, written: &str| {
-            let (mut span, mut value) = (0..0, tree);
-            for segment in &KeyPath::from_place(key).0 {
-                let (_, found) = inside(value, segment)?;
-                (span, value) = (found.span(), found.get_ref());
-            }
-            let shown = written.parse::<Bytes>().ok()?.to_string();
-            (value.as_str() == Some(&*shown)).then_some(span)
-        };
-        let written = self.0.iter();
-        written
-            .filter_map(|(key, text)| Some((place(key, text)?, text.as_str())))
-            .collect()
-    }
+/// Where a text has the size at a key, if it shows the one that was `written`.
+fn place(tree: &DeValue<'_>, key: &str, written: &str) -> Option<Range<usize>> {
+    let path = KeyPath::from_place(key);
+    let (_, found) = along(tree, &path).nth(path.0.len() - 1)?;
+    let shown = written.parse::<Bytes>().ok()?.to_string();
+    (found.get_ref().as_str() == Some(&*shown)).then(|| found.span())
 }

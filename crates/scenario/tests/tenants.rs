@@ -246,6 +246,21 @@ fn guarantees_fit_the_link_of_every_receiver() {
 }
 
 #[test]
+fn a_guarantee_to_a_host_that_does_not_exist_is_no_failure_of_the_check() {
+    let to = |workload: &str| {
+        format!("{STAR}[[tenant]]\nname = \"a\"\nguarantee = \"1Gbps\"\n[[workload]]\n{workload}\n")
+    };
+    refused(
+        &to("kind = \"incast\"\ndegree = 2\nsize = 1\nreceiver = 99"),
+        &["`workload[0].receiver`", "node 99 isn't a host"],
+    );
+    refused(
+        &to("kind = \"flows\"\nflow = [{ source = 0, destination = 99, size = 1 }]"),
+        &["`workload[0].flow[0].destination`", "99 isn't a host"],
+    );
+}
+
+#[test]
 fn the_data_of_a_read_takes_the_links_the_other_way() {
     let two = |first: &str, second: &str| {
         format!(

@@ -153,7 +153,9 @@ impl Candidates for EgressPorts<'_> {
 }
 
 macro_rules! define {
-    ($($(#[$doc:meta])* $variant:ident($module:ident) $(with $parameters:ident)?;)*) => {
+    ($(
+        $(#[$doc:meta])* $variant:ident($module:ident) $name:literal $(with $parameters:ident)?;
+    )*) => {
         /// The state of one switch under any policy.
         #[derive(Clone, Debug)]
         pub(crate) enum Forwarder {

@@ -4,6 +4,7 @@ use fairlane_units::NodeId;
 
 use super::{Check, Subject};
 use crate::error::{Error, bail, ensure, mistake, suggestion};
+use crate::tenant::called;
 use crate::types::{Attack, AttackKind, Tenant};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
@@ -39,8 +40,7 @@ fn keys(attack: &Attack) -> Check {
 
 fn attacker<'a>(attack: &Attack, tenants: &'a [Tenant]) -> Result<&'a Tenant, Error> {
     let stated = attack.tenant.as_deref();
-    let mut all = tenants.iter();
-    let found = all.find(|tenant| stated.is_none_or(|name| tenant.name == name));
+    let found = called(tenants, stated).map(|number| &tenants[number.index()]);
     found.ok_or_else(|| {
         let name = stated.unwrap_or_default();
         let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
@@ -57,10 +57,8 @@ fn hosts(subject: &Subject<'_>, attack: &Attack, (of, own): (&Tenant, &[NodeId])
         Ok(())
     };
     if let Some(sources) = &attack.sources {
-        let sources = subject.members(sources, place("sources"))?;
-        sources
-            .into_iter()
-            .try_for_each(|host| is_own(host, "sources"))?;
+        let mut sources = subject.members(sources, place("sources"))?.into_iter();
+        sources.try_for_each(|host| is_own(host, "sources"))?;
     }
     if let Some(destinations) = &attack.destinations {
         subject.members(destinations, place("destinations"))?;

@@ -27,12 +27,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         }
     }
     overlaps(&faults.link)?;
+    let mut slow = BTreeSet::new();
     for (index, link) in faults.slow.iter().enumerate() {
         let place = format!("faults.slow[{index}]");
         between(&place, link.between)?;
         let [a, b] = link.between;
-        let earlier = &faults.slow[..index];
-        ensure!(!earlier.iter().any(|earlier| earlier.joins(a, b)), format!("{place}.between"),
+        ensure!(slow.insert(ordered([a, b])), format!("{place}.between"),
             "link {a}-{b} has a rate already"; "name each link once");
     }
     for (index, fault) in faults.pause.iter().enumerate() {

@@ -37,11 +37,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         "nodes that aren't listed as switches are hosts");
     let ns3 = subject.scenario.profile == Profile::HpccNs3;
     // Its addresses have 16 bits for the node.
-    ensure_ns3!(
-        !ns3 || nodes <= 1 << 16,
-        place,
-        "{nodes} nodes, expected at most 65536"
-    );
+    ensure_ns3!(!ns3 || nodes <= 1 << 16, place; "{nodes} nodes, expected at most 65536");
     host_ports(subject, place)?;
     connected(subject, place)?;
     marking(subject)?;
@@ -58,12 +54,11 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
         mistake!(place, "{}", error.message; "{}", error.hint)
     })?;
     let (planes, ns3) = (planes.count, subject.scenario.profile == Profile::HpccNs3);
-    let stated = subject
-        .inputs
-        .topology
-        .as_ref()
-        .map_or("topology.planes", |_| place);
-    ensure_ns3!(planes < 2 || !ns3, stated, "{planes} planes, expected one");
+    let stated = match subject.inputs.topology {
+        Some(_) => place,
+        None => "topology.planes",
+    };
+    ensure_ns3!(planes < 2 || !ns3, stated; "{planes} planes, expected one");
     let mut linked = vec![false; subject.fabric.nodes as usize];
     subject.ends().for_each(|(node, ..)| linked[node] = true);
     if let Some(node) = linked.iter().position(|linked| !linked) {

@@ -5,14 +5,13 @@
 //! fabric aren't: which tenants meet there depends on the paths that messages take.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::swap;
 
 use fairlane_units::{NodeId, Rate};
 
 use super::tenants::hosts;
 use super::{Check, Subject};
 use crate::error::{Error, ensure};
-use crate::tenant::tenant_of;
+use crate::tenant::called;
 use crate::types::{Attack, AttackKind, HostSet, Verb, Workload};
 
 /// Hosts that put data on the fabric, and hosts that it goes to: any of these to any of those.
@@ -36,9 +35,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     if promises.is_empty() {
         return Ok(());
     }
-    let links = Links::of(subject);
-    at_hosts(subject, &promises, &links)?;
-    at_switches(subject, &promises, &links)
+    at_hosts(subject, &promises)?;
+    at_switches(subject, &promises)
 }
 
 fn promises(subject: &Subject<'_>) -> Result<Vec<Promise>, Error> {
@@ -70,40 +68,15 @@ fn add(sum: &mut Rate, rate: Rate, count: usize) -> Rate {
     *sum
 }
 
-/// What is known of the links of each node.
-struct Links {
-    /// The rate of its slowest link.
-    slowest: Vec<Rate>,
-    /// The switches that it is linked to: a host to one in each plane.
-    switches: Vec<Vec<u32>>,
-    /// The rates of its links to switches, added up.
-    to_switches: Vec<Rate>,
-}
-
-impl Links {
-    fn of(subject: &Subject<'_>) -> Self {
-        let is_switch = subject.switch_flags();
-        let mut links = Self {
-            slowest: vec![Rate::from_bps(u64::MAX); is_switch.len()],
-            switches: vec![Vec::new(); is_switch.len()],
-            to_switches: vec![Rate::ZERO; is_switch.len()],
-        };
-        for (node, other, rate) in subject.ends() {
-            links.slowest[node] = rate.min(links.slowest[node]);
-            if is_switch[other] {
-                links.switches[node].push(other as u32);
-                add(&mut links.to_switches[node], rate, 1);
-            }
-        }
-        links
-    }
-}
-
 /// What is promised to those who send from a host, or to it, must fit its link. A host that is read from sends
 /// for the tenant that reads; a receiver divides its link by tenant.
-fn at_hosts(subject: &Subject<'_>, promises: &[Promise], links: &Links) -> Check {
+fn at_hosts(subject: &Subject<'_>, promises: &[Promise]) -> Check {
+    let mut slowest = vec![Rate::from_bps(u64::MAX); subject.fabric.nodes as usize];
+    for (node, _, rate) in subject.ends() {
+        slowest[node] = rate.min(slowest[node]);
+    }
     for host in &subject.hosts {
-        let link = links.slowest[host.index()];
+        let link = slowest[host.index()];
         let (mut sent, mut received) = (Rate::ZERO, Rate::ZERO);
         for promise in promises {
             let mut traffic = promise.traffic.iter();
@@ -126,17 +99,28 @@ fn at_hosts(subject: &Subject<'_>, promises: &[Promise], links: &Links) -> Check
 
 /// What is promised from the hosts at a switch to all others, or the other way, must fit the switch's links to
 /// other switches.
-fn at_switches(subject: &Subject<'_>, promises: &[Promise], links: &Links) -> Check {
-    let homes = |host: &NodeId| &links.switches[host.index()];
-    let mut switches: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
-    for host in &subject.hosts {
-        for &switch in homes(host) {
-            switches.entry(switch).or_default().push(*host);
+fn at_switches(subject: &Subject<'_>, promises: &[Promise]) -> Check {
+    let is_switch = subject.switch_flags();
+    // By host the switches that it is linked to, one in each plane; by switch its hosts, and the rates of its other links.
+    let mut homes = vec![Vec::new(); is_switch.len()];
+    let mut hosts: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+    let mut links = vec![Rate::ZERO; is_switch.len()];
+    for (node, other, rate) in subject.ends().filter(|(_, other, _)| is_switch[*other]) {
+        if is_switch[node] {
+            add(&mut links[node], rate, 1);
+        } else {
+            let host = NodeId::new(node as u32);
+            homes[node].push(other);
+            hosts.entry(other).or_default().push(host);
         }
     }
-    for (&switch, here) in &switches {
-        let link = links.to_switches[switch as usize];
-        let elsewhere = |host: &&NodeId| !homes(host).is_empty() && !homes(host).contains(&switch);
+    for (switch, here) in &hosts {
+        let link = links[*switch];
+        let elsewhere = |host: &&NodeId| {
+            // A number that no node has is refused where workloads and attacks are checked.
+            let homes = homes.get(host.index());
+            homes.is_some_and(|homes| !homes.is_empty() && !homes.contains(switch))
+        };
         let (mut from, mut to) = (Rate::ZERO, Rate::ZERO);
         for promise in promises {
             let ends = promise.traffic.iter();
@@ -187,19 +171,19 @@ fn crossing<'a>(
 /// By workload, or by sender of a list of messages, between whom a tenant's data flows.
 fn traffic(subject: &Subject<'_>, tenant: usize) -> Vec<Traffic> {
     let scenario = subject.scenario;
+    let is_its = |name: Option<&str>| {
+        let found = called(&scenario.tenant, name);
+        found.is_some_and(|number| number.index() == tenant)
+    };
     let mut traffic = Vec::new();
     for (index, workload) in scenario.workload.iter().enumerate() {
-        let of = tenant_of(&scenario.tenant, workload);
-        if of.is_some_and(|number| number.index() == tenant) {
+        if is_its(workload.tenant()) {
             traffic.extend(of_workload(subject, index, workload));
         }
     }
-    if let Some(attack) = &scenario.attack {
-        let name = attack.tenant.as_ref();
-        let mut tenants = scenario.tenant.iter();
-        if tenants.position(|one| name.is_none_or(|name| one.name == *name)) == Some(tenant) {
-            traffic.extend(of_attack(subject, attack, &scenario.tenant[tenant].hosts));
-        }
+    let attack = scenario.attack.as_ref();
+    if let Some(attack) = attack.filter(|attack| is_its(attack.tenant.as_deref())) {
+        traffic.extend(of_attack(subject, attack, &scenario.tenant[tenant].hosts));
     }
     traffic
 }
@@ -212,11 +196,11 @@ fn resolved(subject: &Subject<'_>, set: &HostSet) -> BTreeSet<NodeId> {
 
 fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<Traffic> {
     let hosts = |set: &HostSet| resolved(subject, set);
-    let reads = workload.verb() == Verb::Read;
-    let between = |mut senders: BTreeSet<NodeId>, mut receivers: BTreeSet<NodeId>| {
-        if reads {
-            swap(&mut senders, &mut receivers);
-        }
+    let between = |asking, asked| {
+        let (senders, receivers) = match workload.verb() {
+            Verb::Read => (asked, asking),
+            _ => (asking, asked),
+        };
         Traffic { senders, receivers }
     };
     match workload {
@@ -243,10 +227,8 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
         }
         _ => {
             let set = workload.hosts().map(|(_, set)| hosts(set));
-            vec![between(
-                set.clone().unwrap_or_default(),
-                set.unwrap_or_default(),
-            )]
+            let hosts = set.unwrap_or_default();
+            vec![between(hosts.clone(), hosts)]
         }
     }
 }
@@ -254,16 +236,12 @@ fn of_workload(subject: &Subject<'_>, index: usize, workload: &Workload) -> Vec<
 /// Traffic of an attack's own. One that cuts messages has none, unless it sends the pieces elsewhere.
 fn of_attack(subject: &Subject<'_>, attack: &Attack, own: &HostSet) -> Option<Traffic> {
     let own = resolved(subject, own);
-    if attack.is_transform() {
-        return (attack.kind == AttackKind::ShuffledOverlay).then(|| Traffic {
-            senders: own.clone(),
-            receivers: own,
-        });
-    }
     let stated = |set: &Option<HostSet>| set.as_ref().map(|set| resolved(subject, set));
     let or_own = |set| stated(set).unwrap_or_else(|| own.clone());
     let sources = or_own(&attack.sources);
     let (senders, receivers) = match attack.kind {
+        AttackKind::ShuffledOverlay if attack.is_transform() => (own.clone(), own),
+        _ if attack.is_transform() => return None,
         // It reads, by default from all others.
         AttackKind::CacheFlood => {
             let all = subject.hosts.iter().copied();

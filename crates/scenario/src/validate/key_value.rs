@@ -42,10 +42,8 @@ fn sizes(scope: &Scope<'_>, it: &KeyValue) -> Check {
             "is {}, above high, {}", range.low, range.high; "swap the two");
     }
     let scenario = scope.subject.scenario;
-    let (mtu, datagrams) = (
-        scenario.packet.mtu,
-        scenario.transport.service == Service::Ud,
-    );
+    let mtu = scenario.packet.mtu;
+    let datagrams = scenario.transport.service == Service::Ud;
     let workload = &scenario.workload[scope.index];
     if let Some((key, _, largest)) = sizes_of(scope.subject, scope.index, workload) {
         ensure!(!datagrams || largest <= mtu, scope.key(key),

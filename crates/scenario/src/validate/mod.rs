@@ -63,11 +63,8 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
 impl Subject<'_> {
     /// Whether each node is a switch.
     fn switch_flags(&self) -> Vec<bool> {
-        let mut flags = vec![false; self.fabric.nodes as usize];
-        for switch in &self.fabric.switches {
-            flags[*switch as usize] = true;
-        }
-        flags
+        let nodes = 0..self.fabric.nodes;
+        nodes.map(|node| !self.is_host(node)).collect()
     }
 
     /// The ends of links: the node, the other node and the rate.
@@ -80,11 +77,8 @@ impl Subject<'_> {
 
     /// Links with a switch at an end, numbered among all.
     fn switch_links(&self) -> impl Iterator<Item = (usize, &LinkText)> {
-        let switches = self.switch_flags();
-        let at_switch =
-            move |link: &LinkText| [link.a, link.b].iter().any(|end| switches[*end as usize]);
         let links = self.fabric.links.iter().enumerate();
-        links.filter(move |(_, link)| at_switch(link))
+        links.filter(|(_, link)| !self.is_host(link.a) || !self.is_host(link.b))
     }
 
     /// How many ports hosts have: one in each plane.

@@ -24,9 +24,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
 
 /// The floor of the rate must be within reach of every host.
 fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
-    let switches = subject.switch_flags();
     let slower = subject.fabric.links.iter().find(|link| {
-        let at_host = !switches[link.a as usize] || !switches[link.b as usize];
+        let at_host = subject.is_host(link.a) || subject.is_host(link.b);
         at_host && link.rate < floor
     });
     if let Some(link) = slower {
@@ -41,10 +40,8 @@ fn notification(scenario: &Scenario) -> Check {
     let hears_cnps = |algorithm: &Algorithm| algorithm.needs().hears_cnps;
     let hearing = Algorithm::ALL.into_iter().filter(hears_cnps);
     let hearing: Vec<_> = hearing.map(Algorithm::name).collect();
-    let (algorithm, notification) = (
-        scenario.congestion.algorithm,
-        scenario.congestion.notification,
-    );
+    let congestion = &scenario.congestion;
+    let (algorithm, notification) = (congestion.algorithm, congestion.notification);
     ensure!(notification == Notification::Ack || hears_cnps(&algorithm), "congestion.notification",
         "is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs";
         "{} hear CNPs", hearing.join(" and "));
@@ -64,12 +61,9 @@ fn needs(subject: &Subject<'_>) -> Check {
     }
     let coded = [25, 50, 100, 200, 400].map(Rate::from_gbps);
     for (i, link) in subject.switch_links() {
-        ensure_ns3!(
-            coded.contains(&link.rate),
-            subject.link_place(i),
-            "a link of {}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,",
-            link.rate
-        );
+        let rate = link.rate;
+        ensure_ns3!(coded.contains(&rate), subject.link_place(i);
+            "a link of {rate}, expected 25, 50, 100, 200 or 400 Gb/s, which telemetry has codes for,");
     }
     Ok(())
 }
