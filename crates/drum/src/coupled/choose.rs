@@ -54,7 +54,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
         ..*options
     };
     let found = Descent::new(&mut fleet, &rough, workers).run(&[]);
-    let (first, mut passes) = match found {
+    let (first, passes) = match found {
         Ok(found) => (found.prices, found.iterations),
         Err(Error::Range) if held.is_some() => (alloc::vec![0.0; source.capacities().len()], 0),
         Err(error) => return Err(error),
@@ -66,16 +66,29 @@ pub fn solve_chosen<S: Source, W: Workers>(
             return Ok(found);
         }
     }
-    let mut search = Search::new(first, source.capacities());
+    let mut found = in_rounds(&mut fleet, first, options, workers)?;
+    found.iterations += passes;
+    Ok(found)
+}
+
+/// Prices that bound all choices, and the rates of the best of those that they make, by turns.
+fn in_rounds<S: Source, W: Workers>(
+    fleet: &mut Fleet<'_, S>,
+    first: Vec<f64>,
+    options: &CoupledOptions,
+    workers: &W,
+) -> Result<CoupledSolution, Error> {
+    let mut passes = 0;
+    let mut search = Search::new(first, fleet.source.capacities());
     let mut best: Option<CoupledSolution> = None;
     let mut start = search.best.clone();
     for round in 0..ROUNDS {
         if round == 0 || round % 2 == 1 {
-            search.run(&mut fleet, workers, LENGTH / f64::from(1 + 4 * round));
+            search.run(fleet, workers, LENGTH / f64::from(1 + 4 * round));
             start.clone_from(&search.best);
         }
         fleet.carry_out(&choice(&start), workers);
-        let found = match Descent::new(&mut fleet, options, workers).run(&start) {
+        let found = match Descent::new(fleet, options, workers).run(&start) {
             // What earlier rounds have found stands.
             Err(Error::Range) if best.is_some() => break,
             found => found?,
@@ -89,7 +102,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
         {
             best = Some(fleet.solution(found));
         }
-        search.evaluate(&mut fleet, workers, &start);
+        search.evaluate(fleet, workers, &start);
         let value = best
             .as_ref()
             .map_or(f64::NEG_INFINITY, |best| best.objective);
