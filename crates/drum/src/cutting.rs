@@ -172,16 +172,13 @@ impl Localiser {
 
     /// Widens the region to prices up to `upper`.
     pub(crate) fn include(&mut self, upper: &[f64]) {
-        if self
-            .upper
-            .iter()
-            .zip(upper)
-            .any(|(known, upper)| known < upper)
-        {
-            for ((known, upper), limit) in self.upper.iter_mut().zip(upper).zip(&self.limit) {
-                *known = known.max(*upper).min(*limit);
-            }
-            self.again();
+        let known = self.upper.iter().zip(&self.limit);
+        let wider = known.zip(upper);
+        let wider = wider.map(|((known, limit), upper)| known.max(upper.min(*limit)));
+        let wider: Vec<f64> = wider.collect();
+        if wider != self.upper {
+            self.upper = wider;
+            self.lay_out();
         }
     }
 
@@ -190,10 +187,11 @@ impl Localiser {
         for (upper, limit) in self.upper.iter_mut().zip(&self.limit) {
             *upper = (*upper * WIDEN).min(*limit);
         }
-        self.again();
+        self.lay_out();
     }
 
-    fn again(&mut self) {
+    /// Begins with all prices up to `upper`, and makes the cuts again that are known.
+    fn lay_out(&mut self) {
         self.exhausted = false;
         self.region = Region::new(&self.upper);
         for index in 0..self.tangents.len() {

@@ -43,8 +43,8 @@ impl DualFunction {
         })
     }
 
-    /// The bound at prices, a row each; infinite where some rate has no limit, and at prices that aren't: negative ones,
-    /// and those of which no numbers follow. At alpha 0 rates without a maximum end at what rows have.
+    /// The bound at prices, a row each; infinite where some rate has no limit, and at prices that are negative or, for a
+    /// whole row, outside 1e-100 to 1e100 and not 0. At alpha 0 rates without a maximum end at what rows have.
     pub fn at(&self, prices: &[f64]) -> f64 {
         match self.problem.rows.len() {
             1 => self.rows::<1>(prices),

@@ -48,7 +48,7 @@ impl Descent {
         if value.is_finite() {
             self.region.on_value(&self.prices, *value, slope);
         } else if !self.jumped {
-            // Prices too low for a value have to rise; of others only that of an unused row may be.
+            // Inside the region, where none is 0, prices without a value are too low. A selection's are 0 for rows it doesn't fill.
             let rise = alloc::vec![-1.0; self.prices.len()];
             self.region.on_value(&self.prices, *value, &rise);
         }
