@@ -368,7 +368,7 @@ mod tests {
             exact: false,
         };
         let mut states = [State::Free; 2];
-        places.fix(&mut states, &[2e20, 1.0], 2e20, |bound| bound <= 0.1);
+        places.fix(&mut states, &[2e20, 0.0], 2e20, |bound| bound <= 0.1);
         assert_eq!(states, [State::Free; 2]);
         places.fix(&mut states, &[2.0, 0.0], 2.0, |bound| bound <= 0.1);
         assert_eq!(states, [State::In, State::Out]);
