@@ -21,7 +21,7 @@ fn connections_survive_what_networks_do() {
     ];
     // Others lose what networks lose.
     let is_reliable = |arguments: &&&[&str]| !arguments.contains(&"-c");
-    // Of the last of two counts perftest takes note. All sizes up to 8 MB are a gigabyte for each 70 messages.
+    // perftest takes the last of two counts; 100 messages of each size up to 8 MB would be 1.6 GB.
     let fewer = |arguments: &[&'static str]| match arguments {
         _ if arguments.contains(&"-a") => [arguments, &["-n", "5"]].concat(),
         _ if arguments.contains(&"-n") => arguments.to_vec(),

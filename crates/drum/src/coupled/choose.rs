@@ -41,7 +41,7 @@ pub fn solve_chosen<S: Source, W: Workers>(
 ) -> Result<CoupledSolution, Error> {
     let alpha = check(source.utility(), selection)?;
     if selection.choice != Choice::All {
-        check_floors(source)?;
+        refuse_floors(source)?;
     }
     let held = Held::new(source, alpha, Most::CHOSEN);
     if let Some(held) = held.as_ref().filter(|_| needs_holding(alpha)) {
@@ -149,7 +149,7 @@ fn check(utility: Utility, selection: Selection) -> Result<f64, Error> {
 }
 
 /// A floor would hold only for who is chosen, and choices may not keep all floors.
-fn check_floors<S: Source>(source: &S) -> Result<(), Error> {
+fn refuse_floors<S: Source>(source: &S) -> Result<(), Error> {
     let mut flows = Flows::default();
     let has_floor = |host| {
         source.fill(host, &mut flows);

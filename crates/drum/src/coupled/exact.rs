@@ -175,9 +175,7 @@ impl Chooser<'_> {
         chosen.sort_unstable();
         chosen
     }
-}
 
-impl Chooser<'_> {
     /// Tries the best selection with one flow of a host in another's place, as long as that helps: a search may end with its
     /// work long before its last node. At the prices of a selection the difference of two gains bounds what their exchange
     /// is worth.
