@@ -50,7 +50,10 @@ pub(crate) fn run(which: &str, operations: u64) -> Outcome<u64> {
             chunks(settings, operations)
         }
         _ => {
-            let balancer = which.parse().map_err(|error| format!("{error}"))?;
+            let mut kinds = BalancerKind::ALL.into_iter();
+            let balancer = kinds
+                .find(|kind| kind.name() == which)
+                .ok_or("no such balancer")?;
             let settings = Settings {
                 balancer,
                 ..Settings::default()

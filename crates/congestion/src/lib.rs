@@ -61,13 +61,13 @@ pub mod timely;
 mod timer;
 mod window;
 
-pub use algorithm::{Algorithm, Controller, Params, UnknownAlgorithm};
+pub use algorithm::{Algorithm, Controller, Params};
 pub use contract::{CongestionControl, Environment, Loss, Marking, Needs};
 pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
 pub use limits::{Limit, Parameters, Rule};
 pub use notification::NotificationPoint;
 pub use pacer::{Pacer, PacingRounding};
-pub use scope::{History, Scope, UnknownScope};
+pub use scope::{History, Scope};
 pub use timer::{TIMERS, Timers};
 pub use window::{Window, WindowMode};
 

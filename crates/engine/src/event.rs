@@ -66,14 +66,7 @@ impl Key {
     }
 }
 
-impl Key {
-    /// The same place among simultaneous events, for another component.
-    #[inline]
-    #[must_use]
-    pub const fn with_component(self, component: Component) -> Self {
-        Self(self.0 & !(Component::LIMIT as u64 - 1) | component.0 as u64)
-    }
-}
+impl Key {}
 
 /// A component is woken at a time. Events are ordered by time, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

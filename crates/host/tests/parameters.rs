@@ -20,8 +20,7 @@ fn environment(bdp: u64) -> Environment {
 }
 
 fn host(bdp: u64, window: WindowMode) -> Host {
-    let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
-    let mut settings = Settings::new(algorithm);
+    let mut settings = Settings::new(Algorithm::Dcqcn);
     (settings.window, settings.read_feedback) = (window, false);
     Host::new(Arc::new(settings), &[environment(bdp)], &Tenants::default())
 }

@@ -15,7 +15,7 @@ crate::names::named! {
     /// How messages that need a receive at the other end cross, when they are larger than
     /// [`Settings::single_send`].
     #[derive(Default)]
-    TwoSided, "multipath.two_sided", "way of SENDs";
+    TwoSided, "way of SENDs";
     /// WRITEs carry the data to where the receive says, then a SEND without data consumes the receive (S3,
     /// section 3.4). Nothing is copied.
     #[default]

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use fairlane_multipath::{
-    Atomic, BalancerKind, Connection, Frame, FrameError, Grant, LimiterKind, MOST_PATHS, Mistake,
-    Opening, Operation, PathPlan, Placement, PortFile, Reassembler, Refusal, Remote, Request,
-    Segment, Selector, Settings, Transfer, TwoSided,
+    Atomic, Connection, Frame, FrameError, Grant, MOST_PATHS, Mistake, Opening, Operation,
+    PathPlan, Placement, PortFile, Reassembler, Refusal, Remote, Request, Segment, Selector,
+    Settings, Transfer, TwoSided,
 };
 use fairlane_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
@@ -117,46 +117,6 @@ fn parameters_that_contradict_each_other_are_refused() {
         it.holes = 3;
     };
     check(changed(holes), "multipath.holes", "up to 4 holes");
-}
-
-#[test]
-fn names_are_read_and_unknown_ones_refused() {
-    for kind in BalancerKind::ALL {
-        assert_eq!(kind.to_string().parse(), Ok(kind));
-    }
-    for kind in LimiterKind::ALL {
-        assert_eq!(kind.to_string().parse(), Ok(kind));
-    }
-    for way in TwoSided::ALL {
-        assert_eq!(way.to_string().parse(), Ok(way));
-    }
-    check(
-        "tcp".parse::<TwoSided>(),
-        "multipath.two_sided",
-        "no way of SENDs is called \"tcp\"",
-    );
-    let names = BalancerKind::ALL.map(BalancerKind::name);
-    let expected = [
-        "static-even",
-        "proportional",
-        "completion",
-        "least-delay",
-        "two-choices",
-        "round-robin",
-        "spray",
-        "reps",
-    ];
-    assert_eq!(names, expected);
-    check(
-        "magic".parse::<BalancerKind>(),
-        "multipath.balancer",
-        "no balancer is called \"magic\"",
-    );
-    check(
-        "".parse::<LimiterKind>(),
-        "multipath.limiter",
-        "no limiter is called \"\"",
-    );
 }
 
 #[test]

@@ -45,13 +45,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual values, with DCQCN if it is in the list of algorithms.
+    /// The usual values, with DCQCN.
     pub fn new(address: IpAddr) -> Self {
-        let algorithm: Option<Algorithm> = "dcqcn".parse().ok();
         Self {
             address,
             process: 0,
-            congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
+            congestion: Params::new(Algorithm::Dcqcn),
             line_rate: Rate::from_gbps(100),
             base_rtt: Duration::from_us(20),
             burst: Duration::from_us(16),

@@ -22,8 +22,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use std::str::FromStr;
-
 use fairlane_program::Program;
 use fairlane_units::Duration;
 
@@ -40,22 +38,6 @@ pub enum Format {
     Goal,
     /// Execution traces of Chakra, a file for each rank and perhaps one that says which ranks are in which group.
     Chakra,
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "goal" => Ok(Self::Goal),
-            "chakra" => Ok(Self::Chakra),
-            _ => Err(Error::new(
-                "format",
-                format!("no format is called \"{name}\", expected \"goal\" or \"chakra\""),
-                "GOAL schedules are text, Chakra execution traces end in .et",
-            )),
-        }
-    }
 }
 
 /// Reads a trace from files, each with its name and what it contains.

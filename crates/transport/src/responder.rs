@@ -142,14 +142,6 @@ impl Responder {
         responses.is_some_and(|responses| responses.delay_answers())
     }
 
-    /// Bytes of READ responses sent so far, repeats included.
-    pub fn response_position(&self) -> Bytes {
-        match &self.responses {
-            Some(responses) => responses.position(),
-            None => Bytes::ZERO,
-        }
-    }
-
     /// The PSN of the READ response that leaves next, and whether it was asked for again.
     pub fn next_response(&self) -> Option<(Psn, bool)> {
         self.responses.as_ref()?.next_read()

@@ -48,8 +48,6 @@ pub(crate) struct Responses {
     queue: VecDeque<Response>,
     /// Results of the latest atomics, oldest first.
     results: VecDeque<(Psn, u64)>,
-    /// Bytes of READ responses sent, repeats included.
-    sent: u64,
     /// The PSN after the latest one that data was sent under.
     reached: Option<Psn>,
     /// Beyond so many, acknowledgements get lost.
@@ -62,7 +60,6 @@ impl Responses {
         Self {
             queue: VecDeque::with_capacity(depth * 2 + 2),
             results: VecDeque::with_capacity(depth),
-            sent: 0,
             reached: None,
             limit: depth * 2 + (config.selective_window as usize).max(64),
         }
@@ -71,11 +68,6 @@ impl Responses {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
-    }
-
-    /// Bytes of READ responses sent, repeats included.
-    pub(crate) const fn position(&self) -> Bytes {
-        Bytes::new(self.sent)
     }
 
     /// READs and atomics that are still to be answered for the first time, or again.
@@ -206,7 +198,6 @@ impl Responses {
                     retransmitted: Self::leaves(&mut self.reached, *psn),
                     ends: last,
                 };
-                self.sent += payload.get();
                 *rest -= payload;
                 (*psn, *remote, *fresh) = (psn.advance(1), remote.behind(payload), false);
                 if !last {

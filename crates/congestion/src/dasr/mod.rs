@@ -88,7 +88,7 @@ mod rows;
 mod sender;
 mod uplink;
 
-pub use params::{Mode, Params, UnknownMode};
+pub use params::{Mode, Params};
 pub use receiver::{Data, Part, Push, Receiver};
 pub use rows::Peer;
 pub use sender::{Declared, DestinationId, Load, Sender};

@@ -1,7 +1,6 @@
 //! Parameters of direct apportioning.
 
 use core::fmt;
-use core::str::FromStr;
 
 use fairlane_units::{Bytes, Duration};
 
@@ -90,27 +89,6 @@ impl fmt::Display for Mode {
     }
 }
 
-impl FromStr for Mode {
-    type Err = UnknownMode;
-    fn from_str(name: &str) -> Result<Self, UnknownMode> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|mode| mode.name() == name).ok_or(UnknownMode)
-    }
-}
-
-/// No mode has this name; [`Mode::ALL`] lists those that exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownMode;
-
-impl fmt::Display for UnknownMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown mode; known:")?;
-        Mode::ALL.iter().try_for_each(|known| write!(f, " {known}"))
-    }
-}
-
-impl core::error::Error for UnknownMode {}
-
 parameters! {
     /// What receivers and senders of a fabric have in common. `docs/dasr.md` has what each was measured to do and where
     /// defaults come from.
@@ -196,14 +174,6 @@ pub(crate) fn sizes(size: Bytes, factor: f64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_read_as_they_are_written() {
-        for mode in Mode::ALL {
-            assert_eq!(mode.name().parse(), Ok(mode));
-        }
-        assert_eq!("equal".parse::<Mode>(), Err(UnknownMode));
-    }
 
     #[test]
     fn products_are_rounded_down() {

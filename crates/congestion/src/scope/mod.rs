@@ -14,7 +14,6 @@ mod share;
 mod tenant;
 
 use core::fmt;
-use core::str::FromStr;
 
 pub use config::Config;
 pub use enforcer::{Enforcer, SenderId, Sent, Setting, Weight};
@@ -74,26 +73,3 @@ impl fmt::Display for Scope {
         f.write_str(self.name())
     }
 }
-
-impl FromStr for Scope {
-    type Err = UnknownScope;
-    fn from_str(name: &str) -> Result<Self, UnknownScope> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|scope| scope.name() == name).ok_or(UnknownScope)
-    }
-}
-
-/// No scope has this name; [`Scope::ALL`] lists those that exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownScope;
-
-impl fmt::Display for UnknownScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown scope; known:")?;
-        Scope::ALL
-            .iter()
-            .try_for_each(|known| write!(f, " {known}"))
-    }
-}
-
-impl core::error::Error for UnknownScope {}

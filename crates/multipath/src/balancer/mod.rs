@@ -120,7 +120,7 @@ macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
         crate::names::named! {
             /// How chunks are divided among paths.
-            BalancerKind, "multipath.balancer", "balancer";
+            BalancerKind, "balancer";
             $($(#[$doc])* $variant = $name;)*
         }
 

@@ -42,7 +42,7 @@ macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident, $name:literal);)*) => {
         crate::names::named! {
             /// How the size of chunks is limited.
-            LimiterKind, "multipath.limiter", "limiter";
+            LimiterKind, "limiter";
             $($(#[$doc])* $variant = $name;)*
         }
 
