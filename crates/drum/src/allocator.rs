@@ -150,8 +150,7 @@ impl Allocator {
         self.outages.push(claim.outage);
         let one = self.host(claim.application.view());
         let last = self.keys.len() - 1;
-        self.standing
-            .take_if(|standing| !standing.put(last, None, &one));
+        self.standing.take_if(|standing| !standing.put(last, &one));
         self.solution = None;
         key
     }
@@ -177,13 +176,9 @@ impl Allocator {
         let Some(position) = self.position(key) else {
             return false;
         };
-        let before = self.table.application(position);
-        let (old, new) = (
-            self.host(before.view()),
-            self.host(claim.application.view()),
-        );
+        let one = self.host(claim.application.view());
         self.standing
-            .take_if(|standing| !standing.put(position, Some(&old), &new));
+            .take_if(|standing| !standing.put(position, &one));
         self.table.set(position, claim.application);
         self.peaks[position] = claim.peak;
         self.outages[position] = claim.outage;

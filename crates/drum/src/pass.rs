@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use self::near::Slopes;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Worth};
 use crate::math::{clamp, min};
 use crate::problem::{Block, LANES, Problem, with_kernel};
 use crate::vector::widest;
@@ -58,6 +58,20 @@ impl Sum {
         for block in values.as_chunks::<LANES>().0 {
             for lane in 0..LANES {
                 self.0[lane] += block[lane];
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_sizes(&mut self, a: &[f64], b: &[f64]) {
+        for (a, b) in a
+            .as_chunks::<LANES>()
+            .0
+            .iter()
+            .zip(b.as_chunks::<LANES>().0)
+        {
+            for lane in 0..LANES {
+                self.0[lane] += a[lane].abs() + b[lane].abs();
             }
         }
     }
@@ -128,24 +142,15 @@ impl Span {
 
     /// What `n` applications pay for a work request.
     #[inline(always)]
-    fn price(&mut self, prices: &[f64], loads: &[&[f64]], n: usize) {
-        let price = &mut self.price[..n];
-        price.fill(0.0);
-        for (row, loads) in prices.iter().zip(loads) {
-            for (price, load) in price.iter_mut().zip(*loads) {
-                *price += row * load;
+    fn price<const R: usize>(&mut self, prices: [f64; R], loads: [&[f64]; R], n: usize) {
+        let (price, loads) = (&mut self.price[..n], loads.map(|loads| &loads[..n]));
+        for i in 0..n {
+            let mut sum = 0.0;
+            for r in 0..R {
+                sum += prices[r] * loads[r][i];
             }
+            price[i] = sum;
         }
-    }
-
-    /// Sizes of the terms of what the variables are worth.
-    #[inline(always)]
-    fn sizes(&self) -> [f64; Self::WIDTH] {
-        let mut sizes = [0.0; Self::WIDTH];
-        for i in 0..Self::WIDTH {
-            sizes[i] = self.throughput[i].abs() + self.latency[i].abs();
-        }
-        sizes
     }
 
     /// What the variables are worth.
@@ -256,7 +261,9 @@ impl Rates {
     #[inline(always)]
     fn note(&mut self, blocks: Range<usize>, span: &Span) {
         let rates = &mut self.rates[blocks.clone()];
-        self.sizes.add(&span.sizes()[..rates.as_flattened().len()]);
+        let n = rates.len() * LANES;
+        self.sizes
+            .add_sizes(&span.throughput[..n], &span.latency[..n]);
         put(rates, &span.rate);
         put(&mut self.flexible[blocks], &span.flexible);
     }
@@ -310,6 +317,30 @@ impl Problem {
         }
     }
 
+    /// What one application answers to prices, and what it pays for a work request.
+    pub(crate) fn answer_of(&self, index: usize, prices: &[f64]) -> (Worth, f64) {
+        let entry = |column: &[Block]| column.as_flattened()[index];
+        let rows = self.rows.iter().zip(prices);
+        let price: f64 = rows.map(|(row, price)| price * entry(row)).sum();
+        let (weight, kappa) = (entry(&self.weight), entry(&self.kappa));
+        let worth = with_kernel!(self.kernel, kernel => {
+            let free = if self.latency {
+                kernel.answer::<true>(weight, kappa, price)
+            } else {
+                kernel.answer::<false>(weight, kappa, price)
+            };
+            let variable = if self.bounded {
+                clamp(free, entry(&self.least), entry(&self.most))
+            } else {
+                free
+            };
+            let worth = kernel.worth::<true>(weight, kappa, variable);
+            let flexibility = if variable == free { worth.flexibility } else { 0.0 };
+            Worth { flexibility, ..worth }
+        });
+        (worth, price)
+    }
+
     /// Sums over what applications do, a span at a time: `work` finds that from what they pay.
     #[inline(always)]
     fn spans<const R: usize>(
@@ -326,7 +357,7 @@ impl Problem {
                     let loads: [&[f64]; R] =
                         core::array::from_fn(|r| self.rows[r][blocks.clone()].as_flattened());
                     let n = blocks.len() * LANES;
-                    span.price(&prices, &loads, n);
+                    span.price(prices, loads, n);
                     work(blocks, &mut span);
                     sums.throughput.add(&span.throughput[..n]);
                     sums.latency.add(&span.latency[..n]);
@@ -363,8 +394,11 @@ impl Problem {
                 let weight = self.weight[blocks.clone()].as_flattened();
                 let kappa = self.kappa[blocks.clone()].as_flattened();
                 let n = weight.len();
-                kernel.answers::<LATENCY>(weight, kappa, &span.price[..n], &mut span.free[..n]);
-                span.variable[..n].copy_from_slice(&span.free[..n]);
+                let free = match BOUNDED {
+                    true => &mut span.free[..n],
+                    false => &mut span.variable[..n],
+                };
+                kernel.answers::<LATENCY>(weight, kappa, &span.price[..n], free);
                 if BOUNDED {
                     let least = &self.least[blocks.clone()].as_flattened()[..n];
                     let most = &self.most[blocks].as_flattened()[..n];
@@ -402,7 +436,7 @@ impl Problem {
                     span.worths::<_, true>(kernel, weight, kappa);
                     sum.add(&span.throughput[..n]);
                     sum.add(&span.latency[..n]);
-                    size.add(&span.sizes()[..n]);
+                    size.add_sizes(&span.throughput[..n], &span.latency[..n]);
                 }
                 (sum.total(), size.total())
             },

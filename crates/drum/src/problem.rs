@@ -175,9 +175,9 @@ impl Problem {
         let mut rows: Vec<Vec<Block>> = host.rows.iter().map(|row| columns.loads(row)).collect();
         // Passes are compiled for these numbers of rows; rows of zeros don't count.
         let width = [1, 2, 3].into_iter().find(|&width| width >= rows.len());
-        rows.resize(
+        rows.resize_with(
             width.unwrap_or(Host::MOST_ROWS),
-            alloc::vec![[0.0; LANES]; columns.count.div_ceil(LANES)],
+            || alloc::vec![[0.0; LANES]; columns.count.div_ceil(LANES)],
         );
         with_kernel!(kernel, k => {
             let ends = |host: &Host<'_>, m: Member| {

@@ -40,6 +40,20 @@ impl At {
         self.pass.add(sign, &pass);
         rates
     }
+
+    /// Takes what an application answers from the sums.
+    fn leave(&mut self, problem: &Problem, index: usize) {
+        let (worth, _) = problem.answer_of(index, &self.noted.prices);
+        let loads: [f64; ROWS] = core::array::from_fn(|r| problem.rows[r].as_flattened()[index]);
+        self.pass.throughput -= worth.throughput;
+        self.pass.latency -= worth.latency;
+        for r in 0..ROWS {
+            self.pass.usage[r] -= loads[r] * worth.rate;
+            for q in 0..ROWS {
+                self.pass.response[r][q] -= loads[r] * loads[q] * worth.flexibility;
+            }
+        }
+    }
 }
 
 impl Standing {
@@ -52,19 +66,18 @@ impl Standing {
         })
     }
 
-    /// The application of a host of its own takes the place of another, who was `old`, or one behind the last; false if
-    /// the problem can't be kept.
-    pub(crate) fn put(&mut self, index: usize, old: Option<&Host<'_>>, new: &Host<'_>) -> bool {
+    /// The application of a host of its own takes the place of another, or one behind the last; false if the problem can't
+    /// be kept.
+    pub(crate) fn put(&mut self, index: usize, new: &Host<'_>) -> bool {
         let apps = &new.applications;
         let bounded = apps.minimum[0] > 0.0 || apps.maximum[0].is_finite();
         if !suits(new) || (bounded && !self.problem.bounded) {
             return false;
         }
         let mut one = self.one(new);
-        let old = old.map(|old| self.one(old));
         if let Some(at) = &mut self.at {
-            if let Some(old) = old {
-                at.count(-1.0, &old);
+            if index < self.problem.applications {
+                at.leave(&self.problem, index);
             }
             let mut rate = at.count(1.0, &one);
             put(at.noted.rates.columns().zip(rate.columns()), index);

@@ -18,6 +18,9 @@ const STEEPEST: f64 = 0.05;
 const CHANGES: f64 = 10.0;
 /// Terms of a series.
 const TERMS: usize = 8;
+/// Terms that leave out as little where rates change by no more than a part of the most.
+const FEW: usize = 5;
+const SLIGHT: f64 = 0.15;
 /// Alpha this close to 1 leaves powers over `1 - alpha` too few digits.
 const LOGARITHMIC: f64 = 0.01;
 
@@ -112,8 +115,10 @@ impl Slopes {
             #[inline(always)]
             || {
                 let most = span.changes::<LATENCY>(series, a, b);
-                if most <= series.reach {
-                    span.follow::<LATENCY, LOG>(series, rates, a, b, worth);
+                if most <= SLIGHT * series.reach {
+                    span.follow::<LATENCY, LOG, FEW>(series, rates, a, b, worth);
+                } else if most <= series.reach {
+                    span.follow::<LATENCY, LOG, TERMS>(series, rates, a, b, worth);
                 }
                 most
             },
@@ -139,7 +144,7 @@ impl Span {
 
     /// Rates and slopes after these changes.
     #[inline(always)]
-    fn follow<const LATENCY: bool, const LOG: bool>(
+    fn follow<const LATENCY: bool, const LOG: bool, const N: usize>(
         &mut self,
         series: &Series,
         rates: &[f64],
@@ -156,7 +161,7 @@ impl Span {
         let (throughput, latency) = (&mut self.throughput[..n], &mut self.latency[..n]);
         for i in 0..n {
             let before = [a[i], if LATENCY { b[i] } else { 0.0 }];
-            let then = series.follow(change[i], rates[i], before, price[i]);
+            let then = series.follow::<LATENCY, N>(change[i], rates[i], before, price[i]);
             throughput[i] = match LOG {
                 true => worth[i] + a[i] * rates[i] * then.growth,
                 false => then.throughput * then.rate * part,
@@ -220,14 +225,23 @@ impl Series {
 
     /// Changes a rate by about the part `h`, and further to where it meets a price.
     #[inline(always)]
-    fn follow(&self, h: f64, rate: f64, [a, b]: [f64; 2], price: f64) -> Followed {
-        let a = a + a * sum(h, &self.throughput);
-        let b = b + b * sum(h, &self.latency);
+    fn follow<const LATENCY: bool, const N: usize>(
+        &self,
+        h: f64,
+        rate: f64,
+        [a, b]: [f64; 2],
+        price: f64,
+    ) -> Followed {
+        let a = a + a * sum::<N>(h, &self.throughput);
+        let b = match LATENCY {
+            true => b + b * sum::<N>(h, &self.latency),
+            false => b,
+        };
         let inverse = 1.0 / (self.alpha * a + 3.0 * b);
         let rest = (a + b - price) * inverse;
         let near = rate + rate * h;
         let rate = near + near * rest;
-        let growth = sum(h, &self.utility);
+        let growth = sum::<N>(h, &self.utility);
         let power = 1.0 + (1.0 - self.alpha) * growth;
         Followed {
             rate,
@@ -239,14 +253,16 @@ impl Series {
     }
 }
 
-/// A series without a constant term.
+/// The first terms of a series without a constant one.
 #[inline(always)]
-fn sum(h: f64, factors: &[f64; TERMS]) -> f64 {
+fn sum<const N: usize>(h: f64, factors: &[f64; TERMS]) -> f64 {
     let [a, b, c, d, e, f, g, i] = *factors;
     let square = h * h;
-    let low = (a + h * b) + square * (c + h * d);
-    let high = (e + h * f) + square * (g + h * i);
-    h * (low + square * square * high)
+    let high = match N {
+        FEW => e,
+        _ => (e + h * f) + square * (g + h * i),
+    };
+    h * ((a + h * b) + square * (c + h * d) + square * square * high)
 }
 
 /// The largest size of some numbers.

@@ -4,10 +4,8 @@ use alloc::vec::Vec;
 
 use crate::at_least::AtLeast;
 use crate::host::{Dependency, Host};
-use crate::kernel::Kernel;
-use crate::math::clamp;
 use crate::pass::{Output, Pass};
-use crate::problem::{Block, LANES, Member, Problem, with_kernel};
+use crate::problem::{Block, Member, Problem};
 
 pub(super) const ROWS: usize = Host::MOST_ROWS;
 
@@ -115,26 +113,15 @@ fn pass<const R: usize>(problem: &Problem, prices: &[f64], kept: Option<&mut [Bl
     }
 }
 
-/// One application's answer, as a pass has it.
+/// What an application keeps, as a pass has it.
 fn tied(problem: &Problem, prices: &[f64], index: usize) -> Kept {
-    let (block, lane) = (index / LANES, index % LANES);
-    let rows = problem.rows.iter().zip(prices);
-    let price: f64 = rows.map(|(row, price)| price * row[block][lane]).sum();
-    let (weight, kappa) = (problem.weight[block][lane], problem.kappa[block][lane]);
-    let worth = with_kernel!(problem.kernel, kernel => {
-        let free = if problem.latency {
-            kernel.answer::<true>(weight, kappa, price)
-        } else {
-            kernel.answer::<false>(weight, kappa, price)
-        };
-        let variable = if problem.bounded {
-            clamp(free, problem.least[block][lane], problem.most[block][lane])
-        } else {
-            free
-        };
-        kernel.worth::<true>(weight, kappa, variable)
-    });
-    let load = |r: usize| problem.rows.get(r).map_or(0.0, |row| row[block][lane]);
+    let (worth, price) = problem.answer_of(index, prices);
+    let load = |r: usize| {
+        problem
+            .rows
+            .get(r)
+            .map_or(0.0, |row| row.as_flattened()[index])
+    };
     Kept {
         value: worth.throughput + worth.latency - price * worth.rate,
         usage: core::array::from_fn(|r| load(r) * worth.rate),
