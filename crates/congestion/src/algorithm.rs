@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::str::FromStr;
 
 use fairlane_units::{Bytes, Rate, Time};
 
@@ -299,3 +300,28 @@ impl fmt::Display for Algorithm {
         f.write_str(self.name())
     }
 }
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+    fn from_str(name: &str) -> Result<Self, UnknownAlgorithm> {
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == name)
+            .ok_or(UnknownAlgorithm)
+    }
+}
+
+/// No algorithm has this name; [`Algorithm::ALL`] lists those that exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm;
+
+impl fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown congestion control; known:")?;
+        Algorithm::ALL
+            .iter()
+            .try_for_each(|known| write!(f, " {known}"))
+    }
+}
+
+impl core::error::Error for UnknownAlgorithm {}

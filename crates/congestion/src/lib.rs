@@ -61,7 +61,7 @@ pub mod timely;
 mod timer;
 mod window;
 
-pub use algorithm::{Algorithm, Controller, Params};
+pub use algorithm::{Algorithm, Controller, Params, UnknownAlgorithm};
 pub use contract::{CongestionControl, Environment, Loss, Marking, Needs};
 pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
 pub use limits::{Limit, Parameters, Rule};

@@ -25,7 +25,8 @@
 //! use fairlane_transport::{Operation, Remote, Unchecked, WorkRequest};
 //! use fairlane_units::{Bytes, Duration, HostId, Rate, TenantId, Time};
 //!
-//! let settings = Arc::new(Settings::new(Algorithm::Dcqcn));
+//! let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
+//! let settings = Arc::new(Settings::new(algorithm));
 //! let environment = Environment {
 //!     line_rate: Rate::from_gbps(100),
 //!     base_rtt: Duration::from_us(8),

@@ -20,7 +20,8 @@ fn environment(bdp: u64) -> Environment {
 }
 
 fn host(bdp: u64, window: WindowMode) -> Host {
-    let mut settings = Settings::new(Algorithm::Dcqcn);
+    let algorithm: Algorithm = "dcqcn".parse().expect("it is in the list");
+    let mut settings = Settings::new(algorithm);
     (settings.window, settings.read_feedback) = (window, false);
     Host::new(Arc::new(settings), &[environment(bdp)], &Tenants::default())
 }

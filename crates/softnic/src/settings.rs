@@ -45,12 +45,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual values, with DCQCN.
+    /// The usual values, with DCQCN if it is in the list of algorithms.
     pub fn new(address: IpAddr) -> Self {
+        let algorithm: Option<Algorithm> = "dcqcn".parse().ok();
         Self {
             address,
             process: 0,
-            congestion: Params::new(Algorithm::Dcqcn),
+            congestion: algorithm.map_or_else(Params::uncontrolled, Params::new),
             line_rate: Rate::from_gbps(100),
             base_rtt: Duration::from_us(20),
             burst: Duration::from_us(16),
