@@ -66,8 +66,6 @@ impl Key {
     }
 }
 
-impl Key {}
-
 /// A component is woken at a time. Events are ordered by time, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
