@@ -62,32 +62,29 @@ impl Sum {
         }
     }
 
+    /// Adds a term of each pair.
     #[inline(always)]
-    fn add_sizes(&mut self, a: &[f64], b: &[f64]) {
-        for (a, b) in a
+    fn add_pairs(&mut self, a: &[f64], b: &[f64], term: impl Fn(f64, f64) -> f64) {
+        let pairs = a
             .as_chunks::<LANES>()
             .0
             .iter()
-            .zip(b.as_chunks::<LANES>().0)
-        {
+            .zip(b.as_chunks::<LANES>().0);
+        for (a, b) in pairs {
             for lane in 0..LANES {
-                self.0[lane] += a[lane].abs() + b[lane].abs();
+                self.0[lane] += term(a[lane], b[lane]);
             }
         }
     }
 
     #[inline(always)]
     fn add_products(&mut self, a: &[f64], b: &[f64]) {
-        for (a, b) in a
-            .as_chunks::<LANES>()
-            .0
-            .iter()
-            .zip(b.as_chunks::<LANES>().0)
-        {
-            for lane in 0..LANES {
-                self.0[lane] += a[lane] * b[lane];
-            }
-        }
+        self.add_pairs(a, b, |a, b| a * b);
+    }
+
+    #[inline(always)]
+    fn add_sizes(&mut self, a: &[f64], b: &[f64]) {
+        self.add_pairs(a, b, |a, b| a.abs() + b.abs());
     }
 
     #[inline(always)]
