@@ -22,8 +22,10 @@ for folder in dev proc sys; do mount -o bind "/$folder" "/host/$folder"; done
 mount -t tmpfs tmp /host/dev/shm
 export TMPDIR=/dev/shm
 chroot /host rdma link add rxe0 type rxe netdev eth0 || echo "oracle: there is no rxe0"
-echo "oracle: ready"
 
 # One shell for each connection.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-exec /bin/busybox nc -ll -p "$oracle_port" -e /bin/busybox chroot /host sh
+nc -ll -p "$oracle_port" -e /bin/busybox chroot /host sh &
+until netstat -ltn | grep -q ":$oracle_port "; do sleep 0.05; done
+echo "oracle: ready"
+wait
