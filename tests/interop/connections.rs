@@ -2,8 +2,12 @@
 
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use crate::pair::{CLIENT, Ended, SERVER, complaint, run_both, run_until_client_ends};
+use crate::pair::{
+    CLIENT, Ended, SERVER, Sign, complaint, run_both, run_until_client_ends, wait_for,
+};
 use crate::setup::{alone, at, compiled, faulty_library, has, library};
 use crate::symbols::symbols;
 
@@ -193,7 +197,8 @@ fn a_server_outlives_clients_that_are_killed() {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut server = Server(server.spawn().expect("it has been found"));
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    let until = Instant::now() + Duration::from_secs(60);
+    wait_for(&mut server.0, Sign::Device(SERVER), until);
     for round in 0..4 {
         let mut client = at(CLIENT, "rping");
         client.args(["-c", "-a", SERVER, "-V", "-C"]);
@@ -204,7 +209,7 @@ fn a_server_outlives_clients_that_are_killed() {
                 .stdout(Stdio::null())
                 .stderr(Stdio::null());
             let mut client = client.spawn().expect("it has been found");
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            sleep(Duration::from_millis(300));
             client.kill().expect("it is a child");
             client.wait().expect("it is a child");
             continue;

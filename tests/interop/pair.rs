@@ -16,7 +16,7 @@ const MEETING: &str = "127.0.0.1";
 pub(crate) const PORT: u16 = 18515;
 /// How long a pair may take on a machine that does other things, too.
 const MOST: Duration = Duration::from_secs(120);
-/// How long a server gets until it listens, where that can't be seen.
+/// How long after its device is there a server gets until it listens, which can't be seen.
 const LISTENS: Duration = Duration::from_millis(400);
 
 /// How both have ended.
@@ -91,12 +91,12 @@ fn run_within(
     behind: Duration,
 ) -> Ended {
     let until = Instant::now() + MOST;
-    let meets = meets_by_tcp(server.1);
-    let server = start(server.0, server.1, faults);
-    match meets {
-        true => wait_for_listener(server.id(), until),
-        false => sleep(LISTENS),
-    }
+    let sign = match meets_by_tcp(server.1) {
+        true => Sign::Listener,
+        false => Sign::Device(server.0),
+    };
+    let mut server = start(server.0, server.1, faults);
+    wait_for(&mut server, sign, until);
     let client = start(client.0, client.1, faults);
     let client = finish(client, until);
     let server = finish(server, until.min(Instant::now() + behind));
@@ -110,17 +110,47 @@ fn meets_by_tcp(arguments: &[&str]) -> bool {
     agrees && !arguments.contains(&"-R")
 }
 
-/// Waits until a program listens at [`PORT`] in the network namespace of a process.
-pub(crate) fn wait_for_listener(process: u32, until: Instant) {
-    let port = format!(":{PORT:04X} ");
-    let listens = |table: &str| {
-        let path = format!("/proc/{process}/net/{table}");
-        let table = std::fs::read_to_string(path).unwrap_or_default();
-        let mut lines = table.lines();
-        lines.any(|line| line.contains(&port) && line.contains(":0000 0A "))
-    };
-    while !(listens("tcp") || listens("tcp6")) && Instant::now() < until {
+/// What tells that a server can be asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sign<'a> {
+    /// Somebody listens at [`PORT`].
+    Listener,
+    /// The device at this address is there.
+    Device(&'a str),
+}
+
+impl Sign<'_> {
+    /// Whether it is seen in the network namespace of a process.
+    fn is_there(self, process: u32) -> bool {
+        let has = |table: &str, words: [&str; 2]| {
+            let path = format!("/proc/{process}/net/{table}");
+            let table = std::fs::read_to_string(path).unwrap_or_default();
+            let mut lines = table.lines();
+            lines.any(|line| words.iter().all(|word| line.contains(word)))
+        };
+        match self {
+            Self::Listener => {
+                let port = format!(":{PORT:04X} ");
+                ["tcp", "tcp6"]
+                    .iter()
+                    .any(|table| has(table, [&port, ":0000 0A "]))
+            }
+            // A device answers `fairlane stat` there.
+            Self::Device(address) => has("unix", ["@fairlane/", address]),
+        }
+    }
+}
+
+/// Waits until a server can be asked, or has ended.
+pub(crate) fn wait_for(server: &mut Child, sign: Sign<'_>, until: Instant) {
+    while !sign.is_there(server.id()) && Instant::now() < until {
+        if server.try_wait().expect("it is a child").is_some() {
+            return;
+        }
         sleep(Duration::from_millis(20));
+    }
+    if let Sign::Device(_) = sign {
+        sleep(LISTENS);
     }
 }
 

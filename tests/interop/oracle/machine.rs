@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::pair::{PORT, finish, wait_for_listener};
+use crate::pair::finish;
 use crate::setup::{at, has, root};
 
 /// Where our device is: the host's end of the tap.
@@ -181,15 +181,9 @@ impl Machine {
         shell
     }
 
-    /// Waits until a program of the guest listens at [`PORT`].
-    pub(super) fn wait_for_listener_there(&self) {
-        let listens = format!("grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*");
-        self.there(&format!("sh -c \"until {listens}; do sleep 0.05; done\""));
-    }
-
-    /// Waits until one in the namespace of the tap does.
-    pub(super) fn wait_for_listener_here(&self, until: Instant) {
-        wait_for_listener(self.qemu.id(), until);
+    /// Waits until something that a command line in the guest asks for is so.
+    pub(super) fn wait_until_there(&self, condition: &str) {
+        self.there(&format!("sh -c \"until {condition}; do sleep 0.05; done\""));
     }
 
     /// What a command has said that must succeed in the guest, and that changes nothing there: an emulated machine on a busy one

@@ -2,19 +2,15 @@
 
 use std::fmt;
 use std::process::{Output, Stdio};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::capture::{Capture, length};
 use super::counters::Counters;
 use super::machine::{Machine, OURS, THEIRS, ended};
-use crate::pair::finish;
+use crate::pair::{PORT, Sign, finish, wait_for};
 
 /// How long a pair may take.
 const MOST: Duration = Duration::from_secs(120);
-/// How long a server has until its client asks, if no TCP port tells that it waits. Processors of the guest are emulated.
-const LISTENS_HERE: Duration = Duration::from_millis(400);
-const LISTENS_THERE: Duration = Duration::from_millis(1000);
 /// What perftest says if the guest's clock was too uneven for its measurement, after everything has been sent.
 const UNEVEN: &str = "Correlation coefficient";
 
@@ -56,7 +52,7 @@ impl Program {
         self.server.split(' ').any(|one| one == word)
     }
 
-    /// Whether it listens at [`crate::pair::PORT`] until both know of each other.
+    /// Whether it listens at [`PORT`] until both know of each other.
     fn meets_by_tcp(&self) -> bool {
         self.server.starts_with("ib") && !self.connects_twice()
     }
@@ -183,20 +179,21 @@ fn pair(machine: &Machine, program: &Program, client: Client) -> [Output; 2] {
         Client::Ours => {
             let [server, client] = program.lines(THEIRS);
             let server = there(&server);
-            match program.meets_by_tcp() {
-                true => machine.wait_for_listener_there(),
-                false => sleep(LISTENS_THERE),
-            }
+            machine.wait_until_there(&match program.meets_by_tcp() {
+                true => format!("grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*"),
+                false => "rdma resource show cm_id | grep -q LISTEN".to_owned(),
+            });
             let client = here(&client);
             [client, server].map(|child| finish(child, until))
         }
         Client::Theirs => {
             let [server, client] = program.lines(OURS);
-            let server = here(&server);
-            match program.meets_by_tcp() {
-                true => machine.wait_for_listener_here(until),
-                false => sleep(LISTENS_HERE),
-            }
+            let mut server = here(&server);
+            let sign = match program.meets_by_tcp() {
+                true => Sign::Listener,
+                false => Sign::Device(OURS),
+            };
+            wait_for(&mut server, sign, until);
             let client = there(&client);
             [server, client].map(|child| finish(child, until))
         }
