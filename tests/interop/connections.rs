@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::pair::{
-    CLIENT, Ended, SERVER, Sign, complaint, run_both, run_until_client_ends, wait_for,
+    CLIENT, Ended, Meeting, SERVER, complaint, run_both, run_until_client_ends, wait_for,
 };
 use crate::setup::{alone, at, compiled, faulty_library, has, library};
 use crate::symbols::symbols;
@@ -198,7 +198,7 @@ fn a_server_outlives_clients_that_are_killed() {
         .stderr(Stdio::null());
     let mut server = Server(server.spawn().expect("it has been found"));
     let until = Instant::now() + Duration::from_secs(60);
-    wait_for(&mut server.0, Sign::Device(SERVER), until);
+    wait_for(&mut server.0, Meeting::Addresses, SERVER, until);
     for round in 0..4 {
         let mut client = at(CLIENT, "rping");
         client.args(["-c", "-a", SERVER, "-V", "-C"]);

@@ -91,65 +91,66 @@ fn run_within(
     behind: Duration,
 ) -> Ended {
     let until = Instant::now() + MOST;
-    let sign = match meets_by_tcp(server.1) {
-        true => Sign::Listener,
-        false => Sign::Device(server.0),
-    };
-    let mut server = start(server.0, server.1, faults);
-    wait_for(&mut server, sign, until);
+    let (address, arguments) = server;
+    let mut server = start(address, arguments, faults);
+    wait_for(&mut server, Meeting::of(arguments), address, until);
     let client = start(client.0, client.1, faults);
     let client = finish(client, until);
     let server = finish(server, until.min(Instant::now() + behind));
     Ended { server, client }
 }
 
-/// Whether programs agree by TCP before they connect, and not by addresses.
-fn meets_by_tcp(arguments: &[&str]) -> bool {
-    let mut names = arguments.iter().map(|name| name.rsplit('/').next());
-    let agrees = names.any(|name| name.is_some_and(|name| name.starts_with("ib")));
-    agrees && !arguments.contains(&"-R")
+/// How programs find each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Meeting {
+    /// At [`PORT`], where the server listens until both know of each other.
+    Tcp,
+    /// By addresses (librdmacm).
+    Addresses,
 }
 
-/// What tells that a server can be asked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sign<'a> {
-    /// Somebody listens at [`PORT`].
-    Listener,
-    /// The device at this address is there.
-    Device(&'a str),
-}
+impl Meeting {
+    /// That of a command line.
+    pub(crate) fn of(arguments: &[&str]) -> Self {
+        let mut names = arguments.iter().map(|name| name.rsplit('/').next());
+        let agrees = names.any(|name| name.is_some_and(|name| name.starts_with("ib")));
+        match agrees && !arguments.contains(&"-R") {
+            true => Self::Tcp,
+            false => Self::Addresses,
+        }
+    }
 
-impl Sign<'_> {
-    /// Whether it is seen in the network namespace of a process.
-    fn is_there(self, process: u32) -> bool {
-        let has = |table: &str, words: [&str; 2]| {
-            let path = format!("/proc/{process}/net/{table}");
+    /// Whether a server with a device at this address can be asked, or nearly so, as its network namespace tells.
+    fn is_near(self, server: u32, address: &str) -> bool {
+        let has = |table: &str, is_sign: &dyn Fn(&str) -> bool| {
+            let path = format!("/proc/{server}/net/{table}");
             let table = std::fs::read_to_string(path).unwrap_or_default();
-            let mut lines = table.lines();
-            lines.any(|line| words.iter().all(|word| line.contains(word)))
+            table.lines().any(is_sign)
         };
         match self {
-            Self::Listener => {
+            Self::Tcp => {
                 let port = format!(":{PORT:04X} ");
-                ["tcp", "tcp6"]
-                    .iter()
-                    .any(|table| has(table, [&port, ":0000 0A "]))
+                let listens = |line: &str| line.contains(&port) && line.contains(":0000 0A ");
+                has("tcp", &listens) || has("tcp6", &listens)
             }
-            // A device answers `fairlane stat` there.
-            Self::Device(address) => has("unix", ["@fairlane/", address]),
+            Self::Addresses => {
+                // Where the device answers `fairlane stat`.
+                let name = format!("@fairlane/{address}");
+                has("unix", &|line| line.ends_with(&name))
+            }
         }
     }
 }
 
-/// Waits until a server can be asked, or has ended.
-pub(crate) fn wait_for(server: &mut Child, sign: Sign<'_>, until: Instant) {
-    while !sign.is_there(server.id()) && Instant::now() < until {
+/// Waits until a server with a device at this address can be asked, or has ended.
+pub(crate) fn wait_for(server: &mut Child, meeting: Meeting, address: &str, until: Instant) {
+    while !meeting.is_near(server.id(), address) && Instant::now() < until {
         if server.try_wait().expect("it is a child").is_some() {
             return;
         }
         sleep(Duration::from_millis(20));
     }
-    if let Sign::Device(_) = sign {
+    if meeting == Meeting::Addresses {
         sleep(LISTENS);
     }
 }

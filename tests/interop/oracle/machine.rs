@@ -181,9 +181,11 @@ impl Machine {
         shell
     }
 
-    /// Waits until something that a command line in the guest asks for is so.
-    pub(super) fn wait_until_there(&self, condition: &str) {
-        self.there(&format!("sh -c \"until {condition}; do sleep 0.05; done\""));
+    /// Repeats a command line in the guest until it succeeds.
+    pub(super) fn wait_until_there(&self, command_line: &str) {
+        self.there(&format!(
+            "sh -c \"until {command_line}; do sleep 0.05; done\""
+        ));
     }
 
     /// What a command has said that must succeed in the guest, and that changes nothing there: an emulated machine on a busy one

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::capture::{Capture, length};
 use super::counters::Counters;
 use super::machine::{Machine, OURS, THEIRS, ended};
-use crate::pair::{PORT, Sign, finish, wait_for};
+use crate::pair::{Meeting, PORT, finish, wait_for};
 
 /// How long a pair may take.
 const MOST: Duration = Duration::from_secs(120);
@@ -52,9 +52,8 @@ impl Program {
         self.server.split(' ').any(|one| one == word)
     }
 
-    /// Whether it listens at [`PORT`] until both know of each other.
-    fn meets_by_tcp(&self) -> bool {
-        self.server.starts_with("ib") && !self.connects_twice()
+    fn meeting(&self) -> Meeting {
+        Meeting::of(&self.server.split(' ').collect::<Vec<_>>())
     }
 
     /// perftest that connects by addresses.
@@ -179,9 +178,9 @@ fn pair(machine: &Machine, program: &Program, client: Client) -> [Output; 2] {
         Client::Ours => {
             let [server, client] = program.lines(THEIRS);
             let server = there(&server);
-            machine.wait_until_there(&match program.meets_by_tcp() {
-                true => format!("grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*"),
-                false => "rdma resource show cm_id | grep -q LISTEN".to_owned(),
+            machine.wait_until_there(&match program.meeting() {
+                Meeting::Tcp => format!("grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp*"),
+                Meeting::Addresses => "rdma resource show cm_id | grep -q LISTEN".to_owned(),
             });
             let client = here(&client);
             [client, server].map(|child| finish(child, until))
@@ -189,11 +188,7 @@ fn pair(machine: &Machine, program: &Program, client: Client) -> [Output; 2] {
         Client::Theirs => {
             let [server, client] = program.lines(OURS);
             let mut server = here(&server);
-            let sign = match program.meets_by_tcp() {
-                true => Sign::Listener,
-                false => Sign::Device(OURS),
-            };
-            wait_for(&mut server, sign, until);
+            wait_for(&mut server, program.meeting(), OURS, until);
             let client = there(&client);
             [server, client].map(|child| finish(child, until))
         }
