@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::error::suggestion;
 use crate::keypath::{KeyPath, Segment};
+use crate::overrides::Override;
 use crate::types::Scenario;
 
 /// Sorts after every other key. A mistake inside an earlier value is reported before this unknown
@@ -125,6 +126,33 @@ pub(crate) fn explain(message: &str) -> (String, String) {
         return (format!("`{key}` is missing"), format!("add `{key} = ...`"));
     }
     (reword(message), hint_for(message).into())
+}
+
+/// A hint for a table in place of a list of tables, or the reverse, which are one pair of brackets apart.
+pub(crate) fn brackets(table: &Table, path: &KeyPath, message: &str) -> Option<String> {
+    let mends = |path: &KeyPath, value: Value| {
+        let mut table = table.clone();
+        let set = Override::silent(path.clone(), value).apply(&mut table);
+        let wrong = Scenario::deserialize(table).err();
+        let still = wrong.is_some_and(|error| {
+            error.message() == message || error.message().starts_with("invalid type: map")
+        });
+        set.is_ok() && !still
+    };
+    let (path, name) = (path.without_index(), path.name());
+    match path.find(table)? {
+        Value::Table(one) => {
+            let list = Value::Array(vec![one.clone().into()]);
+            mends(&path, list).then(|| format!("write [[{name}]] for each: it is a list of tables"))
+        }
+        Value::Array(list) => {
+            let [only @ Value::Table(_)] = &list[..] else {
+                return None;
+            };
+            mends(&path, only.clone()).then(|| format!("write [{name}]: there is one such table"))
+        }
+        _ => None,
+    }
 }
 
 /// Keys of `congestion.tenant` that are gone, and what replaced them.

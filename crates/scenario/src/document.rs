@@ -28,12 +28,7 @@ impl<'a> Document<'a> {
         place: &'a str,
         overrides: &'a [Override],
     ) -> Result<Self, Error> {
-        let syntax = |error: toml::de::Error| {
-            mistake!(position(text, place, error.span()),
-                "not TOML: {}", error.message().replace('\n', ", ");
-                "write `key = value`; text and values with a unit go in quotes, \
-                as in rate = \"100Gbps\"")
-        };
+        let syntax = |error: toml::de::Error| syntax(text, place, &error);
         let tree = tree(text).map_err(syntax)?;
         let table = toml::from_str(text).map_err(syntax)?;
         Ok(Self {
@@ -50,6 +45,10 @@ impl<'a> Document<'a> {
         Scenario::deserialize(table.clone()).map_err(|error| {
             let path = blame::culprit(table, error.message());
             let (found, hint) = blame::explain(error.message());
+            let hint = match error.message().starts_with("invalid type") {
+                true => blame::brackets(table, &path, error.message()).unwrap_or(hint),
+                false => hint,
+            };
             self.at(&path, Error::new(path.to_string(), found, hint))
         })
     }
@@ -90,6 +89,19 @@ impl<'a> Document<'a> {
     /// The deepest part of `path` that is in the text: the key, or the element of a list.
     fn span(&self, path: &KeyPath) -> Option<Range<usize>> {
         along(&self.tree, path).last().map(|(at, _)| at)
+    }
+}
+
+/// The mistake of a text that isn't TOML. A key that is stated twice is named, since the message doesn't.
+fn syntax(text: &str, place: &str, error: &toml::de::Error) -> Error {
+    let message = error.message().replace('\n', ", ");
+    let at = position(text, place, error.span());
+    let key = error.span().and_then(|span| text.get(span));
+    match key.filter(|_| message == "duplicate key") {
+        Some(key) => mistake!(at, "`{key}` is stated twice";
+            "keep one of them; of lists of tables each begins with its name in double brackets, as in [[workload]]"),
+        None => mistake!(at, "not TOML: {message}";
+            "write `key = value`; text and values with a unit go in quotes, as in rate = \"100Gbps\""),
     }
 }
 

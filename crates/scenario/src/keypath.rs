@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use toml::{Table, Value};
+
 /// In a path that `--set` writes: every element of a list.
 pub(crate) const EACH: &str = "*";
 /// The same: one more element.
@@ -39,6 +41,36 @@ impl KeyPath {
         };
         let parts = text.split('.').map(str::trim).enumerate();
         Self(parts.map(segment).collect())
+    }
+
+    /// The value that a table has at the path.
+    pub(crate) fn find<'t>(&self, table: &'t Table) -> Option<&'t Value> {
+        let [Segment::Key(first), inner @ ..] = &self.0[..] else {
+            return None;
+        };
+        inner
+            .iter()
+            .try_fold(table.get(first)?, |value, segment| match segment {
+                Segment::Key(key) => value.get(key),
+                Segment::Index(index) => value.get(*index),
+            })
+    }
+
+    /// The path of the list, of one that ends at an element.
+    pub(crate) fn without_index(&self) -> Self {
+        match &self.0[..] {
+            [list @ .., Segment::Index(_)] => Self(list.to_vec()),
+            _ => self.clone(),
+        }
+    }
+
+    /// The keys without numbers of elements, as headings of tables have them.
+    pub(crate) fn name(&self) -> String {
+        let keys = self.0.iter().filter_map(|segment| match segment {
+            Segment::Key(key) => Some(key.as_str()),
+            Segment::Index(_) => None,
+        });
+        keys.collect::<Vec<_>>().join(".")
     }
 
     pub(crate) fn starts_with(&self, other: &Self) -> bool {

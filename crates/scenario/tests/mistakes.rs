@@ -7,7 +7,10 @@ use crate::common::{Folder, STAR, read, refusal, refused, refused_star};
 #[test]
 fn text_that_is_not_toml() {
     refused("seed = ", &["x.toml:1:", "not TOML"]);
-    refused("seed = 1\nseed = 2", &["x.toml:2:1", "duplicate key"]);
+    refused(
+        "seed = 1\nseed = 2",
+        &["x.toml:2:1", "`seed` is stated twice", "keep one"],
+    );
     refused("[switch]\nbuffer = 32MiB", &["x.toml:2:", "in quotes"]);
 }
 
@@ -98,6 +101,30 @@ fn wrong_types_and_units() {
         "[[workload]]\nkind = \"flows\"\nflow = [{ source = 0, destination = 1, size = \"1xB\" }]",
         &["x.toml:8:", "`workload[0].flow[0].size`", "unknown unit"],
     );
+}
+
+#[test]
+fn brackets_of_tables_and_of_lists_of_tables() {
+    let incast = "kind = \"incast\"\ndegree = 2\nsize = \"1kB\"\n";
+    refused_star(
+        &format!("[workload]\n{incast}"),
+        &["x.toml:6:2", "`workload`", "write [[workload]] for each"],
+    );
+    refused_star(
+        &format!("[workload]\n{incast}[workload]\n{incast}"),
+        &["x.toml:10:2", "`workload` is stated twice", "[[workload]]"],
+    );
+    refused_star(
+        "[[workload]]\nkind = \"flows\"\n[workload.flow]\nsource = 0\ndestination = 1\nsize = \"1kB\"",
+        &["`workload[0].flow`", "write [[workload.flow]] for each"],
+    );
+    refused(
+        &STAR.replace("[topology]", "[[topology]]"),
+        &["x.toml:2:1", "write [topology]"],
+    );
+    // Elements of this list are no tables.
+    let error = refusal(read("[capture]\nport = \"host:1\""));
+    assert!(!error.contains("[[capture]]"), "{error}");
 }
 
 #[test]

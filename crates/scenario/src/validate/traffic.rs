@@ -68,7 +68,7 @@ impl Scope<'_> {
         };
         ensure!(plane == 0 || ports > 1, self.key("plane"),
             "is {plane}, expected 0: hosts have one port";
-            "leave it out, or build a topology with `planes`");
+            "leave it out, or build a star, leaf-spine or fat-tree with `planes`");
         let last = ports.max(1) - 1;
         ensure!(plane <= last, self.key("plane"),
             "is {plane}, expected 0 to {last}, a plane of the topology";
