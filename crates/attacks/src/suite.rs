@@ -3,7 +3,9 @@
 use fairlane_congestion::Scope;
 use fairlane_drum::Workers as _;
 use fairlane_fabric::{Control, Results, base_round_trip, messages, metrics};
-use fairlane_scenario::{Attack, AttackKind, Error, HostSet, Loaded, Workload, validate};
+use fairlane_scenario::{
+    Attack, AttackKind, Error, HostSet, Loaded, Workload, seed_after, validate,
+};
 use fairlane_threads::Threads;
 use fairlane_units::{Duration, NodeId, Rate, TenantId, Time};
 
@@ -477,7 +479,7 @@ fn set(hosts: &[NodeId]) -> HostSet {
 /// A scenario with the seed that is so many behind its own.
 fn seeded(loaded: &Loaded, seed: u32) -> Loaded {
     let mut loaded = loaded.clone();
-    loaded.scenario.seed = loaded.scenario.seed.wrapping_add(u64::from(seed));
+    loaded.scenario.seed = seed_after(loaded.scenario.seed, seed.into());
     loaded
 }
 

@@ -84,6 +84,14 @@ words! {
 }
 
 impl Congestion {
+    /// What controls congestion, for headings.
+    pub const fn title(&self) -> &'static str {
+        match self.scope {
+            Scope::None => "no congestion control",
+            _ => self.algorithm.title(),
+        }
+    }
+
     /// How receivers apportion their links: what is stated, or what the scope asks for.
     pub fn apportioning(&self) -> fairlane_congestion::dasr::Params {
         self.tenant.apportioning(self.scope, &self.dasr)

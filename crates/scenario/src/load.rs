@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fairlane_units::Bytes;
 use serde::Deserialize;
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::document::Document;
 use crate::error::{Error, mistake};
@@ -14,7 +14,7 @@ use crate::inputs::Inputs;
 use crate::keypath::KeyPath;
 use crate::overrides::{Override, overlay};
 use crate::types::{Profile, Scenario};
-use crate::validate::validate;
+use crate::validate::{default_floors, validate};
 use crate::written::WrittenSizes;
 
 /// A scenario in which every value is stated, and what its files say.
@@ -126,18 +126,50 @@ fn read(
     scenario.resolve();
     // Taken before the caller's seed comes in, which may be one that TOML can't hold.
     let resolved = to_table(&scenario)?;
+    let placed = |error| document.place(error, &resolved);
+    let inputs = Inputs::read(&scenario, files).map_err(placed)?;
+    let floors = default_floors(&scenario, &inputs);
+    if set_unless_stated(&mut table, floors, &stated(&document.table, &overrides))? {
+        scenario = document.read(&table)?;
+        scenario.resolve();
+    }
     scenario.seed = seed.unwrap_or(scenario.seed);
-    let checked = Inputs::read(&scenario, files).and_then(|inputs| {
-        validate(&scenario, &inputs)?;
-        Ok(inputs)
-    });
-    let inputs = checked.map_err(|error| document.place(error, &resolved))?;
+    validate(&scenario, &inputs).map_err(placed)?;
     let written = WrittenSizes::of(&table);
     Ok(Loaded {
         scenario,
         inputs,
         written,
     })
+}
+
+/// The keys that the user states, in the text or by overrides.
+fn stated(written: &Table, overrides: &[Override]) -> Table {
+    let mut stated = written.clone();
+    for set in overrides {
+        // One that leads nowhere in what is written is about elements that defaults have.
+        let _ = set.apply(&mut stated);
+    }
+    stated
+}
+
+/// Sets keys to values, unless they are `stated`; says whether any was set.
+fn set_unless_stated(
+    table: &mut Table,
+    values: Vec<(String, Value)>,
+    stated: &Table,
+) -> Result<bool, Error> {
+    let paths = values
+        .into_iter()
+        .map(|(key, value)| (KeyPath::from_place(&key), value));
+    let paths: Vec<_> = paths
+        .filter(|(path, _)| path.find(stated).is_none())
+        .collect();
+    let any = !paths.is_empty();
+    for (path, value) in paths {
+        Override::silent(path, value).apply(table)?;
+    }
+    Ok(any)
 }
 
 /// The defaults of the profile in force, as a table.
@@ -155,7 +187,7 @@ fn to_table(scenario: &Scenario) -> Result<Table, Error> {
 }
 
 fn formless(error: impl Display) -> Error {
-    mistake!("scenario", "has no TOML form: {error}"; "seeds are at most 2^63 - 1")
+    mistake!("scenario", "has no TOML form: {error}"; "paths of files must be UTF-8")
 }
 
 impl Scenario {
@@ -172,7 +204,7 @@ impl Scenario {
     /// The scenario as TOML.
     ///
     /// # Errors
-    /// A seed above 2^63 - 1 or a path that isn't UTF-8; neither can be read from a file.
+    /// A path that isn't UTF-8, which can't be read from a file.
     pub fn to_toml(&self) -> Result<String, Error> {
         toml::to_string(self).map_err(formless)
     }

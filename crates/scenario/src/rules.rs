@@ -168,7 +168,9 @@ pub(crate) fn text(rule: &Rule) -> String {
         Rule::Within { low, high, .. } => between(low, high),
         Rule::Share(_) => says::share(),
         Rule::Rate(_) => says::rate(),
-        Rule::Floor(_) => format!("{SLOWEST} to the slowest host link"),
+        Rule::Floor(_) => {
+            format!("{SLOWEST} to the slowest host link; left out, at most a tenth of that")
+        }
         Rule::Step(_) => between(Rate::ZERO, FASTEST),
         Rule::Period(_) => says::period(),
         Rule::Span(_) => says::span(),

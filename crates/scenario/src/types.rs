@@ -23,13 +23,21 @@ pub use crate::workload::{
     RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
 };
 
+/// The largest seed: the largest integer that TOML has.
+pub const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
+
+/// The seed that comes `further` seeds after one; after the largest comes 0.
+pub const fn seed_after(seed: u64, further: u64) -> u64 {
+    seed.wrapping_add(further) & LARGEST_SEED
+}
+
 section! {
     /// One fabric, its traffic and the policies that it runs under.
     Scenario {
         /// Name in tables and reports; left out, the file's name without extension.
         name: String = "unnamed".into(),
         /// Seed of all random streams.
-        seed [0, i64::MAX.unsigned_abs()]: u64 = 1,
+        seed [0, LARGEST_SEED]: u64 = 1,
         /// Rounding, ordering and hashing of the simulated fabric.
         profile: Profile,
         /// Simulated time at which the run ends, finished or not; `"never"`: when all messages are complete.

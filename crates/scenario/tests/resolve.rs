@@ -9,7 +9,7 @@ use fairlane_scenario::{
 };
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
-use crate::common::{Folder, read};
+use crate::common::{Folder, read, refused};
 
 fn with(text: &str, overrides: &[&str]) -> Loaded {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
@@ -442,4 +442,59 @@ fn a_name_that_is_stated_stays() {
     assert_eq!(name("", &[]), "file");
     assert_eq!(name("name = \"unnamed\"", &[]), "unnamed");
     assert_eq!(name("", &["name=unnamed".into()]), "unnamed");
+}
+
+/// A star whose links have a rate, and more lines.
+fn slow_star(rate: &str, more: &str) -> String {
+    format!(
+        "[topology]\nkind = \"star\"\nhosts = 3\nhost_link = {{ rate = \"{rate}\", delay = \"1us\" }}\n{more}"
+    )
+}
+
+/// A default of 1 Gb/s (PowerTCP: 100 Mb/s) would be at or above the rate of a slow link, at which nothing slows down.
+#[test]
+fn floors_that_nobody_states_are_at_most_a_tenth_of_the_slowest_host_link() {
+    let mbps = |text: &str| {
+        let congestion = read(text).expect("can be run").scenario.congestion;
+        let floors = [
+            &congestion.dcqcn.min_rate,
+            &congestion.timely.min_rate,
+            &congestion.powertcp.min_rate,
+        ];
+        floors.map(|rate| rate.as_bps() / 1_000_000)
+    };
+    assert_eq!(mbps(&slow_star("100Gbps", "")), [1000, 1000, 100]);
+    assert_eq!(mbps(&slow_star("10Gbps", "")), [1000, 1000, 100]);
+    assert_eq!(mbps(&slow_star("5Gbps", "")), [500, 500, 100]);
+    assert_eq!(mbps(&slow_star("100Mbps", "")), [10, 10, 10]);
+    // No link and no floor is slower than 1 Mb/s.
+    assert_eq!(mbps(&slow_star("1Mbps", "")), [1, 1, 1]);
+    let slowed = slow_star(
+        "10Gbps",
+        "[[faults.slow]]\nbetween = [0, 3]\nrate = \"1Gbps\"\n",
+    );
+    assert_eq!(mbps(&slowed), [100, 100, 100]);
+    // What is stated stays, and is refused where no host link is as fast.
+    let stated = "[congestion.dcqcn]\nmin_rate = \"3Gbps\"\n";
+    assert_eq!(mbps(&slow_star("5Gbps", stated)), [3000, 500, 100]);
+    refused(
+        &slow_star("2Gbps", stated),
+        &["x.toml:6:1", "every host link"],
+    );
+    let set = ["congestion.dcqcn.min_rate=3Gbps".to_owned()];
+    let set = parse(&slow_star("5Gbps", ""), "x", Path::new("."), &set, None).expect("can be run");
+    assert_eq!(set.scenario.congestion.dcqcn.min_rate, Rate::from_gbps(3));
+}
+
+#[test]
+fn links_of_1_mbps_run_under_every_algorithm() {
+    for algorithm in Algorithm::ALL {
+        let text = slow_star(
+            "1Mbps",
+            &format!("[congestion]\nalgorithm = \"{algorithm}\"\n"),
+        );
+        let loaded = read(&text).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
+        let again = read(&loaded.to_toml().expect("a form")).expect("can be read again");
+        assert_eq!(again.scenario, loaded.scenario, "{algorithm}");
+    }
 }

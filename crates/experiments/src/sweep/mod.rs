@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use fairlane_attacks::{Estimate, Plan};
 use fairlane_drum::Workers;
-use fairlane_scenario::{Files, Loaded};
+use fairlane_scenario::{Files, Loaded, seed_after};
 use toml::Value;
 
 pub use complete::{Failed, Told, complete};
@@ -427,7 +427,7 @@ impl Sweep {
             let numbers = self.numbers(&draft.at);
             let point = key::point(&ready.digest, (&self.metrics, &self.curves), &numbers);
             for seed in 0..u64::from(self.design.seeds) {
-                let seed = ready.seed.wrapping_add(seed);
+                let seed = seed_after(ready.seed, seed);
                 let key = key::run(&point, seed);
                 self.runs.push(Run {
                     point: number,

@@ -16,6 +16,8 @@ mod tenants;
 mod traffic;
 mod verbs;
 
+pub(crate) use policies::default_floors;
+
 use fairlane_units::{NodeId, Rate};
 
 use crate::error::{Error, ensure};

@@ -1,13 +1,19 @@
 //! Congestion control: its parameters, and what it needs of the fabric.
 
 use fairlane_congestion::dasr::Mode;
-use fairlane_congestion::{Algorithm, Rule, Scope, WindowMode};
-use fairlane_units::Rate;
+use fairlane_congestion::{Algorithm, Limit, Rule, Scope, WindowMode};
+use fairlane_units::{NodeId, Rate};
+use toml::Value;
 
+use super::graph::counts;
 use super::ns3::ensure_ns3;
 use super::{Check, Subject};
 use crate::error::{bail, ensure};
-use crate::types::{Notification, Profile, Scenario, Service};
+use crate::inputs::Inputs;
+use crate::layout::{hosts, layout};
+use crate::rules::SLOWEST;
+use crate::section::Section as _;
+use crate::types::{Congestion, Notification, Profile, Scenario, Service};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let congestion = &subject.scenario.congestion;
@@ -20,6 +26,35 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     notification(subject.scenario)?;
     needs(subject)?;
     apportioning(subject.scenario)
+}
+
+/// Floors of rates that are by default above a tenth of the slowest host link, at which a controller could hardly slow down, with
+/// that tenth. None of a scenario whose fabric can't be laid out.
+pub(crate) fn default_floors(scenario: &Scenario, inputs: &Inputs) -> Vec<(String, Value)> {
+    let sound = scenario
+        .check(scenario.profile)
+        .and_then(|()| counts(scenario));
+    let Some(slowest) = sound
+        .ok()
+        .and_then(|()| slowest_host_link(scenario, inputs))
+    else {
+        return Vec::new();
+    };
+    let floor = Rate::from_bps(slowest.as_bps() / 10).max(SLOWEST);
+    let above = |limit: &Limit| matches!(limit.rule, Rule::Floor(default) if default > floor);
+    let keys = Congestion::limits().flat_map(|(table, limits)| {
+        let above = limits.into_iter().filter(above);
+        above.map(move |limit| format!("congestion.{table}.{}", limit.key))
+    });
+    keys.map(|key| (key, floor.to_string().into())).collect()
+}
+
+fn slowest_host_link(scenario: &Scenario, inputs: &Inputs) -> Option<Rate> {
+    let hosts = hosts(scenario, inputs);
+    let is_host = |node: u32| hosts.binary_search(&NodeId::new(node)).is_ok();
+    let links = layout(scenario, inputs).links.into_iter();
+    let links = links.filter(|link| is_host(link.a) || is_host(link.b));
+    links.map(|link| link.rate).min()
 }
 
 /// The floor of the rate must be within reach of every host.
