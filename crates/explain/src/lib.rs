@@ -46,5 +46,5 @@ mod subject;
 mod words;
 
 pub use findings::{Finding, Kind, Place, Remedy};
-pub use records::{Collective, Costs, Message, Multipath, Path, Port, Run, Settings};
+pub use records::{Collective, Costs, LinkKeys, Message, Multipath, Path, Port, Run, Settings};
 pub use report::{Report, explain};

@@ -102,6 +102,30 @@ pub struct Settings {
     pub window: String,
     /// Whether links fail in it, so that messages may have left the ways that they began on.
     pub link_faults: bool,
+    /// Keys of its topology that make links faster.
+    pub links: LinkKeys,
+}
+
+/// Keys that make links faster; which ones there are depends on the kind of topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkKeys {
+    /// Of hosts' links.
+    pub host: &'static str,
+    /// Of links between switches.
+    pub fabric: &'static str,
+    /// Whether `topology.planes` gives hosts more links.
+    pub planes: bool,
+}
+
+impl Default for LinkKeys {
+    /// Those of a leaf-spine or a fat-tree.
+    fn default() -> Self {
+        Self {
+            host: "topology.host_link.rate",
+            fabric: "topology.fabric_link.rate",
+            planes: true,
+        }
+    }
 }
 
 /// Connections with several paths.

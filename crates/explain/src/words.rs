@@ -1,7 +1,7 @@
 //! Kinds of causes in words, and what could be changed about each.
 
 use crate::findings::{Kind, Remedy};
-use crate::records::Run;
+use crate::records::{LinkKeys, Run};
 
 pub(crate) const fn what(kind: Kind) -> &'static str {
     match kind {
@@ -35,7 +35,7 @@ const fn remedy(key: &'static str, what: &'static str) -> Remedy {
 pub(crate) fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
     match kind {
         Kind::Receiver | Kind::Sender | Kind::Collision | Kind::Fabric => {
-            links_to_change(run.multipath.is_some(), kind)
+            links_to_change(&run.settings.links, run.multipath.is_some(), kind)
         }
         Kind::Pauses => vec![
             remedy("switch.pfc", "what pauses; pauses.csv says who and when"),
@@ -82,9 +82,12 @@ pub(crate) fn remedies(run: &Run, kind: Kind) -> Vec<Remedy> {
 }
 
 /// What could be changed about links that are full.
-fn links_to_change(several: bool, kind: Kind) -> Vec<Remedy> {
-    let faster = "a faster link, or topology.planes for a second one";
-    let faster = remedy("topology.host_link.rate", faster);
+fn links_to_change(keys: &LinkKeys, several: bool, kind: Kind) -> Vec<Remedy> {
+    let faster = match keys.planes {
+        true => "a faster link, or topology.planes for a second one",
+        false => "a faster link",
+    };
+    let faster = remedy(keys.host, faster);
     match kind {
         Kind::Receiver => vec![
             faster,
@@ -106,7 +109,7 @@ fn links_to_change(several: bool, kind: Kind) -> Vec<Remedy> {
             ),
         ],
         _ => vec![remedy(
-            "topology.fabric_link.rate",
+            keys.fabric,
             "faster links, or more of them, between switches",
         )],
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use fairlane_explain::{Collective, Costs, Message, Multipath, Port, Run, Settings};
-use fairlane_scenario::Scenario;
+use fairlane_explain::{Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings};
+use fairlane_scenario::{Scenario, Topology};
 use fairlane_units::NodeId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -75,6 +75,34 @@ fn settings(scenario: &Scenario) -> Settings {
             .and_then(|window| Some(window.as_str()?.to_owned()))
             .unwrap_or_default(),
         link_faults: !scenario.faults.link.is_empty(),
+        links: link_keys(&scenario.topology),
+    }
+}
+
+/// The keys that this kind of topology has.
+fn link_keys(topology: &Topology) -> LinkKeys {
+    let all = LinkKeys::default();
+    match topology {
+        Topology::Dumbbell(_) => LinkKeys {
+            fabric: "topology.core_link.rate",
+            planes: false,
+            ..all
+        },
+        // Every link of it is a host's.
+        Topology::Star(_) => LinkKeys {
+            fabric: all.host,
+            ..all
+        },
+        Topology::Mesh(_) => LinkKeys {
+            planes: false,
+            ..all
+        },
+        Topology::LeafSpine(_) | Topology::FatTree(_) => all,
+        Topology::File(_) => LinkKeys {
+            host: "topology.path",
+            fabric: "topology.path",
+            planes: false,
+        },
     }
 }
 
