@@ -19,7 +19,7 @@ impl Words {
         let parts = (0..scenario.workload.len()).map(|number| workload(loaded, number));
         let parts: Vec<_> = parts.collect();
         Self {
-            congestion: scenario.congestion.algorithm.title(),
+            congestion: scenario.congestion.title(),
             topology: topology(&scenario.topology),
             workload: parts.join("; "),
         }

@@ -2,18 +2,22 @@
 //!
 //! Files are written into `.NAME.partial-PID` beside the directory NAME that they are meant for, and
 //! one rename at the end makes them appear. An error, a panic or a signal before that removes the
-//! partial directory; a process that is killed outright leaves it behind under its telltale name.
+//! partial directory. A process that is killed outright leaves it behind, without the lock that it had on it, and the next one
+//! that writes NAME removes it.
 
-use std::fs::{self, File};
+mod partial;
+
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use partial::{Partial, writers};
 
 /// The directory under construction; removed when dropped before [`Staging::publish`].
 #[derive(Debug)]
 pub struct Staging {
-    partial: PathBuf,
+    partial: Partial,
     former: PathBuf,
     target: PathBuf,
     replace: bool,
@@ -35,7 +39,6 @@ impl Staging {
         refuse_current(&target)?;
         let (parent, name) = split(&target)?;
         fs::create_dir_all(&parent).map_err(|error| Error::at(&parent, error))?;
-        let partial = parent.join(format!(".{name}.partial-{}", std::process::id()));
         let taken = |others: bool| match others {
             true => Err(
                 Error::at(&target, "another run is writing its results here")
@@ -43,8 +46,8 @@ impl Staging {
             ),
             false => Ok(()),
         };
-        taken(writers(&parent, &name)?.next().is_some())?;
-        fs::create_dir(&partial).map_err(|error| {
+        taken(!writers(&parent, &name)?.is_empty())?;
+        let partial = Partial::directory(&parent, &name).map_err(|error| {
             Error::at(&parent, format!("can't create a directory here: {error}"))
                 .hint("results are prepared beside the directory that --out names")
         })?;
@@ -56,7 +59,11 @@ impl Staging {
             replace,
         };
         // Of two that begin at once, one goes on.
-        taken(writers(&parent, &name)?.any(|other| other < std::process::id()))?;
+        taken(
+            writers(&parent, &name)?
+                .iter()
+                .any(|other| *other < std::process::id()),
+        )?;
         Ok(staging)
     }
 
@@ -67,7 +74,7 @@ impl Staging {
 
     /// Where to write.
     pub fn path(&self) -> &Path {
-        &self.partial
+        self.partial.path()
     }
 
     /// Makes the directory appear under its name and returns that name.
@@ -82,59 +89,29 @@ impl Staging {
         } else if occupied(&self.target)? {
             let (parent, name) = split(&self.target)?;
             let beside = parent.join(format!("{name}.results-{}", std::process::id()));
-            rename(&self.partial, &beside)?;
-            self.partial = PathBuf::new();
+            rename(self.path(), &beside)?;
+            self.partial.published();
             return Err(Error::new(format!(
                 "{}: another program has written here in the meantime",
                 self.target.display()
             ))
             .hint(format!("the results are in {}", beside.display())));
         } else {
-            rename(&self.partial, &self.target)?;
+            rename(self.path(), &self.target)?;
         }
-        self.partial = PathBuf::new();
+        self.partial.published();
         Ok(self.target.clone())
     }
 
     fn replace_target(&self, ours: &[&str]) -> Result<(), Error> {
         rename(&self.target, &self.former)?;
-        if let Err(failure) = rename(&self.partial, &self.target) {
+        if let Err(failure) = rename(self.path(), &self.target) {
             rename(&self.former, &self.target)?;
             return Err(failure);
         }
         keep_foreign(&self.former, &self.target, ours)?;
         fs::remove_dir_all(&self.former).map_err(|error| Error::at(&self.former, error))
     }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if !self.partial.as_os_str().is_empty() {
-            // The directory's name already says that it is incomplete.
-            let _ = fs::remove_dir_all(&self.partial);
-        }
-    }
-}
-
-/// Other processes that prepare results for a directory and haven't ended.
-fn writers(parent: &Path, name: &str) -> Result<impl Iterator<Item = u32>, Error> {
-    let prefix = format!(".{name}.partial-");
-    let entries = fs::read_dir(parent).map_err(|error| Error::at(parent, error))?;
-    let number = move |entry: std::io::Result<fs::DirEntry>| {
-        let name = entry.ok()?.file_name();
-        name.to_str()?.strip_prefix(&prefix)?.parse::<u32>().ok()
-    };
-    let others = entries.filter_map(number);
-    Ok(others.filter(|&other| other != std::process::id() && is_alive(other)))
-}
-
-/// Whether a process runs; one of somebody else does, too.
-fn is_alive(process: u32) -> bool {
-    let Ok(process) = i32::try_from(process) else {
-        return false;
-    };
-    let asked = nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None);
-    asked != Err(nix::errno::Errno::ESRCH)
 }
 
 /// Moves what isn't a result file from one directory to another.
@@ -223,28 +200,25 @@ pub fn replace_with<E: From<Error>>(
     let name = path
         .file_name()
         .ok_or_else(|| Error::at(path, "not a name for a file"))?;
-    let name = format!(".{}.partial-{}", name.to_string_lossy(), std::process::id());
-    let partial = path.with_file_name(name);
-    let file = File::create(&partial).map_err(|error| {
+    let parent = path.parent().unwrap_or_else(|| Path::new(""));
+    let (mut partial, file) = Partial::file(parent, &name.to_string_lossy()).map_err(|error| {
         Error::at(path, error).hint("name a file in a folder that exists and can be written")
     })?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    let done = fill(&mut out).and_then(|()| {
-        let ended = out
-            .flush()
-            .and_then(|()| out.get_ref().sync_all())
-            .and_then(|()| fs::rename(&partial, path));
-        ended.map_err(|error| E::from(Error::at(path, error)))
-    });
-    if done.is_err() {
-        // The failure that is already on its way says more than one about the temporary file.
-        let _ = fs::remove_file(&partial);
-    }
-    done
+    fill(&mut out)?;
+    let ended = out
+        .flush()
+        .and_then(|()| out.get_ref().sync_all())
+        .and_then(|()| fs::rename(partial.path(), path));
+    ended.map_err(|error| E::from(Error::at(path, error)))?;
+    partial.published();
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -317,17 +291,32 @@ mod tests {
     fn a_directory_is_reserved_from_the_start() {
         let root = tempfile::tempdir().unwrap();
         let target = root.path().join("out");
-        // The parent of this process lives, and there is no process of the highest number.
-        for (process, taken) in [
-            (std::os::unix::process::parent_id(), true),
-            (i32::MAX as u32, false),
-        ] {
-            let other = root.path().join(format!(".out.partial-{process}"));
-            fs::create_dir(&other).unwrap();
-            assert_eq!(Staging::begin(&target, false).is_err(), taken, "{process}");
-            fs::remove_dir(&other).unwrap();
-        }
+        let other = root.path().join(".out.partial-1");
+        fs::create_dir(&other).unwrap();
+        // A process that runs has the lock.
+        let lock = File::open(&other).unwrap();
+        lock.lock().unwrap();
+        let taken = Staging::begin(&target, false).unwrap_err();
+        assert!(taken.message.contains("another run"), "{taken:?}");
+        assert_eq!(names(root.path()), [".out.partial-1"]);
     }
+
+    #[test]
+    fn what_killed_processes_have_left_is_removed_by_the_next_one() {
+        let root = tempfile::tempdir().unwrap();
+        // Process 1 lives, and has no lock; there is no process of the highest number.
+        for name in [".out.partial-1", ".out.partial-2147483647"] {
+            fs::create_dir(root.path().join(name)).unwrap();
+            fs::write(root.path().join(name).join("a"), "half").unwrap();
+        }
+        fs::create_dir(root.path().join(".other.partial-1")).unwrap();
+        fs::write(root.path().join(".a.csv.partial-1"), "half").unwrap();
+        let staging = Staging::begin(&root.path().join("out"), false).unwrap();
+        staging.publish(&[]).unwrap();
+        replace(&root.path().join("a.csv"), b"whole").unwrap();
+        assert_eq!(names(root.path()), [".other.partial-1", "a.csv", "out"]);
+    }
+
     #[test]
     fn a_file_is_whole_or_as_before() {
         let root = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ impl<'a> File<'a> {
         Self {
             name: &scenario.name,
             profile: heading::profile(scenario.profile),
-            congestion: scenario.congestion.algorithm.title(),
+            congestion: scenario.congestion.title(),
             seed: scenario.seed,
             summary: &figures.summary,
             slowdown_bins: &figures.bins,
