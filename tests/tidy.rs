@@ -487,3 +487,34 @@ fn sums_are_those_of_fips_180() {
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(sha256(b"abc"), abc);
 }
+
+/// Lines of a page in Markdown that begin a table without a heading: a blank line ends a table, and rows behind it show as text.
+fn stray_rows(page: &str) -> Vec<usize> {
+    let is_row = |line: &str| line.trim_start().starts_with('|');
+    let is_rule = |line: &str| {
+        is_row(line) && line.contains("--") && !line.contains(|mark: char| !"|-: ".contains(mark))
+    };
+    let lines: Vec<&str> = page.lines().collect();
+    let begins = |at: usize| is_row(lines[at]) && (at == 0 || !is_row(lines[at - 1]));
+    let headed = |at: usize| lines.get(at + 1).is_some_and(|next| is_rule(next));
+    let stray = (0..lines.len()).filter(|at| begins(*at) && !headed(*at));
+    stray.map(|at| at + 1).collect()
+}
+
+#[test]
+fn rows_of_tables_stand_below_their_heading() {
+    let pages = files()
+        .into_iter()
+        .filter(|(name, _)| extension(name) == "md" && !is_foreign(name));
+    let complaints = pages.flat_map(|(name, text)| {
+        let rows = stray_rows(&text).into_iter();
+        rows.map(move |line| {
+            format!("{name}:{line}: a row without a table; remove the blank line above it")
+        })
+        .collect::<Vec<_>>()
+    });
+    assert_none(&complaints.collect::<Vec<_>>());
+    let broken = "| a | b |\n|---|---:|\n| 1 | 2 |\n\n| 3 | 4 |\n";
+    assert_eq!(stray_rows(broken), [5]);
+    assert_eq!(stray_rows("  | a |\n  |---|\n  | 1 |\n"), [0; 0]);
+}
