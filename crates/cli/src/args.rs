@@ -5,14 +5,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fairlane_scenario::LARGEST_SEED;
 
 mod attack;
 mod drum;
+mod suggestion;
 mod sweep;
 mod verbs;
 
 pub(crate) use attack::Attack;
 pub(crate) use drum::{Drum, Instance, Mode, Policy, Random, Reproduce, Schedule, Solve};
+pub(crate) use suggestion::parse;
 pub(crate) use sweep::Sweep;
 pub(crate) use verbs::{Exec, Stat, StatFormat};
 
@@ -115,14 +118,18 @@ pub(crate) struct Scenario {
     pub(crate) overrides: Vec<String>,
 }
 
-/// The value of `--seed`.
+/// The value of `--seed`: what the key `seed` of a scenario may be.
 fn seed(text: &str) -> Result<u64, String> {
     let found = match text.trim().starts_with('-') {
         true => "negative",
         false => "no such number",
     };
-    let expected = format!("{found}, expected a whole number from 0 to {}", u64::MAX);
-    text.trim().parse().map_err(|_| expected)
+    let seed = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|seed| *seed <= LARGEST_SEED);
+    seed.ok_or_else(|| format!("{found}, expected a whole number from 0 to {LARGEST_SEED}"))
 }
 
 /// Arguments of `run`.
@@ -130,9 +137,9 @@ fn seed(text: &str) -> Result<u64, String> {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Directory for the results; appears when they are complete
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    /// Directory for the results, by default out/NAME, where NAME is the scenario's; appears when they are complete
+    #[arg(long, alias = "output", value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Form of the summary on standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -143,8 +150,11 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) signals: bool,
     /// No progress on standard error
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
+    /// Also say how threads shared the run
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Show the report on a page of this machine while the run goes on
     #[arg(long)]
     pub(crate) live: bool,
@@ -181,7 +191,7 @@ pub(crate) struct ImportCase {
     #[arg(value_name = "CONFIG.txt")]
     pub(crate) config: PathBuf,
     /// Scenario to write; its side files go beside it
-    #[arg(short, long, value_name = "CASE.toml")]
+    #[arg(short, long, alias = "out", value_name = "CASE.toml")]
     pub(crate) output: PathBuf,
     /// Replace files of these names
     #[arg(long)]
@@ -209,7 +219,7 @@ pub(crate) struct ExportFile {
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
     /// File to write
-    #[arg(short, long)]
+    #[arg(short, long, alias = "out")]
     pub(crate) output: PathBuf,
     /// Replace a file of that name
     #[arg(long)]

@@ -27,13 +27,11 @@ mod read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use clap::Parser;
 use fairlane_results::{meter, report, staging, summary, table, write};
 
 /// Reads the command line, does what it says and returns the exit status.
 pub fn main() -> ExitCode {
-    // Help, version and usage errors end the process here.
-    let arguments = args::Arguments::parse();
+    let arguments = args::parse();
     // Nothing that a panic leaves half done is used afterwards.
     let done = catch_unwind(AssertUnwindSafe(|| command::dispatch(arguments.command)));
     match done.unwrap_or_else(|_| Err(failure::bug())) {

@@ -1,12 +1,13 @@
 //! What `run` leaves behind, and what it doesn't.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Case, ENDLESS, STAR, list};
+use crate::support::{Case, ENDLESS, LEAF_SPINE, STAR, list};
 
 const FILES: [&str; 8] = [
     "flows.csv",
@@ -217,12 +218,8 @@ duration = "100us"
 "#;
 
 /// Starts an endless run and waits until it is under way.
-fn begin(case: &Case, arguments: &str) -> Child {
-    let mut child = case
-        .command(arguments)
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+fn begin(case: &Case, arguments: &str, stderr: Stdio) -> Child {
+    let mut child = case.command(arguments).stderr(stderr).spawn().unwrap();
     let started = Instant::now();
     let under_way = || case.list().iter().any(|name| name.contains(".partial-"));
     while !under_way() {
@@ -238,13 +235,17 @@ fn begin(case: &Case, arguments: &str) -> Child {
 
 /// Starts an endless run, sends a signal once it is under way, and returns the signal it died of.
 fn interrupt(case: &Case, arguments: &str, signal: &str) -> Option<i32> {
-    let mut child = begin(case, arguments);
+    let mut child = begin(case, arguments, Stdio::null());
+    send(&child, signal);
+    child.wait().unwrap().signal()
+}
+
+fn send(child: &Child, signal: &str) {
     let kill = Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status()
         .unwrap();
     assert!(kill.success());
-    child.wait().unwrap().signal()
 }
 
 #[test]
@@ -271,7 +272,7 @@ fn an_interrupted_run_keeps_what_there_is() {
 #[test]
 fn a_directory_that_another_run_writes_is_refused() {
     let case = Case::with("s.toml", ENDLESS);
-    let mut first = begin(&case, "run s.toml --out d --quiet");
+    let mut first = begin(&case, "run s.toml --out d --quiet", Stdio::null());
     let second = case.run("run s.toml --out d");
     first.kill().unwrap();
     first.wait().unwrap();
@@ -296,6 +297,126 @@ fn a_killed_run_leaves_nothing_that_looks_complete() {
     let case = Case::with("s.toml", ENDLESS);
     assert_eq!(interrupt(&case, "run s.toml --out d", "-KILL"), Some(9));
     assert!(!case.path("d").exists());
+    let left = case.list();
+    assert!(
+        left.iter().any(|name| name.starts_with(".d.partial-")),
+        "{left:?}"
+    );
+    // The next run removes what is left.
+    let small = case.and("small.toml", STAR);
+    assert!(small.run("run small.toml --out d").status.success());
+    assert_eq!(small.list(), ["d", "s.toml", "small.toml"]);
+}
+
+#[test]
+fn an_interrupted_run_says_that_it_writes() {
+    let case = Case::with("s.toml", ENDLESS);
+    let mut child = begin(&case, "run s.toml --out d", Stdio::piped());
+    send(&child, "-INT");
+    let mut words = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut words)
+        .unwrap();
+    child.wait().unwrap();
+    let writes = words.find("interrupted: writing what was simulated until then");
+    assert!(writes < words.find("results in "), "{words}");
+    assert!(writes.is_some(), "{words}");
+}
+
+#[test]
+fn without_a_directory_results_go_to_one_called_after_the_scenario() {
+    let case = Case::with("s.toml", STAR).and(
+        "named.toml",
+        &format!("name = \"a/b\"\n{STAR}").replace("name = \"star\"", ""),
+    );
+    assert!(case.run("run s.toml").status.success());
+    assert!(case.path("out/star/summary.json").is_file());
+    let again = case.transcript("run s.toml");
+    assert!(
+        again.contains("error: out/star: not empty\nhint: ") && again.contains("--force"),
+        "{again}"
+    );
+    assert!(again.ends_with("--- exit 2\n"), "{again}");
+    assert!(case.run("run s.toml --force").status.success());
+    let nameless = case.transcript("run named.toml");
+    assert!(
+        nameless.contains("\"a/b\"") && nameless.contains("hint: name one with --out"),
+        "{nameless}"
+    );
+    assert_eq!(case.list(), ["named.toml", "out", "s.toml"]);
+}
+
+#[test]
+fn what_threads_did_is_said_with_v_only() {
+    let case = Case::with("s.toml", LEAF_SPINE);
+    let words = |more: &str| {
+        let output = case.run(&format!("run s.toml --out d --threads 2 --force {more}"));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!words("").contains("windows"), "{}", words(""));
+    assert!(words("-v").contains("2 threads, "), "{}", words("-v"));
+}
+
+#[test]
+fn headings_name_no_algorithm_without_congestion_control() {
+    let case = Case::with("s.toml", STAR);
+    let output = case.run("run s.toml --set congestion.scope=none");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("star: no congestion control, profile exact"),
+        "{text}"
+    );
+    assert!(
+        case.text("out/star/summary.json")
+            .contains("\"congestion\": \"no congestion control\"")
+    );
+    assert!(
+        !case
+            .text("out/star/report.html")
+            .contains("\"congestion\":\"DCQCN\"")
+    );
+}
+
+/// A run twice is one seed, and one that differs in something else, here in the messages of a file, is no seed of it.
+#[test]
+fn the_same_run_twice_is_no_further_seed() {
+    let file =
+        STAR.split("[[workload.flow]]").next().unwrap().to_owned() + "path = \"flows.txt\"\n";
+    let case = Case::with("s.toml", &(STAR.to_owned() + POISSON)).and("file.toml", &file);
+    for seed in [1, 2] {
+        let run = format!("run s.toml -q --out seed-{seed} --seed {seed}");
+        assert!(case.run(&run).status.success());
+    }
+    let text = |directories: &str| {
+        String::from_utf8(case.run(&format!("compare {directories}")).stdout).unwrap()
+    };
+    assert!(!text("seed-1 seed-1").contains("means over seeds"));
+    let means = |text: String| {
+        let means = text.split("means over seeds").nth(1).unwrap().to_owned();
+        means
+            .lines()
+            .skip(1)
+            .map(str::to_owned)
+            .take_while(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        means(text("seed-1 seed-2 seed-1")),
+        means(text("seed-1 seed-2"))
+    );
+    for (out, size) in [("small", 1000), ("large", 100_000)] {
+        let flows = format!("1\n0 1 3 100 {size} 0.000001\n");
+        fs::write(case.path("flows.txt"), flows).unwrap();
+        assert!(
+            case.run(&format!("run file.toml -q --out {out}"))
+                .status
+                .success()
+        );
+    }
+    assert!(!text("small large").contains("means over seeds"));
 }
 
 #[test]

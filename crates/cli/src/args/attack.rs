@@ -30,7 +30,7 @@ pub(crate) struct Attack {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) seeds: u16,
     /// Directory for the verdict and a report of each attack under each scope
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the results that DIR holds; other files in it stay
     #[arg(long, requires = "out")]

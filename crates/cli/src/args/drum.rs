@@ -88,7 +88,7 @@ pub(crate) struct Random {
     #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) apps: u32,
     /// Seed of the random numbers
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = super::seed)]
     pub(crate) seed: u64,
     /// Fairness exponent
     #[arg(
@@ -176,7 +176,7 @@ pub(crate) struct Reproduce {
     #[arg(long, conflicts_with_all = ["name", "out", "quick"])]
     pub(crate) list: bool,
     /// Directory for rows and plots, in a folder for each experiment
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the results that the folders hold; other files in them stay
     #[arg(long, requires = "out")]

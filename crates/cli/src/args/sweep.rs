@@ -15,8 +15,8 @@ pub(crate) struct Sweep {
     /// What is varied and measured
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
-    /// Directory for runs, tables and page; by default FILE-sweep in the current directory
-    #[arg(long, value_name = "DIR")]
+    /// Directory for runs, tables and page; by default out/FILE-sweep
+    #[arg(long, alias = "output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Form of the output: the means, or as CSV a row for each run and metric
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]

@@ -100,6 +100,20 @@ impl Run {
         })
     }
 
+    fn seed(&self) -> Value {
+        flatten::get(&self.settings, "seed")
+    }
+
+    /// Whether it is another one of the same seed again: all figures that don't depend on the machine are equal.
+    fn is_again(&self, other: &Self) -> bool {
+        let measured = |run: &Self| -> Leaves {
+            let figures = run.figures.iter();
+            let figures = figures.filter(|(name, _)| !name.starts_with("host."));
+            figures.cloned().collect()
+        };
+        measured(self) == measured(other)
+    }
+
     /// A figure that is a number.
     fn number(&self, name: &str) -> Option<f64> {
         flatten::get(&self.figures, name).as_f64()
@@ -139,7 +153,7 @@ impl Comparison {
             parts.extend(overview::workloads(&names, &leaves, &run.settings));
         }
         parts.extend(overview::tenants(&names, &leaves));
-        if self.groups.len() < self.runs.len() {
+        if self.groups.iter().any(|group| group.seeds.len() > 1) {
             parts.push(groups::table(&self.groups, &self.runs));
         }
         parts.push("All figures: --format csv or json.".into());

@@ -26,10 +26,9 @@ pub(crate) fn init(name: &Path) -> Result<(), Failure> {
         let _ = fs::remove_file(&path);
         return Err(Failure::at(&path, error));
     }
-    let (name, stem) = (path.display(), path.with_extension(""));
-    let stem = stem.file_name().unwrap_or_default().display();
+    let name = path.display();
     print::say(format_args!(
-        "{name} is a scenario with comments; next:\n  fairlane check {name}\n  fairlane run {name} --out out/{stem}"
+        "{name} is a scenario with comments; next:\n  fairlane check {name}\n  fairlane run {name}"
     ));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `fairlane run`.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let loaded = backend::load(&arguments.scenario)?;
     refuse_idleness(&loaded)?;
-    let staging = Staging::begin(&arguments.out, arguments.force)?;
+    let staging = Staging::begin(&directory(arguments, &loaded)?, arguments.force)?;
     for note in backend::notes(&loaded)? {
         print::say(note);
     }
@@ -37,6 +38,11 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
     if staging.replaces() {
         // Half a result is worth less than the whole one that it would replace.
         interrupt.check()?;
+    }
+    if results.totals.ending == Ending::Interrupted {
+        print::say(
+            "interrupted: writing what was simulated until then; another signal ends at once, without results",
+        );
     }
     refuse_contradictions(&loaded, &results)?;
     let figures = backend::figures(&results);
@@ -67,6 +73,22 @@ pub(crate) fn run(arguments: &Run) -> Result<ExitCode, Failure> {
             Err(failure.kept("interrupted: the results end there (ending = interrupted)".into()))
         }
         (ending, _) => Ok(exit_code(ending)),
+    }
+}
+
+/// The directory for the results: the one that is named, else one called after the scenario in `out`.
+fn directory(arguments: &Run, loaded: &Loaded) -> Result<PathBuf, Failure> {
+    if let Some(named) = &arguments.out {
+        return Ok(named.clone());
+    }
+    let name = &loaded.scenario.name;
+    let is_name = Path::new(name).file_name() == Some(name.as_ref());
+    match is_name {
+        true => Ok(Path::new("out").join(name)),
+        false => Err(Failure::new(format!(
+            "there can be no directory \"{name}\" for the results"
+        ))
+        .hint("name one with --out, or change the scenario's name")),
     }
 }
 
@@ -115,7 +137,7 @@ fn say_threads(arguments: &Run, threading: &Threading) {
             "{threads} of {asked} threads are used: the fabric can be cut into no more parts (profile hpcc-ns3 into none)"
         ));
     }
-    if *threads > 1 && !arguments.quiet {
+    if *threads > 1 && arguments.verbose {
         let percent = waiting * 100.0;
         print::say(format_args!(
             "{threads} threads, {windows} windows of up to {lookahead}, {percent:.0} % of the work waited for"

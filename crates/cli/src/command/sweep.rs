@@ -1,7 +1,7 @@
 //! `fairlane sweep`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fairlane_experiments::sweep::{self, Extend, Failed, Local, MANY_RUNS, Record, Store, Told};
@@ -74,7 +74,7 @@ fn measure(
 fn folder(arguments: &Sweep) -> PathBuf {
     arguments.out.clone().unwrap_or_else(|| {
         let stem = arguments.file.file_stem().unwrap_or_default();
-        PathBuf::from(format!("{}-sweep", stem.to_string_lossy()))
+        Path::new("out").join(format!("{}-sweep", stem.to_string_lossy()))
     })
 }
 

@@ -1,4 +1,5 @@
-//! Runs that differ in their seed alone, as one.
+//! Runs that differ in their seed alone, as one. Runs with one seed are one sample: they are alike, or something other than the
+//! scenario differs, such as a file that it names, and they are told apart.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,8 @@ pub(super) struct Group {
     pub(super) name: String,
     /// Places of the runs.
     pub(super) runs: Vec<usize>,
+    /// Places of a run for each seed.
+    pub(super) seeds: Vec<usize>,
 }
 
 /// Settings by which groups are called before all others.
@@ -40,7 +43,11 @@ pub(super) fn groups(runs: &[Run], differing: &[String]) -> Vec<Group> {
     let mut groups: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
     for (number, run) in runs.iter().enumerate() {
         let values = values(run, &told);
-        match groups.iter_mut().find(|(other, _)| *other == values) {
+        let fits = |other: usize| runs[other].seed() != run.seed() || runs[other].is_again(run);
+        let mut alike = groups.iter_mut();
+        let alike =
+            alike.find(|(other, members)| *other == values && members.iter().all(|it| fits(*it)));
+        match alike {
             Some((_, members)) => members.push(number),
             None => groups.push((values, vec![number])),
         }
@@ -53,14 +60,34 @@ pub(super) fn groups(runs: &[Run], differing: &[String]) -> Vec<Group> {
         distinct.collect::<BTreeSet<_>>().len()
     });
     let short = short_names(runs);
-    let group = |group: &(Vec<Value>, Vec<usize>)| Group {
-        name: match naming.is_empty() {
-            true => short[group.1[0]].clone(),
-            false => words(&values(first(group), &naming)),
-        },
-        runs: group.1.clone(),
+    let named = |group: &(Vec<Value>, Vec<usize>)| words(&values(first(group), &naming));
+    let group = |group: &(Vec<Value>, Vec<usize>)| {
+        let name = named(group);
+        let others = groups.iter().filter(|other| named(other) == name);
+        Group {
+            name: match naming.is_empty() || others.count() > 1 {
+                true => short[group.1[0]].clone(),
+                false => name,
+            },
+            runs: group.1.clone(),
+            seeds: samples(runs, &group.1),
+        }
     };
     groups.iter().map(group).collect()
+}
+
+/// Of runs of one group those that count: of several with the same seed, which are the same run, the first.
+fn samples(runs: &[Run], members: &[usize]) -> Vec<usize> {
+    let mut samples: Vec<usize> = Vec::new();
+    for &member in members {
+        if samples
+            .iter()
+            .all(|other| runs[*other].seed() != runs[member].seed())
+        {
+            samples.push(member);
+        }
+    }
+    samples
 }
 
 /// The fewest settings, as far as taking the best one by one finds them, that tell all groups apart.
@@ -91,7 +118,7 @@ fn words(values: &[Value]) -> String {
 
 /// Mean and interval of a figure over the runs of a group.
 pub(super) fn estimate(group: &Group, runs: &[Run], name: &str) -> Estimate {
-    Estimate::of(group.runs.iter().map(|run| runs[*run].number(name)))
+    Estimate::of(group.seeds.iter().map(|run| runs[*run].number(name)))
 }
 
 /// Figures of groups: header, name, what they are multiplied by.
@@ -106,7 +133,7 @@ const COLUMNS: [(&str, &str, f64); 6] = [
 
 /// A row for each group: means over seeds with half the width of their 95 % confidence intervals.
 pub(super) fn table(groups: &[Group], runs: &[Run]) -> String {
-    let mut header = vec!["means over seeds", "runs"];
+    let mut header = vec!["means over seeds", "seeds"];
     header.extend(COLUMNS.iter().map(|(header, ..)| *header));
     let row = |group: &Group| {
         let cell = |(_, name, factor): &(&str, &str, f64)| {
@@ -117,7 +144,7 @@ pub(super) fn table(groups: &[Group], runs: &[Run]) -> String {
                 (mean, _) => mean.unwrap_or_else(|| "-".into()),
             }
         };
-        let start = [group.name.clone(), group.runs.len().to_string()];
+        let start = [group.name.clone(), group.seeds.len().to_string()];
         start.into_iter().chain(COLUMNS.iter().map(cell)).collect()
     };
     table::grid(&header, &groups.iter().map(row).collect::<Vec<_>>())

@@ -61,7 +61,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
         },
         facts: facts(comparison),
         version: format!("Fairlane {}", env!("CARGO_PKG_VERSION")),
-        seeds: groups.iter().map(|group| group.runs.len()).max().unwrap_or(1),
+        seeds: groups.iter().map(|group| group.seeds.len()).max().unwrap_or(1),
         choice: First::default(),
         axes: vec![Axis {
             name: "run".into(),
@@ -138,14 +138,14 @@ fn kinds() -> Vec<Curve> {
 }
 
 fn curves(group: &Group, runs: &[Run], overlays: &[Overlay]) -> Vec<Values> {
-    let of_group = || group.runs.iter().map(|run| &overlays[*run]);
+    let of_group = || group.seeds.iter().map(|run| &overlays[*run]);
     let spread = |pick: fn(&Overlay) -> &Vec<f64>| {
         let each: Vec<_> = of_group()
             .map(|overlay| quantiles(pick(overlay).clone()))
             .collect();
         Values::distribution(each.iter().map(Vec::as_slice))
     };
-    let bins = alike(group.runs.iter().map(|run| bins(&runs[*run])).collect());
+    let bins = alike(group.seeds.iter().map(|run| bins(&runs[*run])).collect());
     let series = |pick: fn(&Overlay) -> &Vec<f64>| {
         let each = of_group().map(|overlay| {
             let times =
