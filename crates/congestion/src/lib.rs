@@ -5,7 +5,7 @@
 //! `now` is an argument, timers are deadlines that the driver reads from [`Controller::timers`]. A
 //! [`Pacer`] turns the rate into the time of the next packet. At the receiver a [`NotificationPoint`]
 //! says when a mark becomes a CNP. Which traffic shares one controller is a separate choice, the
-//! [`Scope`].
+//! [`Scope`]. A [`ClassScheduler`] chooses the traffic class of a link that sends next, at NICs and switches.
 //!
 //! [`CongestionControl`] is the contract of an algorithm and [`for_each_algorithm`] their only list;
 //! names, parameters and [`Controller`] follow from it.
@@ -42,6 +42,7 @@
 pub extern crate alloc;
 
 mod algorithm;
+mod classes;
 mod contract;
 pub mod dasr;
 pub mod dcqcn;
@@ -62,6 +63,7 @@ mod timer;
 mod window;
 
 pub use algorithm::{Algorithm, Controller, Params, UnknownAlgorithm};
+pub use classes::{CLASSES, ClassScheduler, Selection};
 pub use contract::{CongestionControl, Environment, Loss, Marking, Needs};
 pub use feedback::{Ack, Hop, Interval, Reading, Telemetry, TelemetryFormat};
 pub use limits::{Limit, Parameters, Rule};

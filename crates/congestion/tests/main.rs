@@ -1,6 +1,7 @@
 //! The tests of the crate as one program, which is linked once.
 
 mod any_controller;
+mod classes;
 mod common;
 mod curves;
 mod dasr;
