@@ -86,8 +86,10 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         size: Bytes::new(20_000),
         receiver,
         start: Duration::from_us(5),
-        period: Duration::from_us(100),
-        rounds: 50,
+        period: Some(Duration::from_us(100)),
+        rounds: Some(50),
+        load: None,
+        duration: None,
         jitter: Duration::from_us(2),
         hosts: set(hosts),
         class: 4,
@@ -314,6 +316,72 @@ fn incast_rounds_have_distinct_senders_and_start_within_the_jitter() {
         .map(|m| m.start.as_ps() % 100_000_000)
         .collect();
     assert!(starts.len() > 140, "jitter differs");
+}
+
+/// HPCC (SIGCOMM 2019), section 5.3: 60 of 320 hosts send 500 KB each to one, at 2 % of the network's capacity, and the links of
+/// hosts have 100 Gb/s.
+fn incasts_of_hpcc(seed: u64, beside: &[Workload]) -> Vec<MessageSpec> {
+    let Workload::Incast(mut it) = incast(60, None, "all") else {
+        panic!("an incast");
+    };
+    (it.size, it.jitter) = (Bytes::new(500_000), Duration::ZERO);
+    (it.period, it.rounds) = (None, None);
+    (it.load, it.duration) = (Some(0.02), Some(Duration::from_ms(1000)));
+    let mut all = vec![Workload::Incast(it)];
+    all.extend_from_slice(beside);
+    let generated = generate(&all, &[], &Inputs::default(), &star(320), seed);
+    let mut messages = generated.expect("sound");
+    messages.retain(|message| message.workload == 0);
+    messages
+}
+
+#[test]
+fn incasts_of_a_load_come_at_poisson_times() {
+    let messages = incasts_of_hpcc(1, &[]);
+    // 0.02 x 320 x 12.5e9 B/s = 80e9 B/s are 2666.7 rounds of 60 x 500 KB in a second, with a deviation of 51.6.
+    let rounds: Vec<&[MessageSpec]> = messages.chunk_by(|a, b| a.start == b.start).collect();
+    let expected = 0.02 * 320.0 * 12.5e9 / (60.0 * 500e3);
+    let found = rounds.len() as f64;
+    assert!((found - expected).abs() < 4.0 * 51.6, "{found} rounds");
+    for round in &rounds {
+        let senders: BTreeSet<_> = round.iter().map(|message| message.source).collect();
+        assert_eq!((round.len(), senders.len()), (60, 60));
+        assert!(
+            round
+                .iter()
+                .all(|message| message.destination == round[0].destination)
+        );
+        assert!(!senders.contains(&round[0].destination));
+    }
+    // Every host is as likely to receive: of n rounds, 320 (1 - (1 - 1/320)^n) are expected to; 0.08 of 320 not.
+    let receivers: BTreeSet<_> = rounds.iter().map(|round| round[0].destination).collect();
+    assert!(receivers.len() >= 315, "{} receivers", receivers.len());
+    // Of exponential gaps a share 1 - 1/e is below the mean, with a deviation of 0.0094.
+    let starts = rounds.iter().map(|round| round[0].start.as_ps() as f64);
+    let starts: Vec<f64> = starts.collect();
+    let mean = 1e12 / expected;
+    let below = starts
+        .windows(2)
+        .filter(|pair| pair[1] - pair[0] < mean)
+        .count();
+    let share = below as f64 / (found - 1.0);
+    assert!((share - 0.632).abs() < 4.0 * 0.0094, "share {share}");
+    let (first, last) = (5_000_000.0, 5_000_000.0 + 1e12);
+    assert!(starts.iter().all(|start| (first..last).contains(start)));
+}
+
+#[test]
+fn incasts_of_a_load_depend_on_the_seed_and_on_no_other_workload() {
+    let messages = incasts_of_hpcc(1, &[]);
+    let ends = |all: &[MessageSpec]| -> Vec<_> {
+        let of = |one: &MessageSpec| (one.start, one.source, one.destination);
+        all.iter().map(of).collect()
+    };
+    assert_eq!(
+        ends(&messages),
+        ends(&incasts_of_hpcc(1, &[permutation("all")]))
+    );
+    assert_ne!(ends(&messages), ends(&incasts_of_hpcc(2, &[])));
 }
 
 #[test]

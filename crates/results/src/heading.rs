@@ -102,8 +102,11 @@ fn workload(loaded: &Loaded, number: usize) -> String {
             it.duration
         ),
         Workload::Incast(it) => {
-            let each = size(&it.size);
-            format!("incast of {} x {each}, {} rounds", it.degree, it.rounds)
+            let rounds = match (it.load, it.duration) {
+                (Some(load), Some(time)) => format!("at {} % load for {time}", percent(load)),
+                _ => format!("{} rounds", it.rounds()),
+            };
+            format!("incast of {} x {}, {rounds}", it.degree, size(&it.size))
         }
         Workload::Permutation(it) => format!("permutation of {}", size(&it.size)),
         Workload::AllToAll(it) => format!("all-to-all of {}", size(&it.size)),

@@ -131,7 +131,8 @@ workloads! {
         /// Hosts that receive.
         destinations: HostSet = "HostSet::default",
     } + class + message + owner & paths,
-    /// In each round several random hosts send to one, or with `verb = "read"` it reads from them.
+    /// In each round several random hosts send to one, or with `verb = "read"` it reads from them. Rounds come every `period`, or
+    /// at Poisson times with a `load`.
     Incast [hosts] {
         /// Senders in each round.
         degree: u32 => positive,
@@ -141,10 +142,15 @@ workloads! {
         receiver: Option<u32>,
         /// When it begins.
         start: Duration = "Duration::default" => span,
-        /// Time between rounds.
-        period: Duration = "default_period" => span,
-        /// Rounds.
-        rounds: u32 = "number::<1, u32>" => positive,
+        /// Time between rounds; left out, 1 ms. Not together with `load`.
+        period: Option<Duration> => span,
+        /// Rounds; left out, 1. Not together with `load`.
+        rounds: Option<u32> => positive,
+        /// Rounds at Poisson times instead: payload of all rounds, in bytes per second, over the sum of the rates of the links of
+        /// `hosts` (of all ports, or the one of the `plane`).
+        load: Option<f64> => share,
+        /// With `load`: rounds begin in `start .. start + duration`.
+        duration: Option<Duration> => period,
         /// Each sender starts up to this much later.
         jitter: Duration = "Duration::default" => span,
         /// Hosts that take part.
@@ -292,6 +298,18 @@ workloads! {
     } + message + owner & paths,
 }
 
+impl Incast {
+    /// Time between rounds that aren't at Poisson times.
+    pub fn period(&self) -> Duration {
+        self.period.unwrap_or(Duration::from_ms(1))
+    }
+
+    /// Rounds, if they aren't at Poisson times.
+    pub fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(1)
+    }
+}
+
 impl Workload {
     /// Whether its messages travel on connections that stay open.
     pub const fn is_key_value(&self) -> bool {
@@ -398,10 +416,6 @@ pub struct SizePoint {
     pub size: Bytes,
     /// Cumulative percent, 0 to 100.
     pub percent: f64,
-}
-
-fn default_period() -> Duration {
-    Duration::from_ms(1)
 }
 
 fn bucket() -> Bytes {

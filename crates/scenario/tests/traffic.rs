@@ -72,6 +72,29 @@ fn incasts_and_collectives_of_senseless_numbers() {
         &incast("degree = 3\nsize = 1\nrounds = 2000000\nperiod = \"1s\""),
         &["`workload[0].rounds`", "2000000 rounds of 1s, expected"],
     );
+    for (more, parts) in [
+        ("load = 0.02", ["`workload[0].duration`", "is missing"]),
+        ("load = 0.0", ["`workload[0].load`", "at most 1"]),
+        ("load = 1.5", ["`workload[0].load`", "at most 1"]),
+        (
+            "duration = \"1ms\"",
+            ["`workload[0].duration`", "without a load"],
+        ),
+        (
+            "load = 0.02\nduration = \"1ms\"\nrounds = 3",
+            ["`workload[0].rounds`", "beside `load`"],
+        ),
+        (
+            "load = 0.02\nduration = \"1ms\"\nperiod = \"1ms\"",
+            ["`workload[0].period`", "beside `load`"],
+        ),
+        (
+            "load = 0.5\nduration = \"1000s\"",
+            ["`workload[0]`", "messages, expected at most"],
+        ),
+    ] {
+        refused_star(&incast(&format!("degree = 3\nsize = 1000\n{more}")), &parts);
+    }
     for hosts in ["+1", "0-+2", "0,+2"] {
         refused_star(
             &incast(&format!("degree = 1\nsize = 1\nhosts = \"{hosts}\"")),

@@ -2,9 +2,10 @@
 
 use fairlane_engine::Stream;
 use fairlane_scenario::{Error, Incast, Verb};
-use fairlane_units::{Duration, NodeId};
+use fairlane_units::{Duration, NodeId, Time};
 
-use super::context::{Context, Messages};
+use super::context::{Context, MAX_MESSAGES, Messages};
+use super::poisson::after_gap;
 use crate::MessageSpec;
 
 /// Destination port of incast messages; HPCC's analysis tells messages apart by it.
@@ -20,16 +21,15 @@ pub(super) fn generate(
     let receiver = receiver.transpose()?;
     let hosts = context.members(&incast.hosts, "hosts")?;
     check(context, incast.degree, receiver, &hosts)?;
+    check_load(context, incast)?;
     let template = MessageSpec {
         destination_port: INCAST_PORT,
         ..context.template(incast.size, incast.start, incast.class)?
     };
     let mut choices = context.shared_stream();
     let mut jitters: Vec<_> = hosts.iter().map(|host| context.stream(*host)).collect();
-    for round in 0..incast.rounds {
+    for start in starts(context, incast, (&hosts, template.start), &mut choices) {
         let destination = receiver.unwrap_or_else(|| hosts[below(&mut choices, hosts.len())]);
-        let later = incast.period.saturating_mul(u64::from(round));
-        let start = template.start.saturating_add(later);
         for sender in senders(&hosts, incast.degree as usize, destination, &mut choices) {
             // The data of a READ flows to the host that posts it.
             let (source, destination) = match template.verb {
@@ -48,6 +48,35 @@ pub(super) fn generate(
     Ok(())
 }
 
+/// When rounds begin: regularly, or at Poisson times whose mean gap is degree x size x 8 / (load x the rates of all `hosts`).
+fn starts(
+    context: &Context<'_>,
+    incast: &Incast,
+    (hosts, first): (&[NodeId], Time),
+    gaps: &mut Stream,
+) -> Vec<Time> {
+    let (Some(load), Some(duration)) = (incast.load, incast.duration) else {
+        let later = |round| incast.period().saturating_mul(u64::from(round));
+        let rounds = 0..incast.rounds();
+        return rounds
+            .map(|round| first.saturating_add(later(round)))
+            .collect();
+    };
+    let rates = hosts
+        .iter()
+        .map(|host| context.rates[host.index()].as_f64());
+    let round = f64::from(incast.degree) * incast.size.as_f64();
+    let mean = round * 8e12 / (rates.sum::<f64>() * load);
+    let end = first.saturating_add(duration);
+    let next = |last: &Time| Some(after_gap(*last, mean, gaps));
+    let times = std::iter::successors(Some(first), next).skip(1);
+    // One more than there may be is refused.
+    times
+        .take_while(|start| *start < end)
+        .take(MAX_MESSAGES + 1)
+        .collect()
+}
+
 fn check(
     context: &Context<'_>,
     degree: u32,
@@ -60,6 +89,26 @@ fn check(
         let message = format!("is {degree}, expected 1 to {senders}");
         let hint = "the receiver is none of the senders; add hosts or lower the degree";
         return Err(context.error("degree", message, hint));
+    }
+    Ok(())
+}
+
+fn check_load(context: &Context<'_>, incast: &Incast) -> Result<(), Error> {
+    let Some(load) = incast.load else {
+        return Ok(());
+    };
+    if !(load > 0.0 && load <= 1.0) {
+        let message = format!("is {load}, expected above 0 and at most 1");
+        let hint = "0.02 uses a fiftieth of all hosts' links";
+        return Err(context.error("load", message, hint));
+    }
+    if incast.duration.is_none() {
+        let hint = "write how long rounds come, such as \"10ms\"";
+        return Err(context.error(
+            "duration",
+            "is missing beside `load`, expected a time",
+            hint,
+        ));
     }
     Ok(())
 }

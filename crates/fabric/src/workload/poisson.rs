@@ -80,7 +80,7 @@ impl Arrivals<'_> {
     clippy::cast_sign_loss,
     reason = "the gap is rounded and never negative; the cast saturates"
 )]
-fn after_gap(time: Time, mean: f64, stream: &mut Stream) -> Time {
+pub(super) fn after_gap(time: Time, mean: f64, stream: &mut Stream) -> Time {
     // 1 - u is never 0, of which there is no logarithm.
     let gap = -libm::log(1.0 - stream.next_f64()) * mean;
     time.saturating_add(Duration::from_ps(libm::round(gap) as u64))

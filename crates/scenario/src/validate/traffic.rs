@@ -109,20 +109,21 @@ impl Scope<'_> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
         reason = "an estimate; the cast saturates"
     )]
     fn arrivals(&self, it: &Poisson, sizes: &SizeDistribution, hosts: usize) -> u64 {
-        // The load is that of all links of a host, or of the one of its plane.
-        let ports = it.plane.map_or_else(|| self.subject.ports(), |_| 1);
-        let rates = self.subject.fabric.links.iter().map(|link| link.rate);
-        let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64() * f64::from(ports);
-        let bits = hosts as f64 * it.load * fastest * it.duration.as_secs_f64();
+        let bits = self.capacity(it.plane, hosts) * it.load * it.duration.as_secs_f64();
         (bits / 8.0 / sizes.mean()) as u64
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate; the cast saturates"
+    )]
     fn incast(&self, it: &Incast) -> Check {
-        let (degree, rounds, period) = (it.degree, it.rounds, it.period);
+        let (degree, rounds, period) = (it.degree, it.rounds(), it.period());
+        self.incast_times(it)?;
         ensure!(rounds == 1 || !period.is_zero(), self.key("period"),
             "is 0, expected a time between rounds"; "write a time such as \"1ms\"");
         self.in_all("rounds", rounds, period)?;
@@ -135,7 +136,45 @@ impl Scope<'_> {
         ensure!(degree as usize <= available, self.key("degree"),
             "is {degree}, expected at most {available}, the hosts beside the receiver";
             "lower it, or name more hosts");
-        self.messages(u64::from(degree).saturating_mul(u64::from(rounds)))
+        let rounds = match (it.load, it.duration) {
+            (Some(load), Some(duration)) => {
+                let bytes = self.capacity(it.plane, hosts.len()) / 8.0 * duration.as_secs_f64();
+                (bytes * load / (it.size.as_f64() * f64::from(degree))) as u64
+            }
+            _ => u64::from(rounds),
+        };
+        self.messages(u64::from(degree).saturating_mul(rounds))
+    }
+
+    /// Rounds are at regular times or at random ones, not both.
+    fn incast_times(&self, it: &Incast) -> Check {
+        if it.load.is_none() {
+            ensure!(it.duration.is_none(), self.key("duration"),
+                "is stated without a load, expected `rounds`";
+                "add `load` for rounds at Poisson times, or write `period` and `rounds`");
+            return Ok(());
+        }
+        let stated = [
+            ("period", it.period.is_some()),
+            ("rounds", it.rounds.is_some()),
+        ];
+        for (key, stated) in stated {
+            ensure!(!stated, self.key(key), "is stated beside `load`, expected one of them";
+                "`load` has rounds at Poisson times for `duration`; remove one of the two");
+        }
+        ensure!(it.duration.is_some(), self.key("duration"),
+            "is missing beside `load`, expected a time"; "write how long rounds come, such as \"10ms\"");
+        Ok(())
+    }
+
+    /// About how many bits per second so many hosts can send.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn capacity(&self, plane: Option<u8>, hosts: usize) -> f64 {
+        // A load is that of all links of a host, or of the one of its plane.
+        let ports = plane.map_or_else(|| self.subject.ports(), |_| 1);
+        let rates = self.subject.fabric.links.iter().map(|link| link.rate);
+        let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64() * f64::from(ports);
+        hosts as f64 * fastest
     }
 
     /// How many hosts take part: two at least.
