@@ -37,10 +37,12 @@ impl ClassScheduler {
     ///
     /// The least weight is worth at least one such packet a turn, so that every class sends in every turn.
     pub fn new(selections: &[(u8, Selection)], largest: Bytes) -> Self {
-        let weights = selections.iter().filter_map(|(_, selection)| match selection {
-            Selection::Strict => None,
-            Selection::Weight(weight) => Some(u64::from(*weight).max(1)),
-        });
+        let weights = selections
+            .iter()
+            .filter_map(|(_, selection)| match selection {
+                Selection::Strict => None,
+                Selection::Weight(weight) => Some(u64::from(*weight).max(1)),
+            });
         let least = weights.min().unwrap_or(1);
         let unit = largest.get().max(1).div_ceil(least);
         let quantum = |weight: u64| i64::try_from(weight.saturating_mul(unit)).unwrap_or(i64::MAX);
@@ -61,7 +63,10 @@ impl ClassScheduler {
     }
 
     /// The class that sends next, of those in the bit set `ready`; `None` if that is empty.
-    #[expect(clippy::cast_possible_truncation, reason = "below the number of classes")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "below the number of classes"
+    )]
     pub const fn choose(&mut self, ready: u8) -> Option<u8> {
         if ready == 0 {
             return None;

@@ -227,6 +227,7 @@ fn network(
     let buffers = buffers(scenario, topology, (&graph, &rules, &mut ports), &specs)?;
     ports::set_marking(scenario, &mut ports)?;
     ports::set_fairness(scenario, &mut ports);
+    ports::set_classes(scenario, &rules, &specs, &mut ports)?;
     let routes = Routes::new(&graph);
     let deflection = Deflection::of(&plan, scenario, (&graph, &routes), &specs)?;
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
@@ -291,7 +292,7 @@ fn buffers(
     (graph, rules, ports): (&Graph, &Rules, &mut [Port]),
     specs: &[MessageSpec],
 ) -> Result<Vec<SharedBuffer>, Error> {
-    let classes = ports::classes_in_use(scenario, specs);
+    let classes = ports::count_classes(scenario, specs);
     let buffer = |node| ports::buffer(scenario, graph, ports, (node, classes), rules);
     topology.switches().map(buffer).collect()
 }

@@ -4,7 +4,7 @@
 mod fair;
 mod tenants;
 
-use fairlane_congestion::PacingRounding;
+use fairlane_congestion::{ClassScheduler, PacingRounding};
 use fairlane_engine::{Key, Stream};
 use fairlane_units::{Bytes, Duration, Rate, Time};
 
@@ -16,8 +16,8 @@ use crate::waking::Waking;
 pub(crate) use fair::FairQueues;
 pub(crate) use tenants::TenantUse;
 
-/// Traffic classes. Class 0 is control: strict priority, never paused, never charged.
-pub(crate) const CLASSES: usize = 8;
+/// Traffic classes. Class 0 is control: before all others, never paused, never charged.
+pub(crate) use fairlane_congestion::CLASSES;
 
 /// An egress queue of one class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,6 +77,8 @@ pub(crate) struct Port {
     pub(crate) paused: u8,
     /// Class served last, for round robin.
     pub(crate) last_served: u8,
+    /// Whether `scheduler` chooses the class instead.
+    scheduled: bool,
     pub(crate) free_armed: bool,
     // Transmitter.
     pub(crate) free_at: Time,
@@ -101,6 +103,7 @@ pub(crate) struct Port {
     pub(crate) rate: Rate,
     pub(crate) marks: Stream,
     pub(crate) losses: Stream,
+    scheduler: Option<Box<ClassScheduler>>,
     pub(crate) loss_rate: f64,
     // Counters.
     pub(crate) marked: u64,
@@ -152,6 +155,8 @@ impl Port {
             paused: 0,
             pausing: 0,
             last_served: 0,
+            scheduled: false,
+            scheduler: None,
             peer: spec.peer,
             owner: spec.owner,
             peer_owner: spec.peer_owner,
@@ -247,7 +252,13 @@ impl Port {
         self.waiting_max = self.waiting_max.max(self.waiting);
     }
 
-    /// Removes the next packet: control first, then round robin over classes that aren't paused.
+    /// Has classes above 0 sent in the order of a scheduler.
+    pub(crate) fn schedule(&mut self, scheduler: ClassScheduler) {
+        self.scheduled = true;
+        self.scheduler = Some(Box::new(scheduler));
+    }
+
+    /// Removes the next packet: control first, then round robin over classes that aren't paused, or as they are scheduled.
     #[inline]
     pub(crate) fn dequeue(&mut self, pool: &PacketPool) -> Option<(u8, u32)> {
         let sendable = self.sendable();
@@ -256,6 +267,8 @@ impl Port {
         }
         let class = if sendable & 1 != 0 {
             0
+        } else if self.scheduled {
+            return self.dequeue_scheduled(pool, sendable);
         } else {
             let after = u32::from(self.last_served) + 1;
             let rotated = u16::from(sendable) | u16::from(sendable) << CLASSES;
@@ -264,6 +277,16 @@ impl Port {
             class as u8
         };
         let at = self.take(pool, class)?;
+        Some((class, at))
+    }
+
+    /// Removes the next packet of the classes in `sendable` as they are scheduled.
+    #[inline(never)]
+    fn dequeue_scheduled(&mut self, pool: &PacketPool, sendable: u8) -> Option<(u8, u32)> {
+        let class = self.scheduler.as_mut()?.choose(sendable)?;
+        let at = self.take(pool, class)?;
+        let wire = Bytes::new(u64::from(pool.get(at).wire));
+        self.scheduler.as_mut()?.on_sent(class, wire);
         Some((class, at))
     }
 

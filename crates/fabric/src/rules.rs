@@ -1,11 +1,14 @@
 //! What a profile and a scenario make of the fabric: sizes, rounding, quirks.
 
 use fairlane_congestion::{
-    Needs, PacingRounding, Params, Scope, TelemetryFormat, WindowMode, dasr,
+    ClassScheduler, Needs, PacingRounding, Params, Scope, Selection, TelemetryFormat, WindowMode,
+    dasr,
 };
 use fairlane_engine::Ties;
 use fairlane_host::{Leaving, Settings, Sizes, Timers};
-use fairlane_scenario::{AckPause, Notification, PacketSizes, Profile, Recovery, Scenario};
+use fairlane_scenario::{
+    AckPause, ClassSchedule, Notification, PacketSizes, Profile, Recovery, Scenario,
+};
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
 
@@ -229,11 +232,23 @@ impl Rules {
                 true => Timers::Driven,
                 false => Timers::Lazy,
             },
+            classes: self.scheduler(&scenario.nic.class),
             leaving: match self.quirks.nics {
                 true => Leaving::WhenPassed,
                 false => Leaving::AtOnce,
             },
         }
+    }
+
+    /// What schedules traffic classes as listed; nothing if none is.
+    pub(crate) fn scheduler(&self, classes: &[ClassSchedule]) -> Option<ClassScheduler> {
+        let selection = |it: &ClassSchedule| match it.weight {
+            Some(weight) if !it.strict => Selection::Weight(weight),
+            _ => Selection::Strict,
+        };
+        let selections: Vec<_> = (classes.iter().map(|it| (it.class, selection(it)))).collect();
+        let largest = Bytes::new(u64::from(self.largest()));
+        (!classes.is_empty()).then(|| ClassScheduler::new(&selections, largest))
     }
 
     /// The UDP destination port of data: RoCEv2's, unless the profile sends the label itself.

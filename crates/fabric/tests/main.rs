@@ -6,6 +6,7 @@ mod apportioning;
 mod behaviour;
 mod capture;
 mod chosen;
+mod classes;
 mod collectives;
 mod common;
 mod controllers;

@@ -155,9 +155,8 @@ pub(crate) fn turn(host: &mut Host, now: Time, number: u8) -> Option<PairId> {
 fn choose(host: &mut Host, now: Time, port: u8) -> Option<PairId> {
     let (pairs, port) = (&mut host.pairs, &mut host.ports[usize::from(port)]);
     let moved = |pair: u32, position| pairs[pair as usize].position = position;
-    let chosen = port.turns.choose(now, moved);
-    if let Some(position) = chosen {
-        return Some(PairId(port.turns.at(position)));
+    if let Some(chosen) = port.rounds.choose(now, moved) {
+        return Some(PairId(chosen));
     }
     let scoped = port.scoped.as_deref_mut()?;
     scoped.turn(now).map(PairId)

@@ -81,6 +81,7 @@ mod packet;
 mod pair;
 mod port;
 mod replies;
+mod rounds;
 mod scoped;
 mod settings;
 mod subflows;

@@ -143,7 +143,7 @@ impl Host {
         pair.live = false;
         pair.queued = Time::MAX;
         self.subflows.close(id.0, pair);
-        let position = pair.position;
+        let (position, class) = (pair.position, pair.class);
         let port = &mut self.ports[usize::from(pair.port)];
         if let Some(scoped) = port.scoped.as_deref_mut() {
             for sender in pair.sending.take_senders() {
@@ -153,7 +153,7 @@ impl Host {
         if position != NONE {
             let pairs = &mut self.pairs;
             let moved = |pair: u32, position| pairs[pair as usize].position = position;
-            port.turns.leave(position, moved);
+            port.rounds.of_mut(class).leave(position, moved);
         }
         self.free.push(id.0);
     }
@@ -183,12 +183,13 @@ impl Host {
     pub fn on_pauses(&mut self, now: Time, port: u8, paused: u8) {
         let at = usize::from(port);
         self.ports[at].paused = paused;
-        for position in 0..self.ports[at].turns.len() as u32 {
-            let number = self.ports[at].turns.at(position);
+        let mut index = 0;
+        while let Some((number, position)) = self.ports[at].rounds.nth(index) {
             let pair = &self.pairs[number as usize];
             if pair.live && pair.position == position {
                 self.refresh(now, PairId(number));
             }
+            index += 1;
         }
     }
 
@@ -263,7 +264,7 @@ impl Host {
     pub fn will_act(&self) -> bool {
         let retries = |pair: &Pair| pair.live && pair.requester.deadline().is_some();
         let acts = |port: &Port| (port.apportion.as_ref()).is_some_and(|own| own.will_act());
-        let sends = |port: &Port| port.up && (port.turns.earliest().is_some() || acts(port));
+        let sends = |port: &Port| port.up && (port.rounds.earliest().is_some() || acts(port));
         self.ports.iter().any(sends) || self.pairs.iter().any(retries)
     }
 
@@ -283,9 +284,10 @@ impl Host {
 
     /// When the pacers of queue pairs of a port with requests to send let them go, whatever else stops them.
     pub fn paced(&self, port: u8) -> impl Iterator<Item = Time> + '_ {
-        let turns = &self.ports[usize::from(port)].turns;
-        let waiting = (0..turns.len() as u32).filter_map(|position| {
-            let pair = &self.pairs[turns.at(position) as usize];
+        let rounds = &self.ports[usize::from(port)].rounds;
+        let all = (0..).map_while(|index| rounds.nth(index));
+        let waiting = all.filter_map(|(number, position)| {
+            let pair = &self.pairs[number as usize];
             let here = pair.live && pair.position == position;
             (here && pair.requester.has_packet()).then_some(pair)
         });
@@ -311,7 +313,9 @@ impl Host {
     pub(crate) fn join(&mut self, id: PairId) {
         let pair = &mut self.pairs[id.index()];
         if pair.position == NONE {
-            pair.position = self.ports[usize::from(pair.port)].turns.push(id.0);
+            pair.position = (self.ports[usize::from(pair.port)].rounds)
+                .of_mut(pair.class)
+                .push(id.0);
         }
     }
 
@@ -327,7 +331,9 @@ impl Host {
         if port.overseen {
             apportion::refresh(self, now, id);
         } else if pair.position != NONE {
-            port.turns.set(pair.position, pair.available(paused));
+            port.rounds
+                .of_mut(pair.class)
+                .set(pair.position, pair.available(paused));
         }
         let pair = &mut self.pairs[id.index()];
         if !self.ports[usize::from(pair.port)].up {

@@ -9,15 +9,15 @@ use fairlane_units::{Rate, Time};
 use crate::apportion::Apportion;
 use crate::pair::{NONE, Pair, Stream};
 use crate::replies::Replies;
+use crate::rounds::Rounds;
 use crate::scoped::{Scoped, Tenants};
 use crate::settings::Settings;
-use crate::turns::Turns;
 
 /// A port. Queue pairs that are bound to it send by it, and so do their answers.
 #[derive(Clone, Debug)]
 pub struct Port {
     pub(crate) rate: Rate,
-    pub(crate) turns: Turns,
+    pub(crate) rounds: Rounds,
     pub(crate) replies: Replies,
     /// Classes that are paused, as a bit set.
     pub(crate) paused: u8,
@@ -42,7 +42,7 @@ impl Port {
         Self {
             overseen: scoped.is_some() || apportion.is_some(),
             rate: environment.line_rate,
-            turns: Turns::new(settings.leaving),
+            rounds: Rounds::new(settings),
             replies: Replies::default(),
             paused: 0,
             up: true,
@@ -54,7 +54,7 @@ impl Port {
     /// Whether there is nothing that it may send, now or ever, without something else happening before.
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.replies.is_empty() && self.turns.is_empty()
+        self.replies.is_empty() && self.rounds.is_empty()
     }
 
     /// How many answers wait: CNPs, and others.
@@ -77,7 +77,7 @@ impl Port {
         if self.replies.may_leave(settings, self.paused) {
             return Some(Time::ZERO);
         }
-        let first = self.turns.earliest();
+        let first = self.rounds.earliest();
         match self.overseen {
             false => first,
             true => self.overseen_at(first),
@@ -122,7 +122,7 @@ impl Port {
                 true => pair.available(paused),
                 false => requests.filter(|_| asks),
             };
-            self.turns.set(pair.position, at);
+            self.rounds.of_mut(pair.class).set(pair.position, at);
         }
         let Some(scoped) = self.scoped.as_deref_mut() else {
             return;

@@ -1,7 +1,7 @@
 //! What all NICs of a fabric have in common.
 
 use fairlane_congestion::scope::{self, Scope};
-use fairlane_congestion::{Algorithm, PacingRounding, Params, WindowMode, dasr};
+use fairlane_congestion::{Algorithm, ClassScheduler, PacingRounding, Params, WindowMode, dasr};
 use fairlane_transport::Config;
 use fairlane_units::{Bytes, Duration};
 use fairlane_wire::Opcode;
@@ -137,6 +137,9 @@ pub struct Settings {
     pub timers: Timers,
     /// When finished queue pairs leave the round robin.
     pub leaving: Leaving,
+    /// How traffic classes share a port; without, its queue pairs take turns whatever their classes are. Scopes that share
+    /// controllers have an order of their own, without classes.
+    pub classes: Option<ClassScheduler>,
 }
 
 impl Settings {
@@ -165,6 +168,7 @@ impl Settings {
             ack_control_class: false,
             timers: Timers::Lazy,
             leaving: Leaving::AtOnce,
+            classes: None,
         }
     }
 

@@ -56,8 +56,7 @@ impl Host {
             return apportion::turn(self, now, port);
         }
         let moved = |pair: u32, position| pairs[pair as usize].position = position;
-        let position = own.turns.choose(now, moved)?;
-        Some(PairId(own.turns.at(position)))
+        own.rounds.choose(now, moved).map(PairId)
     }
 
     /// Whether a queue pair may send now.
@@ -68,7 +67,7 @@ impl Host {
             Some(own) => own.holds(now, id.0) && !port.asks_for_data(pair),
             None => false,
         };
-        pair.live && port.turns.is_available(pair.position, now) && !held
+        pair.live && port.rounds.of(pair.class).is_available(pair.position, now) && !held
     }
 
     /// The next packet of a queue pair whose [turn](Self::turn) it is.
@@ -105,7 +104,8 @@ impl Host {
     fn send(&mut self, now: Time, id: PairId, responds: bool) -> Departure {
         let pair = &mut self.pairs[id.index()];
         self.ports[usize::from(pair.port)]
-            .turns
+            .rounds
+            .of_mut(pair.class)
             .serve(pair.position);
         let config = &pair.config;
         let outgoing = if responds {
@@ -133,6 +133,9 @@ impl Host {
         let pair = &self.pairs[id.index()];
         let mut departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
         self.ledger.on_packet(departure.tenant, departure.again);
+        self.ports[usize::from(pair.port)]
+            .rounds
+            .on_sent(departure.class, departure.wire);
         if let Some(says) = self.charge(now, id, &departure) {
             (departure.demand, departure.backlog) = says;
         }

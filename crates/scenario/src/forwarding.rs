@@ -4,7 +4,7 @@ use fairlane_units::{Bytes, Duration};
 
 use crate::rules::{BYTE, LARGEST};
 use crate::section::{section, words};
-use crate::types::{Arbitration, Ecn, Pfc};
+use crate::types::{Arbitration, ClassSchedule, Ecn, Pfc};
 
 /// Hands the list of forwarding policies to a macro: `Type(module)` and name of each, with its documentation and
 /// `with` the type of its parameters if it has any.
@@ -53,6 +53,9 @@ macro_rules! define {
                 /// Order of the packets of an egress queue.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 arbitration: Arbitration,
+                /// When each traffic class sends at a port; left out, classes take turns, packet by packet.
+                #[serde(skip_serializing_if = "Vec::is_empty")]
+                class: Vec<ClassSchedule> => table,
                 /// Whether ports give each tenant feedback (marks, telemetry) by its own use of its share.
                 #[serde(skip_serializing_if = "crate::nic::is_default")]
                 tenant_feedback: bool,

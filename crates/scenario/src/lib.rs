@@ -37,6 +37,7 @@
 mod attack;
 mod blame;
 mod capture_point;
+mod classes;
 mod collective;
 mod congestion;
 mod defaults;

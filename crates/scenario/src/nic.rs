@@ -4,7 +4,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 
 use crate::rules::{BYTE, LARGEST, SLOWEST};
 use crate::section::{element, section, words};
-use crate::types::AckPause;
+use crate::types::{AckPause, ClassSchedule};
 
 /// More queue pairs than any NIC has.
 const MOST_ENTRIES: u32 = 1 << 24;
@@ -16,6 +16,10 @@ section! {
     Nic {
         /// Which pauses stop acknowledgements at the sending host.
         ack_pause: AckPause,
+        /// When each traffic class sends, behind acknowledgements and CNPs; left out, queue pairs take turns whatever their
+        /// classes are. Needs `congestion.scope` `"qp"` or `"none"`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        class: Vec<ClassSchedule> => table,
         /// How applications of `key-value` workloads share the NIC.
         #[serde(skip_serializing_if = "is_default")]
         policy: Policy,

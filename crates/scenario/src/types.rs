@@ -12,6 +12,7 @@ use crate::rules::{BYTE, LARGEST, LONGEST_PACKET};
 use crate::section::{choice, element, number, section, words};
 
 pub use crate::attack::{Attack, AttackKind};
+pub use crate::classes::ClassSchedule;
 pub use crate::congestion::{BaseRtt, Congestion, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault, SlowLink};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};

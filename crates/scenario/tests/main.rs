@@ -4,6 +4,7 @@
 
 mod apportioning;
 mod arbitrary;
+mod classes;
 mod common;
 mod forwarding;
 mod mistakes;

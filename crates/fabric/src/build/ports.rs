@@ -1,7 +1,7 @@
 //! Ports and buffers of a scenario.
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Arbitration, Error, Forwarding, Pfc, Scenario};
+use fairlane_scenario::{Arbitration, ClassSchedule, Error, Forwarding, Pfc, Scenario};
 use fairlane_units::{Bytes, NodeId, Rate};
 
 use crate::MessageSpec;
@@ -44,8 +44,8 @@ pub(super) fn ports(
 /// Keeps the streams of ports apart from those of workloads and source ports.
 const PORT_STREAMS: u64 = 1 << 61;
 
-/// How many classes packets travel in.
-pub(super) fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u64 {
+/// The classes that packets travel in, as a bit set.
+fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u32 {
     let switch = &scenario.switch;
     // Who goes down and up again leaves its class for the next one.
     let turns = match switch.forwarding == Forwarding::Iofd && switch.iofd.valley {
@@ -54,8 +54,44 @@ pub(super) fn classes_in_use(scenario: &Scenario, specs: &[MessageSpec]) -> u64 
     };
     let own =
         |spec: &MessageSpec| (0..=turns).fold(0, |set, turn| set | 1u32 << spec.class << turn);
-    let set = specs.iter().fold(0, |set, spec| set | own(spec));
-    u64::from(set.count_ones().max(1))
+    specs.iter().fold(0, |set, spec| set | own(spec))
+}
+
+/// How many classes packets travel in.
+pub(super) fn count_classes(scenario: &Scenario, specs: &[MessageSpec]) -> u64 {
+    u64::from(classes_in_use(scenario, specs).count_ones().max(1))
+}
+
+/// Has ports of switches send classes as they are scheduled.
+pub(super) fn set_classes(
+    scenario: &Scenario,
+    rules: &Rules,
+    specs: &[MessageSpec],
+    ports: &mut [Port],
+) -> Result<(), Error> {
+    let used = classes_in_use(scenario, specs);
+    check_classes("switch.class", &scenario.switch.class, used)?;
+    check_classes("nic.class", &scenario.nic.class, used)?;
+    if let Some(scheduler) = rules.scheduler(&scenario.switch.class) {
+        let of_switches = ports.iter_mut().filter(|port| port.on_switch);
+        of_switches.for_each(|port| port.schedule(scheduler.clone()));
+    }
+    Ok(())
+}
+
+/// Where classes have weights, a class with packets must have one too, or be strict: what its share would be nobody has said.
+fn check_classes(key: &str, classes: &[ClassSchedule], used: u32) -> Result<(), Error> {
+    let listed = |class: u8| classes.iter().any(|it| it.class == class);
+    let weights = classes.iter().any(|it| it.weight.is_some());
+    let missing = (1..8).find(|&class| used & 1 << class != 0 && !listed(class));
+    match missing.filter(|_| weights) {
+        Some(class) => {
+            let message = format!("doesn't list class {class}, in which there are messages");
+            let hint = format!("add {{ class = {class}, weight = 1 }}, or `strict = true` for it");
+            Err(Error::new(key, message, hint))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Divides the buffer of a switch into headroom, reserve and what is shared.

@@ -2,6 +2,7 @@
 
 mod attack;
 mod capture;
+mod classes;
 mod faults;
 mod graph;
 mod guarantees;
@@ -54,6 +55,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     faults::check(&subject)?;
     capture::check(&subject)?;
     policies::check(&subject)?;
+    classes::check(&subject)?;
     tenants::check(&subject)?;
     traffic::check(&subject)?;
     nic::check(&subject)?;

@@ -32,6 +32,10 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         "is stated, but links have the rates of the topology");
     ensure_ns3!(switch.pfc.xoff.is_none(), "switch.pfc.xoff";
         "is stated, but thresholds are shares of the free buffer");
+    ensure_ns3!(switch.class.is_empty(), "switch.class";
+        "is stated, but classes take turns");
+    ensure_ns3!(scenario.nic.class.is_empty(), "nic.class";
+        "is stated, but queue pairs take turns");
     ensure_ns3!(forwarding == Forwarding::Ecmp, "switch.forwarding";
         "is \"{forwarding}\", expected \"ecmp\"");
     ensure_ns3!(scope == Scope::Qp, "congestion.scope";
