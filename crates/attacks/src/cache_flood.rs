@@ -41,6 +41,7 @@ pub(crate) fn add(scene: &Scene<'_>, window: Window, loaded: &mut Loaded) -> Res
         verb: Verb::Read,
         tenant: Some(scene.name.clone()),
         plane: None,
+        congestion: None,
     }));
     Ok(())
 }

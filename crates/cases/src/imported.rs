@@ -133,6 +133,7 @@ pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })];
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::{Telemetry, TelemetryFormat};
 use fairlane_engine::Engine;
+use fairlane_host::Settings;
 use fairlane_scenario::{Error, Loaded, Scenario};
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
@@ -15,6 +16,7 @@ use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
 use crate::chosen::Chosen;
 use crate::connections::Connections;
+use crate::controls::Controls;
 use crate::counters::Counters;
 use crate::endpoint::Endpoints;
 use crate::faults::{Change, Faults};
@@ -57,8 +59,7 @@ pub(crate) fn world(
     (mut specs, steps): (Vec<MessageSpec>, Steps),
 ) -> Result<World, Error> {
     let scenario = &loaded.scenario;
-    let mut rules = Rules::new(scenario);
-    rules.lossy = topology.links.iter().any(|link| link.loss > 0.0);
+    let (mut rules, mut controls) = rules(scenario, topology)?;
     let graph = Graph::new(topology);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let owner_of = owners(topology);
@@ -69,34 +70,39 @@ pub(crate) fn world(
     let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let plan = plan(scenario, &graph, &rules);
     let baseline = Baseline::new(&graph, &hosts, &rules);
-    let longest = (baseline.largest.bdp, baseline.largest.rate);
-    rules.tolerate(scenario, plan.foreseen, longest);
+    let longest = baseline.largest;
+    rules.tolerate(scenario, plan.foreseen, (longest.bdp, longest.rate));
+    controls.settle(&graph, &hosts, &rules);
     if let Some(multipath) = &mut multipath {
-        multipath.allow(baseline.largest.rtt);
+        multipath.allow(longest.rtt);
     }
-    let coupled = multipath.as_ref().is_some_and(|all| all.couples());
+    let settings = Settings {
+        coupled: multipath.as_ref().is_some_and(|all| all.couples()),
+        controls: controls.for_nics(),
+        ..rules.nic(scenario)
+    };
     let nics = nics::nics(
-        (scenario, coupled),
+        (scenario, settings),
         (&graph, &baseline, &rules),
         &hosts,
         &specs,
         &owner_of,
     );
-    let net = network(
+    let mut net = network(
         scenario,
         topology,
         (graph, rules, plan),
         (specs, messages, subflows),
         (&owner_of, multipath.as_deref()),
     )?;
+    net.controls = controls.into();
     let (sampler, chosen) = samplers(scenario, &net, first.unwrap_or(Time::ZERO))?;
     let rates = scenario.output.rate_interval;
-    let largest = baseline.largest.rtt;
     Ok(World {
         sampler,
         chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
-        watch: Watch::new(scenario, largest),
+        watch: Watch::new(scenario, longest.rtt),
         hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
         owed: messages + ending + schedule.local.left,
         endpoints,
@@ -116,6 +122,14 @@ pub(crate) fn world(
         witness: NONE,
         net,
     })
+}
+
+/// The rules of the fabric, and the congestion controls that some messages have instead of its own.
+fn rules(scenario: &Scenario, topology: &Topology) -> Result<(Rules, Controls), Error> {
+    let mut rules = Rules::new(scenario);
+    rules.lossy = topology.links.iter().any(|link| link.loss > 0.0);
+    let controls = Controls::new(scenario, &mut rules)?;
+    Ok((rules, controls))
 }
 
 /// What samples all ports, and what samples chosen ones, if any are: then the stated interval is theirs.
@@ -272,6 +286,7 @@ fn network(
         ns3_random: shared_random.then(|| Box::new(Ns3Random::after_setup(topology.nodes.len()))),
         graph,
         rules,
+        controls: Arc::default(),
     };
     net.foresee_flows();
     Ok(net)

@@ -117,9 +117,14 @@ impl Hosts {
         let spec = net.specs[flow as usize];
         let ends = (spec.source, spec.destination);
         let plane = net.plane_of(flow);
-        let trip = self
-            .baseline
-            .for_controller(&net.graph, self.base_rtt, plane, ends);
+        let control = net.controls.of(&spec);
+        let baseline = net.controls.baseline(control);
+        let trip = (baseline.unwrap_or(&self.baseline)).for_controller(
+            &net.graph,
+            self.base_rtt,
+            plane,
+            ends,
+        );
         let (here, there) = match side {
             Side::Requester => ends,
             Side::Responder => (spec.destination, spec.source),
@@ -146,6 +151,7 @@ impl Hosts {
         let start = Start {
             sends: first,
             expects: first,
+            control,
             transport: None,
         };
         let host = &mut self.nics[here as usize].host;

@@ -20,6 +20,7 @@ mod capture;
 mod chosen;
 mod collectives;
 mod connections;
+mod controls;
 mod counters;
 mod endpoint;
 mod faults;

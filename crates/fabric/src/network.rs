@@ -16,6 +16,7 @@ use fairlane_units::{NodeId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::controls::Controls;
 use crate::counters::Counters;
 use crate::flow::Flow;
 use crate::forwarding::{Forwarder, Plan};
@@ -41,6 +42,8 @@ use deflection::Deflection;
 pub(crate) struct Network {
     pub(crate) engine: Engine,
     pub(crate) rules: Rules,
+    /// Congestion controls of some messages, with their rules.
+    pub(crate) controls: Arc<Controls>,
     pub(crate) ports: Vec<Port>,
     pub(crate) buffers: Vec<SharedBuffer>,
     pub(crate) packets: PacketPool,
@@ -78,6 +81,12 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// The rules under the congestion control of a flow.
+    pub(crate) fn rules_of(&self, flow: u32) -> &Rules {
+        let control = self.controls.of(&self.specs[flow as usize]);
+        self.controls.rules(control).unwrap_or(&self.rules)
+    }
+
     #[inline]
     pub(crate) const fn now(&self) -> Time {
         self.engine.now()

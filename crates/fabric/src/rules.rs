@@ -5,9 +5,9 @@ use fairlane_congestion::{
     dasr,
 };
 use fairlane_engine::Ties;
-use fairlane_host::{Leaving, Settings, Sizes, Timers};
+use fairlane_host::{Control, Leaving, Settings, Sizes, Timers};
 use fairlane_scenario::{
-    AckPause, ClassSchedule, Notification, PacketSizes, Profile, Recovery, Scenario,
+    AckPause, ClassSchedule, Congestion, Notification, PacketSizes, Profile, Recovery, Scenario,
 };
 use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Reth, Service};
@@ -90,6 +90,9 @@ pub(crate) struct Rules {
     /// Whether packets of READ responses are answered with feedback.
     pub(crate) response_feedback: bool,
     pub(crate) quirks: Quirks,
+    /// The largest packet under any control, and the smallest acknowledgement.
+    largest: u32,
+    smallest_ack: u16,
     /// Whether links lose packets, which is set once they are known.
     pub(crate) lossy: bool,
     pub(crate) seed: u64,
@@ -97,16 +100,20 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self::under(scenario, &scenario.congestion)
+    }
+
+    /// Those of a scenario all of whose queue pairs have this congestion control.
+    pub(crate) fn under(scenario: &Scenario, congestion: &Congestion) -> Self {
         let quirks = Quirks::of(scenario.profile);
         let packet = &scenario.packet;
         let size = |bytes: Bytes| bytes.get() as u16;
-        let multiplier = scenario.congestion.hpcc.telemetry_multiplier;
+        let multiplier = congestion.hpcc.telemetry_multiplier;
         let format = if quirks.telemetry {
             TelemetryFormat::hpcc_header(multiplier)
         } else {
             TelemetryFormat::EXACT
         };
-        let congestion = &scenario.congestion;
         // Without control there is nothing to measure for.
         let (params, window) = match congestion.scope {
             Scope::None => (Params::uncontrolled(), WindowMode::None),
@@ -115,10 +122,15 @@ impl Rules {
         let needs = params.algorithm().needs();
         let measurement = measurement(packet, needs);
         let dasr = congestion.apportioning().mode;
-        let by_cnp = congestion.notification == Notification::Cnp;
-        Self {
+        // Nobody sends CNPs to senders that don't hear them.
+        let by_cnp =
+            congestion.notification == Notification::Cnp && congestion.algorithm.needs().hears_cnps;
+        let sizes = sizes(packet, measurement, dasr, quirks);
+        let mut rules = Self {
             mtu: packet.mtu.get() as u32,
-            sizes: sizes(packet, measurement, dasr, quirks),
+            largest: 0,
+            smallest_ack: sizes.ack,
+            sizes,
             pause: size(packet.pause),
             gap: size(packet.gap),
             rounding: if quirks.rounding {
@@ -156,6 +168,27 @@ impl Rules {
             quirks,
             lossy: false,
             seed: scenario.seed,
+        };
+        rules.largest = rules.largest_of_own();
+        rules
+    }
+
+    /// Has switches and links provide what queue pairs under other rules need, too, and packets of their sizes.
+    pub(crate) fn provide(&mut self, others: &Self) {
+        self.telemetry_format = self.telemetry_format.or(others.telemetry_format);
+        self.stamps |= others.stamps;
+        self.largest = self.largest.max(others.largest);
+        self.smallest_ack = self.smallest_ack.min(others.smallest_ack);
+    }
+
+    /// What NICs know of them if they are those of some queue pairs only.
+    pub(crate) fn control(&self) -> Control {
+        Control {
+            params: self.params.clone(),
+            window: self.window,
+            cnp_interval: self.cnp_interval,
+            read_feedback: self.response_feedback,
+            sizes: self.sizes.clone(),
         }
     }
 
@@ -233,6 +266,7 @@ impl Rules {
                 false => Timers::Lazy,
             },
             classes: self.scheduler(&scenario.nic.class),
+            controls: Vec::new(),
             leaving: match self.quirks.nics {
                 true => Leaving::WhenPassed,
                 false => Leaving::AtOnce,
@@ -257,7 +291,16 @@ impl Rules {
     }
 
     /// The largest wire size of any packet, with its gap.
-    pub(crate) fn largest(&self) -> u32 {
+    pub(crate) const fn largest(&self) -> u32 {
+        self.largest
+    }
+
+    /// The smallest wire size of any packet.
+    pub(crate) fn smallest(&self) -> u16 {
+        self.smallest_ack.min(self.pause).min(self.sizes.cnp)
+    }
+
+    fn largest_of_own(&self) -> u32 {
         let full = Opcode::ALL
             .iter()
             .filter(|opcode| opcode.service() == Service::Rc && opcode.has_payload())

@@ -33,7 +33,13 @@ pub fn after(scenario: &Scenario, results: &Results) -> Vec<String> {
 fn marks(loaded: &Loaded) -> Result<Option<String>, Error> {
     let scenario = &loaded.scenario;
     let switch = &scenario.switch;
-    if switch.pfc.enabled || !switch.ecn.enabled || !scenario.congestion.algorithm.needs().marks {
+    let own = scenario.workload.iter();
+    let own = own.filter_map(|workload| Some(scenario.own_congestion(workload)?.algorithm));
+    let mut all = std::iter::once(scenario.congestion.algorithm).chain(own);
+    let Some(algorithm) = all.find(|algorithm| algorithm.needs().marks) else {
+        return Ok(None);
+    };
+    if switch.pfc.enabled || !switch.ecn.enabled {
         return Ok(None);
     }
     let topology = build_topology(loaded)?;
@@ -50,7 +56,6 @@ fn marks(loaded: &Loaded) -> Result<Option<String>, Error> {
         true => "no packet is ever marked",
         false => "packets are lost before all are marked",
     };
-    let algorithm = scenario.congestion.algorithm;
     Ok(Some(format!(
         "switches with a buffer of {buffer} mark packets of ports of {rate} from queues of {kmin}, and all from {kmax}: \
          {what}, and {algorithm} hears of congestion by losses only; lower switch.ecn.kmin_per_gbps and kmax_per_gbps, or \

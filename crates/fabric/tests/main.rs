@@ -10,6 +10,7 @@ mod classes;
 mod collectives;
 mod common;
 mod controllers;
+mod controls;
 mod deadlocks;
 mod determinism;
 mod exact;

@@ -9,6 +9,7 @@ use fairlane_fabric::metrics::{check, is_lossless};
 use fairlane_scenario::Loaded;
 
 use crate::common::random::dividing::dividing;
+use crate::common::random::mixing::mixing;
 use crate::common::random::{busy, moving, scenario};
 use crate::common::{apportioned, loaded, run_for};
 
@@ -44,6 +45,18 @@ fn random_scenarios_keep_the_books_and_run_the_same_twice() {
         events += first.totals.events;
     }
     assert!(events > 300_000, "{events} events in all");
+}
+
+#[test]
+fn random_scenarios_with_several_controls_and_scheduled_classes_keep_the_books() {
+    let mut marks = 0;
+    for seed in 0..SCENARIOS {
+        let sets = mixing(seed);
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let results = judged(&loaded(&scenario(seed), &sets), seed);
+        marks += results.signals.ecn_marks.count;
+    }
+    assert!(marks > 1000, "{marks} marks in all");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::common::{loaded, random};
 const SCENARIOS: u64 = 100;
 /// Of these, so many are run again with receivers that apportion their links.
 const APPORTIONED: u64 = 60;
+/// Of these, so many are run again with several congestion controls and scheduled classes.
+const MIXED: u64 = 60;
 /// Further ones that once differed: records of one event in the wrong order, runs that went beyond their end,
 /// applications that heard too late that others had ended, queues of another part in traces.
 const FOUND: [u64; 17] = [
@@ -68,6 +70,18 @@ fn random_scenarios_are_the_same_on_1_2_3_and_8_threads() {
         cut += u32::from(judge(&format!("seed {seed}"), &case, &[2, 3, 8]) > 1);
     }
     assert!(cut > 50, "only {cut} of {SCENARIOS} could be cut");
+}
+
+#[test]
+fn random_scenarios_with_several_controls_and_scheduled_classes_are_the_same_on_several_threads() {
+    let mut cut = 0;
+    for seed in 0..MIXED {
+        let sets = random::mixing::mixing(seed);
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let case = loaded(&random::scenario(seed), &sets);
+        cut += u32::from(judge(&format!("seed {seed}"), &case, &one_of(seed)) > 1);
+    }
+    assert!(cut > 20, "only {cut} of {MIXED} could be cut");
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -96,6 +97,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -110,6 +112,7 @@ fn permutation(hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -124,6 +127,7 @@ fn all_to_all(hosts: &str) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -139,6 +143,7 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -163,6 +168,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     })
 }
@@ -528,6 +534,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         verb: Verb::Write,
         tenant: None,
         plane: None,
+        congestion: None,
         paths: None,
     });
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");

@@ -118,7 +118,7 @@ impl Machine {
         let start = Start {
             sends,
             expects,
-            transport: None,
+            ..Start::default()
         };
         self.nic.open_at(now, &opening, start)
     }

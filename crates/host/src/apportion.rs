@@ -352,6 +352,7 @@ fn push_share(host: &mut Host, port: u8, push: &Push) {
         from_responder: !reads,
         tenant: pair.opening.tenant,
         class: pair.class,
+        control: pair.control,
         marked: false,
         share: 0,
         echo: NO_ECHO,

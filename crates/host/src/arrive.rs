@@ -123,10 +123,10 @@ impl Host {
     /// Lets a CNP tell of the mark of a packet, if CNPs do; whether the mark is told of by that.
     #[inline]
     fn notify(&mut self, now: Time, id: PairId, arrival: &Arrival<'_>) -> bool {
-        let Some(interval) = self.settings.cnp_interval else {
+        let pair = &mut self.pairs[id.index()];
+        let Some(interval) = self.settings.cnp_interval_of(pair.control) else {
             return false;
         };
-        let pair = &mut self.pairs[id.index()];
         if arrival.marked && pair.notification_point.on_mark(now, interval) {
             self.ledger.all.cnps_sent += 1;
             let replies = &mut self.ports[usize::from(pair.port)].replies;
@@ -138,6 +138,7 @@ impl Host {
                 from_responder: arrival.role == Role::Request,
                 tenant: arrival.tenant,
                 class: 0,
+                control: pair.control,
                 marked: false,
                 share: 0,
                 echo: NO_ECHO,
@@ -162,6 +163,7 @@ impl Host {
             from_responder: responds,
             tenant: arrival.tenant,
             class: arrival.class,
+            control: self.pairs[id.index()].control,
             marked,
             share: 0,
             echo: arrival.echo,
@@ -203,6 +205,7 @@ impl Host {
                 from_responder: true,
                 tenant: pair.opening.tenant,
                 class: pair.class,
+                control: pair.control,
                 marked: core::mem::take(&mut pair.owes_mark),
                 share: 0,
                 echo: NO_ECHO,
@@ -288,7 +291,8 @@ impl Host {
             let Some(outgoing) = pair.responder.poll_transmit(&pair.config) else {
                 return answered;
             };
-            let marked = arrival.marked && !answered && self.settings.cnp_interval.is_none();
+            let by_cnp = self.settings.cnp_interval_of(pair.control).is_some();
+            let marked = arrival.marked && !answered && !by_cnp;
             self.answer(id, &arrival, Said::of(&outgoing.packet), marked);
             (answered, arrival.echo) = (true, NO_ECHO);
         }
@@ -334,7 +338,8 @@ impl Host {
         self.complete(id);
         self.refresh(now, id);
         let told = self.notify(now, id, arrival);
-        let feeds_back = self.settings.read_feedback;
+        let control = self.pairs[id.index()].control;
+        let feeds_back = self.settings.read_feedback_of(control);
         if feeds_back {
             let aeth = Aeth {
                 syndrome: Syndrome::ACK,

@@ -98,4 +98,4 @@ pub use packet::{
 pub use pair::Pair;
 pub use port::Port;
 pub use scoped::Tenants;
-pub use settings::{AckPause, Leaving, Settings, Sizes, Timers};
+pub use settings::{AckPause, Control, Leaving, Settings, Sizes, Timers};

@@ -83,13 +83,13 @@ impl Host {
     /// Opens a queue pair that begins in its own way.
     pub fn open_at(&mut self, now: Time, opening: &Opening, start: Start) -> PairId {
         let config = start.transport.unwrap_or_else(|| self.transport.clone());
-        let psns = [start.sends, start.expects];
+        let beginning = (start.control, [start.sends, start.expects]);
         let coupled = opening.group.filter(|_| self.settings.couples());
         let opening = &match coupled {
             Some(_) => subflows::opening(opening),
             None => *opening,
         };
-        let mut pair = Pair::new((&self.settings, config), now, opening, psns);
+        let mut pair = Pair::new((&self.settings, config), now, opening, beginning);
         pair.sending.part = coupled.map(|group| {
             Box::new(
                 self.subflows

@@ -48,7 +48,7 @@ pub struct Opening {
     pub group: Option<u32>,
 }
 
-/// How the packets of a queue pair begin, and the parameters of its transport.
+/// How the packets of a queue pair begin, and the parameters of its transport and congestion control.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The number of the first packet that it sends.
@@ -57,6 +57,9 @@ pub struct Start {
     pub expects: Psn,
     /// Its own parameters; without, [those of all](crate::Settings::transport).
     pub transport: Option<Arc<Config>>,
+    /// Its congestion control: one of [`Settings::controls`](crate::Settings::controls), counted from 1; 0 is that of all. Both ends
+    /// must have the same.
+    pub control: u8,
 }
 
 /// What a packet is to a NIC.

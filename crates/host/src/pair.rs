@@ -54,6 +54,8 @@ pub struct Pair {
     pub(crate) live: bool,
     pub(crate) class: u8,
     pub(crate) port: u8,
+    /// The congestion control, as [`Start::control`](crate::Start::control).
+    pub(crate) control: u8,
     /// Replies that told of marks.
     pub(crate) marks: u32,
     /// Bytes placed of what came in.
@@ -139,7 +141,7 @@ impl Pair {
         (settings, config): (&Settings, Arc<Config>),
         now: Time,
         opening: &Opening,
-        [sends, expects]: [Psn; 2],
+        (control, [sends, expects]): (u8, [Psn; 2]),
     ) -> Self {
         Self {
             responder: Responder::new(&config, expects),
@@ -150,12 +152,13 @@ impl Pair {
             live: true,
             class: opening.class,
             port: opening.port,
+            control,
             marks: 0,
             placed: Bytes::ZERO,
             position: NONE,
             requester: Requester::new(&config, sends),
             config,
-            sending: Sending::new(settings, now, opening),
+            sending: Sending::new((settings, control), now, opening),
             reading: None,
             queued: Time::MAX,
             opening: *opening,
@@ -296,14 +299,15 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    fn new(settings: &Settings, now: Time, opening: &Opening) -> Self {
+    fn new((settings, control): (&Settings, u8), now: Time, opening: &Opening) -> Self {
         let environment = &opening.environment;
+        let (params, window) = settings.algorithm_of(control);
         let mut sending = Self {
             pacer: Pacer::new(now),
             window_limit: Bytes::new(u64::MAX),
             senders: [NONE; 2],
-            window: Window::new(settings.window, environment.bdp, environment.line_rate),
-            controller: Controller::new(&settings.params, environment),
+            window: Window::new(window, environment.bdp, environment.line_rate),
+            controller: Controller::new(params, environment),
             part: None,
         };
         // An enforcer keeps windows itself.

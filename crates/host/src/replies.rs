@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) said: Said,
     pub(crate) share: u16,
     pub(crate) class: u8,
+    /// The congestion control of the queue pair, by which its size is found.
+    pub(crate) control: u8,
     pub(crate) role: Role,
     pub(crate) from_responder: bool,
     pub(crate) marked: bool,
@@ -29,7 +31,7 @@ const _: () = assert!(size_of::<Answer>() <= 64);
 impl Answer {
     #[inline]
     fn departure(&self, settings: &Settings) -> Departure {
-        let (sizes, packet) = (&settings.sizes, self.said.packet());
+        let (sizes, packet) = (settings.sizes_of(self.control), self.said.packet());
         Departure {
             wire: match self.role {
                 Role::Cnp => sizes.cnp,

@@ -1,5 +1,7 @@
 //! What all NICs of a fabric have in common.
 
+use alloc::vec::Vec;
+
 use fairlane_congestion::scope::{self, Scope};
 use fairlane_congestion::{Algorithm, ClassScheduler, PacingRounding, Params, WindowMode, dasr};
 use fairlane_transport::Config;
@@ -96,6 +98,21 @@ impl Sizes {
     }
 }
 
+/// The congestion control of queue pairs that [begin](crate::Start::control) with another than that of [`Settings`].
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// As [`Settings::params`].
+    pub params: Params,
+    /// As [`Settings::window`].
+    pub window: WindowMode,
+    /// As [`Settings::cnp_interval`].
+    pub cnp_interval: Option<Duration>,
+    /// As [`Settings::read_feedback`].
+    pub read_feedback: bool,
+    /// As [`Settings::sizes`].
+    pub sizes: Sizes,
+}
+
 /// What all NICs of a fabric have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -137,6 +154,8 @@ pub struct Settings {
     pub timers: Timers,
     /// When finished queue pairs leave the round robin.
     pub leaving: Leaving,
+    /// Further congestion controls, counted from 1, for queue pairs that ask for one; none under scopes that share controllers.
+    pub controls: Vec<Control>,
     /// How traffic classes share a port; without, its queue pairs take turns whatever their classes are. Scopes that share
     /// controllers have an order of their own, without classes.
     pub classes: Option<ClassScheduler>,
@@ -168,8 +187,43 @@ impl Settings {
             ack_control_class: false,
             timers: Timers::Lazy,
             leaving: Leaving::AtOnce,
+            controls: Vec::new(),
             classes: None,
         }
+    }
+
+    /// Bytes of packets of queue pairs under a control.
+    #[inline]
+    pub(crate) fn sizes_of(&self, control: u8) -> &Sizes {
+        self.other(control)
+            .map_or(&self.sizes, |other| &other.sizes)
+    }
+
+    /// [`cnp_interval`](Self::cnp_interval) of queue pairs under a control.
+    #[inline]
+    pub(crate) fn cnp_interval_of(&self, control: u8) -> Option<Duration> {
+        let other = self.other(control);
+        other.map_or(self.cnp_interval, |other| other.cnp_interval)
+    }
+
+    /// [`read_feedback`](Self::read_feedback) of queue pairs under a control.
+    #[inline]
+    pub(crate) fn read_feedback_of(&self, control: u8) -> bool {
+        let other = self.other(control);
+        other.map_or(self.read_feedback, |other| other.read_feedback)
+    }
+
+    /// The algorithm of queue pairs under a control, and its window.
+    pub(crate) fn algorithm_of(&self, control: u8) -> (&Params, WindowMode) {
+        let own = (&self.params, self.window);
+        self.other(control)
+            .map_or(own, |other| (&other.params, other.window))
+    }
+
+    /// A control that isn't that of all.
+    #[inline]
+    fn other(&self, control: u8) -> Option<&Control> {
+        self.controls.get(usize::from(control).wrapping_sub(1))
     }
 
     /// Whether subflows take one share; under scopes that share controllers they do anyway.

@@ -117,7 +117,8 @@ impl Host {
         if responds {
             if let Some(reading) = &mut pair.reading {
                 reading.on_sent(now, outgoing.packet.payload);
-                if !self.settings.read_feedback && pair.sending.is_window_limited() {
+                if !self.settings.read_feedback_of(pair.control) && pair.sending.is_window_limited()
+                {
                     // Nobody will say that it has arrived, and a window must not wait for that.
                     reading.settle();
                 }
@@ -131,7 +132,12 @@ impl Host {
         }
         self.source = outgoing.source;
         let pair = &self.pairs[id.index()];
-        let mut departure = depart(&self.settings.sizes, (id, pair), &outgoing, responds);
+        let mut departure = depart(
+            self.settings.sizes_of(pair.control),
+            (id, pair),
+            &outgoing,
+            responds,
+        );
         self.ledger.on_packet(departure.tenant, departure.again);
         self.ports[usize::from(pair.port)]
             .rounds

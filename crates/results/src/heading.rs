@@ -16,7 +16,15 @@ impl Words {
     /// The phrases for a scenario.
     pub fn of(loaded: &Loaded) -> Self {
         let scenario = &loaded.scenario;
-        let parts = (0..scenario.workload.len()).map(|number| workload(loaded, number));
+        let parts = scenario.workload.iter().enumerate();
+        let parts = parts.map(|(number, it)| match scenario.own_congestion(it) {
+            Some(own) => format!(
+                "{} under {}",
+                workload(loaded, number),
+                own.algorithm.title()
+            ),
+            None => workload(loaded, number),
+        });
         let parts: Vec<_> = parts.collect();
         Self {
             congestion: scenario.congestion.title(),

@@ -5,7 +5,7 @@ use fairlane_congestion::{
 };
 use fairlane_units::Duration;
 
-use crate::section::{section, words};
+use crate::section::{element, section, words};
 
 macro_rules! define {
     ($($(#[$doc:meta])* $variant:ident($module:ident);)*) => {
@@ -42,7 +42,38 @@ macro_rules! define {
             }
         }
 
+        element! {
+            /// Congestion control of the queue pairs of a tenant or workload, in place of that of the fabric.
+            CongestionOverride {
+                /// The algorithm; `"fixed"` with `fixed.rate` is traffic at a constant rate.
+                algorithm: Algorithm,
+                /// Limit on bytes in flight; left out, that of the algorithm, as in `congestion.window`.
+                window: Option<WindowMode>,
+                $(
+                    #[doc = concat!("Parameters of `", stringify!($module), "`; left out, those of `congestion.",
+                        stringify!($module), "`.")]
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    $module: Option<fairlane_congestion::$module::Config> => stated_parameters,
+                )*
+            }
+        }
+
         impl Congestion {
+            /// This one with what a tenant or workload has in place of it.
+            pub fn with(&self, own: &CongestionOverride) -> Self {
+                Self {
+                    // Without control of the others, one of its own is that of each queue pair.
+                    scope: match self.scope {
+                        Scope::None => Scope::Qp,
+                        scope => scope,
+                    },
+                    algorithm: own.algorithm,
+                    window: own.window,
+                    $($module: own.$module.clone().unwrap_or_else(|| self.$module.clone()),)*
+                    ..self.clone()
+                }
+            }
+
             /// The algorithm in force with its parameters.
             pub fn params(&self) -> Params {
                 match self.algorithm {
@@ -61,6 +92,20 @@ macro_rules! define {
 }
 
 for_each_algorithm!(define);
+
+macro_rules! define_tables {
+    ($($(#[$doc:meta])* $variant:ident($module:ident);)*) => {
+        impl CongestionOverride {
+            /// The algorithms whose parameters it states.
+            pub(crate) fn stated(&self) -> impl Iterator<Item = Algorithm> {
+                let all = [$((Algorithm::$variant, self.$module.is_some()),)*];
+                all.into_iter().filter_map(|(algorithm, stated)| stated.then_some(algorithm))
+            }
+        }
+    };
+}
+
+for_each_algorithm!(define_tables);
 
 words! {
     /// Whose base round-trip time and bandwidth-delay product a controller uses.

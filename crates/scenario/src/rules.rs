@@ -47,7 +47,9 @@ macro_rules! rules {
         pub(crate) mod says {
             use super::*;
 
-            pub(crate) use super::{between as within, nothing as parameters, nothing as table};
+            pub(crate) use super::{
+                between as within, nothing as parameters, nothing as stated_parameters, nothing as table,
+            };
 
             $(pub(crate) fn $rule() -> String {
                 $says.into()
@@ -138,6 +140,13 @@ pub(crate) fn table(profile: Profile, value: &impl Section) -> Check {
 pub(crate) fn parameters(profile: Profile, value: &impl Parameters) -> Check {
     let mut limits = value.limits().into_iter();
     limits.try_for_each(|limit| obeys(profile, &limit.rule).map_err(|error| error.at(limit.key)))
+}
+
+/// Parameters, if they are stated.
+pub(crate) fn stated_parameters(profile: Profile, value: &Option<impl Parameters>) -> Check {
+    value
+        .iter()
+        .try_for_each(|value| parameters(profile, value))
 }
 
 /// One parameter of congestion control.

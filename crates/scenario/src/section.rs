@@ -192,6 +192,12 @@ impl<T: Section> Section for Option<T> {
     }
 }
 
+impl<T: Section> Section for Box<T> {
+    fn check(&self, profile: Profile) -> Check {
+        (**self).check(profile)
+    }
+}
+
 impl<T: Section> Section for Vec<T> {
     fn check(&self, profile: Profile) -> Check {
         let place = |index| move |error| inside(error, format_args!("[{index}]"));

@@ -3,7 +3,7 @@
 use fairlane_units::{Rate, TenantId};
 
 use crate::section::{element, number};
-use crate::types::{HostSet, Scenario, Workload};
+use crate::types::{CongestionOverride, HostSet, Scenario, Workload};
 
 element! {
     /// Who a workload belongs to: tenants share the fabric by weight. A tenant's number is its place in the
@@ -17,6 +17,9 @@ element! {
         hosts: HostSet = "HostSet::default",
         /// Rate that each of its hosts may send whatever other tenants do; left out, none.
         guarantee: Option<Rate>,
+        /// Congestion control of its workloads; left out, that of the fabric. Needs `congestion.scope` `"qp"` or `"none"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        congestion: Option<Box<CongestionOverride>> => table,
     }
 }
 
@@ -28,6 +31,7 @@ impl Default for Tenant {
             weight: 1.0,
             hosts: HostSet::default(),
             guarantee: None,
+            congestion: None,
         }
     }
 }
@@ -36,6 +40,15 @@ impl Scenario {
     /// The tenants by number: those of the scenario, or the one that stands for none.
     pub fn tenants(&self) -> Vec<Tenant> {
         in_force(&self.tenant)
+    }
+
+    /// The congestion control that a workload has instead of that of the fabric: its own, or its tenant's.
+    pub fn own_congestion<'a>(&'a self, workload: &'a Workload) -> Option<&'a CongestionOverride> {
+        let of_tenant = || {
+            let number = tenant_of(&self.tenant, workload)?;
+            self.tenant.get(number.index())?.congestion.as_deref()
+        };
+        workload.congestion().or_else(of_tenant)
     }
 
     /// Gives every workload its tenant, and the tenant's hosts instead of all.

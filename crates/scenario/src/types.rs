@@ -13,7 +13,7 @@ use crate::section::{choice, element, number, section, words};
 
 pub use crate::attack::{Attack, AttackKind};
 pub use crate::classes::ClassSchedule;
-pub use crate::congestion::{BaseRtt, Congestion, Notification};
+pub use crate::congestion::{BaseRtt, Congestion, CongestionOverride, Notification};
 pub use crate::faults::{Faults, LinkFault, PauseFault, SlowLink};
 pub use crate::forwarding::{FlowletParameters, Forwarding, IofdParameters, Switch};
 pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, Twins};

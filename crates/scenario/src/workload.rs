@@ -12,7 +12,7 @@ use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat,
 use crate::multipath::MOST as MOST_PATHS;
 use crate::rules::{BYTE, LARGEST};
 use crate::section::{element, kinds, number, words};
-use crate::types::{SizeRange, is_one};
+use crate::types::{CongestionOverride, SizeRange, is_one};
 
 /// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, behind `+` groups of fields
 /// that several have, and `& paths` unless its messages can't have several.
@@ -48,6 +48,9 @@ macro_rules! workloads {
             tenant: Option<String>,
             /// Plane of all its messages, from 0; left out, by a hash of each five-tuple.
             plane: Option<u8>,
+            /// Congestion control of its queue pairs; left out, that of its tenant or of the fabric.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            congestion: Option<Box<CongestionOverride>> => table,
         } $($rest)*);
     };
     (@ $head:tt { $($own:tt)* } & paths) => {
@@ -101,6 +104,13 @@ macro_rules! workloads {
             pub const fn plane(&self) -> Option<u8> {
                 match self {
                     $(Self::$kind(it) => it.plane,)*
+                }
+            }
+
+            /// The congestion control of its queue pairs, if it states one.
+            pub fn congestion(&self) -> Option<&CongestionOverride> {
+                match self {
+                    $(Self::$kind(it) => it.congestion.as_deref(),)*
                 }
             }
 

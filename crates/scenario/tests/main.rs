@@ -6,6 +6,7 @@ mod apportioning;
 mod arbitrary;
 mod classes;
 mod common;
+mod controls;
 mod forwarding;
 mod mistakes;
 mod multipath;

@@ -33,6 +33,7 @@ from fairlane.scenario._packet import (
 )
 from fairlane.scenario._switch import (
     Arbitration,
+    ClassSchedule,
     Ecn,
     EcnThreshold,
     FlowletParameters,
@@ -106,6 +107,7 @@ from fairlane.scenario._faults import (
     SlowLink,
 )
 from fairlane.scenario._tenant import (
+    CongestionOverride,
     Tenant,
 )
 from fairlane.scenario._attack import (
@@ -152,10 +154,12 @@ __all__ = [
     "Bytes",
     "CapturePoint",
     "CctEntry",
+    "ClassSchedule",
     "Collective",
     "CollectiveAlgorithm",
     "CollectiveKind",
     "Congestion",
+    "CongestionOverride",
     "Connections",
     "Costs",
     "DasrMode",

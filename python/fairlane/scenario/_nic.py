@@ -6,9 +6,10 @@ Made by ``tools/generate_scenario.py`` from the schema that ``fairlane schema`` 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Optional
+from typing import List, Literal, Optional
 
 from fairlane._section import Section
+from fairlane.scenario._switch import ClassSchedule
 from fairlane.scenario._units import Bytes, Duration, Rate
 
 #: Which pauses hold back acknowledgements at the host that sends them.
@@ -148,6 +149,9 @@ class Nic(Section):
     Attributes:
         ack_pause: Which pauses stop acknowledgements at the sending host. Default: "own-
             class".
+        class_: When each traffic class sends, behind acknowledgements and CNPs; left out,
+            queue pairs take turns whatever their classes are. Needs `congestion.scope` `"qp"`
+            or `"none"`. Default: [].
         policy: How applications of `key-value` workloads share the NIC. Default: "raw".
         costs: What work requests cost; left out, nothing, and the NIC remembers every
             connection.
@@ -157,6 +161,7 @@ class Nic(Section):
     """
 
     ack_pause: Optional[AckPause] = None
+    class_: Optional[List[ClassSchedule]] = None
     policy: Optional[Policy] = None
     costs: Optional[Costs] = None
     share: Share = field(default_factory=lambda: Share())

@@ -96,6 +96,25 @@ class Ecn(Section):
 #: In which order the packets of an egress queue leave.
 Arbitration = Literal["fifo", "ingress"]
 
+
+@dataclass
+class ClassSchedule(Section):
+    """When a traffic class sends: `strict = true`, or a `weight`. Class 0, control, is before
+    all of them.
+
+    Attributes:
+        class_: The class. Range: 1 to 7.
+        strict: Whether it goes before classes of a lower number and before all with
+            weights.
+        weight: Its share of what strict classes leave, in proportion to the weights of
+            other classes that have packets, by bytes (DWRR). Percentages of ETS are such
+            weights. Range: 1 to 1000.
+    """
+
+    class_: int
+    strict: Optional[bool] = None
+    weight: Optional[int] = None
+
 #: How switches choose among equally short paths.
 Forwarding = Literal["ecmp", "flowlet", "spray", "adaptive", "iofd"]
 
@@ -161,6 +180,8 @@ class Switch(Section):
         pfc: Priority flow control.
         ecn: Marking. Default: {"enabled": true}.
         arbitration: Order of the packets of an egress queue. Default: "fifo".
+        class_: When each traffic class sends at a port; left out, classes take turns,
+            packet by packet. Default: [].
         tenant_feedback: Whether ports give each tenant feedback (marks, telemetry) by its
             own use of its share. Default: false.
         feedback_interval: Measurement interval of these ports. Source: a round trip of a
@@ -176,6 +197,7 @@ class Switch(Section):
     pfc: Pfc = field(default_factory=lambda: Pfc())
     ecn: Ecn = field(default_factory=lambda: Ecn())
     arbitration: Optional[Arbitration] = None
+    class_: Optional[List[ClassSchedule]] = None
     tenant_feedback: Optional[bool] = None
     feedback_interval: Optional[Duration] = None
     forwarding: Optional[Forwarding] = None

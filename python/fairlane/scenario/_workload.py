@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import List, Literal, Optional, Union
 
 from fairlane._section import Section
+from fairlane.scenario._tenant import CongestionOverride
 from fairlane.scenario._units import Bytes, Duration, HostSet
 
 
@@ -48,6 +49,8 @@ class Poisson(Section):
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -63,27 +66,34 @@ class Poisson(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 
 @dataclass
 class Incast(Section):
     """In each round several random hosts send to one, or with `verb = "read"` it reads from
-    them.
+    them. Rounds come every `period`, or at Poisson times with a `load`.
 
     Attributes:
         degree: Senders in each round. Range: at least 1.
         size: Size of each message. Range: 1B to 4294967295B.
         receiver: The receiver; left out, a random host each round.
         start: When it begins. Default: "0ps".
-        period: Time between rounds. Default: "1ms".
-        rounds: Rounds. Range: at least 1. Default: 1.
+        period: Time between rounds; left out, 1 ms. Not together with `load`.
+        rounds: Rounds; left out, 1. Not together with `load`. Range: at least 1.
+        load: Rounds at Poisson times instead: payload of all rounds, in bytes per second,
+            over the sum of the rates of the links of `hosts` (of all ports, or the one of the
+            `plane`). Range: above 0, at most 1.
+        duration: With `load`: rounds begin in `start .. start + duration`. Range: above 0.
         jitter: Each sender starts up to this much later. Default: "0ps".
         hosts: Hosts that take part. Default: "all".
         class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -95,12 +105,15 @@ class Incast(Section):
     start: Optional[Duration] = None
     period: Optional[Duration] = None
     rounds: Optional[int] = None
+    load: Optional[float] = None
+    duration: Optional[Duration] = None
     jitter: Optional[Duration] = None
     hosts: Optional[HostSet] = None
     class_: Optional[int] = None
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 
@@ -116,6 +129,8 @@ class Permutation(Section):
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -128,6 +143,7 @@ class Permutation(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 
@@ -143,6 +159,8 @@ class AllToAll(Section):
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -155,6 +173,7 @@ class AllToAll(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 
@@ -173,6 +192,8 @@ class RingAllReduce(Section):
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -186,6 +207,7 @@ class RingAllReduce(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 #: A collective operation.
@@ -232,6 +254,8 @@ class Collective(Section):
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -251,6 +275,7 @@ class Collective(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 
@@ -305,6 +330,8 @@ class Training(Section):
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -326,6 +353,7 @@ class Training(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 #: A file, or those of all ranks.
@@ -350,6 +378,8 @@ class Program(Section):
         verb: What each message is: `"write"` or `"send"`. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -364,6 +394,7 @@ class Program(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 #: What is uniformly distributed.
@@ -415,6 +446,8 @@ class KeyValue(Section):
         verb: What each operation is. Default: "read".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
     """
 
     servers: HostSet
@@ -435,6 +468,7 @@ class KeyValue(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
 
 
 @dataclass
@@ -471,6 +505,8 @@ class Flows(Section):
         verb: What each message is. Default: "write".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
+        congestion: Congestion control of its queue pairs; left out, that of its tenant or
+            of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
     """
@@ -481,6 +517,7 @@ class Flows(Section):
     verb: Optional[Verb] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
+    congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
 Workload = Union[Poisson, Incast, Permutation, AllToAll, RingAllReduce, Collective, Training, Program, KeyValue, Flows]

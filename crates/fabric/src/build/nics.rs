@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairlane_congestion::Environment;
 use fairlane_congestion::scope::Weight;
-use fairlane_host::{Host, Tenants};
+use fairlane_host::{Host, Settings, Tenants};
 use fairlane_scenario::{Scenario, Verb};
 use fairlane_units::{Bytes, NodeId, TenantId};
 
@@ -17,7 +17,7 @@ use crate::rules::Rules;
 
 /// The NICs of `hosts`, by number.
 pub(super) fn nics(
-    (scenario, coupled): (&Scenario, bool),
+    (scenario, settings): (&Scenario, Settings),
     (graph, baseline, rules): (&Graph, &Baseline, &Rules),
     hosts: &[NodeId],
     specs: &[MessageSpec],
@@ -25,10 +25,7 @@ pub(super) fn nics(
 ) -> Vec<Nic> {
     let members = tenant_hosts(scenario, hosts);
     let senders = senders(specs, members, |node| owner_of[node.index()]);
-    let settings = Arc::new(fairlane_host::Settings {
-        coupled,
-        ..rules.nic(scenario)
-    });
+    let settings = Arc::new(settings);
     let nics = (0u32..).zip(hosts).map(|(host, &node)| {
         let ports = graph.edges[node.index()].iter().map(|edge| edge.port);
         let environments = ports.clone().map(|port| Environment {

@@ -115,14 +115,13 @@ impl Endpoints {
         {
             return ideal;
         }
+        let rules = net.rules_of(pair.message);
         let least = |ways: &Ways| {
             if reliable {
-                return ideal::least(&ways.known, &work, &net.plan, &net.rules);
+                return ideal::least(&ways.known, &work, &net.plan, rules);
             }
             let times = ways.known[0].iter();
-            times
-                .map(|path| baseline::sent(path, &work, &net.rules))
-                .min()
+            times.map(|path| baseline::sent(path, &work, rules)).min()
         };
         let ideal = pair.paths.iter().filter_map(least).min();
         let ideal = ideal.unwrap_or(Duration::from_ps(1));
@@ -135,8 +134,9 @@ impl Endpoints {
         let operation = &self.operations[operation as usize];
         let pair = &self.pairs[self.channels[operation.channel as usize].pair as usize];
         let work = work_of(self, operation.channel, operation.size);
+        let rules = net.rules_of(pair.message);
         let bounds = pair.paths.iter();
-        let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, &net.rules));
+        let bounds = bounds.filter_map(|ways| ideal::bound(&ways.any, &work, rules));
         // Of an unreliable service, operations end with what their host sends.
         (pair.message, bounds.min().filter(|_| self.reliable))
     }

@@ -53,13 +53,7 @@ struct Survey<'a> {
 impl Survey<'_> {
     /// Time from the sending of the smallest packet at a port to its arrival.
     fn latency(&self, port: u32) -> Duration {
-        let smallest = self
-            .net
-            .rules
-            .sizes
-            .ack
-            .min(self.net.rules.pause)
-            .min(self.net.rules.sizes.cnp);
+        let smallest = self.net.rules.smallest();
         let smallest = match self.net.plan.forks {
             true => smallest.min(deflection::CONTROL),
             false => smallest,

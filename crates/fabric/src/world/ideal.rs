@@ -25,7 +25,7 @@ impl World {
             return;
         }
         let MessageSpec { verb, size, .. } = self.net.specs[flow as usize];
-        let (work, rules) = (Work::message(verb, size), &self.net.rules);
+        let (work, rules) = (Work::message(verb, size), self.net.rules_of(flow));
         let ideal = match subflows::keeps_packets(self, flow, size) {
             // Links between switches may be slower than those of the hosts: together they aren't.
             Some(true) => bound(&ways.known, &work, rules),

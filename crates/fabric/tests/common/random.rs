@@ -2,6 +2,7 @@
 //! some ten milliseconds.
 
 pub mod dividing;
+pub mod mixing;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -3,6 +3,7 @@
 mod attack;
 mod capture;
 mod classes;
+mod controls;
 mod faults;
 mod graph;
 mod guarantees;
@@ -56,6 +57,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     capture::check(&subject)?;
     policies::check(&subject)?;
     classes::check(&subject)?;
+    controls::check(&subject)?;
     tenants::check(&subject)?;
     traffic::check(&subject)?;
     nic::check(&subject)?;

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::graph::counts;
 use super::ns3::ensure_ns3;
-use super::{Check, Subject};
+use super::{Check, Subject, controls};
 use crate::error::{bail, ensure};
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
@@ -58,7 +58,7 @@ fn slowest_host_link(scenario: &Scenario, inputs: &Inputs) -> Option<Rate> {
 }
 
 /// The floor of the rate must be within reach of every host.
-fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
+pub(super) fn floor(subject: &Subject<'_>, place: &str, floor: Rate) -> Check {
     let slower = subject.fabric.links.iter().find(|link| {
         let at_host = subject.is_host(link.a) || subject.is_host(link.b);
         at_host && link.rate < floor
@@ -77,6 +77,11 @@ fn notification(scenario: &Scenario) -> Check {
     let hearing: Vec<_> = hearing.map(Algorithm::name).collect();
     let congestion = &scenario.congestion;
     let (algorithm, notification) = (congestion.algorithm, congestion.notification);
+    // Those that need no marks don't miss them where others hear CNPs.
+    let mut others = controls::stated(scenario).map(|(_, own)| own.algorithm);
+    if !algorithm.needs().marks && others.any(|other| hears_cnps(&other)) {
+        return Ok(());
+    }
     ensure!(notification == Notification::Ack || hears_cnps(&algorithm), "congestion.notification",
         "is \"cnp\", expected \"ack\" for {algorithm}, which hears no CNPs";
         "{} hear CNPs", hearing.join(" and "));

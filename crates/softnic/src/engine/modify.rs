@@ -146,6 +146,7 @@ impl Engine {
             sends: fairlane_units::Psn::new(0),
             expects: pair.peer.first,
             transport: Some(Arc::new(pair.config.clone())),
+            ..Start::default()
         };
         pair.host = Some(self.host.open_at(now, &opening, start));
     }
