@@ -46,6 +46,34 @@ fn arrivals_of_senseless_numbers() {
 }
 
 #[test]
+fn incasts_come_regularly_or_at_a_load() {
+    let incast = "[[workload]]\nkind = \"incast\"\ndegree = 3\nsize = 1000\n";
+    for (more, parts) in [
+        ("load = 0.02", ["`workload[0].duration`", "is missing"]),
+        ("load = 0.0", ["`workload[0].load`", "at most 1"]),
+        ("load = 1.5", ["`workload[0].load`", "at most 1"]),
+        (
+            "duration = \"1ms\"",
+            ["`workload[0].duration`", "without a load"],
+        ),
+        (
+            "load = 0.02\nduration = \"1ms\"\nrounds = 3",
+            ["`workload[0].rounds`", "beside `load`"],
+        ),
+        (
+            "load = 0.02\nduration = \"1ms\"\nperiod = \"1ms\"",
+            ["`workload[0].period`", "beside `load`"],
+        ),
+        (
+            "load = 0.5\nduration = \"1000s\"",
+            ["`workload[0]`", "messages, expected at most"],
+        ),
+    ] {
+        refused_star(&format!("{incast}{more}"), &parts);
+    }
+}
+
+#[test]
 fn incasts_and_collectives_of_senseless_numbers() {
     let incast = |more: &str| format!("[[workload]]\nkind = \"incast\"\n{more}");
     refused_star(
@@ -72,29 +100,6 @@ fn incasts_and_collectives_of_senseless_numbers() {
         &incast("degree = 3\nsize = 1\nrounds = 2000000\nperiod = \"1s\""),
         &["`workload[0].rounds`", "2000000 rounds of 1s, expected"],
     );
-    for (more, parts) in [
-        ("load = 0.02", ["`workload[0].duration`", "is missing"]),
-        ("load = 0.0", ["`workload[0].load`", "at most 1"]),
-        ("load = 1.5", ["`workload[0].load`", "at most 1"]),
-        (
-            "duration = \"1ms\"",
-            ["`workload[0].duration`", "without a load"],
-        ),
-        (
-            "load = 0.02\nduration = \"1ms\"\nrounds = 3",
-            ["`workload[0].rounds`", "beside `load`"],
-        ),
-        (
-            "load = 0.02\nduration = \"1ms\"\nperiod = \"1ms\"",
-            ["`workload[0].period`", "beside `load`"],
-        ),
-        (
-            "load = 0.5\nduration = \"1000s\"",
-            ["`workload[0]`", "messages, expected at most"],
-        ),
-    ] {
-        refused_star(&incast(&format!("degree = 3\nsize = 1000\n{more}")), &parts);
-    }
     for hosts in ["+1", "0-+2", "0,+2"] {
         refused_star(
             &incast(&format!("degree = 1\nsize = 1\nhosts = \"{hosts}\"")),
