@@ -19,7 +19,7 @@ fn sent(
 ) -> [u64; CLASSES] {
     let mut bytes = [0; CLASSES];
     for _ in 0..count {
-        let class = scheduler.choose(ready).unwrap();
+        let class = scheduler.choose(ready).expect("a class is ready");
         assert_ne!(ready & 1 << class, 0, "class {class} has nothing to send");
         let size = sizes[usize::from(class)];
         scheduler.on_sent(class, Bytes::new(size));
