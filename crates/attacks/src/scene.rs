@@ -254,6 +254,7 @@ impl<'a> Scene<'a> {
             delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
+            plane: None,
         }
     }
 

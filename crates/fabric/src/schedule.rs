@@ -151,10 +151,7 @@ pub(crate) fn flows(
     };
     let flow = |(number, spec): (u64, &MessageSpec)| {
         let tuple = tuple((number, spec));
-        let stated = workloads
-            .get(spec.workload as usize)
-            .and_then(Workload::plane)
-            .filter(|plane| *plane < planes);
+        let stated = spec.stated_plane(workloads, planes);
         Flow::new(
             tuple,
             stated.unwrap_or_else(|| plane(&tuple, planes, rules.seeds)),

@@ -1,6 +1,6 @@
 //! The traffic of a run, as the simulator consumes it.
 
-use fairlane_scenario::Verb;
+use fairlane_scenario::{Verb, Workload};
 use fairlane_units::{Bytes, Duration, NodeId, TenantId, Time};
 
 /// One message to be posted.
@@ -34,4 +34,15 @@ pub struct MessageSpec {
     pub part_of: Option<u32>,
     /// Number of the tenant that it belongs to.
     pub tenant: TenantId,
+    /// The plane that it takes, if it names one itself; else that of its workload, or any.
+    pub plane: Option<u8>,
+}
+
+impl MessageSpec {
+    /// The plane among `planes` that the message or its workload names.
+    pub(crate) fn stated_plane(&self, workloads: &[Workload], planes: u8) -> Option<u8> {
+        let workload = workloads.get(self.workload as usize);
+        let stated = self.plane.or(workload.and_then(Workload::plane));
+        stated.filter(|plane| *plane < planes)
+    }
 }

@@ -342,3 +342,97 @@ fn previews_show_the_plane_of_each_source_port() {
         assert_eq!(port.number - 1, plane);
     }
 }
+
+/// A GOAL schedule that sends 10 MB from rank 0 to rank 1 on each of these NICs of both.
+fn schedule(nics: &[[&str; 2]]) -> String {
+    let rank = |rank: usize, verb: &str| {
+        let statement = |(tag, nics): (usize, &[&str; 2])| {
+            let nic = nics[rank];
+            format!("{verb} {} tag {tag} {nic}\n", 1 - rank)
+        };
+        let statements: String = (0..).zip(nics).map(statement).collect();
+        format!("rank {rank} {{\n{statements}}}\n")
+    };
+    let sends = rank(0, "send 10000000b to");
+    format!("num_ranks 2\n{sends}{}", rank(1, "recv 10000000b from"))
+}
+
+fn scheduled(
+    planes: u32,
+    nics: &[[&str; 2]],
+    more: &str,
+) -> Result<Loaded, fairlane_scenario::Error> {
+    let text = star(2, planes) + "[[workload]]\nkind = \"program\"\npath = \"s.goal\"\n" + more;
+    let schedule = schedule(nics);
+    let held: [(&str, &[u8]); 1] = [("s.goal", schedule.as_bytes())];
+    let files = fairlane_scenario::Files::Held(&held);
+    fairlane_scenario::parse_with(&text, "test.toml", files, &[], None)
+}
+
+#[test]
+fn the_nic_that_a_schedule_names_is_the_port_to_that_plane() {
+    let nics = ["nic 0", "nic 1", "nic 2", "nic 3"].map(|nic| [nic; 2]);
+    let case = scheduled(4, &nics, "").unwrap();
+    let results = complete(&case);
+    let sizes = &case.scenario.packet;
+    let on_wire = |payload: u64| payload + sizes.header.get() + sizes.gap.get();
+    let packets = 10_000_000u64.div_ceil(sizes.mtu.get());
+    // 80 ps a byte at 100 Gb/s. The last packet is stored and forwarded once; 1 us on each of two links there and back.
+    let bytes = 10_000_000 + packets * on_wire(0) + sizes.first_header.get();
+    let last = 10_000_000 - (packets - 1) * sizes.mtu.get();
+    let acknowledgement = 2 * (sizes.ack.get() + sizes.gap.get());
+    let expected = 80 * (bytes + on_wire(last) + acknowledgement) + 4_000_000;
+    for message in &results.messages {
+        let taken = (message.finish.unwrap() - message.start).as_ps();
+        let ratio = taken as f64 / expected as f64;
+        assert!(
+            (0.999..1.001).contains(&ratio),
+            "{taken} ps, {expected} expected"
+        );
+    }
+    // One end may leave its NIC out; two messages on one take twice as long.
+    let one = complete(&scheduled(4, &[["nic 3", ""], ["", "nic 3"]], "").unwrap());
+    let ratio = end(&one).as_ps() as f64 / expected as f64;
+    assert!((1.98..2.01).contains(&ratio), "{ratio}");
+    let sent = port_bytes(&one);
+    let busy: Vec<_> = one
+        .ports
+        .iter()
+        .zip(sent)
+        .filter(|(_, sent)| *sent > 10_000_000)
+        .collect();
+    assert_eq!(
+        busy.len(),
+        2,
+        "the host's port to plane 3, and the switch's to the other host"
+    );
+}
+
+#[test]
+fn a_nic_without_a_plane_is_refused() {
+    let refused = |planes, nics: &[[&str; 2]], more: &str| {
+        let case = scheduled(planes, nics, more);
+        let error = case
+            .and_then(|case| Simulation::new(&case).map(|_| ()))
+            .unwrap_err();
+        assert!(!error.hint.is_empty(), "{error}");
+        format!("{}: {}", error.place, error.message)
+    };
+    let other = [["nic 0"; 2], ["nic 4"; 2]];
+    assert_eq!(
+        refused(4, &other, ""),
+        "workload[0].path: rank 0, operation 1: names NIC 4, expected 0 to 3: NIC n is the port to plane n"
+    );
+    assert!(
+        refused(1, &[["nic 1", ""]], "").contains("names NIC 1, expected 0: hosts have one port")
+    );
+    assert!(
+        refused(2, &[["nic 0", "nic 1"]], "")
+            .contains("sends from NIC 0, but rank 1 receives on NIC 1")
+    );
+    assert!(
+        refused(2, &[["nic 0"; 2]], "plane = 1")
+            .contains("names NIC 0, but the workload's `plane` is 1")
+    );
+    assert!(scheduled(1, &[["nic 0"; 2]], "").is_ok());
+}

@@ -516,6 +516,7 @@ fn flows_keep_their_fields_and_their_order() {
         delay: Duration::ZERO,
         part_of: None,
         tenant: TenantId::new(0),
+        plane: None,
     };
     assert_eq!(messages[1], expected);
     assert_eq!(messages[2].source, NodeId::new(1));

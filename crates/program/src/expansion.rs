@@ -35,6 +35,8 @@ pub struct Message {
     pub to: u32,
     /// Payload, at least one byte.
     pub size: Bytes,
+    /// The NICs that the send and the receive name, each `None` where it names none.
+    pub nics: [Option<u32>; 2],
 }
 
 /// Something of one rank that needs no fabric.

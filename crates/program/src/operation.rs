@@ -26,6 +26,8 @@ pub struct Operation {
     pub after_start: Vec<u32>,
     /// Computations of one stream of a rank go one at a time, in the order in which they may begin. Communication takes no stream.
     pub stream: u32,
+    /// The NIC of the rank that a message takes; `None` leaves the choice to the fabric.
+    pub nic: Option<u32>,
     /// The step of training, or of whatever repeats, that it belongs to.
     pub step: u32,
     /// What it is called in results; empty for no name.

@@ -12,6 +12,7 @@ fn operation(work: Work, after: &[u32]) -> Operation {
         after: after.to_vec(),
         after_start: Vec::new(),
         stream: 0,
+        nic: None,
         step: 0,
         name: String::new(),
     }

@@ -135,6 +135,7 @@ impl Reader<'_> {
             after,
             after_start: Vec::new(),
             stream,
+            nic: None,
             step: 0,
             name: node.name.clone(),
         })
@@ -253,6 +254,11 @@ impl Reader<'_> {
         // Traces have the size of what goes in at each member, which is a part where parts are gathered.
         let size = match kind {
             Kind::Barrier => Bytes::new(0),
+            _ if size(node)?.is_zero() => {
+                let message = format!("is {kind} with comm_size 0, expected at least 1 byte");
+                let hint = "a trace of another version of the schema reads so: convert it; only barriers have no size";
+                return Err((message, hint));
+            }
             Kind::AllGather => {
                 let part = size(node)?;
                 let whole = i128::from(part.get()) * i128::from(members);

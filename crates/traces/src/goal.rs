@@ -177,34 +177,35 @@ impl<'a> Parser<'a> {
         block: &mut Block<'a>,
     ) -> Result<(), Error> {
         self.index(block.operations.len(), verb)?;
-        let (work, stream) = match verb.kind {
+        let (work, stream, nic) = match verb.kind {
             Kind::Name("calc") => {
                 let work = Work::Compute(self.time()?);
                 let [stream] = self.options(["cpu"])?;
-                (work, stream)
+                (work, stream, None)
             }
             Kind::Name("send") => {
                 let (to, size) = self.message(rank, "to")?;
-                let [tag, stream, _nic] = self.options(["tag", "cpu", "nic"])?;
-                (Work::Send { to, size, tag }, stream)
+                let [tag, stream, nic] = self.options(["tag", "cpu", "nic"])?;
+                let tag = tag.unwrap_or_default();
+                (Work::Send { to, size, tag }, stream, nic)
             }
             Kind::Name("recv") => {
                 let (from, size) = self.message(rank, "from")?;
-                let [tag, stream, _nic] = self.options(["tag", "cpu", "nic"])?;
-                (Work::Receive { from, size, tag }, stream)
+                let [tag, stream, nic] = self.options(["tag", "cpu", "nic"])?;
+                let tag = tag.unwrap_or_default();
+                (Work::Receive { from, size, tag }, stream, nic)
             }
             _ => return Err(self.expected(verb, "\"calc\", \"send\" or \"recv\"")),
         };
-        let stream = u32::try_from(stream).map_err(|_| {
-            let message = format!("cpu {stream}, expected at most {}", u32::MAX);
-            self.scanner.error(verb.place, message, "count them from 0")
-        })?;
+        let stream = self.narrow("cpu", stream.unwrap_or_default(), verb)?;
+        let nic = nic.map(|nic| self.narrow("nic", nic, verb)).transpose()?;
         block.places.push(verb.place);
         block.operations.push(Operation {
             work,
             after: Vec::new(),
             after_start: Vec::new(),
             stream,
+            nic,
             step: 0,
             name: label.to_owned(),
         });
@@ -248,8 +249,16 @@ impl<'a> Parser<'a> {
         Ok((other, Bytes::new(size.max(1))))
     }
 
-    /// Numbers behind words of these names, in any order; 0 where one is left out.
-    fn options<const N: usize>(&mut self, names: [&str; N]) -> Result<[u64; N], Error> {
+    /// The number of a stream or a NIC, which a statement at `word` names.
+    fn narrow(&self, name: &str, number: u64, word: Word<'_>) -> Result<u32, Error> {
+        u32::try_from(number).map_err(|_| {
+            let message = format!("{name} {number}, expected at most {}", u32::MAX);
+            self.scanner.error(word.place, message, "count them from 0")
+        })
+    }
+
+    /// Numbers behind words of these names, in any order.
+    fn options<const N: usize>(&mut self, names: [&str; N]) -> Result<[Option<u64>; N], Error> {
         let mut values = [None; N];
         while let Kind::Name(name) = self.word.kind {
             let at = names.iter().position(|it| *it == name);
@@ -263,7 +272,7 @@ impl<'a> Parser<'a> {
             }
             values[at] = Some(self.number("a number")?);
         }
-        Ok(values.map(Option::unwrap_or_default))
+        Ok(values)
     }
 
     /// Applies what was said about the order.

@@ -15,6 +15,7 @@ fn operation(work: Work, name: &str) -> Operation {
         after: vec![],
         after_start: vec![],
         stream: 0,
+        nic: None,
         step: 0,
         name: name.into(),
     }
@@ -55,6 +56,7 @@ recv 0b from 0
             Operation {
                 stream: 1,
                 after: vec![0],
+                nic: Some(2),
                 ..operation(send(message(10, 7)), "l2")
             },
             // A message without data is a packet.
@@ -200,16 +202,23 @@ fn arbitrary_work(rank: u32, ranks: u32) -> impl Strategy<Value = Work> {
 /// The operations of a rank: each waits for earlier ones at most.
 fn arbitrary_rank(rank: u32, ranks: u32) -> impl Strategy<Value = Vec<Operation>> {
     let waits = || prop::collection::btree_set(0u32..12, 0..4);
-    let one = (arbitrary_work(rank, ranks), waits(), waits(), any::<u32>());
+    let nic = prop::option::of(any::<u32>());
+    let work = arbitrary_work(rank, ranks);
+    let one = (work, waits(), waits(), any::<u32>(), nic);
     prop::collection::vec(one, 0..12).prop_map(|all| {
         let operations = (0u32..).zip(all);
         let earlier = |number: u32, waits: std::collections::BTreeSet<u32>| {
             waits.into_iter().filter(|it| *it < number).collect()
         };
-        let operation = |(number, (work, after, after_start, stream))| Operation {
+        let operation = |(number, (work, after, after_start, stream, nic)): (
+            u32,
+            (_, _, _, _, Option<u32>),
+        )| Operation {
             after: earlier(number, after),
             after_start: earlier(number, after_start),
             stream,
+            // Computations are on no NIC.
+            nic: nic.filter(|_| !matches!(work, Work::Compute(_))),
             ..operation(work, &format!("l{number}"))
         };
         operations.map(operation).collect()

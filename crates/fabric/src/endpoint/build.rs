@@ -266,6 +266,7 @@ impl Builder<'_> {
             delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
+            plane: None,
         });
         pair
     }

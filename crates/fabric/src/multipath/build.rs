@@ -24,8 +24,9 @@ const MOST_SUBFLOWS: usize = 1 << 26;
 const DYNAMIC: u16 = 0xc000;
 const DYNAMIC_PORTS: u32 = 1 << 14;
 
-/// The messages that share a connection: source, destination, class, tenant, and how many paths they have.
-type Sharing = (NodeId, NodeId, u8, TenantId, u32);
+/// The messages that share a connection: source, destination, class, tenant, the plane that they name, and how many
+/// paths they have.
+type Sharing = (NodeId, NodeId, u8, TenantId, Option<u8>, u32);
 
 /// Builds what stands behind messages with several paths; `None` if there are none. `specs` are messages, then
 /// queue pairs that stay open; those of paths get a specification each behind them.
@@ -104,6 +105,7 @@ fn divide(
             spec.destination,
             spec.class,
             spec.tenant,
+            spec.plane,
             paths,
         );
         let shares = section.connections == Connections::Pair;
@@ -246,9 +248,7 @@ impl Multipath {
             for (path, flow) in (0..).zip(bundle.flows()) {
                 let mut tuple = flows[flow as usize].tuple;
                 tuple.source_port = self.plan.port(number, path, base);
-                let workload = workloads.get(specs[flow as usize].workload as usize);
-                let stated = workload.and_then(Workload::plane);
-                let stated = stated.filter(|stated| *stated < planes);
+                let stated = specs[flow as usize].stated_plane(workloads, planes);
                 let plane = stated.unwrap_or_else(|| plane(&tuple, planes, seeds));
                 flows[flow as usize] = Flow::new(tuple, plane);
             }

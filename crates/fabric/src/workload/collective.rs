@@ -34,6 +34,7 @@ pub(super) fn generate(
                     after: before.into_iter().collect(),
                     after_start: Vec::new(),
                     stream: 0,
+                    nic: None,
                     step: round,
                     name: String::new(),
                 });

@@ -30,6 +30,10 @@ pub(super) struct Context<'a> {
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
+    /// How many planes the fabric has.
+    pub(super) planes: u8,
+    /// The plane that the workload names.
+    pub(super) plane: Option<u8>,
     /// By node number, rates of the links by which a host sends messages of the workload.
     pub(super) rates: Vec<Rate>,
 }
@@ -147,6 +151,7 @@ impl<'a> Context<'a> {
             delay: Duration::ZERO,
             part_of: None,
             tenant: self.tenant,
+            plane: None,
         })
     }
 }

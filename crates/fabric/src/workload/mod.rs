@@ -65,6 +65,7 @@ pub(crate) fn traffic(
 ) -> Result<Traffic, Error> {
     let hosts: Vec<_> = topology.hosts().collect();
     let rates = topology.host_rates();
+    let planes = topology.planes().map_or(1, |planes| planes.count);
     let mut messages = Messages::default();
     for (index, workload) in (0u32..).zip(workloads) {
         let context = Context {
@@ -74,6 +75,8 @@ pub(crate) fn traffic(
             tenant: number_of(tenants, index, workload)?,
             inputs,
             hosts: &hosts,
+            planes,
+            plane: workload.plane(),
             rates: match workload.plane() {
                 Some(plane) => topology.plane_rates(plane),
                 None => rates.clone(),

@@ -1,6 +1,6 @@
 //! Programs of ranks: their messages, and what they do beside sending.
 
-use fairlane_program::{Expansion, Node, Program};
+use fairlane_program::{Expansion, Message, Node, Program};
 use fairlane_scenario::{Error, LARGEST_MESSAGE};
 use fairlane_units::{Bytes, NodeId};
 
@@ -21,14 +21,16 @@ pub(super) fn add(
     let host = |rank: u32| hosts[rank as usize];
     let first = messages.next_index();
     for (it, origin) in expansion.messages.iter().zip(&expansion.origins) {
-        if it.size > LARGEST_MESSAGE {
-            let error = too_large(*origin, it.size);
-            return Err(context.error(key, error.to_string(), &error.hint));
-        }
+        let plane = plane(context, *origin, it).and_then(|plane| match it.size {
+            size if size > LARGEST_MESSAGE => Err(too_large(*origin, size)),
+            _ => Ok(plane),
+        });
+        let plane = plane.map_err(|error| context.error(key, error.to_string(), &error.hint))?;
         let message = MessageSpec {
             source: host(it.from),
             destination: host(it.to),
             size: it.size,
+            plane,
             ..*template
         };
         messages.push(context, message)?;
@@ -64,6 +66,53 @@ pub(super) fn add(
         });
     }
     Ok(())
+}
+
+/// The plane that a message takes: NIC n is a host's port to plane n.
+fn plane(
+    context: &Context<'_>,
+    origin: (u32, u32),
+    message: &Message,
+) -> Result<Option<u8>, fairlane_program::Error> {
+    let wrong = |message: String, hint: &str| fairlane_program::Error::new(origin, message, hint);
+    let nic = match message.nics {
+        [Some(from), Some(to)] if from != to => {
+            let text = format!(
+                "sends from NIC {from}, but rank {} receives on NIC {to}",
+                message.to
+            );
+            let hint = "NIC n is a host's port to plane n, and planes aren't joined: name one NIC at both ends";
+            return Err(wrong(text, hint));
+        }
+        [from, to] => match from.or(to) {
+            Some(nic) => nic,
+            None => return Ok(None),
+        },
+    };
+    let planes = context.planes;
+    if nic >= u32::from(planes) {
+        let (hosts, most) = match planes {
+            1 => ("hosts have one port", "0".to_owned()),
+            _ => (
+                "NIC n is the port to plane n",
+                format!("0 to {}", planes - 1),
+            ),
+        };
+        let text = format!("names NIC {nic}, expected {most}: {hosts}");
+        let hint =
+            "build a topology with `planes`, one for each NIC, or leave `nic` out of the schedule";
+        return Err(wrong(text, hint));
+    }
+    match context.plane {
+        Some(plane) if u32::from(plane) != nic => {
+            let text = format!("names NIC {nic}, but the workload's `plane` is {plane}");
+            Err(wrong(
+                text,
+                "leave `plane` out: the schedule says which NIC",
+            ))
+        }
+        _ => Ok(Some(nic as u8)),
+    }
 }
 
 fn too_large(origin: (u32, u32), size: Bytes) -> fairlane_program::Error {

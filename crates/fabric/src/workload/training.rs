@@ -290,6 +290,7 @@ impl<'a> Rank<'a> {
             after,
             after_start: Vec::new(),
             stream: 0,
+            nic: None,
             step: self.step,
             name: name.into(),
         });

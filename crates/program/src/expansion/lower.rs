@@ -10,7 +10,7 @@ use fairlane_units::{Bytes, Duration};
 use super::check::begun;
 use super::{Expansion, Instance, MOST_NODES, Message, Node, Step};
 use crate::pattern::{Part, Pattern, most_messages, usual};
-use crate::{Collective, Error, Kind, Program, Work};
+use crate::{Collective, Error, Kind, Operation, Program, Work};
 
 /// The rank and operation that a node comes from.
 pub(super) type Origin = (u32, u32);
@@ -98,7 +98,14 @@ impl Lowering<'_> {
                     let hint = "a receive may be longer than what is sent, not shorter";
                     return Err(Error::new(receive, message, hint));
                 }
-                let message = self.message(send, Message { from, to, size })?;
+                let nics = [send, receive].map(|at| operation(self.program, at).nic);
+                let message = Message {
+                    from,
+                    to,
+                    size,
+                    nics,
+                };
+                let message = self.message(send, message)?;
                 of.insert(send, message);
                 of.insert(receive, message);
             }
@@ -267,6 +274,7 @@ impl Lowering<'_> {
                         from: at.0,
                         to: members[it.to as usize].0,
                         size: it.size,
+                        nics: [None; 2],
                     };
                     self.planned -= 1;
                     (Node::Message(self.message(at, message)?), &it.after)
@@ -358,9 +366,12 @@ fn unsent(receive: Origin, from: u32, tag: u64) -> Error {
     Error::new(receive, message, "add the send, or correct its tag")
 }
 
+fn operation(program: &Program, at: Origin) -> &Operation {
+    &program.ranks[at.0 as usize][at.1 as usize]
+}
+
 fn collective(program: &Program, at: Origin) -> &Collective {
-    let operation = &program.ranks[at.0 as usize][at.1 as usize];
-    let Work::Collective(it) = &operation.work else {
+    let Work::Collective(it) = &operation(program, at).work else {
         unreachable!("it was found as a collective");
     };
     it

@@ -52,5 +52,8 @@ fn statement(operation: &Operation) -> Result<String, (String, &'static str)> {
     if operation.stream != 0 {
         let _ = write!(text, " cpu {}", operation.stream);
     }
+    if let Some(nic) = operation.nic {
+        let _ = write!(text, " nic {nic}");
+    }
     Ok(text)
 }

@@ -66,6 +66,7 @@ fn computations_messages_and_their_order_are_read() {
         after: after.to_vec(),
         after_start: vec![],
         stream,
+        nic: None,
         step: 0,
         name: name.into(),
     };
@@ -90,6 +91,16 @@ fn computations_messages_and_their_order_are_read() {
             groups: vec![]
         }
     );
+}
+
+#[test]
+fn only_barriers_have_no_size() {
+    let barrier = ranks(&[vec![collective(1, 9, 0)], vec![collective(1, 9, 0)]]);
+    let work = &barrier.expect("it is right").ranks[0][0].work;
+    assert!(matches!(work, Work::Collective(it) if it.size == Bytes::new(0)));
+    let error = ranks(&[vec![collective(1, 0, 0)], vec![collective(1, 0, 0)]]).unwrap_err();
+    assert_eq!(error.place, "t.0.et: node 1");
+    assert!(error.hint.contains("schema"), "{error}");
 }
 
 #[test]

@@ -72,6 +72,11 @@ fn mistakes_of_other_nodes_name_the_node_and_have_a_hint() {
             Node::new(5, COLLECTIVE).int("comm_type", 0),
             "lacks the attribute comm_size",
         ),
+        (
+            collective(5, 0, 0),
+            "is all-reduce with comm_size 0, expected at least 1 byte",
+        ),
+        (collective(5, 2, 0), "is all-gather with comm_size 0"),
         (collective(5, 3, 1), "GATHER isn't supported"),
         (collective(5, 4, 1), "SCATTER isn't supported"),
         (collective(5, 77, 1), "comm_type 77 isn't supported"),
