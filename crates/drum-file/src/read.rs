@@ -25,7 +25,8 @@ impl Document {
     /// # Errors
     /// If the text isn't JSON, or not a problem: with the path of what is wrong.
     pub fn read(text: &str) -> Result<Self, Error> {
-        document(text)
+        // Some editors begin a file with a byte order mark.
+        document(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 }
 

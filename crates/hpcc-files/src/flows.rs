@@ -4,13 +4,12 @@
 //! bytes, start in seconds, in order of start. ConWeave's simulator has no port.
 
 use std::fmt::Write as _;
-use std::str::FromStr;
 
-use fairlane_units::{Bytes, Duration, Mistake};
+use fairlane_units::{Bytes, Decimal, Duration, Mistake};
 
 use crate::Times;
 use crate::lines::{Line, lines, shorten};
-use crate::ns3;
+use crate::numbers;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +27,9 @@ pub struct Message {
     /// Destination port.
     pub destination_port: u16,
 }
+
+/// The format has 32 bits for sizes.
+const LARGEST: Bytes = Bytes::new(u32::MAX as u64);
 
 const FIELDS: &str = "SOURCE DESTINATION CLASS PORT BYTES START";
 const CONWEAVE_FIELDS: &str = "SOURCE DESTINATION CLASS BYTES START";
@@ -95,7 +97,7 @@ fn parse_lines(
         )
     })?;
     let [count] = first.fields("COUNT")?;
-    let count: usize = first.parse(count, "the number of messages", "a whole number")?;
+    let count: usize = first.whole(count, "the number of messages", "a whole number")?;
     let mut flows: Vec<Message> = Vec::new();
     for line in rest {
         if flows.len() == count {
@@ -119,6 +121,15 @@ fn parse_lines(
     Ok(flows)
 }
 
+/// The number of the first line behind the messages that line 1 counts, where those simulators stop reading; `None` if
+/// there is none, or line 1 counts nothing.
+pub fn behind(text: &str) -> Option<usize> {
+    let mut rest = lines(text, "");
+    let count = Decimal::read(rest.next()?.text)?.whole()?;
+    let line = rest.nth(usize::try_from(count).ok()?)?;
+    Some(line.number)
+}
+
 /// The same messages with single blanks, no blank lines and no units; numbers as they were.
 pub fn normalize(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
@@ -127,7 +138,9 @@ pub fn normalize(text: &str) -> String {
             if i > 0 {
                 normal.push(' ');
             }
-            normal.push_str(field.strip_suffix('s').unwrap_or(field));
+            let in_seconds = Decimal::split(field).is_some_and(|(_, unit)| unit == "s");
+            let bare = field.strip_suffix('s').filter(|_| in_seconds);
+            normal.push_str(bare.unwrap_or(field));
         }
         normal.push('\n');
     }
@@ -150,12 +163,12 @@ fn read(line: &Line<'_>, times: Times) -> Result<Message, Mistake> {
 fn flow(line: &Line<'_>, fields: [&str; 6], times: Times) -> Result<Message, Mistake> {
     let [source, destination, class, port, size, start] = fields;
     let flow = Message {
-        source: line.parse(source, "the source", "a node number")?,
-        destination: line.parse(destination, "the destination", "a node number")?,
+        source: line.whole(source, "the source", "a node number")?,
+        destination: line.whole(destination, "the destination", "a node number")?,
         size: read_size(line, size)?,
         start: read_start(line, start, times)?,
-        class: line.parse(class, "the class", "1 to 7")?,
-        destination_port: line.parse(port, "the destination port", "0 to 65535")?,
+        class: line.whole(class, "the class", "1 to 7")?,
+        destination_port: line.whole(port, "the destination port", "0 to 65535")?,
     };
     if !(1..=7).contains(&flow.class) {
         let message = format!("the class is {}, expected 1 to 7", flow.class);
@@ -169,22 +182,28 @@ fn flow(line: &Line<'_>, fields: [&str; 6], times: Times) -> Result<Message, Mis
 }
 
 fn read_size(line: &Line<'_>, field: &str) -> Result<Bytes, Mistake> {
-    let size: u32 = line.parse(field, "the size", "bytes, 1 to 4294967295")?;
-    if size == 0 {
+    let size = line.size(field, "the size", "bytes, 1 to 4294967295")?;
+    if size.is_zero() {
         return Err(line.error("the size is 0, expected at least 1 byte", "remove the line"));
     }
-    Ok(Bytes::new(u64::from(size)))
+    if size > LARGEST {
+        let message = format!(
+            "the size is {}, expected bytes, 1 to {}",
+            size.get(),
+            LARGEST.get()
+        );
+        return Err(line.error(message, "send several messages"));
+    }
+    Ok(size)
 }
 
 fn read_start(line: &Line<'_>, field: &str, times: Times) -> Result<Duration, Mistake> {
-    let number = field.strip_suffix('s').unwrap_or(field);
-    let start = match times {
-        Times::Exact => Duration::from_str(&format!("{number}s")).ok(),
-        Times::Ns3 => ns3::seconds(number),
-    };
-    start.ok_or_else(|| {
+    numbers::start(field, times).ok_or_else(|| {
         let text = shorten(field);
         let message = format!("the start is \"{text}\", expected seconds such as 2.000001");
-        line.error(message, "at most 12 decimals, and no minus sign")
+        line.error(
+            message,
+            "write seconds such as 2.000001 or 5e-05, below 213 days",
+        )
     })
 }

@@ -9,6 +9,7 @@
 pub mod flows;
 pub mod lines;
 pub mod ns3;
+mod numbers;
 mod topology;
 
 pub use topology::{

@@ -1,8 +1,6 @@
 //! Numbered lines of fields: what all side files are made of.
 
-use std::str::FromStr;
-
-use fairlane_units::Mistake;
+use fairlane_units::{Bytes, Decimal, Mistake};
 
 /// One line that isn't blank.
 pub struct Line<'a> {
@@ -13,8 +11,9 @@ pub struct Line<'a> {
     pub text: &'a str,
 }
 
-/// The lines of `text` that aren't blank.
+/// The lines of `text` that aren't blank. It may begin with a byte order mark, as some editors write.
 pub fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Line<'a>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines()
         .enumerate()
         .map(move |(i, text)| Line {
@@ -61,15 +60,43 @@ impl<'a> Line<'a> {
         Err(self.error(message, format!("write `{expected}`")))
     }
 
-    /// Reads the field called `name`.
+    /// The whole number in the field called `name`.
     ///
     /// # Errors
     /// If it isn't what is expected.
-    pub fn parse<T: FromStr>(&self, field: &str, name: &str, expected: &str) -> Result<T, Mistake> {
-        field.parse().map_err(|_| {
-            let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
-            self.error(message, format!("write {expected}"))
-        })
+    pub fn whole<T: TryFrom<u64>>(
+        &self,
+        field: &str,
+        name: &str,
+        expected: &str,
+    ) -> Result<T, Mistake> {
+        let number = Decimal::read(field).and_then(Decimal::whole);
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| self.unreadable(field, name, expected))
+    }
+
+    /// The number in the field called `name`.
+    ///
+    /// # Errors
+    /// If it isn't what is expected.
+    pub fn number(&self, field: &str, name: &str, expected: &str) -> Result<f64, Mistake> {
+        let number = Decimal::read(field).map(Decimal::as_f64);
+        number.ok_or_else(|| self.unreadable(field, name, expected))
+    }
+
+    /// The size in the field called `name`: a number of bytes, or one with a unit.
+    ///
+    /// # Errors
+    /// If it isn't what is expected.
+    pub fn size(&self, field: &str, name: &str, expected: &str) -> Result<Bytes, Mistake> {
+        let size = field.parse();
+        size.map_err(|_| self.unreadable(field, name, expected))
+    }
+
+    fn unreadable(&self, field: &str, name: &str, expected: &str) -> Mistake {
+        let message = format!("{name} is \"{}\", expected {expected}", shorten(field));
+        self.error(message, format!("write {expected}"))
     }
 }
 

@@ -3,7 +3,9 @@
 //! Times pass through a double and a 64.64 fixed-point number and are truncated to nanoseconds, so
 //! that 2.002 s becomes 2001999999 ns. Rates pass through a double and are truncated to bits/s.
 
-use fairlane_units::{Duration, Rate};
+use fairlane_units::{Decimal, Duration, Rate};
+
+use crate::numbers::{bits_of, picoseconds_of};
 
 /// Longest time that is read, in seconds: picoseconds must still fit 64 bits.
 const LONGEST_S: f64 = 1e6;
@@ -24,7 +26,11 @@ fn fixed_point_ns(value: f64, unit_ns: u64) -> u64 {
 
 /// A non-negative time in seconds, truncated to nanoseconds; `None` if it isn't a time.
 pub fn seconds(text: &str) -> Option<Duration> {
-    let value: f64 = text.parse().ok()?;
+    seconds_of(Decimal::read(text)?.as_f64())
+}
+
+/// So many seconds, truncated to nanoseconds; `None` if they are negative or too many.
+pub(crate) fn seconds_of(value: f64) -> Option<Duration> {
     (0.0..=LONGEST_S)
         .contains(&value)
         .then(|| Duration::from_ns(fixed_point_ns(value, 1_000_000_000)))
@@ -32,70 +38,35 @@ pub fn seconds(text: &str) -> Option<Duration> {
 
 /// A time with its unit, truncated to nanoseconds; `None` if it isn't one.
 pub fn time(text: &str) -> Option<Duration> {
-    const UNITS: [(&str, u64); 4] = [
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
-    ];
-    let (value, unit) = number_and_unit(text)?;
-    let (_, unit_ns) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    let (number, unit) = Decimal::split(text)?;
+    let unit_ns = picoseconds_of(unit)? / 1000;
+    if unit_ns == 0 {
+        return None;
+    }
     #[expect(
         clippy::cast_precision_loss,
         reason = "units are powers of ten below 2^53"
     )]
     let longest = LONGEST_S * 1e9 / unit_ns as f64;
+    let value = number.as_f64();
     (0.0..=longest)
         .contains(&value)
         .then(|| Duration::from_ns(fixed_point_ns(value, unit_ns)))
 }
 
-/// A rate in the spellings of ns-3 (`100Gbps`, `40.0Mb/s`, `1MBps`), or a number of bits/s.
+/// A rate in the spellings of ns-3 (`100Gbps`, `40.0Mb/s`, `1MBps`) and in Tb/s, or a number of bits/s.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the cast truncates, as ns-3 does"
+    clippy::cast_precision_loss,
+    reason = "the cast truncates, as ns-3 does; units are below 2^53"
 )]
 pub fn rate(text: &str) -> Option<Rate> {
-    let (value, unit) = number_and_unit(text)?;
-    let factor = if unit.is_empty() {
-        1.0
-    } else {
-        rate_factor(unit)?
-    };
-    let bps = value * factor;
+    let (number, unit) = Decimal::split(text)?;
+    let bps = number.as_f64() * bits_of(unit)? as f64;
     (0.0..1e18)
         .contains(&bps)
         .then(|| Rate::from_bps(bps as u64))
-}
-
-fn rate_factor(unit: &str) -> Option<f64> {
-    let prefix = unit
-        .strip_suffix("ps")
-        .or_else(|| unit.strip_suffix("/s"))?;
-    let (scale, bits) = match prefix.strip_suffix('b') {
-        Some(scale) => (scale, 1.0),
-        None => (prefix.strip_suffix('B')?, 8.0),
-    };
-    let scale = match scale {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    Some(scale * bits)
-}
-
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
-    let split = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    number.parse().ok().map(|value| (value, unit))
 }
 
 #[cfg(test)]
@@ -109,6 +80,8 @@ mod tests {
             seconds("2.000000000"),
             Some(Duration::from_ns(2_000_000_000))
         );
+        assert_eq!(seconds("5e-05"), seconds("0.00005"));
+        assert_eq!(seconds("+.5"), Some(Duration::from_ms(500)));
         assert_eq!(seconds("-1"), None);
         assert_eq!(seconds("nan"), None);
     }
@@ -130,6 +103,9 @@ mod tests {
             "1000Mbps",
             "1000000Kb/s",
             "0.125GBps",
+            "0.001Tbps",
+            "1e9bps",
+            "1 Gbps",
             "1000000000",
         ] {
             assert_eq!(rate(text), gigabit, "{text}");

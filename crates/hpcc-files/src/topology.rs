@@ -2,16 +2,18 @@
 //!
 //! Line 1: nodes, switches, links. Line 2: the numbers of the switches. Then a line per link: two
 //! node numbers, rate, delay, loss probability. Every node that isn't listed as a switch is a host.
+//!
+//! Line 1 of SimAI's topologies has six fields: nodes, GPUs per server, NVSwitches, switches, links, GPU type. The
+//! NVSwitches are listed ahead of the other switches; both are switches here, and GPUs are hosts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::str::FromStr;
 
 use fairlane_units::{Duration, Mistake, NodeId, Rate};
 
 use crate::Times;
 use crate::lines::{Line, lines, shorten};
-use crate::ns3;
+use crate::numbers;
 
 /// Nodes and links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +52,7 @@ pub const MOST_LINKS: u64 = 4_000_000;
 /// The longest propagation delay: light goes 300,000 km.
 pub const LONGEST_DELAY: Duration = Duration::from_ms(1000);
 
+const SIMAI_FIELDS: &str = "NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE";
 const LINK_FIELDS: &str = "NODE NODE RATE DELAY LOSS";
 
 impl TopologyText {
@@ -103,6 +106,18 @@ impl TopologyText {
         })
     }
 
+    /// The number of the first line behind the links that line 1 counts, where those simulators stop reading; `None` if
+    /// there is none, or line 1 isn't one.
+    pub fn behind(text: &str) -> Option<usize> {
+        let mut rest = lines(text, "");
+        let (_, switches, links) = counts(&rest.next()?).ok()?;
+        let mut listed = 0;
+        while listed < switches {
+            listed += rest.next()?.text.split_ascii_whitespace().count();
+        }
+        Some(rest.nth(links)?.number)
+    }
+
     /// The same topology as text; reading it again gives an equal value in either profile, as long
     /// as delays are whole nanoseconds under [`Times::Ns3`].
     pub fn to_text(&self) -> String {
@@ -135,10 +150,21 @@ impl TopologyText {
 
 fn counts(line: &Line<'_>) -> Result<(u32, usize, usize), Mistake> {
     let whole = "a whole number";
-    let [nodes, switches, links] = line.fields("NODES SWITCHES LINKS")?;
-    let nodes: u64 = line.parse(nodes, "the number of nodes", whole)?;
-    let switches: u64 = line.parse(switches, "the number of switches", whole)?;
-    let links: u64 = line.parse(links, "the number of links", whole)?;
+    let (nodes, nvswitches, switches, links) = match line.text.split_ascii_whitespace().count() {
+        6 => {
+            let [nodes, _, nvswitches, switches, links, _] = line.fields(SIMAI_FIELDS)?;
+            (nodes, nvswitches, switches, links)
+        }
+        _ => {
+            let [nodes, switches, links] = line.fields("NODES SWITCHES LINKS")?;
+            (nodes, "0", switches, links)
+        }
+    };
+    let nvswitches: u64 = line.whole(nvswitches, "the number of NVSwitches", whole)?;
+    let nodes: u64 = line.whole(nodes, "the number of nodes", whole)?;
+    let switches: u64 = line.whole(switches, "the number of switches", whole)?;
+    let switches = switches.saturating_add(nvswitches);
+    let links: u64 = line.whole(links, "the number of links", whole)?;
     if nodes == 0 || nodes > MOST_NODES {
         let message = format!("{nodes} nodes, expected 1 to {MOST_NODES}");
         return Err(line.error(message, "the first line is `NODES SWITCHES LINKS`"));
@@ -168,7 +194,7 @@ fn overlong(first: &Line<'_>, line: &Line<'_>, count: usize) -> Mistake {
 }
 
 fn node(line: &Line<'_>, field: &str, nodes: u32) -> Result<u32, Mistake> {
-    let node: u32 = line.parse(field, "a node", "a node number")?;
+    let node: u32 = line.whole(field, "a node", "a node number")?;
     if node >= nodes {
         let message = format!("node {node} doesn't exist, expected 0 to {}", nodes - 1);
         return Err(line.error(message, "nodes are numbered from 0"));
@@ -221,7 +247,7 @@ impl Links {
             let message = format!("a second link between {a} and {b}, expected at most one");
             return Err(line.error(message, "remove one of the two lines"));
         }
-        let rate = read_rate(line, rate)?;
+        let rate = read_rate(line, rate, self.times)?;
         let delay = read_delay(line, delay, self.times)?;
         let loss = read_loss(line, loss)?;
         self.found.push(LinkText {
@@ -235,13 +261,13 @@ impl Links {
     }
 }
 
-fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Mistake> {
-    let rate = ns3::rate(field).ok_or_else(|| {
+fn read_rate(line: &Line<'_>, field: &str, times: Times) -> Result<Rate, Mistake> {
+    let rate = numbers::rate(field, times).ok_or_else(|| {
         let message = format!(
             "\"{}\" is no rate, expected one such as 100Gbps",
             shorten(field)
         );
-        line.error(message, "units are bps, kbps, Mbps and Gbps")
+        line.error(message, "units are bps, kbps, Mbps, Gbps and Tbps")
     })?;
     if !(SLOWEST..=FASTEST).contains(&rate) {
         let message = format!("the rate is {rate}, expected {SLOWEST} to {FASTEST}");
@@ -251,11 +277,7 @@ fn read_rate(line: &Line<'_>, field: &str) -> Result<Rate, Mistake> {
 }
 
 fn read_delay(line: &Line<'_>, field: &str, times: Times) -> Result<Duration, Mistake> {
-    let delay = match times {
-        Times::Exact => Duration::from_str(field).ok(),
-        Times::Ns3 => ns3::time(field),
-    };
-    let delay = delay.ok_or_else(|| {
+    let delay = numbers::time(field, times).ok_or_else(|| {
         let message = format!(
             "\"{}\" is no delay, expected one such as 1000ns",
             shorten(field)
@@ -272,7 +294,7 @@ fn read_delay(line: &Line<'_>, field: &str, times: Times) -> Result<Duration, Mi
 
 fn read_loss(line: &Line<'_>, field: &str) -> Result<f64, Mistake> {
     let expected = "a probability from 0 to below 1";
-    let loss: f64 = line.parse(field, "the loss", expected)?;
+    let loss = line.number(field, "the loss", expected)?;
     if (0.0..1.0).contains(&loss) {
         return Ok(loss);
     }

@@ -28,6 +28,8 @@ impl<'a> Document<'a> {
         place: &'a str,
         overrides: &'a [Override],
     ) -> Result<Self, Error> {
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let syntax = |error: toml::de::Error| syntax(text, place, &error);
         let tree = tree(text).map_err(syntax)?;
         let table = toml::from_str(text).map_err(syntax)?;

@@ -1,6 +1,6 @@
 //! Reads side files, gzipped or not.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,9 @@ use crate::error::{Error, ensure, mistake};
 
 /// Longer texts are refused, so that a small gzipped file can't fill the memory.
 const LONGEST: u64 = 1 << 30;
+
+/// Some editors begin a file with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where the files that a scenario names are.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,60 @@ pub enum Files<'a> {
 }
 
 impl Files<'_> {
+    /// Whether there is such a file, gzipped or not.
+    pub(crate) fn has(self, path: &Path) -> bool {
+        match self {
+            Self::Folder(folder) => plain_or_gzipped(&folder.join(path)).is_some(),
+            Self::Held(held) => {
+                let other = gzipped(path);
+                held.iter()
+                    .any(|(name, _)| [path, &other].contains(&Path::new(name)))
+            }
+        }
+    }
+
+    /// Whether there is such a folder.
+    pub(crate) fn is_folder(self, path: &Path) -> bool {
+        match self {
+            Self::Folder(folder) => folder.join(path).is_dir(),
+            Self::Held(_) => !self.names(path).is_empty(),
+        }
+    }
+
+    /// The names of the files in a folder, in no order; none if it can't be read.
+    pub(crate) fn names(self, path: &Path) -> Vec<String> {
+        match self {
+            Self::Folder(folder) => {
+                // The folder of the scenario may be the current one, whose name is empty.
+                let folder = Path::new(".").join(folder).join(path);
+                let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+                let files = entries.filter(|entry| entry.path().is_file());
+                files
+                    .filter_map(|entry| entry.file_name().into_string().ok())
+                    .collect()
+            }
+            Self::Held(held) => {
+                let inside = held
+                    .iter()
+                    .filter(|(name, _)| Path::new(name).parent() == Some(path));
+                let names = inside.filter_map(|(name, _)| Path::new(name).file_name()?.to_str());
+                names.map(str::to_owned).collect()
+            }
+        }
+    }
+
+    /// What a file holds, decompressed, if it can be read and isn't longer than `most` bytes.
+    pub(crate) fn read_short(self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let bytes = match self {
+            Self::Folder(folder) => {
+                let file = File::open(plain_or_gzipped(&folder.join(path))?).ok()?;
+                read_bytes(file, most).ok()?
+            }
+            Self::Held(_) => self.read_bytes(path, "").ok()?.1,
+        };
+        (bytes.len() as u64 <= most).then_some(bytes)
+    }
+
     /// Where a file is and what it says; `x.gz` stands in for `x`. Mistakes are placed at `key`, which names it.
     pub(crate) fn read(self, path: &Path, key: &str) -> Result<(PathBuf, String), Error> {
         let (found, bytes) = self.read_bytes(path, key)?;
@@ -79,13 +136,16 @@ fn unreadable(place: &str, error: &io::Error) -> Error {
 
 /// Reads what messages call `place`, decompressing it if it is gzipped.
 fn read_stream(stream: impl Read, place: &str) -> Result<Vec<u8>, Error> {
-    let bytes = read_bytes(stream).map_err(|error| unreadable(place, &error))?;
+    let bytes = read_bytes(stream, LONGEST).map_err(|error| unreadable(place, &error))?;
     ensure!(bytes.len() as u64 <= LONGEST, place,
         "longer than {} MiB", LONGEST >> 20; "is this the right file?");
     Ok(bytes)
 }
 
-fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
+fn as_text(mut bytes: Vec<u8>, place: &str) -> Result<String, Error> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -94,15 +154,16 @@ fn as_text(bytes: Vec<u8>, place: &str) -> Result<String, Error> {
     })
 }
 
-fn read_bytes(stream: impl Read) -> io::Result<Vec<u8>> {
+/// All bytes of a stream, decompressed; if there are more than `most`, the first ones and one more.
+fn read_bytes(stream: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut raw = Vec::new();
-    stream.take(LONGEST + 1).read_to_end(&mut raw)?;
+    stream.take(most + 1).read_to_end(&mut raw)?;
     if !raw.starts_with(&[0x1f, 0x8b]) {
         return Ok(raw);
     }
     let mut text = Vec::new();
     MultiGzDecoder::new(raw.as_slice())
-        .take(LONGEST + 1)
+        .take(most + 1)
         .read_to_end(&mut text)?;
     Ok(text)
 }

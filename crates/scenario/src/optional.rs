@@ -57,7 +57,7 @@ or_word! {
     /// A time, or `"never"`.
     never: Duration, "never", "a time with its unit, such as \"1us\", or \"never\"", {
         "type": "string",
-        "pattern": r"^(never|[0-9.]+ ?(ps|ns|us|ms|s))$",
+        "pattern": r"^(never|[+]?[0-9_.]+([eE][+-]?[0-9]+)? *(ps|ns|us|ms|s))$",
         "examples": ["4ms", "never"]
     };
 

@@ -182,8 +182,8 @@ fn parse_columns(text: &str, file: &str) -> Result<SizeDistribution, Error> {
         }
         let [size, percent] = line.fields("SIZE PERCENT")?;
         let point = SizePoint {
-            size: Bytes::new(line.parse(size, "the size", "whole bytes")?),
-            percent: line.parse(percent, "the percent", "a number from 0 to 100")?,
+            size: line.size(size, "the size", "whole bytes")?,
+            percent: line.number(percent, "the percent", "a number from 0 to 100")?,
         };
         check_point(points.last(), &point).map_err(|error| error.at(line.place()))?;
         points.push(point);

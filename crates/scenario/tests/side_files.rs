@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fairlane_scenario::{SizeDistribution, load};
+use fairlane_units::Rate;
 
 use crate::common::{Folder, refusal};
 
@@ -122,4 +123,65 @@ fn a_long_flow_file_loads_quickly() {
     assert_eq!(loaded.inputs.flows[0].as_ref().unwrap().len(), 100_000);
     // Takes some 30 ms; the bound only catches something quadratic.
     assert!(start.elapsed().as_secs() < 5, "took {:?}", start.elapsed());
+}
+
+/// Exponents, signs, points at either end and `_`, as Python and people write them.
+#[test]
+fn numbers_are_read_alike_in_scenarios_and_side_files() {
+    let scenario = "topology = { kind = \"file\", path = \"t.txt\" }\n\
+        [[workload]]\nkind = \"flows\"\npath = \"f.txt\"\n\
+        [[workload]]\nkind = \"flows\"\n\
+        flow = [{ source = 0, destination = 1, size = 1e6, start = \"5e-05s\" }]\n\
+        [[workload]]\nkind = \"flows\"\n\
+        flow = [{ source = 0, destination = 1, size = \"1_000 kB\", start = \"+.05 ms\" }]\n";
+    let folder = Folder::new("numbers")
+        .with(
+            "t.txt",
+            "3 1 2\n2\n0 2 0.8Tbps 1us 0\n1 2 800Gbps 1e0us 0\n",
+        )
+        .with("f.txt", "1\n0 1 3 100 1000000 5e-05\n")
+        .with("s.toml", scenario);
+    for profile in ["exact", "hpcc-ns3"] {
+        let set = format!("profile={profile}");
+        let loaded = load(&folder.0.join("s.toml"), &[set], None).unwrap();
+        let links = loaded.inputs.topology.unwrap().links;
+        assert_eq!(links[0].rate, Rate::from_gbps(800));
+        assert_eq!(
+            (links[0].rate, links[0].delay),
+            (links[1].rate, links[1].delay)
+        );
+        for (workload, flows) in loaded.inputs.flows.iter().enumerate() {
+            let flow = &flows.as_ref().unwrap()[0];
+            // Read as ns-3 reads it, the double below 5e-05 is truncated.
+            let ns = if workload == 0 && profile == "hpcc-ns3" {
+                49_999
+            } else {
+                50_000
+            };
+            assert_eq!((flow.size.get(), flow.start.as_ns()), (1_000_000, ns));
+        }
+    }
+}
+
+#[test]
+fn files_may_begin_with_a_byte_order_mark_and_end_lines_as_on_windows() {
+    let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let sizes = "name = \"x\"\npublication = \"y\"\npoints = [{ size = 1, percent = 0 }, { size = 8, percent = 100 }]\n";
+    let scenario = "topology = { kind = \"file\", path = \"t.txt\" }\n\
+        [[workload]]\nkind = \"flows\"\npath = \"f.txt\"\n\
+        [[workload]]\nkind = \"poisson\"\nsizes = \"./c.txt\"\nload = 0.5\nduration = \"1us\"\n\
+        [[workload]]\nkind = \"poisson\"\nsizes = \"./c.toml\"\nload = 0.5\nduration = \"1us\"\n";
+    let folder = Folder::new("marks")
+        .with("t.txt", &windows(TOPOLOGY))
+        .with("f.txt", &windows("1\n0 1 3 100 1000 0\n"))
+        .with("c.txt", &windows("1 0\n1_0 5e1 # half\n1e2 100\n"))
+        .with("c.toml", &windows(sizes))
+        .with("s.toml", &windows(scenario));
+    let loaded = load(&folder.0.join("s.toml"), &[], None).unwrap();
+    assert_eq!(loaded.inputs.flows[0].as_ref().unwrap().len(), 1);
+    assert_eq!(loaded.inputs.sizes[1].as_ref().unwrap().points().len(), 3);
+    assert_eq!(loaded.inputs.sizes[2].as_ref().unwrap().points().len(), 2);
+    let wrong = folder.with("s.toml", &windows("seed = 1\nsede = 2\n"));
+    let message = refusal(load(&wrong.0.join("s.toml"), &[], None));
+    assert!(message.contains("s.toml:2:1"), "{message}");
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::arithmetic::arithmetic;
-use crate::parse::{self, ParseError, Scale};
+use crate::parse::{self, Decimal, ParseError, Scale};
 use crate::{Duration, Rate};
 
 const UNITS: &[Scale] = &[
@@ -94,7 +94,7 @@ impl FromStr for Bytes {
     /// Reads `"32MiB"`, `"256 kB"`, `"1000B"` or a bare number of bytes.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let expected = "a size such as \"32MiB\", \"256kB\" or \"1000B\"";
-        if let Ok(bytes) = text.trim().parse::<u64>() {
+        if let Some(bytes) = Decimal::read(text).and_then(Decimal::whole) {
             return Ok(Self(bytes));
         }
         parse::read_scaled(text, UNITS, expected).map(Self)

@@ -39,5 +39,5 @@ pub use bytes::Bytes;
 pub use duration::{Duration, Time};
 pub use ids::{HostId, NodeId, PathId, PortId, Psn, QpNumber, TenantId};
 pub use mistake::Mistake;
-pub use parse::ParseError;
+pub use parse::{Decimal, ParseError};
 pub use rate::Rate;

@@ -67,6 +67,20 @@ impl Visitor<'_> for BytesVisitor {
         Ok(Bytes::new(bytes))
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "only whole numbers of the range are cast"
+    )]
+    fn visit_f64<E: de::Error>(self, bytes: f64) -> Result<Bytes, E> {
+        // Above 2^53 not every whole number is a double.
+        let whole = bytes % 1.0 == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&bytes);
+        match whole {
+            true => Ok(Bytes::new(bytes as u64)),
+            false => Err(E::invalid_value(de::Unexpected::Float(bytes), &self)),
+        }
+    }
+
     fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Bytes, E> {
         u64::try_from(bytes)
             .map(Bytes::new)
@@ -105,25 +119,25 @@ mod schema {
     schema!(Duration, {
         "type": "string",
         "description": "A time with its unit.",
-        "pattern": r"^[0-9.]+ ?(ps|ns|us|ms|s)$",
+        "pattern": r"^[+]?[0-9_.]+([eE][+-]?[0-9]+)? *(ps|ns|us|ms|s)$",
         "examples": ["1us", "2.5ms"]
     });
     schema!(Time, {
         "type": "string",
         "description": "A time since the start of the run, with its unit.",
-        "pattern": r"^[0-9.]+ ?(ps|ns|us|ms|s)$",
+        "pattern": r"^[+]?[0-9_.]+([eE][+-]?[0-9]+)? *(ps|ns|us|ms|s)$",
         "examples": ["1us", "2.5ms"]
     });
     schema!(Rate, {
         "type": "string",
         "description": "A data rate with its unit.",
-        "pattern": r"^[0-9.]+ ?(|k|K|M|G|T)(bps|b/s)$",
+        "pattern": r"^[+]?[0-9_.]+([eE][+-]?[0-9]+)? *(|k|K|M|G|T|Ki|Mi|Gi)(b|B)(ps|/s)$",
         "examples": ["100Gbps", "20Mb/s"]
     });
     schema!(Bytes, {
         "type": ["string", "integer"],
         "description": "A size with its unit, or a number of bytes.",
-        "pattern": r"^[0-9.]+ ?(|k|K|Ki|M|Mi|G|Gi)B?$",
+        "pattern": r"^[+]?[0-9_.]+([eE][+-]?[0-9]+)? *(|k|K|Ki|M|Mi|G|Gi)B?$",
         "minimum": 0,
         "examples": ["32MiB", "256kB", 1000]
     });

@@ -496,6 +496,8 @@ fn scenario(value: &Value, folder: &Path, place: &str) -> Result<(Text, PathBuf)
 }
 
 fn read(path: &Path, hint: &str) -> Result<String, Error> {
-    fs::read_to_string(path)
-        .map_err(|error| Error::new(format!("{}: can't be read: {error}", path.display()), hint))
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::new(format!("{}: can't be read: {error}", path.display()), hint))?;
+    // Some editors begin a file with a byte order mark.
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }

@@ -54,6 +54,8 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(file: &'a str, bytes: &'a [u8]) -> Self {
+        // Some editors begin a file with a byte order mark.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         Self {
             file,
             bytes,

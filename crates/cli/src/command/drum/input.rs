@@ -145,7 +145,11 @@ impl Lines {
     }
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+fn text(mut bytes: Vec<u8>) -> Result<String, Failure> {
+    // The byte order mark with which some editors begin a file.
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!("not UTF-8 from byte {at} on")).hint("JSON is written in UTF-8")
