@@ -7,17 +7,12 @@
 
 use std::path::Path;
 
-use fairlane_hpcc_files::{
-    Times, flows as messages,
-    lines::{Line, lines},
-    ns3,
-};
+use fairlane_hpcc_files::{Times, flows as messages};
 use fairlane_scenario::{
     AckPause, Error, Flow, Forwarding, Inputs, Profile, Scenario, TopologyText, Transport,
     files::{plain_or_gzipped, read_text},
     validate,
 };
-use fairlane_units::Duration;
 
 use crate::hpcc::{Config, Dialect, common};
 use crate::imported::{Case, Imported, name_files, stem};
@@ -38,9 +33,10 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         config: &settings,
         folder: path.parent().unwrap_or_else(|| Path::new("")),
     };
-    let topology = case.read("TOPOLOGY_FILE", "topology.path", &mut notes)?;
-    let flows = case.read("FLOW_FILE", "workload[0].path", &mut notes)?;
-    let fabric = fabric(&topology.text, &topology.path, &mut notes)?;
+    let topology = case.topology(&mut notes)?;
+    let flows = case.flows(&mut notes)?;
+    let name = topology.path.display().to_string();
+    let fabric = TopologyText::parse(&topology.text, &name, Times::Exact)?;
     let read = messages::parse_conweave(&flows.text, &flows.path.display().to_string())?;
     let (topology_text, flows_text) = (fabric.to_text(), messages::to_text(&read));
     let inputs = Inputs {
@@ -95,25 +91,14 @@ fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Er
     scenario.switch.pfc.enabled = config.flag("ENABLE_PFC", true)?;
     // Its ingress threshold: a sixteenth of the free shared buffer.
     scenario.switch.pfc.threshold_shift = 4;
-    scenario.stop = stop(config)?;
+    // That simulator runs until its last message, unless it is told when to stop.
+    scenario.stop = config.stop(None, notes)?;
     if config.flag("ENABLE_IRN", false)? {
         let message = "is 1, expected 0: IRN's window isn't there";
         let hint = "write ENABLE_IRN 0, and transport.recovery = \"selective-repeat\" in the scenario for its acknowledgements";
         return Err(config.error("ENABLE_IRN", message, hint));
     }
     Ok(scenario)
-}
-
-/// That simulator runs until its last message, unless it is told when to stop.
-fn stop(config: &Config<'_>) -> Result<Option<Duration>, Error> {
-    let key = "SIMULATOR_STOP_TIME";
-    let Some(text) = config.value(key) else {
-        return Ok(None);
-    };
-    let seconds = ns3::seconds(text);
-    seconds
-        .map(Some)
-        .ok_or_else(|| config.unreadable(key, text, "seconds"))
 }
 
 fn forwarding(config: &Config<'_>) -> Result<Forwarding, Error> {
@@ -130,25 +115,4 @@ fn forwarding(config: &Config<'_>) -> Result<Forwarding, Error> {
     let hint =
         "write LB_MODE 0, and choose a policy that Fairlane has in the scenario: switch.forwarding";
     Err(config.error("LB_MODE", message, hint))
-}
-
-/// The topology, without the remarks that follow the last link in that simulator's files.
-fn fabric(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<TopologyText, Error> {
-    let file = path.display().to_string();
-    let is_link = |line: &Line<'_>| {
-        let first = line.text.split_ascii_whitespace().next();
-        first.is_some_and(|field| field.parse::<u32>().is_ok())
-    };
-    let all: Vec<Line<'_>> = lines(text, &file).collect();
-    let remarks = all.iter().rev().take_while(|line| !is_link(line)).count();
-    let Some(first) = all.get(all.len() - remarks) else {
-        return TopologyText::parse(text, &file, Times::Exact);
-    };
-    let kept = text.lines().take(first.number - 1);
-    let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
-    notes.push(format!(
-        "TOPOLOGY_FILE has remarks after its last link, from line {} on: they are left out",
-        first.number
-    ));
-    TopologyText::parse(&kept, &file, Times::Exact)
 }

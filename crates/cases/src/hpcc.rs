@@ -8,6 +8,7 @@ mod config;
 mod convert;
 mod keys;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairlane_hpcc_files::{Times, flows, lines::lines};
@@ -43,8 +44,8 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         config: &settings,
         folder,
     };
-    let topology = case.read("TOPOLOGY_FILE", "topology.path", &mut notes)?;
-    let flows = case.read("FLOW_FILE", "workload[0].path", &mut notes)?;
+    let topology = case.topology(&mut notes)?;
+    let flows = case.flows(&mut notes)?;
     let inputs = parse_files(topology, flows)?;
     let nodes = inputs
         .topology
@@ -96,12 +97,18 @@ fn traced(case: &Case<'_>, nodes: u32, notes: &mut Vec<String>) -> Result<Vec<u3
         return Ok(Vec::new());
     }
     let file = case.read("TRACE_FILE", "output.trace_nodes", notes)?;
-    let traced = parse_trace(&file.text, &file.path.display().to_string(), nodes)?;
+    let traced = parse_trace(&file.text, &file.path.display().to_string(), nodes, notes)?;
     Ok(if enabled { traced } else { Vec::new() })
 }
 
-/// Reads a trace file: a count, then that many node numbers.
-fn parse_trace(text: &str, file: &str, nodes: u32) -> Result<Vec<u32>, Error> {
+/// Reads a trace file: a count, then that many node numbers. As that simulator does, it leaves out nodes that don't exist
+/// and whatever follows.
+fn parse_trace(
+    text: &str,
+    file: &str,
+    nodes: u32,
+    notes: &mut Vec<String>,
+) -> Result<Vec<u32>, Error> {
     let mut rest = lines(text, file);
     let first = rest.next().ok_or_else(|| {
         Error::new(
@@ -111,24 +118,34 @@ fn parse_trace(text: &str, file: &str, nodes: u32) -> Result<Vec<u32>, Error> {
         )
     })?;
     let [count] = first.fields("COUNT")?;
-    let count: usize = first.parse(count, "the number of nodes", "a whole number")?;
-    let mut traced = std::collections::BTreeSet::new();
-    for line in rest {
+    let count: usize = first.whole(count, "the number of nodes", "a whole number")?;
+    let (mut traced, mut absent, mut read) = (BTreeSet::new(), 0, 0);
+    'lines: for line in rest {
         for field in line.text.split_ascii_whitespace() {
-            let node: u32 = line.parse(field, "a node", "a node number")?;
-            if node >= nodes {
-                let message = format!("node {node} doesn't exist, expected below {nodes}");
-                return Err(line.error(message, "nodes are numbered from 0"));
+            if read == count {
+                let number = line.number;
+                notes.push(format!(
+                    "TRACE_FILE has more in line {number}, behind the {count} nodes that it counts: left out"
+                ));
+                break 'lines;
             }
-            if !traced.insert(node) {
-                let message = format!("node {node} is named twice, expected once");
-                return Err(line.error(message, "remove one of the two"));
+            let node: u32 = line.whole(field, "a node", "a node number")?;
+            read += 1;
+            if node < nodes {
+                traced.insert(node);
+            } else {
+                absent += 1;
             }
         }
     }
-    if traced.len() != count {
-        let message = format!("the count is {count}, but {} nodes follow", traced.len());
+    if read != count {
+        let message = format!("the count is {count}, but {read} nodes follow");
         return Err(first.error(message, "correct the count, or is the file truncated?"));
+    }
+    if absent > 0 {
+        notes.push(format!(
+            "TRACE_FILE names {absent} nodes that don't exist, expected below {nodes}: left out"
+        ));
     }
     Ok(traced.into_iter().collect())
 }

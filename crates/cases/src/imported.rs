@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use fairlane_hpcc_files::{flows, lines::lines};
 use fairlane_scenario::{
-    Error, Flows, Scenario, SideFile, Topology, TopologyFile, Verb, Workload,
+    Error, Flows, Scenario, SideFile, Topology, TopologyFile, TopologyText, Verb, Workload,
     files::{plain_or_gzipped, read_text},
 };
 
@@ -187,6 +188,22 @@ impl Case<'_> {
         })
     }
 
+    /// Reads the topology, up to the last line that its first one counts.
+    pub(crate) fn topology(&self, notes: &mut Vec<String>) -> Result<SideFile, Error> {
+        let key = "TOPOLOGY_FILE";
+        let file = self.read(key, "topology.path", notes)?;
+        let behind = TopologyText::behind(&file.text);
+        Ok(up_to(file, behind, key, "links", notes))
+    }
+
+    /// Reads the messages, up to the last line that the first one counts.
+    pub(crate) fn flows(&self, notes: &mut Vec<String>) -> Result<SideFile, Error> {
+        let key = "FLOW_FILE";
+        let file = self.read(key, "workload[0].path", notes)?;
+        let behind = flows::behind(&file.text);
+        Ok(up_to(file, behind, key, "messages", notes))
+    }
+
     pub(crate) fn find(&self, named: &str) -> Option<PathBuf> {
         let named = Path::new(named);
         let base = named.file_name().map_or(named, Path::new);
@@ -215,4 +232,27 @@ impl Case<'_> {
             None => error,
         }
     }
+}
+
+/// A file without the lines from number `behind` on, which those simulators don't read: remarks, or lines that are switched
+/// off by a smaller count.
+fn up_to(
+    mut file: SideFile,
+    behind: Option<usize>,
+    key: &str,
+    counted: &str,
+    notes: &mut Vec<String>,
+) -> SideFile {
+    let Some(behind) = behind else {
+        return file;
+    };
+    let left = lines(&file.text, "")
+        .filter(|line| line.number >= behind)
+        .count();
+    notes.push(format!(
+        "{key} has {left} lines behind the {counted} that it counts, from line {behind} on: left out, as that simulator doesn't read them"
+    ));
+    let kept = file.text.lines().take(behind - 1);
+    file.text = kept.flat_map(|line| [line, "\n"]).collect();
+    file
 }

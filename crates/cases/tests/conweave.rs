@@ -79,7 +79,7 @@ fn a_case_is_read_and_written() {
         "2\n0 1 3 100 4995 2.000000027\n1 0 3 100 4223 2.000000074\n"
     );
     for part in [
-        "remarks after its last link, from line 5",
+        "TOPOLOGY_FILE has 1 lines behind the links that it counts, from line 5",
         "only LB_MODE 9",
         "NAK",
     ] {
@@ -177,11 +177,11 @@ fn malformed_files_are_refused_with_their_line() {
     for (topology, parts) in [
         (
             "a remark and nothing else\n",
-            &["topology.txt", "ends before"][..],
+            &["topology.txt:1", "5 fields, expected 3"][..],
         ),
         (
             "3 1 1\n2\n0 2 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\nremark\n",
-            &["topology.txt:4", "more follow"],
+            &["node 1"],
         ),
         (
             "3 1 2\n2\n0 2 100Gbps 1000ns 0\nremark\n1 2 100Gbps 1000ns 0\n",
@@ -189,7 +189,7 @@ fn malformed_files_are_refused_with_their_line() {
         ),
         (
             "3 1 2\n2\n0 2 100Gbps 1000ns 0\n\nremark\n",
-            &["topology.txt:1", "but 1 follow"],
+            &["topology.txt:5", "1 fields"],
         ),
     ] {
         let message = case(CONFIG, topology, FLOWS).expect_err(topology);

@@ -220,7 +220,12 @@ fn keys_that_cannot_be_honoured_are_refused_by_name() {
     refused("LB_MODE", "6", &["ConWeave"]);
     refused("CONWEAVE_REPLY_TIMEOUT_EXTRA", "4", &["ConWeave"]);
     refused("RP_TIMERS", "4", &["unknown key", "RP_TIMER?"]);
-    refused("# comment", "", &["unknown key #"]);
+    refused(
+        "#",
+        "stops at SIMULATOR_STOP_TIME 4",
+        &["SIMULATOR_STOP_TIME in a remark"],
+    );
+    refused("NIC_TOTAL_PAUSE_TIME", "5", &["expected 0"]);
     refused("RP_TIMER", "0.5", &["at least 1"]);
     refused("RP_TIMER", "300 us", &["has 2 values"]);
     refused("RP_TIMER", "", &["has 0 values"]);
@@ -228,12 +233,14 @@ fn keys_that_cannot_be_honoured_are_refused_by_name() {
     refused("MIN_RATE", "0Mb/s", &["min_rate"]);
     refused("MIN_RATE", "200Gb/s", &["every host link"]);
     refused("EWMA_GAIN", "1.5", &["expected 0 to 1"]);
-    refused("EWMA_GAIN", "nan", &["NaN"]);
+    refused("EWMA_GAIN", "nan", &["\"nan\""]);
     refused("HAS_WIN", "2", &["0 or 1"]);
     refused("BUFFER_SIZE", "0", &["switch.buffer"]);
     refused("BUFFER_SIZE", "4.5", &["a whole number"]);
     refused("PACKET_PAYLOAD_SIZE", "0", &["packet.mtu"]);
     refused("SIMULATOR_STOP_TIME", "-1", &["seconds"]);
+    refused("SIMULATOR_STOP_TIME", "-4e13", &["seconds"]);
+    refused("SIMULATOR_STOP_TIME", "inf", &["seconds"]);
     refused("LINK_DOWN", "5 0 1", &["no link between nodes 0 and 1"]);
     refused("LINK_DOWN", "5 0", &["3 values"]);
     refused("ERROR_RATE_PER_LINK", "1.0", &["below 1"]);
@@ -391,12 +398,151 @@ fn traced_nodes() {
     assert_eq!(traced("2\n2 0\n", true).unwrap(), [0, 2]);
     assert!(traced("2\n2 0\n", false).unwrap().is_empty());
     assert!(traced("0\n\n", true).unwrap().is_empty());
-    for bad in ["", "1\n", "1\n3\n", "2\n1 1\n", "1\n1 2\n", "x\n"] {
+    // Nodes that don't exist, and what stands behind the count, as in HPCC's own sample.
+    assert_eq!(
+        traced("4\n0 1 2 3\n\nFirst line: nodes\n", true).unwrap(),
+        [0, 1, 2]
+    );
+    assert_eq!(traced("1\n1 2\n", true).unwrap(), [1]);
+    assert_eq!(traced("2\n1 1\n", true).unwrap(), [1]);
+    for bad in ["", "1\n", "2\n1\n", "1\nx\n", "x\n"] {
         assert!(
             traced(bad, false).is_err(),
             "{bad:?} is checked although tracing is off"
         );
     }
+}
+
+/// The case of two hosts with more in its files.
+fn with_files(name: &str, topology: &str, flows: &str, trace: &str) -> Result<Imported, String> {
+    let folder = Folder::new(name)
+        .with("topology.txt", topology)
+        .with("flow.txt", flows)
+        .with("trace.txt", trace);
+    let text = fs::read_to_string(data("twohost_single/dcqcn/config.txt")).unwrap();
+    let text = text.replace("ENABLE_TRACE 0", "ENABLE_TRACE 1");
+    fs::write(folder.0.join("config.txt"), text).unwrap();
+    import(&folder.0.join("config.txt")).map_err(|error| error.to_string())
+}
+
+const TWO: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0\n1 2 100Gbps 1000ns 0\n";
+
+/// HPCC's own sample has links and messages that a smaller count switches off, remarks, and traces nodes that don't exist.
+#[test]
+fn what_stands_behind_a_count_is_left_out_with_a_note() {
+    let topology =
+        format!("{TWO}0 3 25Gbps 0.001ms 0\n0 4 25Gbps 0.001ms 0\n\nFirst line: total node #\n");
+    let flows = "1\r\n0 1 3 100 1000 2\r\n7 1 3 100 5000000 2\r\n\r\nPlease order the flows!\r\n";
+    let imported = with_files(
+        "behind",
+        &topology,
+        flows,
+        "4\n0 1 2 300\nFirst line: tracing node #\n",
+    );
+    let imported = imported.unwrap();
+    assert_eq!(imported.topology.lines().count(), 4);
+    assert_eq!(imported.flows, "1\n0 1 3 100 1000 2\n");
+    assert_eq!(imported.scenario.output.trace_nodes, [0, 1, 2]);
+    for note in [
+        "TOPOLOGY_FILE has 3 lines behind the links that it counts, from line 5 on",
+        "FLOW_FILE has 2 lines behind the messages that it counts, from line 3 on",
+        "TRACE_FILE has more in line 3",
+        "TRACE_FILE names 1 nodes that don't exist, expected below 3",
+    ] {
+        assert!(
+            imported.notes.iter().any(|it| it.starts_with(note)),
+            "{note}: {:?}",
+            imported.notes
+        );
+    }
+    let (_, inputs) = written(&imported, &Folder::new("behind-written"));
+    assert_eq!(inputs.flows[0].as_ref().unwrap().len(), 1);
+}
+
+#[test]
+fn fewer_than_the_count_are_refused() {
+    let flows = "1\n0 1 3 100 1000 2\n";
+    for (topology, flows, trace, part) in [
+        (
+            "3 1 2\n2\n0 2 100Gbps 1us 0\n",
+            flows,
+            "0\n",
+            "topology.txt:1: the count is 2 links, but 1 follow",
+        ),
+        (
+            "3 1 2\n2\n0 2 100Gbps 1us 0\nremark\n",
+            flows,
+            "0\n",
+            "topology.txt:4: 1 fields",
+        ),
+        (
+            TWO,
+            "2\n0 1 3 100 1000 2\n",
+            "0\n",
+            "flow.txt:1: the count is 2, but 1 lines follow",
+        ),
+        (
+            TWO,
+            "2\n0 1 3 100 1000 2\nremark\n",
+            "0\n",
+            "flow.txt:3: 1 fields",
+        ),
+        (
+            TWO,
+            flows,
+            "2\n0\n",
+            "trace.txt:1: the count is 2, but 1 nodes follow",
+        ),
+    ] {
+        let error = with_files("fewer", topology, flows, trace).expect_err(part);
+        assert!(error.contains(part), "expected {part} in {error}");
+    }
+}
+
+#[test]
+fn a_stop_beyond_all_runs_is_never() {
+    for stop in ["40000000000000.00", "4e13", "1e300"] {
+        let imported = with_line(
+            "SIMULATOR_STOP_TIME",
+            &format!("SIMULATOR_STOP_TIME {stop}"),
+        )
+        .unwrap();
+        assert_eq!(imported.scenario.stop, None, "{stop}");
+        let note = format!("SIMULATOR_STOP_TIME {stop} s is longer than any run: never");
+        assert!(imported.notes.contains(&note), "{:?}", imported.notes);
+    }
+    let stopped = with_line("SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME 4e0").unwrap();
+    assert_eq!(stopped.scenario.stop, Some(Duration::from_ms(4000)));
+}
+
+#[test]
+fn keys_of_astra_sim_and_simai_change_nothing_and_unknown_ones_are_named_together() {
+    let more = |lines: &str| changed("more", |text| format!("{text}\n{lines}\n"));
+    let monitors = "# monitors\nBW_MON_FILE bw.txt\nRATE_MON_FILE r.txt\nCNP_MON_FILE c.txt\nMON_START 0\n\
+        MON_END 20000\nQP_MON_INTERVAL 100\nQLEN_MON_INTERVAL 10000\nBW_MON_INTERVAL 10000\nNIC_TOTAL_PAUSE_TIME 0";
+    let imported = more(monitors).unwrap();
+    assert!(
+        imported
+            .notes
+            .iter()
+            .any(|note| note.starts_with("BW_MON_FILE has no effect"))
+    );
+    let lines = fs::read_to_string(data("twohost_single/dcqcn/config.txt"))
+        .unwrap()
+        .lines()
+        .count();
+    let error = more("pause_time 5\nRP_TIMERS 3\nCC_MODE_2 1").unwrap_err();
+    let at = |line: usize| lines + 1 + line;
+    let list = format!(
+        "unknown keys pause_time, RP_TIMERS (line {}), CC_MODE_2 (line {})",
+        at(2),
+        at(3)
+    );
+    assert!(
+        error.contains(&format!("config.txt:{}: {list}", at(1))),
+        "{error}"
+    );
+    assert!(error.contains("did you mean RP_TIMER, CC_MODE?"), "{error}");
 }
 
 /// Every configuration of the reference data, with its case's folder.

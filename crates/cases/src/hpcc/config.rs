@@ -1,7 +1,6 @@
 //! A configuration as text: a key and its values on each line.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use fairlane_congestion::Algorithm;
 use fairlane_hpcc_files::{
@@ -9,7 +8,7 @@ use fairlane_hpcc_files::{
     ns3,
 };
 use fairlane_scenario::{Error, nearest};
-use fairlane_units::{Duration, Rate};
+use fairlane_units::{Decimal, Duration, Rate};
 
 use super::keys::{Arity, CONWEAVE, KEYS, Key, Use};
 
@@ -55,13 +54,18 @@ impl<'a> Config<'a> {
     /// Reads `text`, which messages call `file`.
     pub(crate) fn parse(text: &'a str, file: &'a str, dialect: Dialect) -> Result<Self, Error> {
         let mut entries = BTreeMap::new();
+        let mut foreign = Vec::new();
         for line in lines(text, file) {
             let mut fields = line.text.split_ascii_whitespace();
             let name = fields.next().unwrap_or("");
-            let key = dialect
-                .keys()
-                .find(|key| key.name == name)
-                .ok_or_else(|| unknown(&line, name, dialect))?;
+            if name.starts_with('#') {
+                check_remark(&line, dialect)?;
+                continue;
+            }
+            let Some(key) = dialect.keys().find(|key| key.name == name) else {
+                foreign.push((line, name));
+                continue;
+            };
             let values: Vec<&str> = fields.collect();
             check_arity(&line, key, &values)?;
             let entry = Entry {
@@ -74,7 +78,10 @@ impl<'a> Config<'a> {
                 return Err(line.error(message, "remove one of the two lines"));
             }
         }
-        Ok(Self { file, entries })
+        match foreign.is_empty() {
+            true => Ok(Self { file, entries }),
+            false => Err(unknown(&foreign, dialect)),
+        }
     }
 
     /// Where `key` is, or else the file.
@@ -122,7 +129,7 @@ impl<'a> Config<'a> {
     }
 
     /// A number, or `default` if the key is missing.
-    pub(crate) fn number<T: FromStr>(
+    pub(crate) fn number<T: Number>(
         &self,
         key: &str,
         default: T,
@@ -131,8 +138,8 @@ impl<'a> Config<'a> {
         let Some(text) = self.value(key) else {
             return Ok(default);
         };
-        text.parse()
-            .map_err(|_| self.unreadable(key, text, expected))
+        let number = Decimal::read(text).and_then(T::of);
+        number.ok_or_else(|| self.unreadable(key, text, expected))
     }
 
     /// 0 or 1, or `default` if the key is missing.
@@ -156,9 +163,7 @@ impl<'a> Config<'a> {
         let Some(text) = self.value(key) else {
             return Ok(Duration::from_us(default));
         };
-        let value: f64 = text
-            .parse()
-            .map_err(|_| self.unreadable(key, text, expected))?;
+        let value = self.number(key, 0.0, expected)?;
         if !(1.0..=1e12).contains(&value) {
             return Err(self.unreadable(key, text, expected));
         }
@@ -175,8 +180,30 @@ impl<'a> Config<'a> {
             .ok_or_else(|| self.unreadable(key, text, "a rate such as 100Mb/s"))
     }
 
+    /// When the run ends. That is never, where the time is longer than any run: public configurations of ASTRA-sim and SimAI
+    /// state 40000000000000 s.
+    pub(crate) fn stop(
+        &self,
+        default: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Duration>, Error> {
+        let key = "SIMULATOR_STOP_TIME";
+        let Some(text) = self.value(key).or(default) else {
+            return Ok(None);
+        };
+        let number = Decimal::read(text).map(Decimal::as_f64);
+        match (ns3::seconds(text), number) {
+            (Some(stop), _) => Ok(Some(stop)),
+            (None, Some(number)) if number > 0.0 => {
+                notes.push(format!("{key} {text} s is longer than any run: never"));
+                Ok(None)
+            }
+            _ => Err(self.unreadable(key, text, "seconds")),
+        }
+    }
+
     /// Values by port rate, ascending.
-    pub(crate) fn map<T: FromStr>(
+    pub(crate) fn map<T: Number>(
         &self,
         key: &str,
         expected: &str,
@@ -186,12 +213,10 @@ impl<'a> Config<'a> {
         };
         let mut map = BTreeMap::new();
         for pair in values.get(1..).unwrap_or(&[]).chunks_exact(2) {
-            let rate: u64 = pair[0]
-                .parse()
-                .map_err(|_| self.unreadable(key, pair[0], "rates in bits/s"))?;
-            let value = pair[1]
-                .parse()
-                .map_err(|_| self.unreadable(key, pair[1], expected))?;
+            let rate = Decimal::read(pair[0]).and_then(u64::of);
+            let rate = rate.ok_or_else(|| self.unreadable(key, pair[0], "rates in bits/s"))?;
+            let value = Decimal::read(pair[1]).and_then(T::of);
+            let value = value.ok_or_else(|| self.unreadable(key, pair[1], expected))?;
             if map.insert(Rate::from_bps(rate), value).is_some() {
                 let message = format!("has rate {rate} twice, expected once");
                 return Err(self.error(key, message, "remove one of the two"));
@@ -206,22 +231,83 @@ impl<'a> Config<'a> {
     }
 }
 
-fn unknown(line: &Line<'_>, name: &str, dialect: Dialect) -> Error {
-    let name = shorten(name);
-    if CONWEAVE.iter().any(|key| key.name == name) {
-        let message = format!("{name} is a key of ConWeave's simulator, expected HPCC's");
-        return line.error(
-            message,
-            "its cases have another import: `fairlane import conweave`",
-        );
+/// What a number of a configuration may be.
+pub(crate) trait Number: Sized {
+    /// The number, if it is one of these.
+    fn of(number: Decimal<'_>) -> Option<Self>;
+}
+
+impl Number for f64 {
+    fn of(number: Decimal<'_>) -> Option<Self> {
+        Some(number.as_f64())
     }
-    let hint = match nearest(&name, dialect.keys().map(|key| key.name)) {
-        Some(meant) => format!("did you mean {meant}?"),
-        None => "remove the line; the format has no comments".into(),
+}
+
+impl Number for u64 {
+    fn of(number: Decimal<'_>) -> Option<Self> {
+        number.whole()
+    }
+}
+
+impl Number for u32 {
+    fn of(number: Decimal<'_>) -> Option<Self> {
+        number
+            .whole()
+            .and_then(|number| Self::try_from(number).ok())
+    }
+}
+
+/// A line that begins with `#` is a remark, unless it has a word that is a key: those simulators read word by word, and would
+/// take it.
+fn check_remark(line: &Line<'_>, dialect: Dialect) -> Result<(), Error> {
+    let mut words = line.text.split_ascii_whitespace();
+    match words.find(|word| dialect.keys().any(|key| key.name == *word)) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("{key} in a remark, which that simulator reads as the key");
+            Err(line.error(message, "the format has no remarks: remove the line"))
+        }
+    }
+}
+
+/// All keys that a configuration may not have, each with its line.
+fn unknown(foreign: &[(Line<'_>, &str)], dialect: Dialect) -> Error {
+    let names: Vec<String> = foreign.iter().map(|(_, name)| shorten(name)).collect();
+    let (first, _) = &foreign[0];
+    let numbers = foreign
+        .iter()
+        .skip(1)
+        .map(|(line, _)| format!(" (line {})", line.number));
+    let numbers = std::iter::once(String::new()).chain(numbers);
+    let list: Vec<String> = names
+        .iter()
+        .zip(numbers)
+        .map(|(name, line)| format!("{name}{line}"))
+        .collect();
+    let (list, one) = (list.join(", "), list.len() == 1);
+    if names
+        .iter()
+        .all(|name| CONWEAVE.iter().any(|key| key.name == name))
+    {
+        let are = if one { "is a key" } else { "are keys" };
+        let message = format!("{list} {are} of ConWeave's simulator, expected HPCC's");
+        let hint = "its cases have another import: `fairlane import conweave`";
+        return first.error(message, hint);
+    }
+    let meant = names
+        .iter()
+        .filter_map(|name| nearest(name, dialect.keys().map(|key| key.name)));
+    let meant: Vec<&str> = meant.collect();
+    let hint = match (meant.is_empty(), one) {
+        (false, _) => format!("did you mean {}?", meant.join(", ")),
+        (true, true) => "remove the line".into(),
+        (true, false) => "remove the lines".into(),
     };
+    let keys = if one { "key" } else { "keys" };
+    let expected = if one { "one" } else { "those" };
     let whose = dialect.name();
-    line.error(
-        format!("unknown key {name}, expected one of {whose} simulator"),
+    first.error(
+        format!("unknown {keys} {list}, expected {expected} of {whose} simulator"),
         hint,
     )
 }

@@ -1,7 +1,6 @@
 //! From configuration keys to a scenario. Missing keys mean what that simulator's code says.
 
 use fairlane_congestion::{Algorithm, WindowMode, dcqcn, dctcp, hpcc, timely};
-use fairlane_hpcc_files::ns3;
 use fairlane_scenario::{
     AckPause, BaseRtt, Congestion, Ecn, EcnThreshold, Error, Faults, LinkFault, Nic, Profile,
     Scenario,
@@ -14,10 +13,7 @@ use super::config::Config;
 pub(super) fn scenario(config: &Config<'_>, notes: &mut Vec<String>) -> Result<Scenario, Error> {
     let mut scenario = Scenario::defaults(Profile::HpccNs3);
     common(config, &mut scenario, notes)?;
-    let stop = config.value("SIMULATOR_STOP_TIME").unwrap_or("3.01");
-    let seconds = ns3::seconds(stop);
-    scenario.stop =
-        Some(seconds.ok_or_else(|| config.unreadable("SIMULATOR_STOP_TIME", stop, "seconds"))?);
+    scenario.stop = config.stop(Some("3.01"), notes)?;
     Ok(scenario)
 }
 
@@ -268,6 +264,14 @@ fn refuse_other_transports(config: &Config<'_>) -> Result<(), Error> {
         return Err(config.error("L2_BACK_TO_ZERO", message, "write L2_BACK_TO_ZERO 0"));
     }
     config.number("L2_CHUNK_SIZE", 0u32, "a whole number")?;
+    if config.number("NIC_TOTAL_PAUSE_TIME", 0u32, "microseconds")? != 0 {
+        let message = "isn't 0, expected 0: NICs don't pause themselves";
+        return Err(config.error(
+            "NIC_TOTAL_PAUSE_TIME",
+            message,
+            "write NIC_TOTAL_PAUSE_TIME 0",
+        ));
+    }
     if config.number("PAUSE_TIME", 5u32, "microseconds")? == 0 {
         let message = "is 0, expected more: a pause of no time is a resume";
         return Err(config.error(

@@ -46,7 +46,7 @@ const fn pairs(name: &'static str) -> Key {
 }
 
 const OUTPUT: Use = Use::Inert("Fairlane names its own output files");
-const MONITOR: Use = Use::Inert("queues are sampled at output.sample_interval");
+const MONITOR: Use = Use::Inert("ports are sampled at output.sample_interval");
 const PINT: Use = Use::Inert("only another CC_MODE reads it");
 
 /// Every key of HPCC's simulator.
@@ -112,6 +112,16 @@ pub(super) const KEYS: &[Key] = &[
     one("QLEN_MON_FILE", MONITOR),
     one("QLEN_MON_START", MONITOR),
     one("QLEN_MON_END", MONITOR),
+    // Those of ASTRA-sim and SimAI, whose network simulators descend from HPCC's.
+    one("QLEN_MON_INTERVAL", MONITOR),
+    one("BW_MON_FILE", MONITOR),
+    one("BW_MON_INTERVAL", MONITOR),
+    one("RATE_MON_FILE", MONITOR),
+    one("CNP_MON_FILE", MONITOR),
+    one("QP_MON_INTERVAL", MONITOR),
+    one("MON_START", MONITOR),
+    one("MON_END", MONITOR),
+    one("NIC_TOTAL_PAUSE_TIME", Use::Honoured),
 ];
 
 const MONITORED: Use = Use::Inert("Fairlane samples every port at output.sample_interval");
