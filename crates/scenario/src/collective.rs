@@ -158,12 +158,12 @@ impl TracePath {
     }
 }
 
-/// A file, or those of all ranks.
+/// A file, or those of all ranks; a path may stand for several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a file, or a list of files")]
 pub enum TracePath {
-    /// One file.
+    /// One path.
     One(PathBuf),
-    /// The files of ranks 0, 1 ...
+    /// Several, in any order: the names of the files end in their ranks.
     Each(Vec<PathBuf>),
 }

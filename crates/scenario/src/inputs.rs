@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use fairlane_multipath::PortFile;
 
-use crate::collective::TracePath;
 use crate::error::Error;
 use crate::files::Files;
 use crate::section::inside;
 use crate::sizes::SizeDistribution;
+use crate::trace_files;
 use crate::types::{Flow, Plan, Scenario, Sizes, Topology, Workload};
 use fairlane_hpcc_files::TopologyText;
 use fairlane_hpcc_files::flows;
@@ -97,7 +97,9 @@ impl Inputs {
                         None => it.flow.clone(),
                     });
                 }
-                Workload::Program(it) => traces = Some(traces_of(&it.path, files, &key("path"))?),
+                Workload::Program(it) => {
+                    traces = Some(trace_files::read(&it.path, files, &key("path"))?);
+                }
                 _ => {}
             }
             inputs.traces.push(traces);
@@ -147,21 +149,4 @@ impl Inputs {
         });
         Ok((text, file))
     }
-}
-
-/// Reads the files of a trace, which `place` names.
-fn traces_of(path: &TracePath, files: Files<'_>, place: &str) -> Result<Vec<TraceFile>, Error> {
-    let named = match path {
-        TracePath::One(path) => vec![(place.to_owned(), path)],
-        TracePath::Each(paths) => {
-            let key = |rank| format!("{place}[{rank}]");
-            (0..paths.len()).map(key).zip(paths).collect()
-        }
-    };
-    let read = |(key, path): (String, &PathBuf)| {
-        let (found, bytes) = files.read_bytes(path, place)?;
-        let name = found.display().to_string();
-        Ok(TraceFile { key, name, bytes })
-    };
-    named.into_iter().map(read).collect()
 }

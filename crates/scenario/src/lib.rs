@@ -61,6 +61,7 @@ mod schema;
 mod section;
 mod sizes;
 mod tenant;
+mod trace_files;
 mod types;
 mod validate;
 mod workload;

@@ -235,13 +235,23 @@ impl Loaded {
         let mut copies = Copies::new();
         let texts = self.inputs.files.iter();
         let texts = texts.map(|file| (&file.key, &*file.path, file.text.as_bytes()));
-        let traces = self.inputs.traces.iter().flatten().flatten();
-        let traces = traces.map(|file| (&file.key, Path::new(&file.name), &*file.bytes));
-        for (key, path, bytes) in texts.chain(traces) {
-            let copy = free_name(path, &copies);
-            let value = copy.display().to_string().into();
+        for (key, path, bytes) in texts {
+            let value = copied(path, bytes, &mut copies);
             Override::silent(KeyPath::from_place(key), value).apply(&mut table)?;
-            copies.push((copy, bytes));
+        }
+        for (index, traces) in self.inputs.traces.iter().enumerate() {
+            let mut values = Vec::new();
+            for file in traces.iter().flatten() {
+                values.push(copied(Path::new(&file.name), &file.bytes, &mut copies));
+            }
+            // What a folder or a pattern stood for is listed, as it may stand for something else there.
+            let value = match (values.len(), values.pop()) {
+                (_, None) => continue,
+                (1, Some(only)) => only,
+                (_, last) => Value::Array(values.into_iter().chain(last).collect()),
+            };
+            let key = KeyPath::from_place(&format!("workload[{index}].path"));
+            Override::silent(key, value).apply(&mut table)?;
         }
         let scenario = Scenario::deserialize(table).map_err(formless)?;
         Ok((self.written.restore(scenario.to_toml()?), copies))
@@ -250,6 +260,14 @@ impl Loaded {
 
 /// Copies of files: where to, and what they hold.
 pub type Copies<'a> = Vec<(PathBuf, &'a [u8])>;
+
+/// Adds a copy of a file; its path.
+fn copied<'a>(path: &Path, bytes: &'a [u8], copies: &mut Copies<'a>) -> Value {
+    let copy = free_name(path, copies);
+    let value = copy.display().to_string().into();
+    copies.push((copy, bytes));
+    value
+}
 
 /// A path in `inputs/` that no earlier copy has.
 fn free_name(path: &Path, taken: &[(PathBuf, &[u8])]) -> PathBuf {

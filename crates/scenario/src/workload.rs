@@ -250,7 +250,8 @@ workloads! {
     } + class + rank + owner & paths,
     /// The program of a trace.
     Program [hosts] {
-        /// The trace, relative to the scenario: a file, or a list of all ranks' files.
+        /// The trace, relative to the scenario: a file, or those of all ranks as a folder, a pattern (`"t.*.et"`), the beginning of
+        /// their names, or a list.
         path: TracePath,
         /// Its format; left out, by extension: `.goal` or `.et`.
         format: Option<TraceFormat>,

@@ -21,19 +21,26 @@ pub(super) fn generate(
     program::add(context, &template, ("path", &trace, &hosts), messages)
 }
 
-/// Reads a trace in the format that is stated, or that the name of its first file says.
+/// Reads a trace in the format that is stated, or that the names of its files say.
 fn read(
     context: &Context<'_>,
     format: Option<TraceFormat>,
     files: &[TraceFile],
 ) -> Result<Program, Error> {
-    let name = files.first().map_or("", |file| &file.name);
-    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let ends_in = |ending: &str| {
+        let plain = |file: &TraceFile| {
+            file.name
+                .strip_suffix(".gz")
+                .unwrap_or(&file.name)
+                .ends_with(ending)
+        };
+        files.iter().any(plain)
+    };
     let format = match format {
         Some(TraceFormat::Goal) => Format::Goal,
         Some(TraceFormat::Chakra) => Format::Chakra,
-        None if name.ends_with(".goal") => Format::Goal,
-        None if name.ends_with(".et") => Format::Chakra,
+        None if ends_in(".goal") => Format::Goal,
+        None if ends_in(".et") => Format::Chakra,
         None => {
             let message = "isn't stated, expected \"goal\" or \"chakra\"";
             let hint = "only from .goal and .et the format follows";

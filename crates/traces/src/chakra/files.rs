@@ -19,7 +19,7 @@ impl<'a> Files<'a> {
     pub(super) fn new(files: &[(&'a str, &'a [u8])]) -> Result<Self, Error> {
         let (mut traces, mut groups) = (BTreeMap::new(), None);
         for &(name, bytes) in files {
-            if name.ends_with(".json") {
+            if plain(name).ends_with(".json") {
                 if groups.replace(groups::of_file(name, bytes)?).is_some() {
                     let message = "a second file of JSON, expected one at most";
                     let hint = "name all process groups in one";
@@ -55,8 +55,14 @@ impl<'a> Files<'a> {
     }
 }
 
+/// A name without the ending of gzipped files.
+fn plain(name: &str) -> &str {
+    name.strip_suffix(".gz").unwrap_or(name)
+}
+
 /// The number at the end of a name, without its extension.
 fn rank(name: &str) -> Option<u32> {
+    let name = plain(name);
     let stem = match name.rsplit_once('.') {
         Some((stem, extension)) if extension.parse::<u32>().is_err() => stem,
         _ => name,

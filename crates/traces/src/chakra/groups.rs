@@ -20,7 +20,9 @@ struct Recorded {
 
 /// Groups of a file that has nothing else: a JSON object of lists of ranks.
 pub(super) fn of_file(file: &str, bytes: &[u8]) -> Result<Declared, Error> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    // Some editors begin a file with a byte order mark.
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice(text).map_err(|error| {
         let place = format!("{file}:{}:{}", error.line(), error.column());
         let message = format!("{error}, expected groups");
         Error::new(place, message, r#"for example {"1": [0, 1], "2": [2, 3]}"#)
@@ -78,7 +80,7 @@ impl Used {
             None if is_default(name) => Vec::new(),
             None => {
                 let message = format!("names the process group \"{name}\", which isn't declared");
-                let hint = "give its ranks in a process_group node, or in a file of JSON beside the traces";
+                let hint = "give its ranks in a process_group node, or in one file of JSON beside the traces; of several, name the one in `path`";
                 return Err((message, hint));
             }
         };
