@@ -15,7 +15,7 @@ use fairlane_scenario::{
 };
 
 use crate::hpcc::{Config, Dialect, common};
-use crate::imported::{Case, Imported, name_files, stem};
+use crate::imported::{Case, Imported, Traffic, name_files, stem};
 
 /// Imports the case of the configuration at `config`.
 ///
@@ -47,7 +47,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         ports: None,
         files: vec![topology, flows],
     };
-    name_files(&mut scenario, "topology.txt", "flows.txt");
+    name_files(&mut scenario, Traffic::Flows, "topology.txt", "flows.txt");
     scenario.name = stem(config);
     scenario.resolve();
     validate(&scenario, &inputs).map_err(|error| case.place(error))?;
@@ -56,6 +56,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         origin: "ConWeave's ns-3 simulator",
         scenario,
         topology: topology_text,
+        traffic: Traffic::Flows,
         flows: flows_text,
         notes,
     })

@@ -22,7 +22,7 @@ pub(crate) use self::config::{Config, Dialect};
 pub(crate) use self::convert::common;
 pub(crate) use self::keys::source_of;
 
-use crate::imported::{Case, Imported, name_files, stem};
+use crate::imported::{Case, Imported, Traffic, name_files, stem};
 
 /// Whose cases these are.
 const ORIGIN: &str = "HPCC's ns-3 simulator";
@@ -52,7 +52,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         .as_ref()
         .map_or(0, |topology| topology.nodes);
     scenario.output.trace_nodes = traced(&case, nodes, &mut notes)?;
-    name_files(&mut scenario, "topology.txt", "flows.txt");
+    name_files(&mut scenario, Traffic::Flows, "topology.txt", "flows.txt");
     scenario.name = stem(config);
     scenario.resolve();
     validate(&scenario, &inputs).map_err(|error| case.place(error))?;
@@ -67,6 +67,7 @@ pub fn import(config: &Path) -> Result<Imported, Error> {
         origin: ORIGIN,
         scenario,
         topology,
+        traffic: Traffic::Flows,
         flows: flows.unwrap_or_default(),
         notes,
     })

@@ -5,14 +5,33 @@ use std::{fs, io};
 
 use fairlane_hpcc_files::{flows, lines::lines};
 use fairlane_scenario::{
-    Error, Flows, Scenario, SideFile, Topology, TopologyFile, TopologyText, Verb, Workload,
+    Error, Flows, HostSet, Program, Scenario, SideFile, Topology, TopologyFile, TopologyText,
+    TracePath, Verb, Workload,
     files::{plain_or_gzipped, read_text},
 };
 
+use fairlane_units::Duration;
+
 use crate::hpcc::{Config, source_of};
 
-/// How files of a case end: the scenario, its topology and its messages.
-const ENDINGS: [&str; 3] = [".toml", ".topology.txt", ".flows.txt"];
+/// How the messages of a case are stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// By their starts, in a flow file.
+    Flows,
+    /// By what they wait for, in a GOAL schedule.
+    Schedule,
+}
+
+impl Traffic {
+    /// How the name of such a file ends.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Flows => ".flows.txt",
+            Self::Schedule => ".goal",
+        }
+    }
+}
 
 /// A case, ready to be written as a scenario with its side files.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +43,8 @@ pub struct Imported {
     pub scenario: Scenario,
     /// The topology as text.
     pub topology: String,
+    /// What states the messages.
+    pub traffic: Traffic,
     /// The messages as text.
     pub flows: String,
     /// What a reader should know: keys without effect, files found elsewhere, other models.
@@ -32,18 +53,18 @@ pub struct Imported {
 
 impl Imported {
     /// Writes the scenario to `case` (`CASE.toml`; the extension may be left out) and its files to
-    /// `CASE.topology.txt` and `CASE.flows.txt` beside it. All are written under temporary names and then
+    /// `CASE.topology.txt` and `CASE.flows.txt`, or `CASE.goal`, beside it. All are written under temporary names and then
     /// renamed, the scenario last.
     ///
     /// # Errors
     /// A path that isn't UTF-8, or files that can't be written.
     pub fn write(&self, case: &Path) -> Result<(), Error> {
         let (base, name) = split(case)?;
-        let names = ENDINGS.map(|ending| format!("{name}{ending}"));
+        let names = self.endings().map(|ending| format!("{name}{ending}"));
         let [target, topology, flows] = names.each_ref().map(|name| base.with_file_name(name));
         let mut scenario = self.scenario.clone();
         scenario.name = name;
-        name_files(&mut scenario, &names[1], &names[2]);
+        name_files(&mut scenario, self.traffic, &names[1], &names[2]);
         let mut text = format!("# Imported from a case of {}.\n", self.origin);
         for note in &self.notes {
             text.push_str(&format!("# {}\n", note.replace(['\n', '\r'], " ")));
@@ -60,9 +81,15 @@ impl Imported {
     ///
     /// # Errors
     /// A path that isn't UTF-8, or names no file.
-    pub fn targets(case: &Path) -> Result<[PathBuf; 3], Error> {
+    pub fn targets(&self, case: &Path) -> Result<[PathBuf; 3], Error> {
         let (base, name) = split(case)?;
-        Ok(ENDINGS.map(|ending| base.with_file_name(format!("{name}{ending}"))))
+        let endings = self.endings();
+        Ok(endings.map(|ending| base.with_file_name(format!("{name}{ending}"))))
+    }
+
+    /// How the files end: the scenario, its topology and its messages.
+    fn endings(&self) -> [&'static str; 3] {
+        [".toml", ".topology.txt", self.traffic.ending()]
     }
 }
 
@@ -124,19 +151,40 @@ fn write_all(files: &[(PathBuf, &str)]) -> Result<(), Error> {
 }
 
 /// Makes files the topology and the messages of a scenario.
-pub(crate) fn name_files(scenario: &mut Scenario, topology: &str, flows: &str) {
+pub(crate) fn name_files(
+    scenario: &mut Scenario,
+    traffic: Traffic,
+    topology: &str,
+    messages: &str,
+) {
     scenario.topology = Topology::File(TopologyFile {
         path: topology.into(),
     });
-    scenario.workload = vec![Workload::Flows(Flows {
-        path: Some(flows.into()),
-        flow: Vec::new(),
-        verb: Verb::Write,
-        tenant: None,
-        plane: None,
-        congestion: None,
-        paths: None,
-    })];
+    let workload = match traffic {
+        Traffic::Flows => Workload::Flows(Flows {
+            path: Some(messages.into()),
+            flow: Vec::new(),
+            verb: Verb::Write,
+            tenant: None,
+            plane: None,
+            congestion: None,
+            paths: None,
+        }),
+        Traffic::Schedule => Workload::Program(Program {
+            path: TracePath::One(messages.into()),
+            format: None,
+            start: Duration::ZERO,
+            hosts: HostSet::default(),
+            placement: Vec::new(),
+            class: 3,
+            verb: Verb::Write,
+            tenant: None,
+            plane: None,
+            congestion: None,
+            paths: None,
+        }),
+    };
+    scenario.workload = vec![workload];
 }
 
 /// The folder that holds the case is its name: configurations are all called alike.

@@ -182,14 +182,46 @@ pub(crate) enum Import {
     Hpcc(ImportCase),
     /// Config, topology and flow text of ConWeave's ns-3 simulator
     Conweave(ImportCase),
+    /// Connection matrix and fat tree of htsim
+    Htsim(ImportMatrix),
 }
 
-/// Arguments of `import`.
+impl Import {
+    /// Where to write.
+    pub(crate) const fn target(&self) -> &ImportTarget {
+        match self {
+            Self::Hpcc(it) | Self::Conweave(it) => &it.target,
+            Self::Htsim(it) => &it.target,
+        }
+    }
+}
+
+/// Arguments of `import` of a case with a config file.
 #[derive(Args, Debug)]
 pub(crate) struct ImportCase {
     /// Config file of the simulator
     #[arg(value_name = "CONFIG.txt")]
     pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
+}
+
+/// Arguments of `import htsim`.
+#[derive(Args, Debug)]
+pub(crate) struct ImportMatrix {
+    /// Connection matrix
+    #[arg(value_name = "MATRIX.cm")]
+    pub(crate) matrix: PathBuf,
+    /// Fat tree; left out, the one that htsim builds for as many nodes
+    #[arg(short, long, value_name = "TREE.topo")]
+    pub(crate) topology: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: ImportTarget,
+}
+
+/// Where `import` writes.
+#[derive(Args, Debug)]
+pub(crate) struct ImportTarget {
     /// Scenario to write; its side files go beside it
     #[arg(short, long, alias = "out", value_name = "CASE.toml")]
     pub(crate) output: PathBuf,

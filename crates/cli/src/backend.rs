@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairlane_attacks::Plan;
-use fairlane_cases::{Imported, conweave, hpcc};
+use fairlane_cases::{Imported, conweave, hpcc, htsim};
 use fairlane_fabric::{Results, metrics, warnings};
 
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
@@ -67,14 +67,12 @@ fn warning(words: String) -> String {
     format!("warning: {words}")
 }
 
-/// Reads a config file of another simulator.
-type Importer = fn(&Path) -> Result<Imported, fairlane_scenario::Error>;
-
-/// A case of another simulator, and what reads it.
-pub(crate) fn importer(from: &args::Import) -> (&args::ImportCase, Importer) {
+/// Reads a case of another simulator.
+pub(crate) fn import(from: &args::Import) -> Result<Imported, fairlane_scenario::Error> {
     match from {
-        args::Import::Hpcc(case) => (case, hpcc::import),
-        args::Import::Conweave(case) => (case, conweave::import),
+        args::Import::Hpcc(case) => hpcc::import(&case.config),
+        args::Import::Conweave(case) => conweave::import(&case.config),
+        args::Import::Htsim(case) => htsim::import(&case.matrix, case.topology.as_deref()),
     }
 }
 

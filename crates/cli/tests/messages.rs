@@ -23,6 +23,7 @@ fn help() {
         "sweep",
         "import hpcc",
         "import conweave",
+        "import htsim",
         "explain",
         "export hpcc-fct",
         "export pcap",

@@ -42,7 +42,7 @@ impl MessageSpec {
     /// The plane among `planes` that the message or its workload names.
     pub(crate) fn stated_plane(&self, workloads: &[Workload], planes: u8) -> Option<u8> {
         let workload = workloads.get(self.workload as usize);
-        let stated = self.plane.or(workload.and_then(Workload::plane));
+        let stated = self.plane.or_else(|| workload.and_then(Workload::plane));
         stated.filter(|plane| *plane < planes)
     }
 }

@@ -1,7 +1,5 @@
 //! `fairlane import`.
 
-use fairlane_cases::Imported;
-
 use crate::args::Import;
 use crate::backend;
 use crate::command::export::refuse_existing;
@@ -13,12 +11,12 @@ use crate::print;
 /// # Errors
 /// If a file is missing, unreadable or says something that can't be honoured.
 pub(crate) fn import(from: &Import) -> Result<(), Failure> {
-    let (case, import) = backend::importer(from);
-    let targets = Imported::targets(&case.output)?;
+    let imported = backend::import(from)?;
+    let case = from.target();
+    let targets = imported.targets(&case.output)?;
     for target in &targets {
         refuse_existing(target, case.force)?;
     }
-    let imported = import(&case.config)?;
     imported.write(&case.output)?;
     for note in imported.notes {
         print::say(format_args!("note: {note}"));
