@@ -356,7 +356,7 @@ class Training(Section):
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
 
-#: A file, or those of all ranks.
+#: A file, or those of all ranks; a path may stand for several.
 TracePath = Union[str, List[str]]
 
 #: The format of a trace.
@@ -368,7 +368,8 @@ class Program(Section):
     """The program of a trace.
 
     Attributes:
-        path: The trace, relative to the scenario: a file, or a list of all ranks' files.
+        path: The trace, relative to the scenario: a file, or those of all ranks as a
+            folder, a pattern (`"t.*.et"`), the beginning of their names, or a list.
         format: Its format; left out, by extension: `.goal` or `.et`.
         start: When it begins. Default: "0ps".
         hosts: Hosts that take part. Default: "all".
