@@ -20,7 +20,7 @@ from fairlane.errors import (
 )
 from fairlane.experiments import Outcome, Verdict, attack, experiments, reproduce
 from fairlane.scenario import Scenario
-from fairlane.simulate import Report, Run, paths, run, topology
+from fairlane.simulate import Report, Run, load, paths, run, topology
 from fairlane.sweeps import Progress, Sweep, sweep
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "compare",
     "drum",
     "experiments",
+    "load",
     "paths",
     "plot",
     "reproduce",

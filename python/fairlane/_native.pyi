@@ -10,6 +10,7 @@ __all__ = [
     "Allocator",
     "Key",
     "Run",
+    "Saved",
     "Solution",
     "Sweep",
     "Table",
@@ -22,6 +23,7 @@ __all__ = [
     "random",
     "reproduce",
     "run",
+    "saved",
     "schedule",
     "schema",
     "settings",
@@ -137,7 +139,7 @@ def solve(
     *,
     alpha: float | str,
     beta: float = 0.0,
-    Q: float | None = None,
+    Q: float | str | None = None,
     C: float | None = None,
     a: NDArray[np.float64] | None = None,
     bytes_per_wqe: NDArray[np.float64] | None = None,
@@ -179,6 +181,13 @@ class Table:
             KeyError: There is no column of that name.
         """
 
+    def to_pandas(self) -> Any:
+        """Make a data frame of pandas; whole numbers of columns that have gaps are floats there.
+
+        Raises:
+            MissingError: pandas isn't installed.
+        """
+
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
@@ -192,6 +201,16 @@ class Run:
     def report(self) -> str: ...
     def write(self, directory: _Path, force: bool = False) -> str: ...
 
+@final
+class Saved:
+    def table(self, name: _Name) -> Table: ...
+    def summary(self) -> str: ...
+    def text(self) -> str: ...
+    def scenario(self) -> str: ...
+    def report(self) -> str: ...
+    def write(self, directory: _Path, force: bool = False) -> str: ...
+
+def saved(directory: _Path) -> Saved: ...
 def run(
     scenario: object,
     overrides: dict[str, Any],

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairlane import _engines, _native
+from fairlane._arguments import LARGEST_COUNT, LARGEST_SEED, whole
 from fairlane._native import Allocator, Key, ProblemError, Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fairlane._engines import _Engine
 
@@ -78,24 +79,24 @@ class Claim:
 
 
 def solve(
-    weight: NDArray[np.float64],
+    weight: ArrayLike,
     *,
     alpha: float | Literal["max-min"],
     beta: float = 0.0,
-    Q: float | None = None,
+    Q: float | str | None = None,
     C: float | None = None,
-    a: NDArray[np.float64] | None = None,
-    bytes_per_wqe: NDArray[np.float64] | None = None,
-    poll_cost: NDArray[np.float64] | None = None,
-    latency_weight: NDArray[np.float64] | None = None,
-    x_min: NDArray[np.float64] | None = None,
-    x_max: NDArray[np.float64] | None = None,
+    a: ArrayLike | None = None,
+    bytes_per_wqe: ArrayLike | None = None,
+    poll_cost: ArrayLike | None = None,
+    latency_weight: ArrayLike | None = None,
+    x_min: ArrayLike | None = None,
+    x_max: ArrayLike | None = None,
     mode: Literal["fixed", "topk_utility", "active_set", "timeshare"] = "fixed",
     k: float | None = None,
     selected: Sequence[int] | None = None,
-    outage: NDArray[np.float64] | None = None,
-    peak_rate: NDArray[np.float64] | None = None,
-    rows: Sequence[tuple[str, NDArray[np.float64], float]] | None = None,
+    outage: ArrayLike | None = None,
+    peak_rate: ArrayLike | None = None,
+    rows: Sequence[tuple[str, ArrayLike, float]] | None = None,
     segments: Sequence[Sequence[float]] | None = None,
     dependency: Literal["equality", "at_least"] = "equality",
     tolerance: float = 1e-13,
@@ -105,14 +106,18 @@ def solve(
 ) -> Solution:
     """Find the rates of greatest value for the ``m`` applications of a host.
 
-    Arrays are contiguous, one-dimensional and of ``float64``; they are read where they are, without
-    copies. The interpreter lock is released meanwhile.
+    Arrays are lists, or anything with numbers that numpy takes, of one dimension. Those of ``float64`` that are contiguous are
+    read where they are, without copies. The interpreter lock is released meanwhile.
+
+    >>> from fairlane import drum
+    >>> drum.solve([2, 1], alpha=1, Q="100Gbps").x.round(-6)
+    array([8.333e+09, 4.167e+09])
 
     Args:
         weight: Weights of throughput, shape (m,), not negative.
         alpha: Fairness: 0 for throughput, 1 for proportional, any number from 0, or ``"max-min"``.
         beta: How much latency counts against throughput, not negative.
-        Q: Egress of the host (B/s).
+        Q: Egress of the host (B/s), or a rate with its unit, such as ``"100Gbps"``.
         C: Budget for polling (CPU-s/s).
         a: Completions for each work request (CQE/WQE), shape (m,); 1 by default.
         bytes_per_wqe: Bytes for each work request (B/WQE), shape (m,); 1 by default.
@@ -141,33 +146,66 @@ def solve(
 
     Raises:
         ProblemError: The problem has no solution or isn't one; says where and why.
-        TypeError: An array isn't contiguous, one-dimensional and of ``float64``.
     """
+    columns = {
+        "a": a,
+        "bytes_per_wqe": bytes_per_wqe,
+        "poll_cost": poll_cost,
+        "latency_weight": latency_weight,
+        "x_min": x_min,
+        "x_max": x_max,
+        "outage": outage,
+        "peak_rate": peak_rate,
+    }
+    given = {name: _column(name, column) for name, column in columns.items() if column is not None}
+    more = [(name, _column(f"rows.{name}", use), capacity) for name, use, capacity in rows or ()]
+    count = len(_column("weight", weight))
+    chosen = None if selected is None else [_index(at, one, count) for at, one in enumerate(selected)]
     return _native.solve(
-        weight,
+        _column("weight", weight),
         alpha=alpha,
         beta=beta,
         Q=Q,
         C=C,
-        a=a,
-        bytes_per_wqe=bytes_per_wqe,
-        poll_cost=poll_cost,
-        latency_weight=latency_weight,
-        x_min=x_min,
-        x_max=x_max,
         mode=mode,
         k=k,
-        selected=selected,
-        outage=outage,
-        peak_rate=peak_rate,
-        rows=rows,
+        selected=chosen,
+        rows=None if rows is None else more,
         segments=segments,
         dependency=dependency,
         tolerance=tolerance,
-        iterations=iterations,
-        nodes=nodes,
+        iterations=_whole("iterations", iterations, 0, 2**53),
+        nodes=_whole("nodes", nodes, 0, 2**53),
         start=start,
+        **given,
     )
+
+
+def _column(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    """Give numbers of one dimension as the native part reads them; an array that is so already isn't copied."""
+    import numpy as np
+
+    try:
+        column = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        column = None
+    if column is None or np.ndim(given) != 1:
+        hint = "a list or an array of one dimension, such as [1, 2.5]"
+        raise ProblemError(f"{name}: expected a number for each application\nhint: {hint}")
+    return column
+
+
+def _index(at: int, given: int, count: int) -> int:
+    return _whole(f"selected[{at}]", given, 0, count - 1)
+
+
+def _problem_error(message: str, place: str, hint: str) -> Exception:
+    return ProblemError(f"{place}: {message}\nhint: {hint}")
+
+
+def _whole(place: str, given: Any, low: int, high: int) -> int:
+    number: int = whole(place, given, low, high, error=_problem_error)
+    return number
 
 
 def solve_batch(
@@ -289,7 +327,9 @@ def schedule(
     """
     if policy not in ("frame", "reserve"):
         raise ProblemError(f'policy: {policy!r}, expected "frame" or "reserve"')
-    kept = reserved if policy == "reserve" else None
+    kept = _whole("reserved", reserved, 0, LARGEST_COUNT) if policy == "reserve" else None
+    if frame is not None:
+        frame = _whole("frame", frame, 0, 2**63 - 1)
     plan: dict[str, Any] = json.loads(
         _native.schedule(_text(problem), (mode, k, tolerance), kept, frame)
     )
@@ -325,9 +365,11 @@ def random(
     Raises:
         ProblemError: The arguments don't go together.
     """
-    for name, count in (("hosts", hosts), ("applications", applications)):
-        if count < 1:
-            raise ProblemError(f"{name}: {count} is not a number from 1 on")
+    hosts = _whole("hosts", hosts, 1, 2**32 - 1)
+    applications = _whole("applications", applications, 1, 2**32 - 1)
+    seed = _whole("seed", seed, 0, LARGEST_SEED)
+    if k is not None:
+        k = _whole("k", k, 0, 2**32 - 1)
     texts = _native.random((hosts, applications), seed, (alpha, beta), mode, k, coupled)
     return [json.loads(text) for text in texts]
 

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Union
 
 from fairlane import _native
+from fairlane._arguments import LARGEST_COUNT, whole
 from fairlane.simulate import _changes, _source
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def attack(
         ScenarioError: There is no such attack, scope or tenant, or the scenario can't have it.
         KeyboardInterrupt: A signal arrived.
     """
+    seeds = whole("seeds", seeds, 1, LARGEST_COUNT)
+    threads = whole("threads", threads, 1, LARGEST_COUNT)
     rows, notes, left_out = _native.attack(
         _source(scenario),
         _changes(set, overrides),
@@ -161,9 +164,11 @@ def reproduce(
 
     Raises:
         FairlaneError: There is no such experiment, or its files are wrong.
+        ScenarioError: ``threads`` isn't a number of threads.
         KeyboardInterrupt: A signal arrived.
     """
     made = []
+    threads = whole("threads", threads, 1, LARGEST_COUNT)
     for text, rows, curves in _native.reproduce(str(name), quick, threads, progress):
         said = json.loads(text)
         said.update(rows=rows, curves=curves)

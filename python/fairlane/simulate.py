@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from fairlane import _native
+from fairlane._arguments import LARGEST_COUNT, LARGEST_NODE, LARGEST_PORT, LARGEST_SEED, whole
+from fairlane.errors import ScenarioError
 from fairlane.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from fairlane._native import Table
 
-__all__ = ["Report", "Run", "paths", "run", "topology"]
+__all__ = ["Report", "Run", "load", "paths", "run", "topology"]
 
 #: A file, TOML in several lines, a dictionary with the keys of the file, or an object.
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], Scenario]
@@ -67,16 +69,40 @@ def run(
         ``run.summary["ending"]``.
 
     Raises:
-        ScenarioError: The scenario is wrong; says where and what to do.
+        ScenarioError: The scenario or an argument is wrong; says where and what to do.
         WriteError: ``out`` can't be written.
         KeyboardInterrupt: A signal arrived; then nothing was written.
     """
     changes = _changes(set, overrides)
     source = _source(scenario)
+    seed = whole("seed", seed, 0, LARGEST_SEED)
+    threads = whole("threads", threads, 1, LARGEST_COUNT)
     native = _native.run(
         source, changes, seed=seed, threads=threads, folder=folder, out=out, force=force
     )
     return Run(native)
+
+
+def load(directory: Union[str, os.PathLike[str]]) -> Run:
+    """Read a run back that the command, or ``out``, has written.
+
+    Tables are those of the files: messages, ports, chosen, collectives, capture, pauses, rates and packets.
+
+    >>> import fairlane, tempfile
+    >>> star = {"kind": "star", "hosts": 3, "host_link": {"rate": "100Gbps", "delay": "1us"}}
+    >>> incast = {"kind": "incast", "degree": 2, "size": "64kB"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = fairlane.run({"topology": star, "workload": [incast]}, out=f"{folder}/run")
+    ...     len(fairlane.load(f"{folder}/run").messages)
+    2
+
+    Args:
+        directory: What ``fairlane run`` has written.
+
+    Raises:
+        FairlaneError: The directory holds no results, or a file that is asked for is damaged or wasn't written.
+    """
+    return Run(_native.saved(directory))
 
 
 def topology(
@@ -129,15 +155,21 @@ def paths(
         ``None``.
 
     Raises:
-        ScenarioError: The scenario is wrong, or a node isn't a host.
+        ScenarioError: The scenario or an argument is wrong, or a node isn't a host.
     """
-    if ports.step != 1 or len(ports) == 0:
-        raise ValueError("ports: expected a range of at least one port, in steps of one")
+    if not isinstance(ports, range) or ports.step != 1 or len(ports) == 0:
+        hint = "expected a range of at least one port, in steps of one"
+        raise ScenarioError(f"is {ports!r}", "ports", hint)
+    source = whole("source", source, 0, LARGEST_NODE)
+    destination = whole("destination", destination, 0, LARGEST_NODE)
+    first = whole("ports.start", ports.start, 0, LARGEST_PORT)
+    last = whole("ports.stop", ports.stop, 1, LARGEST_PORT + 1) - 1
+    destination_port = whole("destination_port", destination_port, 0, LARGEST_PORT)
     rows = _native.paths(
         _source(scenario),
         _changes(None, overrides),
         (source, destination),
-        (ports.start, ports.stop - 1),
+        (first, last),
         destination_port,
         folder=folder,
     )
@@ -163,10 +195,10 @@ class Run:
 
     Tables follow the Arrow PyCapsule interface, so that dataframe libraries take them without a copy:
     ``polars.DataFrame(run.messages)``, ``pyarrow.table(run.messages)``,
-    ``duckdb.from_arrow(pyarrow.table(run.messages))``.
+    ``run.messages.to_pandas()``, ``duckdb.from_arrow(pyarrow.table(run.messages))``.
     """
 
-    def __init__(self, native: _native.Run) -> None:
+    def __init__(self, native: Union[_native.Run, _native.Saved]) -> None:
         self._native = native
         self._summary: Optional[dict[str, Any]] = None
 

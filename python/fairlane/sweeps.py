@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
 from fairlane import _engines, _native
+from fairlane._arguments import LARGEST_COUNT, whole
 from fairlane.errors import FairlaneError, Interrupted, ScenarioError, SweepError
 from fairlane.scenario import Scenario
 from fairlane.simulate import Report, _source
@@ -108,6 +109,9 @@ def sweep(
         Interrupted: A ``KeyboardInterrupt``; its ``sweep`` has the runs that had ended.
         MissingError: Ray isn't installed.
     """
+    seeds = whole("seeds", seeds, 0, 2**32 - 1)
+    workers = whole("workers", workers, 0, LARGEST_COUNT)
+    memory = whole("memory", memory, 1, 2**63 - 1)
     chosen = _engines.choose(engine, "measure", workers=workers, address=address, memory=memory)
     file: Optional[Path] = None
     text, places, where = "", list[str](), Path(folder)

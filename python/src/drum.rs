@@ -3,6 +3,7 @@
 use fairlane_drum::{
     Applications, Dependency, Fairness, Host, Load, Mode, Options, Row, RowName, Supply, Utility,
 };
+use fairlane_units::Rate;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -278,7 +279,7 @@ pub(crate) fn solve<'py>(
     weight: &Bound<'py, PyAny>,
     alpha: &Bound<'py, PyAny>,
     beta: f64,
-    Q: Option<f64>,
+    Q: Option<&Bound<'py, PyAny>>,
     C: Option<f64>,
     a: Option<&Bound<'py, PyAny>>,
     bytes_per_wqe: Option<&Bound<'py, PyAny>>,
@@ -316,7 +317,8 @@ pub(crate) fn solve<'py>(
     let extra = extra_rows(rows.unwrap_or_default(), m)?;
     let segments: Option<Vec<(f64, f64)>> =
         segments.map(|pairs| pairs.into_iter().map(Into::into).collect());
-    let egress = egress(Q, segments.as_deref())?;
+    let capacity = Q.map(capacity).transpose()?;
+    let egress = egress(capacity, segments.as_deref())?;
     let host = Host {
         applications: columns.applications(),
         utility: utility(alpha, beta)?,
@@ -341,6 +343,19 @@ pub(crate) fn solve<'py>(
         |error| Err(refused(&error)),
         |solution| Ok(Solution::new(py, solution)),
     )
+}
+
+/// Bytes per second, as a number, or as text with a unit of rates.
+fn capacity(given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let rate = |text: String| Some(text.parse::<Rate>().ok()?.as_f64() / 8.0);
+    let number = given.extract::<f64>().ok();
+    let found = number.or_else(|| rate(given.extract().ok()?));
+    found.ok_or_else(|| {
+        wrong(
+            "Q",
+            "a number (B/s), or a rate with its unit, such as \"100Gbps\"",
+        )
+    })
 }
 
 /// What supplies egress: a capacity or a price, if either is given.

@@ -1,5 +1,7 @@
 //! Errors as exceptions of `fairlane.errors`, with their place and hint.
 
+use std::path::Path;
+
 use pyo3::prelude::*;
 
 /// An exception of `fairlane.errors`.
@@ -22,6 +24,25 @@ pub(crate) fn scenario(error: &fairlane_scenario::Error) -> PyErr {
     let hint = error.hint.replace("--set ", "an override ");
     let hint = Some(hint).filter(|hint| !hint.is_empty());
     exception("ScenarioError", &error.message, &place, hint.as_deref())
+}
+
+/// Files of a run that can't be read; the place is their directory.
+pub(crate) fn unreadable(error: fairlane_results::Error, directory: &Path) -> PyErr {
+    let place = directory.display().to_string();
+    let message = error.message.strip_prefix(&format!("{place}: "));
+    let message = message.unwrap_or(&error.message);
+    exception("FairlaneError", message, &place, error.hint.as_deref())
+}
+
+/// A library that isn't installed, and what needs it.
+pub(crate) fn missing(library: &str, needed: &str) -> PyErr {
+    let hint = format!("pip install {library}");
+    exception(
+        "MissingError",
+        &format!("{needed} needs {library}"),
+        "",
+        Some(&hint),
+    )
 }
 
 /// Files that can't be written.

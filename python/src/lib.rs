@@ -7,6 +7,7 @@ mod error;
 mod experiment;
 mod fabric;
 mod run;
+mod saved;
 mod source;
 mod sweep;
 mod table;
@@ -53,6 +54,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(source::settings, module)?)?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_class::<saved::Saved>()?;
+    module.add_function(wrap_pyfunction!(saved::saved, module)?)?;
     module.add_function(wrap_pyfunction!(fabric::topology, module)?)?;
     module.add_function(wrap_pyfunction!(fabric::paths, module)?)?;
     module.add_function(wrap_pyfunction!(tidy, module)?)?;

@@ -15,7 +15,7 @@ use fairlane_experiments::sweep::{Data, Frame};
 use numpy::{Element, IntoPyArray};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
 /// A table in memory, in columns as Arrow lays them out.
 #[pyclass(frozen, module = "fairlane")]
@@ -111,6 +111,17 @@ impl Table {
                 Ok(words.into_pyobject(py)?.unbind())
             }
         }
+    }
+
+    /// A data frame of pandas. Whole numbers of columns that have gaps are floats there.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pandas = py.import("pandas");
+        let pandas = pandas.map_err(|_| crate::error::missing("pandas", "Table.to_pandas"))?;
+        let columns = PyDict::new(py);
+        for name in self.columns() {
+            columns.set_item(&name, self.__getitem__(py, &name)?)?;
+        }
+        pandas.call_method1("DataFrame", (columns,))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

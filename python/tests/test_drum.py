@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairlane
+from fairlane import drum
 from fairlane.drum import ProblemError, solve
 
 ARRAYS = {
@@ -58,12 +59,70 @@ def test_arrays_are_read_where_they_are():
     arguments["weight"].flags.writeable = False
     solve(**arguments)
     np.testing.assert_array_equal(arguments["weight"], before)
-    with pytest.raises(TypeError, match=r"weight: expected a contiguous.*\nhint: numpy"):
-        solve(**host(weight=np.ones(10)[::2]))
-    with pytest.raises(TypeError, match="poll_cost: expected"):
-        solve(**host(poll_cost=np.ones(5, dtype=np.float32)))
-    with pytest.raises(TypeError, match="weight: expected"):
-        solve(**host(weight=[1.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda array: array.tolist(),
+        lambda array: tuple(array.tolist()),
+        lambda array: np.repeat(array, 2)[::2],
+        lambda array: array.astype(">f8"),
+        lambda array: [np.float64(one) for one in array],
+    ],
+)
+def test_lists_and_any_arrays_are_columns(form):
+    arguments = host()
+    forms = {
+        name: form(value) if isinstance(value, np.ndarray) else value
+        for name, value in arguments.items()
+    }
+    np.testing.assert_array_equal(solve(**forms).x, solve(**arguments).x)
+
+
+def test_whole_and_short_numbers_are_columns():
+    ones = host(weight=np.ones(5), x_min=np.zeros(5))
+    for kind in (np.int32, np.uint8, np.float32, bool):
+        forms = {**ones, "weight": ones["weight"].astype(kind), "x_min": ones["x_min"].astype(kind)}
+        np.testing.assert_array_equal(solve(**forms).x, solve(**ones).x)
+
+
+def test_what_is_no_column_is_refused():
+    for column in (["a", 2], [[1.0], [2.0]], 3.0, [1, [2, 3]], object()):
+        with pytest.raises(ProblemError, match="weight: expected a number for each application\nhint: "):
+            solve(**host(weight=column))
+
+
+def test_egress_is_a_number_or_a_rate_with_its_unit():
+    assert solve(**host(Q="100Gbps")).objective == solve(**host(Q=12.5e9)).objective
+    for text in ("100", "fast", "-1Gbps"):
+        with pytest.raises(ProblemError, match='Q: expected a number .* such as "100Gbps"'):
+            solve(**host(Q=text))
+    [problem] = drum.random(hosts=1, applications=4, seed=1)
+    answers = []
+    for capacity in ("40Gbps", 5e9):
+        problem["inputs"]["Q"] = capacity
+        answers += drum.solve_batch([problem])
+    assert answers[0]["x"] == answers[1]["x"]
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (lambda: solve(**host(iterations=-1)), "iterations"),
+        (lambda: solve(**host(nodes=2**70)), "nodes"),
+        (lambda: solve(**host(nodes=1.5)), "nodes"),
+        (lambda: solve(**host(selected=[-1])), r"selected\[0\]"),
+        (lambda: drum.random(hosts=2**40, applications=1, seed=1), "hosts"),
+        (lambda: drum.random(hosts=1, applications=1, seed=-1), "seed"),
+        (lambda: drum.random(hosts=1, applications=1, seed=2**63), "seed"),
+        (lambda: drum.schedule("{}", frame=-1), "frame"),
+        (lambda: drum.schedule("{}", policy="reserve", reserved=2**20), "reserved"),
+    ],
+)
+def test_numbers_out_of_range_are_named(call, place):
+    with pytest.raises(ProblemError, match=f"{place}: is .*\nhint: expected a whole number from "):
+        call()
 
 
 @pytest.mark.parametrize(

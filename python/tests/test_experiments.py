@@ -128,7 +128,7 @@ def test_random_problems_are_the_same_for_a_seed() -> None:
         ({"alpha": -1.0}, "alpha: -1 is not a number"),
         ({"mode": "timeshare"}, "k: missing"),
         ({"mode": "best"}, "mode: unknown mode"),
-        ({"hosts": 0}, "hosts: 0"),
+        ({"hosts": 0}, "hosts: is 0"),
         ({"k": 5, "mode": "active_set"}, "k: 5 is not"),
     ]:
         with pytest.raises(drum.ProblemError, match=words):

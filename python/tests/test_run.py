@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fairlane
-from fairlane import Scenario, ScenarioError, WriteError
+from fairlane import FairlaneError, Scenario, ScenarioError, WriteError
 from fairlane.scenario import Incast, LinkSpec, Star
 
 STAR = {"kind": "star", "hosts": 5, "host_link": {"rate": "100Gbps", "delay": "1us"}}
@@ -235,3 +236,78 @@ def test_topology_and_paths() -> None:
         fairlane.paths(INCAST, 0, 5)
     with pytest.raises(ValueError, match="range"):
         fairlane.paths(INCAST, 0, 1, ports=range(4, 4))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
+        ({"seed": 2**64}, "seed"),
+        ({"seed": "1"}, "seed"),
+        ({"seed": 1.0}, "seed"),
+        ({"threads": -1}, "threads"),
+        ({"threads": 0}, "threads"),
+        ({"threads": 2**40}, "threads"),
+    ],
+)
+def test_numbers_out_of_range_are_named(arguments: dict[str, Any], place: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        fairlane.run(INCAST, **arguments)
+    assert caught.value.place == place
+    assert caught.value.hint is not None and "expected a whole number from " in caught.value.hint
+
+
+def test_numbers_of_other_calls_are_named_too() -> None:
+    calls: list[tuple[str, Any]] = [
+        ("source", lambda: fairlane.paths(INCAST, -1, 1)),
+        ("destination", lambda: fairlane.paths(INCAST, 0, 2**32)),
+        ("ports", lambda: fairlane.paths(INCAST, 0, 1, ports=range(5, 5))),
+        ("ports.stop", lambda: fairlane.paths(INCAST, 0, 1, ports=range(65530, 70000))),
+        ("destination_port", lambda: fairlane.paths(INCAST, 0, 1, destination_port=-1)),
+        ("seeds", lambda: fairlane.sweep(INCAST, {}, seeds=-1)),
+        ("workers", lambda: fairlane.sweep(INCAST, {}, workers=2**64)),
+        ("seeds", lambda: fairlane.attack(INCAST, seeds=2**20)),
+        ("threads", lambda: fairlane.reproduce("s0-fig4-5", threads=-1)),
+    ]
+    for place, call in calls:
+        with pytest.raises(ScenarioError) as caught:
+            call()
+        assert caught.value.place == place
+
+
+def test_a_run_is_loaded_from_its_directory(tmp_path: Path) -> None:
+    changes = {"output.trace_nodes": [0], "output.rate_interval": "1us"}
+    run = fairlane.run(INCAST, set=changes, out=tmp_path / "run")
+    loaded = fairlane.load(tmp_path / "run")
+    assert loaded.summary == run.summary
+    assert loaded.scenario == run.scenario
+    assert loaded.report().html == run.report().html
+    for name in ("messages", "ports", "rates", "packets", "pauses"):
+        one, other = getattr(run, name), getattr(loaded, name)
+        assert one.columns == other.columns and len(one) == len(other), name
+        for column in one.columns:
+            np.testing.assert_array_equal(one[column], other[column], err_msg=f"{name}.{column}")
+    pa = pytest.importorskip("pyarrow")
+    messages = pa.table(loaded.messages)
+    assert messages.schema == pa.table(run.messages).schema
+    with pytest.raises(FairlaneError, match="no file of a run has the table links"):
+        loaded.links
+    with pytest.raises(FairlaneError, match="holds no capture.parquet") as caught:
+        loaded.capture
+    assert caught.value.place == str(tmp_path / "run")
+    with pytest.raises(FairlaneError, match="holds no summary.json"):
+        fairlane.load(tmp_path)
+    (tmp_path / "run" / "flows.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(FairlaneError, match="the file is damaged"):
+        loaded.messages
+
+
+def test_tables_become_data_frames_of_pandas() -> None:
+    pd = pytest.importorskip("pandas")
+    run = fairlane.run(INCAST)
+    frame = run.messages.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == run.messages.columns and len(frame) == len(run.messages)
+    assert frame["size_bytes"].sum() == 4 * 256_000
+    assert frame["verb"].tolist() == run.messages["verb"]

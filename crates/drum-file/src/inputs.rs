@@ -1,5 +1,7 @@
 //! The inputs of a problem as JSON has them.
 
+mod egress;
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -207,14 +209,15 @@ inputs! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(required)]
         pub poll_cost: Option<Vec<f64>>,
-        /// Egress capacity (B/s); `null` for none. Not in `host_pwl`, which has `segments`.
+        /// Egress capacity (B/s), or text with its unit, such as `"100Gbps"`; `null` for none. Not in `host_pwl`, which has
+        /// `segments`.
         #[serde(
             rename = "Q",
             default,
-            deserialize_with = "some",
+            deserialize_with = "egress::capacity",
             skip_serializing_if = "Option::is_none"
         )]
-        #[schemars(with = "Option<f64>")]
+        #[schemars(with = "Option<egress::Form>")]
         pub egress: Option<Option<f64>>,
         /// Budget for polling (CPU-s/s); `null` for none.
         #[serde(

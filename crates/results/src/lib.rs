@@ -34,6 +34,7 @@ mod error;
 pub mod figures;
 pub mod heading;
 pub mod meter;
+pub mod read;
 pub mod report;
 pub mod staging;
 pub mod summary;

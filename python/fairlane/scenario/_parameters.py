@@ -133,7 +133,8 @@ class DcqcnParameters(Section):
             Default: "20Mbps".
         hyper_increase: Step of the target in hyper increase. Range: at most 8Tbps. Default:
             "200Mbps".
-        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link; left out, at most a
+            tenth of that. Default: "1Gbps".
         clamp_target_rate: Whether every decrease lowers the target to the current rate.
             Default: false.
     """
@@ -159,7 +160,8 @@ class DctcpParameters(Section):
             Range: 0 to 1. Default: 0.0625.
         additive_increase: Step of the rate, once per round trip. Source: HPCC's artefact at
             100 Gb/s. Range: at most 8Tbps. Default: "615Mbps".
-        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link; left out, at most a
+            tenth of that. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -185,7 +187,8 @@ class TimelyParameters(Section):
         hyper_increase: Step after `hyper_after` increases in a row. Range: at most 8Tbps.
             Default: "500Mbps".
         hyper_after: N: increases in a row before the step grows. Default: 5.
-        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link; left out, at most a
+            tenth of that. Default: "1Gbps".
     """
 
     gain: Optional[float] = None
@@ -305,7 +308,8 @@ class HpccParameters(Section):
             adjust. Default: 5.
         additive_increase: W_AI as a rate: additive increase per adjustment. Range: at most
             8Tbps. Default: "50Mbps".
-        min_rate: Lowest rate. Range: 1Mbps to the slowest host link. Default: "1Gbps".
+        min_rate: Lowest rate. Range: 1Mbps to the slowest host link; left out, at most a
+            tenth of that. Default: "1Gbps".
         fast_react: Whether every acknowledgement adjusts the rate, not only one per round
             trip. Default: true.
         telemetry_multiplier: Multiplier of the units of the telemetry header (`hpcc-ns3`
@@ -331,7 +335,7 @@ class PowertcpParameters(Section):
             senders leave a queue of n / N of it. Source: the paper has no figure; 100 keeps the
             queue of an incast of 16 below a fifth. Range: 1 to 16777216. Default: 100.
         min_rate: Lowest rate. Source: HPCC's artefact. Range: 1Mbps to the slowest host
-            link. Default: "100Mbps".
+            link; left out, at most a tenth of that. Default: "100Mbps".
     """
 
     gain: Optional[float] = None
