@@ -250,15 +250,15 @@ pub struct PortSeries {
     /// Length of an interval.
     pub interval: Duration,
     /// Bytes sent in the interval, without gaps.
-    pub sent: Vec<u32>,
+    pub sent: Vec<u64>,
     /// Bytes waiting at the end of the interval.
-    pub queue: Vec<u32>,
+    pub queue: Vec<u64>,
     /// Most bytes waiting at any time in the interval.
-    pub queue_max: Vec<u32>,
+    pub queue_max: Vec<u64>,
     /// Packets marked in the interval.
-    pub marked: Vec<u32>,
+    pub marked: Vec<u64>,
     /// Nanoseconds in which any class of the port was paused, in the interval.
-    pub paused_ns: Vec<u32>,
+    pub paused_ns: Vec<u64>,
 }
 
 /// Samples of chosen ports, at an interval of their own.

@@ -9,7 +9,7 @@ use crate::port::Port;
 const INTERVAL: Duration = Duration::from_us(50);
 /// Rows after which two become one and the interval doubles, where the scenario states none.
 const ROWS_MAX: usize = 1024;
-/// Most samples, of one port in one interval each, of a stated interval: 320 MiB.
+/// Most samples, of one port in one interval each, of a stated interval: 640 MiB.
 const SAMPLES_MAX: usize = 1 << 24;
 
 /// Collects a row of samples at regular intervals.
@@ -84,17 +84,14 @@ impl Sampler {
         let (Some(own), Some(others)) = (&self.own, &other.own) else {
             return;
         };
-        let merged = |values: &mut Vec<u32>, more: &[u32]| {
-            *values = interleave((own, values.as_slice()), (others, more));
-        };
-        let series = &mut self.series;
+        let (ours, series) = ((own.as_slice(), others.as_slice()), &mut self.series);
         // A part without any of these ports has no rows that could become half as many.
         series.interval = series.interval.max(other.series.interval);
-        merged(&mut series.sent, &other.series.sent);
-        merged(&mut series.queue, &other.series.queue);
-        merged(&mut series.queue_max, &other.series.queue_max);
-        merged(&mut series.marked, &other.series.marked);
-        merged(&mut series.paused_ns, &other.series.paused_ns);
+        interleave(ours, &mut series.sent, &other.series.sent);
+        interleave(ours, &mut series.queue, &other.series.queue);
+        interleave(ours, &mut series.queue_max, &other.series.queue_max);
+        interleave(ours, &mut series.marked, &other.series.marked);
+        interleave(ours, &mut series.paused_ns, &other.series.paused_ns);
         series.ports += other.series.ports;
         let mut all = [own.as_slice(), others].concat();
         all.sort_unstable();
@@ -108,13 +105,11 @@ impl Sampler {
         for (at, before) in self.before.iter_mut().enumerate() {
             let port = &mut ports[own.map_or(at, |own| own[at] as usize)];
             let paused = port.paused_until(now);
-            series.sent.push(narrow(port.sent_bytes - before.sent));
-            series.queue.push(narrow(port.waiting));
-            series.queue_max.push(narrow(port.waiting_max));
-            series.marked.push(narrow(port.marked - before.marked));
-            series
-                .paused_ns
-                .push(narrow((paused - before.paused).as_ns()));
+            series.sent.push(port.sent_bytes - before.sent);
+            series.queue.push(port.waiting);
+            series.queue_max.push(port.waiting_max);
+            series.marked.push(port.marked - before.marked);
+            series.paused_ns.push((paused - before.paused).as_ns());
             *before = Before {
                 sent: port.sent_bytes,
                 marked: port.marked,
@@ -134,18 +129,18 @@ impl Sampler {
     /// Makes one row of every two.
     fn halve(&mut self) {
         let (ports, series) = (self.series.ports, &mut self.series);
-        fold_pairs(&mut series.sent, ports, u32::saturating_add);
+        fold_pairs(&mut series.sent, ports, |a, b| a + b);
         fold_pairs(&mut series.queue, ports, |_, b| b);
-        fold_pairs(&mut series.queue_max, ports, u32::max);
-        fold_pairs(&mut series.marked, ports, u32::saturating_add);
-        fold_pairs(&mut series.paused_ns, ports, u32::saturating_add);
+        fold_pairs(&mut series.queue_max, ports, u64::max);
+        fold_pairs(&mut series.marked, ports, |a, b| a + b);
+        fold_pairs(&mut series.paused_ns, ports, |a, b| a + b);
         series.interval = series.interval * 2;
         self.rows /= 2;
     }
 }
 
-/// Rows of values of two sets of ports, in the order of all ports.
-fn interleave((own, values): (&[u32], &[u32]), (others, more): (&[u32], &[u32])) -> Vec<u32> {
+/// Merges rows of values of two sets of ports into rows in the order of all ports.
+fn interleave((own, others): (&[u32], &[u32]), values: &mut Vec<u64>, more: &[u64]) {
     let rows = values.len() / own.len().max(1);
     let mut all = Vec::with_capacity(values.len() + more.len());
     for row in 0..rows.max(more.len() / others.len().max(1)) {
@@ -160,7 +155,7 @@ fn interleave((own, values): (&[u32], &[u32]), (others, more): (&[u32], &[u32]))
             }
         }
     }
-    all
+    *values = all;
 }
 
 /// Replaces rows `2i` and `2i + 1` of `row` values each by one.
@@ -174,10 +169,6 @@ pub(crate) fn fold_pairs<T: Copy>(values: &mut Vec<T>, row: usize, fold: impl Fn
     values.truncate(rows * row);
 }
 
-fn narrow(value: u64) -> u32 {
-    u32::try_from(value).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,8 +178,24 @@ mod tests {
         let mut sums = vec![1, 10, 2, 20, 3, 30, 4, 40];
         let mut maxima = sums.clone();
         fold_pairs(&mut sums, 2, |a, b| a + b);
-        fold_pairs(&mut maxima, 2, u32::max);
+        fold_pairs(&mut maxima, 2, u64::max);
         assert_eq!(sums, [3, 30, 7, 70]);
         assert_eq!(maxima, [2, 20, 4, 40]);
+    }
+
+    #[test]
+    fn an_interval_may_have_more_than_32_bits_hold() {
+        // 400 Gb/s for 80 ms are 4 GB, twice that is more than 2^32 - 1 bytes.
+        let each = 4_000_000_000;
+        let mut sampler = Sampler::new(1, Time::ZERO, None);
+        let series = &mut sampler.series;
+        (series.sent, series.paused_ns) = (vec![each; 2], vec![each; 2]);
+        (series.queue, series.queue_max, series.marked) = (vec![0; 2], vec![0; 2], vec![0; 2]);
+        sampler.halve();
+        let series = sampler.take();
+        assert_eq!(
+            (series.sent, series.paused_ns),
+            (vec![2 * each], vec![2 * each])
+        );
     }
 }

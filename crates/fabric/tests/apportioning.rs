@@ -144,7 +144,7 @@ fn what_a_join_leaves_in_the_queue_drains() {
     let scenario = star(9) + &flows("", &list) + "[output]\nsample_interval=\"20us\"\n";
     let results = run(&loaded(&scenario, &[&mode(Mode::DemandAware)]));
     let samples = results.series.queue.chunks(results.series.ports);
-    let deepest: Vec<u32> = samples
+    let deepest: Vec<u64> = samples
         .map(|queues| queues.iter().copied().max().unwrap_or(0))
         .collect();
     assert!(deepest[0] > 10_000, "{deepest:?}");
@@ -225,7 +225,7 @@ fn marks_are_filtered_at_ports_that_face_hosts_alone() {
             |port: usize| ports[port].on_switch && !ports[ports[port].peer.index()].on_switch;
         let rows = results.series.marked.iter().enumerate();
         let at_hosts = rows.filter(|(at, _)| faces_host(at % ports.len()));
-        let at_hosts: u32 = at_hosts.map(|(_, marked)| marked).sum();
+        let at_hosts: u64 = at_hosts.map(|(_, marked)| marked).sum();
         let filtered = results.signals.filtered_marks;
         let filtered = filtered.as_ref().map(|signal| signal.count);
         (

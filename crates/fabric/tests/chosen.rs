@@ -12,7 +12,7 @@ fn incast(sets: &[&str]) -> Results {
 }
 
 /// The figures of one column of a series.
-fn column(series: &PortSeries, at: usize) -> Vec<[u32; 5]> {
+fn column(series: &PortSeries, at: usize) -> Vec<[u64; 5]> {
     let figures = [
         &series.sent,
         &series.queue,

@@ -164,8 +164,8 @@ fn queues_stand_where_the_algorithms_say() {
             .position(|port| port.on_switch && port.peer_node.get() == 8);
         let queue =
             |row: usize| results.series.queue[row * results.series.ports + receiver.unwrap()];
-        let rows: Vec<u32> = (20..60).map(queue).collect();
-        f64::from(rows.iter().sum::<u32>()) / rows.len() as f64
+        let rows: Vec<u64> = (20..60).map(queue).collect();
+        rows.iter().sum::<u64>() as f64 / rows.len() as f64
     };
     let [hpcc, powertcp] = ["hpcc", "powertcp"].map(standing);
     let [swift, dctcp, fixed] = ["swift", "dctcp", "fixed"].map(standing);

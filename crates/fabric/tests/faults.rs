@@ -32,7 +32,7 @@ fn between_leaves(size: u64, start: &'static str) -> Vec<(u32, u32, u64, &'stati
 }
 
 /// Bytes that the port from `node` to `peer` sent in each sample.
-fn sent(results: &Results, node: u32, peer: u32) -> Vec<u32> {
+fn sent(results: &Results, node: u32, peer: u32) -> Vec<u64> {
     let at = results
         .ports
         .iter()

@@ -146,3 +146,11 @@ pub struct Table<'a, R> {
     /// The row of a number below `rows`.
     pub row: &'a dyn Fn(usize) -> R,
 }
+
+#[cfg(test)]
+pub(crate) fn kinds<R>(columns: &[Column<R>]) -> Vec<(&'static str, Kind)> {
+    columns
+        .iter()
+        .map(|column| (column.name, column.kind))
+        .collect()
+}

@@ -99,7 +99,7 @@ section! {
     /// What is recorded.
     Output {
         /// Interval of the per-port time series; left out, 50 us, doubled whenever there are 1,024 intervals. There may
-        /// be 16,777,216 samples (ports times intervals, 320 MiB): with more, a scenario with a `stop` is refused, else
+        /// be 16,777,216 samples (ports times intervals, 640 MiB): with more, a scenario with a `stop` is refused, else
         /// the interval doubles with a warning. `summary.json` has the final one.
         sample_interval: Option<Duration> => period,
         /// Ports, written as in `capture`, that are sampled at `sample_interval` into `chosen.parquet`; `ports.parquet`

@@ -19,7 +19,7 @@ class Output(Section):
     Attributes:
         sample_interval: Interval of the per-port time series; left out, 50 us, doubled
             whenever there are 1,024 intervals. There may be 16,777,216 samples (ports times
-            intervals, 320 MiB): with more, a scenario with a `stop` is refused, else the
+            intervals, 640 MiB): with more, a scenario with a `stop` is refused, else the
             interval doubles with a warning. `summary.json` has the final one. Range: above 0.
         ports: Ports, written as in `capture`, that are sampled at `sample_interval` into
             `chosen.parquet`; `ports.parquet` then has all ports at the default interval. Left

@@ -43,7 +43,7 @@ pub struct HotPort {
     /// The same in its busiest interval.
     pub busiest: f64,
     /// Most bytes that waited at any time.
-    pub queue_max: u32,
+    pub queue_max: u64,
     /// Packets marked.
     pub marked: u64,
     /// Nanoseconds that it was paused.
@@ -77,8 +77,8 @@ pub fn hottest(results: &Results, most: usize) -> Vec<HotPort> {
         for ((port, used), ((queue, marked), paused)) in ports.iter_mut().zip(used).zip(columns) {
             port.busiest = port.busiest.max(used);
             port.queue_max = port.queue_max.max(queue);
-            port.marked += u64::from(marked);
-            port.paused_ns += u64::from(paused);
+            port.marked += marked;
+            port.paused_ns += paused;
         }
     }
     ports.retain(|hot| {

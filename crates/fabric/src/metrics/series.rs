@@ -24,12 +24,7 @@ pub fn throughput(results: &Results) -> TimeSeries {
     let to_hosts: Vec<usize> = ports_where(results, |port| leads_to_host(results, port)).collect();
     over_time(results, |interval| {
         let sent = row(&results.series, &results.series.sent, interval);
-        let bytes: u64 = to_hosts
-            .iter()
-            .filter_map(|port| sent.get(*port))
-            .copied()
-            .map(u64::from)
-            .sum();
+        let bytes: u64 = to_hosts.iter().filter_map(|port| sent.get(*port)).sum();
         per_nanosecond(8 * bytes, span(results, interval))
     })
 }
@@ -80,7 +75,7 @@ pub fn utilisation(results: &Results) -> Vec<f64> {
     for interval in 0..intervals(&results.series) {
         let sent = row(&results.series, &results.series.sent, interval);
         for (total, bytes) in totals.iter_mut().zip(sent) {
-            *total += u64::from(*bytes);
+            *total += bytes;
         }
     }
     let span = results.totals.end.saturating_since(results.series.start);
@@ -98,7 +93,7 @@ pub fn interval_utilisation(results: &Results, interval: usize) -> Vec<f64> {
     let span = span(results, interval);
     let pairs = results.ports.iter().zip(sent);
     pairs
-        .map(|(port, bytes)| share_of_rate(port, u64::from(*bytes), span))
+        .map(|(port, bytes)| share_of_rate(port, *bytes, span))
         .collect()
 }
 
@@ -111,22 +106,18 @@ pub fn sample_utilisation(
 ) -> f64 {
     let bytes = series.sent.get(sample).copied().unwrap_or(0);
     let interval = sample / series.ports.max(1);
-    share_of_rate(port, bytes.into(), span_of(results, series, interval))
+    share_of_rate(port, bytes, span_of(results, series, interval))
 }
 
 /// The distribution function of queue lengths in bytes, over all samples of switch ports.
+#[expect(clippy::cast_precision_loss, reason = "queues are below 2^53 bytes")]
 pub fn queue_cdf(results: &Results, points: usize) -> Vec<CdfPoint> {
     let ports: Vec<usize> = ports_where(results, |port| port.on_switch).collect();
     let mut lengths = Vec::new();
     for interval in 0..intervals(&results.series) {
         let queues = row(&results.series, &results.series.queue, interval);
-        lengths.extend(
-            ports
-                .iter()
-                .filter_map(|port| queues.get(*port))
-                .copied()
-                .map(f64::from),
-        );
+        let queues = ports.iter().filter_map(|port| queues.get(*port));
+        lengths.extend(queues.map(|bytes| *bytes as f64));
     }
     lengths.sort_unstable_by(f64::total_cmp);
     cdf(&lengths, points)
@@ -154,7 +145,7 @@ pub(super) fn intervals(series: &PortSeries) -> usize {
 }
 
 /// The figures of all ports in one interval, empty beyond the last.
-pub(super) fn row<'a>(series: &PortSeries, figures: &'a [u32], interval: usize) -> &'a [u32] {
+pub(super) fn row<'a>(series: &PortSeries, figures: &'a [u64], interval: usize) -> &'a [u64] {
     let begin = interval.saturating_mul(series.ports);
     figures
         .get(begin..begin.saturating_add(series.ports))
@@ -183,12 +174,9 @@ fn over_time(results: &Results, figure: impl FnMut(usize) -> f64) -> TimeSeries 
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "sums of 32-bit figures, below 2^53"
-)]
-fn sum(figures: &[u32]) -> f64 {
-    figures.iter().copied().map(u64::from).sum::<u64>() as f64
+#[expect(clippy::cast_precision_loss, reason = "sums below 2^53")]
+fn sum(figures: &[u64]) -> f64 {
+    figures.iter().sum::<u64>() as f64
 }
 
 /// `amount` per nanosecond of `span`, 0 for no time at all.

@@ -121,7 +121,7 @@ pub(super) struct SeriesData {
     /// Share of port time spent paused, 0 to 1.
     pub(super) paused_share: Vec<f64>,
     /// Most bytes waiting at any switch port.
-    pub(super) queue_max: Vec<u32>,
+    pub(super) queue_max: Vec<u64>,
 }
 
 /// A link that went down or came back.
@@ -188,7 +188,7 @@ pub(super) struct HotRow {
     /// In its busiest interval.
     pub(super) busiest: f64,
     /// Most bytes that waited.
-    pub(super) queue_max: u32,
+    pub(super) queue_max: u64,
     /// Packets.
     pub(super) marked: u64,
     pub(super) paused_ns: u64,

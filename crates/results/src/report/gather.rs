@@ -177,7 +177,7 @@ fn series_data(results: &Results) -> SeriesData {
 }
 
 /// The deepest queue of any switch port in a group of intervals.
-fn deepest(results: &Results, grouping: Grouping, group: usize) -> u32 {
+fn deepest(results: &Results, grouping: Grouping, group: usize) -> u64 {
     let series = &results.series;
     let rows = grouping
         .rows(group)

@@ -170,11 +170,11 @@ fn paused(series: &PortSeries, grouping: Grouping) -> Vec<u8> {
 /// What a port recorded in the intervals of a frame.
 fn samples<'a>(
     series: &'a PortSeries,
-    values: &'a [u32],
+    values: &'a [u64],
     grouping: Grouping,
     (frame, port): (usize, usize),
 ) -> impl Iterator<Item = u64> + 'a {
     let rows = grouping.rows(frame);
     rows.filter_map(move |row| values.get(row * series.ports + port))
-        .map(|value| u64::from(*value))
+        .copied()
 }

@@ -408,14 +408,14 @@ fn series(ports: &[PortInfo], intervals: usize, dice: &mut Dice) -> PortSeries {
             } else {
                 0.0
             };
-            series.sent.push((used * room) as u32);
+            series.sent.push((used * room) as u64);
             let standing = if deep > 1500.0 { deep * 0.4 } else { 0.0 };
-            series.queue.push(standing as u32);
-            series.queue_max.push(deep as u32);
+            series.queue.push(standing as u64);
+            series.queue_max.push(deep as u64);
             series
                 .marked
-                .push((deep / 20_000.0) as u32 * u32::from(port.on_switch));
-            series.paused_ns.push(paused as u32);
+                .push((deep / 20_000.0) as u64 * u64::from(port.on_switch));
+            series.paused_ns.push(paused as u64);
         }
     }
     series
@@ -488,7 +488,7 @@ fn signal(count: u64, why: &str) -> Signal {
 }
 
 fn signals(series: &PortSeries, pauses: u64) -> Signals {
-    let total = |values: &[u32]| values.iter().map(|&value| u64::from(value)).sum::<u64>();
+    let total = |values: &[u64]| values.iter().sum::<u64>();
     let lossless = "Pauses are on and headroom holds what is on its way.";
     Signals {
         ecn_marks: signal(total(&series.marked), ""),

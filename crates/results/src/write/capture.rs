@@ -51,7 +51,7 @@ impl Row<'_> {
 }
 
 /// The columns; `docs/results.md` explains them.
-fn columns<'a>() -> [Column<Row<'a>>; 24] {
+pub(super) fn columns<'a>() -> [Column<Row<'a>>; 24] {
     columns![
         time_ps: u64 = |r| r.record.time.as_ps(),
         port_id: u32 = |r| r.record.port.get(),
@@ -60,7 +60,7 @@ fn columns<'a>() -> [Column<Row<'a>>; 24] {
         outbound: bool = |r| r.record.outbound,
         packet: &str = |r| packet(&r.record.packet),
         class: u8 = |r| r.record.class,
-        size_bytes: u16 = |r| r.record.size,
+        size_bytes: u64 = |r| r.record.size.into(),
         message: Option<u32> = |r| r.transport(|t| t.message),
         source: Option<u32> = |r| r.ends().map(|[source, _]| source.get()),
         destination: Option<u32> = |r| r.ends().map(|[_, destination]| destination.get()),
@@ -68,8 +68,8 @@ fn columns<'a>() -> [Column<Row<'a>>; 24] {
         from_responder: bool = |r| r.flag(|t| t.from_responder),
         opcode: Option<u8> = |r| r.transport(|t| t.opcode.code()),
         psn: Option<u32> = |r| r.transport(|t| t.psn.get()),
-        payload_bytes: Option<u16> = |r| r.transport(|t| t.payload),
-        switches: Option<u8> = |r| r.transport(|t| t.switches),
+        payload_bytes: Option<u64> = |r| r.transport(|t| t.payload.into()),
+        switches: Option<u64> = |r| r.transport(|t| t.switches.into()),
         marked: bool = |r| r.flag(|t| t.marked),
         ack_request: bool = |r| r.flag(|t| t.ack_request),
         selective: bool = |r| r.flag(|t| t.selective),

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::write::{csv, parquet};
 
 /// The columns; `docs/collectives.md` explains them.
-const fn columns<'a>() -> [Column<&'a CollectiveRecord>; 19] {
+pub(super) const fn columns<'a>() -> [Column<&'a CollectiveRecord>; 19] {
     columns![
         workload: u32 = |r| r.workload,
         step: u32 = |r| r.step,
@@ -18,7 +18,7 @@ const fn columns<'a>() -> [Column<&'a CollectiveRecord>; 19] {
         algorithm: &str = |r| r.algorithm_name(),
         name: &str = |r| r.name.as_str(),
         group: u32 = |r| r.group,
-        ranks: u32 = |r| r.ranks,
+        ranks: u64 = |r| r.ranks.into(),
         size_bytes: u64 = |r| r.size.get(),
         sent_bytes: u64 = |r| r.sent.get(),
         start_ps: Option<u64> = |r| r.start.map(Time::as_ps),

@@ -25,7 +25,7 @@ pub const COLUMNS: &[Column<MessageRecord>] = &columns![
     ideal_ps: u64 = |m| m.ideal.as_ps(),
     slowdown: Option<f64> = |m| m.slowdown(),
     standalone_ns: u64 = |m| m.standalone.as_ns(),
-    retransmitted_packets: u32 = |m| m.retransmitted,
+    retransmitted_packets: u64 = |m| m.retransmitted.into(),
     outcome: &str = |m| outcome(m.outcome),
     tenant: u32 = |m| m.tenant.get(),
 ];

@@ -12,7 +12,7 @@ pub(crate) struct Row<'a> {
     utilization: f64,
 }
 
-const fn columns<'a>() -> [Column<Row<'a>>; 8] {
+pub(super) const fn columns<'a>() -> [Column<Row<'a>>; 8] {
     columns![
         port_id: u32 = |r| u32::try_from(r.number).expect("ports have 32 bits"),
         node: u32 = |r| r.port.node.get(),

@@ -117,3 +117,59 @@ fn side_file(directory: &Path, relative: &Path, bytes: &[u8]) -> Result<(), Erro
     }
     fs::write(&path, bytes).map_err(|error| Error::at(&path, error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::{Kind, kinds};
+
+    /// Numbers that name something: nobody adds them up.
+    const NAMES: &[&str] = &[
+        "id",
+        "workload",
+        "source",
+        "destination",
+        "source_port",
+        "destination_port",
+        "class",
+        "tenant",
+        "port_id",
+        "node",
+        "port",
+        "peer_port_id",
+        "peer_node",
+        "message",
+        "opcode",
+        "psn",
+        "msn",
+        "syndrome",
+        "step",
+        "group",
+        "slowest_rank",
+        "slowest_host",
+        "last_message",
+    ];
+
+    #[test]
+    fn what_can_be_added_up_has_64_bits() {
+        // Sums of dataframe libraries have the width of their column.
+        let columns = [
+            kinds(flows::COLUMNS),
+            kinds(&ports::columns()),
+            kinds(&links::columns()),
+            kinds(&collectives::columns()),
+            kinds(&capture::columns()),
+            kinds(trace::PACKETS),
+            kinds(trace::RATES),
+            kinds(&trace::pause_columns()),
+        ];
+        for (name, kind) in columns.concat() {
+            if let Kind::Integer(bits) | Kind::OptionalInteger(bits) = kind {
+                assert!(
+                    bits == 64 || NAMES.contains(&name),
+                    "{name} has {bits} bits"
+                );
+            }
+        }
+    }
+}

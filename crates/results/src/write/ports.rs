@@ -27,7 +27,7 @@ impl Row<'_> {
 }
 
 /// The columns; `docs/results.md` explains them.
-fn columns<'a>() -> [Column<Row<'a>>; 14] {
+pub(super) fn columns<'a>() -> [Column<Row<'a>>; 14] {
     columns![
         time_ps: u64 = |r| r.time.as_ps(),
         port_id: u32 = |r| u32::try_from(r.port).expect("ports have 32 bits"),
@@ -37,12 +37,12 @@ fn columns<'a>() -> [Column<Row<'a>>; 14] {
         peer_port_id: u32 = |r| r.info().peer.get(),
         peer_node: u32 = |r| r.info().peer_node.get(),
         rate_bps: u64 = |r| r.info().rate.as_bps(),
-        sent_bytes: u32 = |r| r.series.sent[r.sample],
+        sent_bytes: u64 = |r| r.series.sent[r.sample],
         utilization: f64 = |r| metrics::sample_utilisation(r.results, r.series, r.sample, r.info()),
-        queue_bytes: u32 = |r| r.series.queue[r.sample],
-        queue_max_bytes: u32 = |r| r.series.queue_max[r.sample],
-        marked_packets: u32 = |r| r.series.marked[r.sample],
-        paused_ns: u32 = |r| r.series.paused_ns[r.sample],
+        queue_bytes: u64 = |r| r.series.queue[r.sample],
+        queue_max_bytes: u64 = |r| r.series.queue_max[r.sample],
+        marked_packets: u64 = |r| r.series.marked[r.sample],
+        paused_ns: u64 = |r| r.series.paused_ns[r.sample],
     ]
 }
 

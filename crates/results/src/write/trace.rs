@@ -10,7 +10,7 @@ use crate::column::{Column, Table, columns};
 use crate::error::Error;
 use crate::write::csv;
 
-const PACKETS: &[Column<TraceRecord>] = &columns![
+pub(super) const PACKETS: &[Column<TraceRecord>] = &columns![
     time_ps: u64 = |r| r.time.as_ps(),
     node: u32 = |r| r.node.get(),
     port: u32 = |r| r.port,
@@ -23,8 +23,8 @@ const PACKETS: &[Column<TraceRecord>] = &columns![
     source_port: u16 = |r| r.source_port,
     destination_port: u16 = |r| r.destination_port,
     sequence_bytes: u64 = |r| r.sequence,
-    size_bytes: u32 = |r| r.bytes,
-    payload_bytes: u32 = |r| r.payload,
+    size_bytes: u64 = |r| r.bytes.into(),
+    payload_bytes: u64 = |r| r.payload.into(),
     marked: bool = |r| r.marked,
 ];
 
@@ -72,7 +72,7 @@ pub(crate) fn with_packets<T>(
     })
 }
 
-const RATES: &[Column<RateRecord>] = &columns![
+pub(super) const RATES: &[Column<RateRecord>] = &columns![
     time_ps: u64 = |r| r.time.as_ps(),
     message: u32 = |r| r.message,
     rate_bps: u64 = |r| r.rate.as_bps(),
@@ -107,6 +107,18 @@ pub(crate) struct PauseRow<'a> {
     port: &'a PortInfo,
 }
 
+pub(super) const fn pause_columns<'a>() -> [Column<PauseRow<'a>>; 7] {
+    columns![
+        time_ps: u64 = |r| r.pause.time.as_ps(),
+        port_id: u32 = |r| r.pause.port.get(),
+        node: u32 = |r| r.port.node.get(),
+        on_switch: bool = |r| r.port.on_switch,
+        port: u32 = |r| r.port.number,
+        class: u8 = |r| r.pause.class,
+        pause: bool = |r| r.pause.pause,
+    ]
+}
+
 /// Writes the pause frames.
 ///
 /// # Errors
@@ -130,17 +142,8 @@ pub(crate) fn with_pauses<T>(
             port: &results.ports[pause.port.index()],
         }
     };
-    let columns: [Column<PauseRow<'_>>; 7] = columns![
-        time_ps: u64 = |r| r.pause.time.as_ps(),
-        port_id: u32 = |r| r.pause.port.get(),
-        node: u32 = |r| r.port.node.get(),
-        on_switch: bool = |r| r.port.on_switch,
-        port: u32 = |r| r.port.number,
-        class: u8 = |r| r.pause.class,
-        pause: bool = |r| r.pause.pause,
-    ];
     fill(&Table {
-        columns: &columns,
+        columns: &pause_columns(),
         rows: results.pauses.len(),
         row: &row,
     })
