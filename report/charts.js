@@ -244,6 +244,7 @@ function slowdownChart(host, bins, scale) {
   const log = scale === "log";
   const vertical = sideAxis("slowdown", formatTimes);
   const lines = percentileLines(bins);
+  if (lines.length === 0) return showEmpty(host, "Too few messages completed for a percentile.");
   const options = {
     scales: {
       x: { time: false, range: () => [-0.5, bins.length - 0.5] },

@@ -114,25 +114,29 @@ function spread([low, high], log) {
   return log ? [low / 2, high * 2] : [low - room, high + room];
 }
 
-/** Curves that have places along x of their own. */
+/** Curves that have places along x of their own: `x`, `y`, and `low` and `high` where there is a band. */
 function curvesChart(host, lines, { x, y, stepped }) {
   const drawn = lines.filter((one) => one.x.length > 0);
   if (drawn.length === 0) return showEmpty(host, "Nothing to draw.");
-  const data = uPlot.join(drawn.map((one) => [one.x, one.y]));
+  const banded = drawn.some(({ low }) => low.some((value) => value !== null));
+  const data = uPlot.join(drawn.map((one) => (banded ? [one.x, one.y, one.low, one.high] : [one.x, one.y])));
+  const lineOf = ({ name, look }) =>
+    line(name, look.colour, FORMATS[y.format], { dash: look.dash, spanGaps: true, ...(!stepped && dotted(6, "surface")) });
+  const edgesOf = ({ name, look }) => bandSeries(name, look, FORMATS[y.format], false).slice(1).map((edge) => ({ ...edge, spanGaps: true }));
   const horizontal = axis(x.name, { space: 76, values: labels(FORMATS[x.format]) });
   const vertical = sideAxis(y.name, FORMATS[y.format]);
   const xs = spread(extent(data[0]), x.log);
   const options = {
     scales: {
       x: { time: false, distr: x.log ? 3 : 1, range: (_, low, high) => (x.log ? xs : [low ?? xs[0], high ?? xs[1]]) },
-      y: figureScale(drawn.flatMap((one) => one.y), y.log),
+      y: figureScale(drawn.flatMap((one) => [...one.y, ...one.low, ...one.high]), y.log),
     },
+    bands: banded ? bandsOf(drawn.map(({ look }) => look)) : [],
     axes: [x.log ? logAxis(horizontal) : horizontal, y.log ? logAxis(vertical) : vertical],
     cursor: cursor({ drag: { x: !x.log, y: false } }),
     series: [
       { label: x.name, value: (_, raw) => (raw === null || raw === undefined ? "" : FORMATS[x.format](raw)) },
-      ...drawn.map(({ name, look }) =>
-        line(name, look.colour, FORMATS[y.format], { dash: look.dash, spanGaps: true, ...(!stepped && dotted(6, "surface")) })),
+      ...drawn.flatMap((one) => (banded ? [lineOf(one), ...edgesOf(one)] : [lineOf(one)])),
     ],
   };
   return makeChart(host, options, data);

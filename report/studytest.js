@@ -31,6 +31,11 @@ async function checkStudy() {
     const names = document.querySelectorAll("#curves-key li").length;
     demand(names === study.axes[shown.lines < 0 ? shown.x : shown.lines].values.length, `${names} names`);
   });
+  await check("curves have bands where there are any", () => {
+    const banded = study.points.some((point) => point.curves.some(({ x, low }) => x && low.some((value) => value !== null)));
+    const curves = open.filter(({ chart }) => chart.scales.value === undefined && chart.axes[0].label === study.curves[1].x.name);
+    demand(curves.length > 0 && curves.every(({ chart }) => (chart.bands.length > 0) === banded), `${curves.length} curves, ${banded}`);
+  });
   await check("means have a row for each combination", () => demand(document.querySelectorAll("#means tbody tr").length === study.points.length, "other rows"));
   await check("nothing is wider than the page", () => demand(document.documentElement.scrollWidth <= innerWidth + 1, `${document.documentElement.scrollWidth} px`));
   await check("the scale changes", () => {

@@ -22,7 +22,7 @@ def compare(runs: Union[Mapping[str, Run], Sequence[Run]]) -> Table:
 
     Returns:
         Columns ``run`` (text), ``seed`` (whole number), ``metric`` (name in ``summary.json``, with
-        its unit at the end and dots for what is inside, as ``slowdown.p99``), ``value`` (float).
+        its unit at the end and dots for what is inside, as ``slowdown.max``), ``value`` (float).
         Figures that a run doesn't have have no row there; ``host``, the cost on this machine, is left
         out.
 
@@ -31,7 +31,7 @@ def compare(runs: Union[Mapping[str, Run], Sequence[Run]]) -> Table:
     >>> incast = {"topology": star, "workload": [{"kind": "incast", "degree": 2, "size": "64kB"}]}
     >>> both = {name: fairlane.run(incast, congestion__algorithm=name) for name in ("dcqcn", "hpcc")}
     >>> table = fairlane.compare(both)
-    >>> [name for name, metric in zip(table["run"], table["metric"]) if metric == "slowdown.p99"]
+    >>> [name for name, metric in zip(table["run"], table["metric"]) if metric == "slowdown.max"]
     ['dcqcn', 'hpcc']
     """
     named = runs.items() if isinstance(runs, Mapping) else ((it.summary["name"], it) for it in runs)

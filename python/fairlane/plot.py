@@ -93,7 +93,9 @@ def slowdown_by_size(
     ax = _axes(ax)
     bins = run.summary["slowdown_bins"]
     sizes = [bin["upto_bytes"] for bin in bins]
-    ax.plot(sizes, [bin[percentile] for bin in bins], **{"marker": ".", **style})
+    # A percentile of too few messages is None, which is drawn as a gap.
+    tail = [float("nan") if bin[percentile] is None else bin[percentile] for bin in bins]
+    ax.plot(sizes, tail, **{"marker": ".", **style})
     words = {"p999": "99.9th"}.get(percentile, f"{percentile[1:]}th")
     ax.set(xlabel="message size", ylabel=f"slowdown, {words} percentile", xscale="log")
     _units(ax.xaxis, "B")
@@ -236,7 +238,7 @@ def fabric(run: Run, ax: Optional[Axes] = None, **style: Any) -> Axes:
     to_host = np.isin(links["peer_node"], hosts)
     group = np.where(~links["on_switch"], 0, np.where(to_host, 2, 1))
     order = np.lexsort((links["peer_node"], links["node"], group))
-    end = 2 * times[-1] - times[-2] if len(times) > 1 else run.summary["duration_ns"] / 1e3
+    end = 2 * times[-1] - times[-2] if len(times) > 1 else run.summary["end_ns"] / 1e3
     extent = (times[0] if len(times) else 0.0, end, len(order), 0)
     look = {"vmin": 0, "vmax": 1, "cmap": "magma_r", "aspect": "auto", "extent": extent}
     if len(order) < _MOST_ROWS:

@@ -65,7 +65,7 @@ def sweep(
     >>> star = {"kind": "star", "hosts": 5, "host_link": {"rate": "100Gbps", "delay": "1us"}}
     >>> incast = {"topology": star, "workload": [{"kind": "incast", "degree": 4, "size": "64kB"}]}
     >>> axes = {"congestion.algorithm": ["dcqcn", "swift"], "workload.0.degree": [2, 4]}
-    >>> sweep = fairlane.sweep(incast, axes, metrics=["slowdown.p99"])
+    >>> sweep = fairlane.sweep(incast, axes, metrics=["slowdown.max"])
     >>> sweep.means.columns
     ['run', 'congestion.algorithm', 'workload.0.degree', 'metric', 'mean', 'ci95', 'min', 'max', 'n']
     >>> len(sweep.table), sweep.means["workload.0.degree"].tolist()

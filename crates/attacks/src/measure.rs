@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_fabric::metrics::{Spread, TAIL_MIN};
+use fairlane_fabric::metrics::Spread;
 use fairlane_fabric::{MessageRecord, Results, TenantRecord};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
@@ -58,17 +58,17 @@ impl Tail {
 
     /// The median.
     pub const fn p50(&self) -> Option<f64> {
-        Some(self.spread.p50)
+        self.spread.p50
     }
 
     /// The 99th percentile.
     pub const fn p99(&self) -> Option<f64> {
-        Some(self.spread.p99)
+        self.spread.p99
     }
 
     /// The 99.9th percentile; nothing if there are too few messages for one.
-    pub fn p999(&self) -> Option<f64> {
-        (self.messages >= TAIL_MIN).then_some(self.spread.p999)
+    pub const fn p999(&self) -> Option<f64> {
+        self.spread.p999
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether an attack pays, and what it does to others: a row of the verdict table.
 
-use fairlane_fabric::metrics::TAIL_MIN;
+use fairlane_fabric::metrics::least_for;
 use fairlane_scenario::Error;
 use fairlane_units::Rate;
 use serde::Serialize;
@@ -364,7 +364,7 @@ fn notes(
         }
     }
     if tail.count < of {
-        let (least, missing) = (TAIL_MIN, of - tail.count);
+        let (least, missing) = (least_for(0.999), of - tail.count);
         notes.push(format!(
             "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99.9 of those, \
              and an uncertain p99"

@@ -35,7 +35,7 @@ const SWEEP: &str = r#"
 title = "Two controllers"
 scenario = "incast.toml"
 seeds = 4
-metrics = ["slowdown.p99", "queue_max_bytes", "signals.ecn_marks"]
+metrics = ["slowdown.max", "queue_max_bytes", "signals.ecn_marks"]
 [[axis]]
 name = "control"
 key = "congestion.algorithm"
@@ -110,7 +110,7 @@ fn a_sweep_leaves_tables_and_a_page() {
             .lines()
             .nth(1)
             .unwrap()
-            .starts_with("dcqcn-2,dcqcn,2,1,complete,slowdown.p99,")
+            .starts_with("dcqcn-2,dcqcn,2,1,complete,slowdown.max,")
     );
     let means = case.text("d/means.csv");
     assert_eq!(
@@ -261,7 +261,7 @@ fn mistakes_are_refused_with_place_and_hint() {
         .and("other.toml", &SWEEP.replace("[2, 4, 8]", "[2, 4, 6]"))
         .and(
             "metric.toml",
-            &SWEEP.replace("slowdown.p99", "slowdown.p98"),
+            &SWEEP.replace("slowdown.max", "slowdown.maz"),
         )
         .and(
             "set.toml",
@@ -301,7 +301,7 @@ fn mistakes_are_refused_with_place_and_hint() {
 #[test]
 fn an_experiment_of_ones_own_runs_from_anywhere() {
     let experiment = "title = \"t\"\nsource = \"mine\"\n\
-        metric = [{ name = \"us\", of = \"completion\", percentile = 99 }]\n\
+        metric = [{ name = \"us\", of = \"completion\", percentile = \"max\" }]\n\
         axis = [{ name = \"degree\", key = \"workload.0.degree\", values = [2, 4] }]\n\
         check = [{ name = \"more take longer\", value = \"4/us\", over = \"2/us\", relation = \">\", target = 1 }]\n";
     let case = Case::with("mine/experiment.toml", experiment).and("mine/scenario.toml", SCENARIO);

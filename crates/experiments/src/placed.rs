@@ -14,8 +14,8 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
     };
     let seconds = end(results, metric).saturating_since(begin).as_secs_f64();
     let bytes = match (&metric.tenant, tenant(results, metric)) {
-        (None, _) => total(results, metric)?,
-        (Some(_), Some(number)) => placed(results, metric, &results.tenants[number])?,
+        (None, _) => total(results, metric),
+        (Some(_), Some(number)) => placed(results, metric, &results.tenants[number]),
         (Some(_), None) => return None,
     };
     (seconds > 0.0).then(|| bytes * 8e-9 / seconds)
@@ -24,8 +24,9 @@ pub(crate) fn goodput(results: &Results, metric: &Metric) -> Option<f64> {
 /// The part of the metric's tenant in what all get.
 pub(crate) fn share(results: &Results, metric: &Metric) -> Option<f64> {
     let number = tenant(results, metric)?;
-    let total = total(results, metric).filter(|total| *total > 0.0)?;
-    Some(placed(results, metric, &results.tenants[number])? / total)
+    let total = total(results, metric);
+    let own = placed(results, metric, &results.tenants[number]);
+    (total > 0.0).then(|| own / total)
 }
 
 /// That over the part that is the tenant's by weight.
@@ -35,26 +36,22 @@ pub(crate) fn weight_share(results: &Results, metric: &Metric) -> Option<f64> {
     Some(share(results, metric)? * weights / results.tenants[number].weight)
 }
 
-fn total(results: &Results, metric: &Metric) -> Option<f64> {
+fn total(results: &Results, metric: &Metric) -> f64 {
     let tenants = results.tenants.iter();
     tenants.map(|tenant| placed(results, metric, tenant)).sum()
 }
 
-/// Bytes of a tenant between the metric's `after` and `until`, to the intervals of the series; nothing if there is no series,
-/// as there is none of the only tenant.
-fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> Option<f64> {
+/// Bytes of a tenant between the metric's `after` and `until`, to the intervals of the series.
+fn placed(results: &Results, metric: &Metric, tenant: &TenantRecord) -> f64 {
     if metric.after.is_none() && metric.until.is_none() {
-        return Some(tenant.placed.as_f64());
-    }
-    if tenant.placed_series.is_empty() {
-        return None;
+        return tenant.placed.as_f64();
     }
     let (first, last) = (begin(results, metric), end(results, metric));
     let starts =
         (0..).map(|row| results.series.start + results.series.interval.saturating_mul(row));
     let rows = starts.zip(&tenant.placed_series);
     let within = rows.filter(|(start, _)| (first..last).contains(start));
-    Some(within.map(|(_, bytes)| *bytes as f64).sum())
+    within.map(|(_, bytes)| *bytes as f64).sum()
 }
 
 /// The first interval of the series that begins at or behind the metric's `after`.

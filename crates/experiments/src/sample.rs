@@ -1,6 +1,7 @@
 //! What runs say about a metric, and the figure of several of them.
 
 use fairlane_attacks::Estimate;
+use fairlane_fabric::metrics::least_for;
 
 use crate::metric::{Statistic, StatisticWord};
 
@@ -41,19 +42,19 @@ fn values(sample: &Sample) -> &[f64] {
     }
 }
 
-/// A figure of values; nothing if there are none.
+/// A figure of values; nothing if there are none, or too few for a percentile. Percentile 100 is the greatest.
 fn figure(mut values: Vec<f64>, statistic: Option<Statistic>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = *values.last()?;
-    Some(
-        match statistic.unwrap_or(Statistic::Word(StatisticWord::Mean)) {
-            Statistic::Word(StatisticWord::Max) => last,
-            Statistic::Word(StatisticWord::Mean) => {
-                values.iter().sum::<f64>() / values.len() as f64
-            }
-            Statistic::Percentile(percent) => values[nearest_rank(percent, values.len())],
-        },
-    )
+    match statistic.unwrap_or(Statistic::Word(StatisticWord::Mean)) {
+        Statistic::Word(StatisticWord::Max) => Some(last),
+        Statistic::Word(StatisticWord::Mean) => {
+            Some(values.iter().sum::<f64>() / values.len() as f64)
+        }
+        Statistic::Percentile(percent) if percent >= 100.0 => Some(last),
+        Statistic::Percentile(percent) => (values.len() >= least_for(percent / 100.0))
+            .then(|| values[nearest_rank(percent, values.len())]),
+    }
 }
 
 /// Index of the nearest rank: the smallest value that at least so many percent don't exceed. Percentages count
@@ -108,5 +109,20 @@ mod tests {
         assert_eq!(estimate(&figures, most).count, 2);
         assert_eq!(estimate(&figures[..1], None).half_width, None);
         assert_eq!(estimate(&[Sample::Pool(Vec::new())], None).mean, None);
+    }
+
+    #[test]
+    fn seeds_together_may_carry_a_percentile_that_one_does_not() {
+        let seed = |count: u32| Sample::Pool((1..=count).map(f64::from).collect());
+        let of = |seeds: &[Sample], percent| estimate(seeds, Some(Statistic::Percentile(percent)));
+        let both = of(&[seed(50), seed(50)], 99.0);
+        assert_eq!(
+            (both.mean, both.half_width, both.count),
+            (Some(50.0), None, 0)
+        );
+        assert_eq!(of(&[seed(50), seed(49)], 99.0).mean, None);
+        assert_eq!(of(&[seed(1)], 50.0).mean, None);
+        assert_eq!(of(&[seed(2)], 50.0).mean, Some(1.0));
+        assert_eq!(of(&[seed(3)], 100.0).mean, Some(3.0));
     }
 }

@@ -33,6 +33,7 @@ use crate::ns3::Ns3;
 use crate::ns3_random::Ns3Random;
 use crate::packet::{NONE, PacketPool};
 use crate::place::Place;
+use crate::placed::Placed;
 use crate::port::Port;
 use crate::rates::Rates;
 use crate::routing::{Graph, Routes};
@@ -67,7 +68,6 @@ pub(crate) fn world(
     let messages = specs.len();
     let (endpoints, mut multipath, subflows) = behind(loaded, topology, &owner_of, &mut specs)?;
     let first = specs.iter().map(|spec| spec.start).min();
-    let ending = endpoints.as_ref().map_or(0, |endpoints| endpoints.tokens());
     let plan = plan(scenario, &graph, &rules);
     let baseline = Baseline::new(&graph, &hosts, &rules);
     let longest = baseline.largest;
@@ -100,11 +100,12 @@ pub(crate) fn world(
     let rates = scenario.output.rate_interval;
     Ok(World {
         sampler,
+        placed: Placed::new(scenario.tenants().len()),
         chosen,
         rates: rates.map(|interval| Box::new(Rates::new(interval, messages))),
         watch: Watch::new(scenario, longest.rtt),
         hosts: self::hosts(scenario, &net, (nics, owner_of, baseline)),
-        owed: messages + ending + schedule.local.left,
+        owed: messages + schedule.local.left + endpoints.as_ref().map_or(0, |all| all.tokens()),
         endpoints,
         multipath,
         tenants: scenario.tenants(),

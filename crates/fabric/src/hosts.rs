@@ -74,6 +74,14 @@ impl Hosts {
         all
     }
 
+    /// Payload placed at receivers of a tenant's messages; `several` says whether there are others.
+    pub(crate) fn placed_by(&self, tenant: usize, several: bool) -> u64 {
+        match several {
+            true => self.heard_by(tenant).placed,
+            false => self.heard().placed,
+        }
+    }
+
     /// The NIC of a host takes in a packet that has arrived; returns the plane that it came from.
     #[inline]
     pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) -> u8 {

@@ -5,7 +5,6 @@ use fairlane_units::{Duration, PortId};
 use crate::ContendedPort;
 use crate::packet::{Kind, PacketRecord};
 use crate::port::Port;
-use crate::sampler::fold_pairs;
 
 /// An interval with less time than this many of the largest packets take says nothing of a port.
 const PACKETS_MIN: u64 = 16;
@@ -21,8 +20,6 @@ pub(crate) struct Ledger {
     contended: Vec<u64>,
     ports: Vec<Busy>,
     pub(crate) tallies: Vec<Tally>,
-    /// By interval and tenant, bytes placed at receivers.
-    placed: Vec<u64>,
 }
 
 /// How busy a port is.
@@ -37,8 +34,6 @@ struct Busy {
 /// What happened to the packets of a tenant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    /// Bytes placed before this interval.
-    placed_before: u64,
     pub(crate) marks: u64,
     pub(crate) drops: u64,
     /// Data packets put on links.
@@ -57,7 +52,6 @@ impl Ledger {
                 contended: counters(),
                 ports: vec![Busy::default(); ports],
                 tallies: vec![Tally::default(); tenants],
-                placed: Vec::new(),
             })
         })
     }
@@ -90,14 +84,6 @@ impl Ledger {
         }
     }
 
-    /// The same for receivers, which have placed so many bytes by tenant since the run began.
-    pub(crate) fn end_placing(&mut self, placed: impl Iterator<Item = u64>) {
-        for (tally, placed) in self.tallies.iter_mut().zip(placed) {
-            let before = std::mem::replace(&mut tally.placed_before, placed);
-            self.placed.push(placed - before);
-        }
-    }
-
     /// Takes in the counters of another part of the fabric.
     pub(crate) fn absorb(&mut self, other: &Self) {
         let add = |all: &mut Vec<u64>, part: &[u64]| {
@@ -108,7 +94,6 @@ impl Ledger {
         add(&mut self.window, &other.window);
         add(&mut self.sent, &other.sent);
         add(&mut self.contended, &other.contended);
-        add(&mut self.placed, &other.placed);
         for (all, part) in self.ports.iter_mut().zip(&other.ports) {
             all.contended_for = all.contended_for.max(part.contended_for);
         }
@@ -117,11 +102,6 @@ impl Ledger {
             all.drops += part.drops;
             all.transmissions += part.transmissions;
         }
-    }
-
-    /// Makes one interval of every two.
-    pub(crate) fn halve(&mut self) {
-        fold_pairs(&mut self.placed, self.tenants, |a, b| a + b);
     }
 
     /// The ports that were contended, in order.
@@ -139,11 +119,6 @@ impl Ledger {
             }
         };
         contended.map(record).collect()
-    }
-
-    pub(crate) fn placed_by(&self, tenant: usize) -> Vec<u64> {
-        let rows = self.placed.chunks_exact(self.tenants);
-        rows.map(|row| row[tenant]).collect()
     }
 }
 

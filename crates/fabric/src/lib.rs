@@ -45,6 +45,7 @@ mod packet;
 mod parts;
 mod paths;
 mod place;
+mod placed;
 mod port;
 mod precedence;
 mod rates;

@@ -1,9 +1,11 @@
 //! What results say of messages.
 
 use fairlane_host::PairId;
+use fairlane_scenario::Verb;
 use fairlane_units::{Bytes, Time};
 
 use crate::baseline;
+use crate::connections::Side;
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::{MessageRecord, Outcome};
@@ -19,14 +21,15 @@ impl Hosts {
         let spec = &net.specs[message as usize];
         let host = &self.nics[self.host(spec.source) as usize].host;
         let requester = host.pair(pair).requester();
-        let acknowledged = requester.next_position() - requester.bytes_in_flight();
+        let acknowledged = match finish {
+            Some(_) => spec.size,
+            None => (requester.next_position() - requester.bytes_in_flight()).min(spec.size),
+        };
         let posted = self.connections.posted.get(&message);
         let never = self.never_posted(net, message);
         MessageRecord {
-            acknowledged: match finish {
-                Some(_) => spec.size,
-                None => acknowledged.min(spec.size),
-            },
+            acknowledged,
+            placed: acknowledged,
             posted: true,
             start: posted.map_or(spec.start, |posted| posted.start),
             finish,
@@ -38,6 +41,19 @@ impl Hosts {
             outcome,
             ..never
         }
+    }
+
+    /// How much of a message that is under way on a queue pair of its own has been placed at its receiver: at the host
+    /// that has posted it, if it asks for data.
+    pub(crate) fn placed_of(&self, record: &MessageRecord) -> Bytes {
+        let (receiver, side) = match record.verb {
+            Verb::Read => (record.source, Side::Requester),
+            _ => (record.destination, Side::Responder),
+        };
+        let pair = self.connections.pair(record.id, side);
+        let host = &self.nics[self.host(receiver) as usize].host;
+        let placed = pair.map_or(Bytes::ZERO, |pair| host.pair(pair).placed());
+        placed.min(record.size).max(record.acknowledged)
     }
 
     /// What is known of a message before it is posted.
@@ -56,6 +72,7 @@ impl Hosts {
             class: spec.class,
             size: spec.size,
             acknowledged: Bytes::ZERO,
+            placed: Bytes::ZERO,
             posted: false,
             start: spec.start,
             finish: None,

@@ -184,6 +184,9 @@ pub struct MessageRecord {
     pub size: Bytes,
     /// How much of it its source knows to have arrived.
     pub acknowledged: Bytes,
+    /// How much of it has been placed at its receiver. Of a message that shares its queue pair with others, or has
+    /// several paths, and isn't complete: what is acknowledged.
+    pub placed: Bytes,
     /// Whether it was posted before the run ended.
     pub posted: bool,
     /// When it was posted; if it wasn't, the earliest time at which it could have been.
@@ -529,8 +532,7 @@ pub struct TenantRecord {
     pub weight: f64,
     /// Payload placed at receivers of its messages.
     pub placed: Bytes,
-    /// Of that, bytes in each interval of [`PortSeries`](crate::PortSeries); empty if it is the only
-    /// tenant.
+    /// Of that, bytes in each interval of [`PortSeries`](crate::PortSeries).
     pub placed_series: Vec<u64>,
 }
 

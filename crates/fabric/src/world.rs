@@ -38,6 +38,7 @@ use crate::network::link::AtHost;
 use crate::network::{Network, deflection};
 use crate::nic::{Nic, Sent};
 use crate::notice::Notices;
+use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
@@ -66,6 +67,7 @@ pub(crate) struct World {
     /// Records that there must be at the end; applications that haven't ended count as one each.
     pub(crate) owed: usize,
     pub(crate) sampler: Sampler,
+    pub(crate) placed: Placed,
     /// Only if ports are chosen.
     pub(crate) chosen: Option<Box<Chosen>>,
     /// Only if rates are recorded.

@@ -17,6 +17,7 @@ mod exact;
 mod exact_pause;
 mod faults;
 mod forwarding;
+mod goodput;
 mod headroom;
 mod iofd;
 mod limits;

@@ -1,10 +1,10 @@
 //! Metrics: figures against naive computation, and that false results are found out.
 
 use fairlane_fabric::metrics::{
-    CdfPoint, HotPort, SlowdownBin, Spread, Summary, Tenancy, cdf, check, completion_cdf, fairness,
-    goodput_gbps, hottest, interval_utilisation, jain, marks, paused, pauses, percentile,
-    queue_cdf, slowdown_bins, slowest, standalone_bins, tenant_slowdown_bins, tenant_throughput,
-    throughput, utilisation,
+    CdfPoint, Goodput, HotPort, SlowdownBin, Spread, Summary, Tenancy, carried, cdf, check,
+    completion_cdf, fairness, hottest, interval_utilisation, jain, least_for, marks, paused,
+    pauses, percentile, queue_cdf, size_edges, slowdown_bins, slowest, standalone_bins,
+    tenant_slowdown_bins, tenant_throughput, throughput, utilisation,
 };
 use fairlane_fabric::{
     ContendedPort, Ending, Flux, MessageRecord, Outcome, PauseRecord, PortInfo, PortSeries,
@@ -27,6 +27,7 @@ fn message(id: u32, size: u64, taken: u64) -> MessageRecord {
         verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(size),
         acknowledged: Bytes::new(size),
+        placed: Bytes::new(size),
         posted: true,
         start,
         finish: Some(start + Duration::from_ns(taken)),
@@ -301,6 +302,53 @@ fn percentile_is_the_value_at_the_floor_of_length_times_p() {
 }
 
 #[test]
+fn n_values_carry_a_percentile_if_one_of_them_is_that_rare() {
+    // n (1 - p) >= 1.
+    let least = [
+        (0.0, 1),
+        (0.5, 2),
+        (0.75, 4),
+        (0.9, 10),
+        (0.95, 20),
+        (0.99, 100),
+        (0.999, 1000),
+    ];
+    for (p, least) in least {
+        assert_eq!(least_for(p), least, "{p}");
+        let values: Vec<usize> = (0..least).collect();
+        assert_eq!(carried(&values, p), percentile(&values, p), "{p}");
+        assert_eq!(carried(&values[1..], p), None, "{p}");
+    }
+    assert_eq!(carried(&[1, 2, 3], 1.0), None);
+    let spread = |count: u32| Spread::of((0..count).map(f64::from).collect());
+    let few = spread(20).expect("there are some");
+    assert_eq!(
+        (few.p50, few.p95, few.p99, few.p999),
+        (Some(10.0), Some(19.0), None, None)
+    );
+    let one = spread(1).expect("there is one");
+    assert_eq!((one.mean, one.p50, one.max), (0.0, None, 0.0));
+    let bin = slowdown_bins(
+        &(0..100).map(|id| message(id, 9, 100)).collect::<Vec<_>>(),
+        20,
+    )[0];
+    assert_eq!((bin.p99, bin.p999), (Some(1.0), None));
+}
+
+#[test]
+fn sizes_of_several_runs_have_edges_in_common() {
+    // 300 sizes in classes of at least 100, and of a hundred alike not one is left out.
+    let sizes: Vec<u64> = (0..200)
+        .rev()
+        .chain(std::iter::repeat_n(500, 100))
+        .collect();
+    assert_eq!(size_edges(sizes.clone(), 20, 100), [99, 199, 500]);
+    assert_eq!(size_edges(sizes.clone(), 2, 100).last(), Some(&500));
+    assert_eq!(size_edges(sizes, 20, 1000), [500]);
+    assert!(size_edges(Vec::new(), 20, 100).is_empty());
+}
+
+#[test]
 fn classes_of_size_hold_equal_parts_and_the_largest_message() {
     let messages: Vec<_> = (0..1030)
         .rev()
@@ -312,7 +360,7 @@ fn classes_of_size_hold_equal_parts_and_the_largest_message() {
     assert_eq!((bins.len(), counts.iter().sum::<usize>()), (20, 1030));
     assert!(counts.iter().all(|count| (51..=52).contains(count)));
     assert_eq!(bins[0].upto_bytes, 52);
-    assert_eq!((bins[0].p50, bins[0].max), (10.26, 10.51));
+    assert_eq!((bins[0].p50, bins[0].max), (Some(10.26), 10.51));
     assert_eq!((bins[19].upto_bytes, bins[19].max), (1030, 20.29));
 }
 
@@ -367,7 +415,7 @@ fn bins_clamp_nothing_and_skip_unfinished_messages() {
         .iter()
         .map(|bin| (bin.upto_bytes, bin.count, bin.p50))
         .collect();
-    assert_eq!(found, [(30, 2, 3.0)]);
+    assert_eq!(found, [(30, 2, Some(3.0))]);
     let standalone: Vec<_> = standalone_bins(&messages, 20)
         .iter()
         .map(|bin| bin.max)
@@ -437,7 +485,37 @@ fn series_of_a_run_without_samples_are_empty() {
     assert!(throughput(&results).values.is_empty() && pauses(&results).values.is_empty());
     assert!(queue_cdf(&results, 10).is_empty());
     assert_eq!(utilisation(&results), [0.0; 4]);
-    assert_eq!(goodput_gbps(&results), 0.0);
+    assert_eq!(Goodput::of(&results).gbps, 0.0);
+}
+
+#[test]
+fn goodput_is_over_the_time_in_which_messages_are_posted() {
+    let posted = |last: u64| {
+        let start = |id, ns| MessageRecord {
+            start: Time::from_ns(ns),
+            ..message(id, 500, 90)
+        };
+        let mut results = results(vec![start(0, 0), start(1, last), start(2, 0)]);
+        (results.totals.first_start, results.totals.end) = (Time::ZERO, Time::from_ns(200));
+        results.series.interval = Duration::from_ns(10);
+        // A fabric that fills, carries 100 bytes per interval, and drains at a tenth of that.
+        results.tenants[0].placed_series = [vec![0], vec![100; 9], vec![10; 10]].concat();
+        results.tenants[0].placed = Bytes::new(1000);
+        results
+    };
+    let over = |last| {
+        let found = Goodput::of(&posted(last));
+        (found.gbps, found.over)
+    };
+    assert_eq!(over(100), (72.0, Duration::from_ns(100)));
+    assert_eq!(Goodput::of_run(&posted(100)).gbps, 40.0);
+    assert_eq!(Goodput::steady(&posted(100)).map(|it| it.gbps), Some(80.0));
+    // Messages that come as a batch complete after the last post.
+    assert_eq!(over(0), (40.0, Duration::from_ns(200)));
+    assert_eq!(over(20), (40.0, Duration::from_ns(200)));
+    let mut never = posted(100);
+    never.messages[1].posted = false;
+    assert_eq!(Goodput::of(&never).over, Duration::from_ns(200));
 }
 
 #[test]
@@ -451,6 +529,17 @@ fn jain_is_one_for_equals_and_one_nth_for_a_monopoly() {
     assert!(
         index.is_some_and(|index| (index - 25.0 / 34.0).abs() < 1e-12),
         "{index:?}"
+    );
+}
+
+fn assert_goodput(summary: &Summary) {
+    // 1,680 bytes, of messages that aren't complete too, in the 140 ns from the first start to the end.
+    assert_eq!(summary.placed_bytes, 1680);
+    assert!((summary.goodput_gbps - 96.0).abs() < 1e-9);
+    assert!((summary.goodput_run_gbps - 96.0).abs() < 1e-9);
+    assert_eq!(
+        (summary.goodput_ns, summary.goodput_steady_gbps),
+        (140.0, None)
     );
 }
 
@@ -474,6 +563,8 @@ fn summary_states_outcomes_and_units() {
         reason,
     };
     results.totals.ending = Ending::Stalled(stall);
+    results.series.start = results.totals.first_start;
+    results.tenants = vec![tenant("default", 1.0, 1680)];
     let summary = Summary::of(&results);
     assert_eq!(
         (summary.ending, summary.stall.as_deref()),
@@ -495,17 +586,13 @@ fn summary_states_outcomes_and_units() {
         ),
         (4160.0, 52_000, 60)
     );
-    // 1,400 bytes in the 140 ns from the first start to the end.
-    assert!((summary.goodput_gbps - 80.0).abs() < 1e-9);
-    // From 14 to 126 ns: 86 of the 100 ns of one message, 112 of the 130 ns of the other.
-    let steady = 8.0 * (1000.0 * 0.86 + 400.0 * 112.0 / 130.0) / 112.0;
-    assert!((summary.goodput_steady_gbps.expect("time went by") - steady).abs() < 1e-9);
+    assert_goodput(&summary);
     let slowdown = Spread {
         mean: 1.15,
-        p50: 1.3,
-        p95: 1.3,
-        p99: 1.3,
-        p999: 1.3,
+        p50: Some(1.3),
+        p95: None,
+        p99: None,
+        p999: None,
         max: 1.3,
     };
     let found = summary.slowdown.expect("two completed");

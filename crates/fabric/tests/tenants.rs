@@ -306,7 +306,8 @@ fn a_tenant_alone_is_not_counted_apart() {
         (only.name.as_str(), only.placed),
         ("default", Bytes::new(5000))
     );
-    assert!(only.placed_series.is_empty() && results.contended.is_empty());
+    assert_eq!(only.placed_series.iter().sum::<u64>(), 5000);
+    assert!(results.contended.is_empty());
     assert_eq!(results.signals.tenants, None);
 }
 

@@ -80,6 +80,12 @@ impl Pair {
         &self.requester
     }
 
+    /// Bytes placed of what came in.
+    #[inline]
+    pub const fn placed(&self) -> Bytes {
+        self.placed
+    }
+
     /// How many replies, and CNPs, have told it of marks; it wraps.
     #[inline]
     pub const fn marks(&self) -> u32 {

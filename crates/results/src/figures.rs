@@ -1,7 +1,7 @@
 //! What a run amounts to, and its report page.
 
 use fairlane_fabric::Results;
-use fairlane_fabric::metrics::{self, SlowdownBin, Spread, Summary, TAIL_MIN};
+use fairlane_fabric::metrics::{self, SlowdownBin, Spread, Summary};
 use fairlane_scenario::Loaded;
 use fairlane_units::TenantId;
 
@@ -34,12 +34,13 @@ pub struct Figures {
 /// Measures what a run amounts to.
 pub fn figures(results: &Results) -> Figures {
     let summary = Summary::of(results);
-    let percentile = |pick: fn(&Spread) -> f64| summary.slowdown.as_ref().map(pick);
+    let percentile = |pick: fn(&Spread) -> Option<f64>| summary.slowdown.as_ref().and_then(pick);
     let report = report::Figures {
         goodput_bps: Some(summary.goodput_gbps * 1e9),
+        goodput_ns: summary.goodput_ns,
         slowdown_p50: percentile(|spread| spread.p50),
         slowdown_p99: percentile(|spread| spread.p99),
-        slowdown_p999: percentile(|spread| spread.p999).filter(|_| summary.completed >= TAIL_MIN),
+        slowdown_p999: percentile(|spread| spread.p999),
         events_per_second: None,
     };
     let switch_ports = results.ports.iter().filter(|port| port.on_switch).count();
@@ -96,7 +97,7 @@ pub fn report_bins(bins: &[SlowdownBin]) -> Vec<report::SlowdownBin> {
         p50: bin.p50,
         p95: bin.p95,
         p99: bin.p99,
-        p999: (bin.count >= TAIL_MIN).then_some(bin.p999),
+        p999: bin.p999,
     };
     bins.iter().map(bin).collect()
 }

@@ -1,6 +1,6 @@
 //! `summary.json`, and the tables that say the same on standard output.
 
-use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary, TAIL_MIN};
+use fairlane_fabric::metrics::{SlowdownBin, Spread, Summary};
 use fairlane_fabric::{Results, Signal, Signals};
 use fairlane_scenario::{Profile, Scenario};
 use serde::Serialize;
@@ -67,16 +67,9 @@ impl<'a> File<'a> {
         table::list(&[
             ("ending", summary.ending.to_owned()),
             ("messages", messages(summary)),
-            ("payload", table::bytes(summary.completed_bytes as f64)),
+            ("payload", payload(summary)),
             ("simulated", self.simulated()),
-            (
-                "goodput",
-                format!(
-                    "{} Gb/s over {}",
-                    table::digits(summary.goodput_gbps),
-                    self.simulated()
-                ),
-            ),
+            ("goodput", self.goodput()),
             (
                 "steady goodput",
                 summary.goodput_steady_gbps.map_or_else(
@@ -99,6 +92,25 @@ impl<'a> File<'a> {
         ])
     }
 
+    /// While messages were posted, if they came over time; and in the whole run.
+    fn goodput(&self) -> String {
+        let summary = self.summary;
+        let rate = |gbps: f64| format!("{} Gb/s", table::digits(gbps));
+        let run = format!(
+            "{} over {}",
+            rate(summary.goodput_run_gbps),
+            self.simulated()
+        );
+        if summary.goodput_ns >= summary.end_ns - summary.first_start_ns {
+            return run;
+        }
+        let (gbps, time) = (
+            rate(summary.goodput_gbps),
+            table::seconds(summary.goodput_ns / 1e9),
+        );
+        format!("{gbps} over {time}, until the last message was posted; {run}")
+    }
+
     /// From the first message to the end.
     fn simulated(&self) -> String {
         table::seconds((self.summary.end_ns - self.summary.first_start_ns) / 1e9)
@@ -109,21 +121,13 @@ impl<'a> File<'a> {
         let ratio = |value: f64| table::digits(value);
         let time = |value: f64| table::seconds(value / 1e9);
         let mut rows = vec![
-            row(
-                "completion time",
-                (summary.completion_ns.as_ref(), summary.completed),
-                &time,
-            ),
-            row(
-                "slowdown",
-                (summary.slowdown.as_ref(), summary.completed),
-                &ratio,
-            ),
+            row("completion time", summary.completion_ns.as_ref(), &time),
+            row("slowdown", summary.slowdown.as_ref(), &ratio),
         ];
         if self.scenario.profile == Profile::HpccNs3 {
             rows.push(row(
                 "over standalone",
-                (summary.standalone_slowdown.as_ref(), summary.completed),
+                summary.standalone_slowdown.as_ref(),
                 &ratio,
             ));
         }
@@ -177,16 +181,20 @@ fn messages(summary: &Summary) -> String {
     text
 }
 
-fn row(
-    name: &str,
-    (spread, count): (Option<&Spread>, usize),
-    show: &dyn Fn(f64) -> String,
-) -> Vec<String> {
-    let values = spread.map(|s| [s.mean, s.p50, s.p95, s.p99, s.p999, s.max]);
-    let mut cells = values.map_or_else(|| vec!["-".into(); 6], |values| values.map(show).to_vec());
-    if count < TAIL_MIN {
-        cells[4] = "-".into();
+/// Payload at receivers, and that of all messages if it isn't the same.
+fn payload(summary: &Summary) -> String {
+    let placed = table::bytes(summary.placed_bytes as f64);
+    match summary.unfinished + summary.failed {
+        0 => placed,
+        _ => format!("{placed} of {}", table::bytes(summary.bytes as f64)),
     }
+}
+
+fn row(name: &str, spread: Option<&Spread>, show: &dyn Fn(f64) -> String) -> Vec<String> {
+    let values = spread.map_or([None; 6], |s| {
+        [Some(s.mean), s.p50, s.p95, s.p99, s.p999, Some(s.max)]
+    });
+    let cells = values.map(|value| table::dash(value, show));
     std::iter::once(name.to_owned()).chain(cells).collect()
 }
 
@@ -195,10 +203,8 @@ fn bin(bin: &SlowdownBin) -> Vec<String> {
         format!("up to {}", table::bytes(bin.upto_bytes as f64)),
         table::count(bin.count as u64),
     ];
-    cells.extend([bin.p50, bin.p95, bin.p99, bin.p999, bin.max].map(table::digits));
-    if bin.count < TAIL_MIN {
-        cells[5] = "-".into();
-    }
+    let figures = [bin.p50, bin.p95, bin.p99, bin.p999, Some(bin.max)];
+    cells.extend(figures.map(|figure| table::dash(figure, table::digits)));
     cells
 }
 

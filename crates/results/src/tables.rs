@@ -333,12 +333,12 @@ pub fn tenants(results: &Results) -> Result<RecordBatch, Error> {
             slowdown_mean: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.mean),
             small_slowdown_mean: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.mean),
             completion_mean_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.mean),
-            slowdown_p50: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.p50),
-            small_slowdown_p50: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.p50),
-            completion_p50_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.p50),
-            slowdown_p99: Option<f64> = |it| it.slowdown.as_ref().map(|it| it.p99),
-            small_slowdown_p99: Option<f64> = |it| it.small_slowdown.as_ref().map(|it| it.p99),
-            completion_p99_ns: Option<f64> = |it| it.completion_ns.as_ref().map(|it| it.p99),
+            slowdown_p50: Option<f64> = |it| it.slowdown.as_ref().and_then(|it| it.p50),
+            small_slowdown_p50: Option<f64> = |it| it.small_slowdown.as_ref().and_then(|it| it.p50),
+            completion_p50_ns: Option<f64> = |it| it.completion_ns.as_ref().and_then(|it| it.p50),
+            slowdown_p99: Option<f64> = |it| it.slowdown.as_ref().and_then(|it| it.p99),
+            small_slowdown_p99: Option<f64> = |it| it.small_slowdown.as_ref().and_then(|it| it.p99),
+            completion_p99_ns: Option<f64> = |it| it.completion_ns.as_ref().and_then(|it| it.p99),
         ],
     )
 }

@@ -3,7 +3,7 @@
 use fairlane_fabric::SignalsByTenant;
 
 use crate::table;
-use fairlane_fabric::metrics::{LinkShare, Spread, TAIL_MIN, Tenancy, TenantSummary};
+use fairlane_fabric::metrics::{LinkShare, Spread, Tenancy, TenantSummary};
 
 /// More contended links than this are left to `summary.json`.
 const MOST_LINKS: usize = 8;
@@ -17,12 +17,8 @@ pub(crate) fn blocks(tenancy: &Tenancy, signals: Option<&SignalsByTenant>) -> Ve
 }
 
 fn tenants(tenancy: &Tenancy) -> String {
-    let figure = |spread: &Option<Spread>, pick: fn(&Spread) -> f64| {
-        table::dash(spread.as_ref().map(pick), table::digits)
-    };
-    let tail = |spread: &Option<Spread>, count: usize| match count < TAIL_MIN {
-        true => "-".into(),
-        false => figure(spread, |s| s.p999),
+    let figure = |spread: &Option<Spread>, pick: fn(&Spread) -> Option<f64>| {
+        table::dash(spread.as_ref().and_then(pick), table::digits)
     };
     let count = |count: usize| table::count(count as u64);
     let complete =
@@ -39,11 +35,11 @@ fn tenants(tenancy: &Tenancy) -> String {
             ("slowdown p50", &|it| figure(&it.slowdown, |s| s.p50)),
             ("p95", &|it| figure(&it.slowdown, |s| s.p95)),
             ("p99", &|it| figure(&it.slowdown, |s| s.p99)),
-            ("p99.9", &|it| tail(&it.slowdown, it.completed)),
+            ("p99.9", &|it| figure(&it.slowdown, |s| s.p999)),
             ("below BDP", &|it| count(it.small_completed)),
             ("p50", &|it| figure(&it.small_slowdown, |s| s.p50)),
             ("p99", &|it| figure(&it.small_slowdown, |s| s.p99)),
-            ("p99.9", &|it| tail(&it.small_slowdown, it.small_completed)),
+            ("p99.9", &|it| figure(&it.small_slowdown, |s| s.p999)),
         ],
     );
     let fairness = tenancy.tenant_fairness.map_or_else(

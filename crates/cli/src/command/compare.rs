@@ -2,6 +2,7 @@
 
 mod groups;
 mod page;
+mod sizes;
 
 use std::collections::BTreeSet;
 use std::path::Path;

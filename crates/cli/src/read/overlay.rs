@@ -17,6 +17,8 @@ pub(crate) struct Overlay {
     pub(crate) completion_us: Vec<f64>,
     /// Of completed messages.
     pub(crate) slowdown: Vec<f64>,
+    /// Payload of the same messages.
+    pub(crate) size_bytes: Vec<u64>,
     /// Start of the first interval.
     pub(crate) start_ns: f64,
     /// Length of intervals.
@@ -43,6 +45,7 @@ pub(crate) fn overlay(directory: &Path) -> Result<Overlay, Failure> {
 
 #[derive(Deserialize)]
 struct Message {
+    size_bytes: u64,
     completion_ps: Option<u64>,
     ideal_ps: u64,
 }
@@ -53,6 +56,7 @@ fn messages(path: &Path, overlay: &mut Overlay) -> Result<(), Failure> {
         if let Some(taken) = message.completion_ps {
             let ideal = message.ideal_ps.max(1);
             overlay.completion_us.push(taken as f64 * 1e-6);
+            overlay.size_bytes.push(message.size_bytes);
             overlay.slowdown.push(taken as f64 / ideal as f64);
         }
     }

@@ -27,6 +27,7 @@ fn message(id: u32, finish: Option<u64>) -> MessageRecord {
         verb: fairlane_scenario::Verb::Write,
         size: Bytes::new(1_000 + u64::from(id)),
         acknowledged: Bytes::ZERO,
+        placed: Bytes::ZERO,
         posted: true,
         start: Time::from_ns(5),
         finish: finish.map(Time::from_ps),
@@ -195,9 +196,9 @@ fn csv_names_units_and_leaves_cells_empty() {
     )
     .unwrap();
     insta::assert_snapshot!(fs::read_to_string(directory.path().join("flows.csv")).unwrap(), @r"
-    id,workload,source,destination,source_port,destination_port,class,verb,size_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome,tenant
-    1,0,1,8,10000,100,3,write,1001,5000,9000,4000,1000,4,2,0,completed,0
-    2,0,2,8,10000,100,3,write,1002,5000,,,1000,,2,0,unfinished,0
+    id,workload,source,destination,source_port,destination_port,class,verb,size_bytes,placed_bytes,start_ps,finish_ps,completion_ps,ideal_ps,slowdown,standalone_ns,retransmitted_packets,outcome,tenant
+    1,0,1,8,10000,100,3,write,1001,0,5000,9000,4000,1000,4,2,0,completed,0
+    2,0,2,8,10000,100,3,write,1002,0,5000,,,1000,,2,0,unfinished,0
     ");
 }
 

@@ -217,7 +217,10 @@ fn look(document: &Value, path: &str) -> Found {
         };
         here = next;
     }
+    let last = path.rsplit('.').next().unwrap_or_default();
     match here {
+        // A percentile of too few messages.
+        Value::Null if spread().contains(&last.to_owned()) => Found::Undefined,
         Value::Number(number) => number.as_f64().map_or(Found::Undefined, Found::Number),
         // A signal has a count and a reason.
         Value::Object(fields) => match fields.get("count").and_then(Value::as_f64) {
@@ -260,7 +263,7 @@ fn hint(wanted: &str, documents: &[Value]) -> String {
         match value {
             Value::Number(_) => names.push(name.clone()),
             Value::Null => names.extend(spread().iter().map(|part| format!("{name}.{part}"))),
-            Value::Object(inner) if inner.values().all(Value::is_number) => {
+            Value::Object(inner) if inner.values().all(|it| it.is_number() || it.is_null()) => {
                 names.extend(inner.keys().map(|part| format!("{name}.{part}")));
             }
             _ if name == "signals" => {

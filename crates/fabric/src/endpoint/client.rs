@@ -213,6 +213,10 @@ impl Endpoints {
         let ideal = self.ideal_of(net, number, size);
         let round_trip = baseline.pair(&net.graph, net.flows[message].plane, (source, server));
         let spec = &net.specs[message];
+        let acknowledged = match outcome {
+            Outcome::Completed => size,
+            _ => Bytes::ZERO,
+        };
         MessageRecord {
             id,
             workload,
@@ -223,10 +227,8 @@ impl Endpoints {
             class: spec.class,
             verb: spec.verb,
             size,
-            acknowledged: match outcome {
-                Outcome::Completed => size,
-                _ => Bytes::ZERO,
-            },
+            acknowledged,
+            placed: acknowledged,
             posted: true,
             start,
             finish: (outcome == Outcome::Completed).then_some(net.now()),

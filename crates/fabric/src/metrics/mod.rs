@@ -4,6 +4,7 @@
 
 mod check;
 mod extremes;
+mod goodput;
 mod multipath;
 mod series;
 mod slowdown;
@@ -13,12 +14,15 @@ mod tenants;
 
 pub use check::{check, is_lossless};
 pub use extremes::{HotPort, SlowMessage, hottest, slowest};
+pub use goodput::{Goodput, placed_between};
 pub use multipath::{CpuSummary, MultipathSummary, PathSummary};
 pub use series::{
     TimeSeries, interval_utilisation, marks, paused, pauses, queue_cdf, sample_utilisation,
     throughput, utilisation,
 };
-pub use slowdown::{SlowdownBin, slowdown_bins, standalone_bins};
-pub use statistics::{CdfPoint, Spread, TAIL_MIN, cdf, completion_cdf, fairness, jain, percentile};
-pub use summary::{ApplicationSummary, Summary, WorkloadSummary, goodput_gbps};
+pub use slowdown::{SlowdownBin, size_edges, slowdown_bins, standalone_bins};
+pub use statistics::{
+    CdfPoint, Spread, carried, cdf, completion_cdf, fairness, jain, least_for, percentile,
+};
+pub use summary::{ApplicationSummary, Summary, WorkloadSummary};
 pub use tenants::{LinkShare, Tenancy, TenantSummary, tenant_slowdown_bins, tenant_throughput};

@@ -3,7 +3,7 @@
 use fairlane_units::{Bytes, Duration};
 use serde::Serialize;
 
-use super::statistics::{completion, percentile};
+use super::statistics::{carried, completion, least_for};
 use crate::MessageRecord;
 
 /// The slowdowns of messages of similar size.
@@ -13,14 +13,14 @@ pub struct SlowdownBin {
     pub upto_bytes: u64,
     /// Its messages.
     pub count: usize,
-    /// Median slowdown.
-    pub p50: f64,
+    /// Median slowdown; this and other percentiles if there are enough messages for it.
+    pub p50: Option<f64>,
     /// 95th percentile.
-    pub p95: f64,
+    pub p95: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: Option<f64>,
     /// Largest slowdown.
     pub max: f64,
 }
@@ -34,8 +34,19 @@ pub fn slowdown_bins(messages: &[MessageRecord], most: usize) -> Vec<SlowdownBin
     binned(messages, most, |message| message.ideal)
 }
 
-/// Fewest messages in a class of size, so that its 95th percentile isn't its largest.
-const CLASS_MIN: usize = 20;
+/// The largest size of each class of `sizes`, which come in any order: by them several runs are divided alike. Classes
+/// are as those of [`slowdown_bins`], but have at least `fewest` messages.
+pub fn size_edges(mut sizes: Vec<u64>, most: usize, fewest: usize) -> Vec<u64> {
+    sizes.sort_unstable();
+    let mut rest = sizes.as_slice();
+    let counts = class_counts(&sizes, most, fewest, |size| *size).into_iter();
+    counts
+        .filter_map(|count| rest.split_off(..count)?.last().copied())
+        .collect()
+}
+
+/// A percentile that each class of size carries, if there are enough messages for one class.
+const EVERY_CLASS: f64 = 0.95;
 
 /// As [`slowdown_bins`], over the standalone time of HPCC's text format.
 pub fn standalone_bins(messages: &[MessageRecord], bins: usize) -> Vec<SlowdownBin> {
@@ -57,24 +68,30 @@ fn binned(
     let mut points: Vec<(Bytes, f64)> = messages.iter().filter_map(point).collect();
     points.sort_by_key(|(size, _)| *size);
     let mut rest = points.as_slice();
-    let classes = class_counts(&points, most).into_iter();
+    let fewest = least_for(EVERY_CLASS);
+    let classes = class_counts(&points, most, fewest, |(size, _)| *size).into_iter();
     classes
         .filter_map(|count| bin(rest.split_off(..count)?))
         .collect()
 }
 
 /// How many messages each class has of some that are sorted by size.
-fn class_counts(points: &[(Bytes, f64)], most: usize) -> Vec<usize> {
+fn class_counts<T, S: PartialEq>(
+    points: &[T],
+    most: usize,
+    fewest: usize,
+    size: impl Fn(&T) -> S,
+) -> Vec<usize> {
     let (mut classes, mut class, mut left) = (Vec::new(), 0, points.len());
-    for same in points.chunk_by(|one, next| one.0 == next.0) {
+    for same in points.chunk_by(|one, next| size(one) == size(next)) {
         // What is left is divided among the classes that are left, of which the last takes all.
         let wanted = match most.saturating_sub(classes.len()) {
             0 | 1 => usize::MAX,
-            more => left.div_ceil(more).max(CLASS_MIN),
+            more => left.div_ceil(more).max(fewest),
         };
         let with = class + same.len();
         let is_nearer = wanted.abs_diff(class) < wanted.abs_diff(with);
-        if class >= CLASS_MIN && left - class >= CLASS_MIN && is_nearer {
+        if class >= fewest && left - class >= fewest && is_nearer {
             classes.push(class);
             left -= class;
             class = 0;
@@ -95,10 +112,10 @@ fn bin(points: &[(Bytes, f64)]) -> Option<SlowdownBin> {
     Some(SlowdownBin {
         upto_bytes,
         count: points.len(),
-        p50: percentile(&slowdowns, 0.5)?,
-        p95: percentile(&slowdowns, 0.95)?,
-        p99: percentile(&slowdowns, 0.99)?,
-        p999: percentile(&slowdowns, 0.999)?,
+        p50: carried(&slowdowns, 0.5),
+        p95: carried(&slowdowns, 0.95),
+        p99: carried(&slowdowns, 0.99),
+        p999: carried(&slowdowns, 0.999),
         max: *slowdowns.last()?,
     })
 }

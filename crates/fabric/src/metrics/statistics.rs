@@ -20,22 +20,37 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(index.min(last)).copied()
 }
 
-/// Of fewer values than this the 99.9th percentile is the largest, so that tables leave it out.
-pub const TAIL_MIN: usize = 1000;
+/// Fewest values that carry percentile `p`: n with n (1 - p) >= 1, so that one of them is that rare. Of fewer, the
+/// percentile would be their largest whatever `p` is.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates: nothing carries a percentile of 1"
+)]
+pub fn least_for(p: f64) -> usize {
+    // 1 - 0.9 is a little less than 0.1 in binary.
+    const ROUNDING: f64 = 1e-6;
+    ((1.0 / (1.0 - p)) - ROUNDING).ceil() as usize
+}
 
-/// How values are spread, by [`percentile`].
+/// [`percentile`] of values that carry it, as [`least_for`] has it; nothing of fewer.
+pub fn carried<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
+    percentile(sorted, p).filter(|_| sorted.len() >= least_for(p))
+}
+
+/// How values are spread. Percentiles are [`carried`] ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Arithmetic mean.
     pub mean: f64,
     /// Median.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 95th percentile.
-    pub p95: f64,
+    pub p95: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: Option<f64>,
     /// Largest.
     pub max: f64,
 }
@@ -47,10 +62,10 @@ impl Spread {
         values.sort_unstable_by(f64::total_cmp);
         Some(Self {
             mean: values.iter().sum::<f64>() / values.len() as f64,
-            p50: percentile(&values, 0.5)?,
-            p95: percentile(&values, 0.95)?,
-            p99: percentile(&values, 0.99)?,
-            p999: percentile(&values, 0.999)?,
+            p50: carried(&values, 0.5),
+            p95: carried(&values, 0.95),
+            p99: carried(&values, 0.99),
+            p999: carried(&values, 0.999),
             max: *values.last()?,
         })
     }

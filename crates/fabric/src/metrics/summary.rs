@@ -3,6 +3,7 @@
 use fairlane_units::{Bytes, Time};
 use serde::Serialize;
 
+use super::goodput::Goodput;
 use super::multipath::MultipathSummary;
 use super::slowdown::slowdown;
 use super::statistics::{Spread, completion, nanoseconds};
@@ -35,10 +36,16 @@ pub struct Summary {
     pub bytes: u64,
     /// Payload of completed messages.
     pub completed_bytes: u64,
-    /// Payload of completed messages over the time from the first start to the end of the run.
+    /// Payload placed at receivers, of messages that aren't complete too.
+    pub placed_bytes: u64,
+    /// That from the first to the last post of a message, over this time: [`Goodput::of`]. Of messages that come as one
+    /// batch as `goodput_run_gbps`.
     pub goodput_gbps: f64,
-    /// The same between the first and the last tenth of that time, each message spread evenly from its start to its
-    /// completion: without the filling and draining of the fabric. Nothing for no time at all.
+    /// The time that `goodput_gbps` is over.
+    pub goodput_ns: f64,
+    /// `placed_bytes` over the time from the first start to the end of the run.
+    pub goodput_run_gbps: f64,
+    /// As `goodput_gbps`, without the first and the last tenth of its time.
     pub goodput_steady_gbps: Option<f64>,
     /// Data packets that left their sender, retransmissions included.
     pub data_packets: u64,
@@ -125,7 +132,7 @@ impl Summary {
     /// Sums up a run.
     pub fn of(results: &Results) -> Self {
         let messages: Vec<&MessageRecord> = results.messages.iter().collect();
-        let totals = &results.totals;
+        let (totals, goodput) = (&results.totals, Goodput::of(results));
         let stall = match &totals.ending {
             Ending::Stalled(stall) => Some(stall.reason.clone()),
             Ending::Complete | Ending::Stopped | Ending::Interrupted | Ending::Failed => None,
@@ -142,8 +149,11 @@ impl Summary {
             failed: count(&messages, Outcome::RetryExceeded),
             bytes: payload(&messages).get(),
             completed_bytes: completed_bytes(&messages).get(),
-            goodput_gbps: goodput_gbps(results),
-            goodput_steady_gbps: goodput_steady_gbps(results),
+            placed_bytes: results.tenants.iter().map(|it| it.placed.get()).sum(),
+            goodput_gbps: goodput.gbps,
+            goodput_ns: nanoseconds(goodput.over),
+            goodput_run_gbps: Goodput::of_run(results).gbps,
+            goodput_steady_gbps: Goodput::steady(results).map(|steady| steady.gbps),
             data_packets: totals.data_packets,
             transmissions: totals.transmissions,
             message_transmissions: totals.message_transmissions,
@@ -164,36 +174,6 @@ impl Summary {
             tenancy: Tenancy::of(results),
         }
     }
-}
-
-/// Payload of completed messages over the time from the first start to the end of the run, in Gb/s;
-/// 0 for no time at all.
-pub fn goodput_gbps(results: &Results) -> f64 {
-    let span = span_ns(results);
-    if span > 0.0 {
-        let messages: Vec<&MessageRecord> = results.messages.iter().collect();
-        8.0 * completed_bytes(&messages).as_f64() / span
-    } else {
-        0.0
-    }
-}
-
-/// The part of a run at either end that its steady state leaves out.
-const EDGE: f64 = 0.1;
-
-/// Payload of completed messages within the middle of a run, each spread evenly over its time, in Gb/s.
-fn goodput_steady_gbps(results: &Results) -> Option<f64> {
-    let (span, origin) = (span_ns(results), results.totals.first_start);
-    let (from, to) = (EDGE * span, (1.0 - EDGE) * span);
-    let within = |message: &MessageRecord| {
-        let start = nanoseconds(message.start.saturating_since(origin));
-        let finish = nanoseconds(message.finish?.saturating_since(origin));
-        let shared = (finish.min(to) - start.max(from)).max(0.0);
-        (finish > start).then(|| message.size.as_f64() * shared / (finish - start))
-    };
-    // The sum of nothing would be -0.
-    let bytes = 0.0 + results.messages.iter().filter_map(within).sum::<f64>();
-    (span > 0.0).then(|| 8.0 * bytes / (to - from))
 }
 
 /// The time from the first start to the end of the run.

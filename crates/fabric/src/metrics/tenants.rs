@@ -164,7 +164,7 @@ fn of_tenant(results: &Results, tenant: TenantId) -> impl Iterator<Item = &Messa
     messages.filter(move |message| message.tenant == tenant)
 }
 
-/// Payload placed at a tenant's receivers over time, in Gb/s; no values if it is the only tenant.
+/// Payload placed at a tenant's receivers over time, in Gb/s.
 pub fn tenant_throughput(results: &Results, tenant: TenantId) -> TimeSeries {
     let record = results.tenants.get(tenant.index());
     payload_over_time(results, record.map_or(&[], |record| &record.placed_series))

@@ -161,15 +161,12 @@ impl Account<'_> {
     fn tenants(&self) -> Vec<TenantRecord> {
         let World { net, hosts, .. } = self.world;
         let record = |(number, tenant): (usize, &Tenant)| {
-            let ledger = net.counters.ledger.as_deref();
+            let several = net.counters.ledger.is_some();
             TenantRecord {
                 name: tenant.name.clone(),
                 weight: tenant.weight,
-                placed: Bytes::new(match ledger {
-                    Some(_) => hosts.heard_by(number).placed,
-                    None => hosts.heard().placed,
-                }),
-                placed_series: ledger.map_or_else(Vec::new, |ledger| ledger.placed_by(number)),
+                placed: Bytes::new(hosts.placed_by(number, several)),
+                placed_series: self.world.placed.of(number),
             }
         };
         self.world.tenants.iter().enumerate().map(record).collect()

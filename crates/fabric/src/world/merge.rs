@@ -130,6 +130,7 @@ impl World {
             .records
             .absorb(std::mem::take(&mut other.net.capture.records));
         self.sampler.absorb(&other.sampler);
+        self.placed.absorb(&other.placed);
         if let (Some(all), Some(part)) = (&mut self.chosen, &other.chosen) {
             all.absorb(part);
         }

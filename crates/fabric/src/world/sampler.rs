@@ -32,12 +32,13 @@ impl World {
         if let Some(ledger) = &mut ledger {
             let (gap, largest) = (rules.gap.into(), rules.largest().into());
             ledger.end_interval(ports, now - begin, gap, largest);
-            let tenants = 0..self.tenants.len();
-            ledger.end_placing(tenants.map(|tenant| self.hosts.heard_by(tenant).placed));
         }
-        let halved = self.sampler.add_row(ports, now);
-        if let Some(ledger) = ledger.filter(|_| halved) {
-            ledger.halve();
+        let tenants = 0..self.tenants.len();
+        let hosts = &self.hosts;
+        self.placed
+            .add_row(tenants.map(|tenant| hosts.placed_by(tenant, ledger.is_some())));
+        if self.sampler.add_row(ports, now) {
+            self.placed.halve();
         }
     }
 

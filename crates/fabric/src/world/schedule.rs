@@ -121,7 +121,8 @@ impl World {
             let pair = self.hosts.connections.pair(message, Side::Requester)?;
             let ended = (None, Outcome::Unfinished);
             let record = self.hosts.record(&self.net, (message, pair), ended);
-            Some((message, record))
+            let placed = self.hosts.placed_of(&record);
+            Some((message, MessageRecord { placed, ..record }))
         });
         let mut open: BTreeMap<u32, MessageRecord> = posted.collect();
         let ended: BTreeSet<u32> = self

@@ -172,12 +172,14 @@ fn finish(world: &mut World, ended: &Ended) {
     };
     world.net.counters.failed += u32::from(!ended.succeeded);
     let known = record(world, ended.message);
+    let acknowledged = match ended.succeeded {
+        true => known.size,
+        false => ended.acknowledged,
+    };
     let record = MessageRecord {
         finish: ended.succeeded.then_some(world.net.now()),
-        acknowledged: match ended.succeeded {
-            true => known.size,
-            false => ended.acknowledged,
-        },
+        acknowledged,
+        placed: acknowledged,
         retransmitted: u32::try_from(ended.retransmitted).unwrap_or(u32::MAX),
         outcome,
         ..known
@@ -195,8 +197,10 @@ pub(super) fn record(world: &World, message: u32) -> MessageRecord {
     let never = world.hosts.never_posted(&world.net, message);
     let all = world.multipath.as_deref();
     let acknowledged = all.and_then(|all| all.acknowledged(message));
+    let acknowledged = acknowledged.unwrap_or_default();
     MessageRecord {
-        acknowledged: acknowledged.unwrap_or_default(),
+        acknowledged,
+        placed: acknowledged,
         posted: true,
         start: posted.map_or(never.start, |posted| posted.start),
         ideal: posted

@@ -82,13 +82,13 @@ pub struct SlowdownBin {
     pub size: u64,
     /// Messages in the bin.
     pub count: u64,
-    /// Median.
-    pub p50: f64,
+    /// Median; this and other percentiles of enough messages.
+    pub p50: Option<f64>,
     /// 95th percentile.
-    pub p95: f64,
+    pub p95: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile, of enough messages.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
     pub p999: Option<f64>,
 }
 

@@ -84,14 +84,15 @@ pub struct Heading<'a> {
 /// Key figures that the metrics compute from [`Results`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// Payload of completed messages over the time from the first start to the end of the run, in
-    /// bits per second.
+    /// Payload placed at receivers over the time of arrivals, in bits per second.
     pub goodput_bps: Option<f64>,
-    /// Median slowdown of completed messages.
+    /// That time in nanoseconds.
+    pub goodput_ns: f64,
+    /// Median slowdown of completed messages; this and other percentiles of enough messages.
     pub slowdown_p50: Option<f64>,
     /// 99th percentile.
     pub slowdown_p99: Option<f64>,
-    /// 99.9th percentile, of enough messages.
+    /// 99.9th percentile.
     pub slowdown_p999: Option<f64>,
     /// Events handled per second of processor time; left out where a report must be the same for
     /// every run of its scenario.

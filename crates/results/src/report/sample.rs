@@ -77,9 +77,10 @@ impl Sample {
         Self {
             figures: Figures {
                 goodput_bps: Some(summary.goodput_gbps * 1e9),
-                slowdown_p50: spread.map(|spread| spread.p50),
-                slowdown_p99: spread.map(|spread| spread.p99),
-                slowdown_p999: spread.map(|spread| spread.p999),
+                goodput_ns: summary.goodput_ns,
+                slowdown_p50: spread.and_then(|spread| spread.p50),
+                slowdown_p99: spread.and_then(|spread| spread.p99),
+                slowdown_p999: spread.and_then(|spread| spread.p999),
                 events_per_second: Some(12.4e6),
             },
             slowdown: bins(&slowdown_bins(&results.messages, 20)),
@@ -260,7 +261,7 @@ fn bins(bins: &[metrics::SlowdownBin]) -> Vec<SlowdownBin> {
         p50: bin.p50,
         p95: bin.p95,
         p99: bin.p99,
-        p999: Some(bin.p999),
+        p999: bin.p999,
     })
     .collect()
 }
@@ -448,6 +449,7 @@ fn messages(hosts: u32, count: u32, dice: &mut Dice) -> Vec<MessageRecord> {
             verb: fairlane_scenario::Verb::Write,
             size: Bytes::new(size),
             acknowledged: Bytes::new(size),
+            placed: Bytes::new(size),
             posted: true,
             start,
             finish: Some(start + ideal + Duration::from_ns((ideal.as_ns() as f64 * delay) as u64)),

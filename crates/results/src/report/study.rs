@@ -120,8 +120,13 @@ pub enum Values {
         low: Vec<f64>,
         high: Vec<f64>,
     },
-    /// At places of its own.
-    Curve { x: Vec<f64>, y: Vec<f64> },
+    /// At places of its own, with the edges of a band where there is one.
+    Curve {
+        x: Vec<f64>,
+        y: Vec<f64>,
+        low: Vec<Option<f64>>,
+        high: Vec<Option<f64>>,
+    },
 }
 
 impl Side {
@@ -135,6 +140,12 @@ impl Side {
 }
 
 impl Values {
+    /// A curve without a band.
+    pub fn curve(x: Vec<f64>, y: Vec<f64>) -> Self {
+        let (low, high) = (vec![None; x.len()], vec![None; x.len()]);
+        Self::Curve { x, y, low, high }
+    }
+
     /// Of the quantiles of several runs, without those that have none.
     pub fn distribution<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Self {
         let runs: Vec<&[f64]> = runs.filter(|run| !run.is_empty()).collect();

@@ -46,6 +46,8 @@ fn point(at: Vec<usize>, shares: &[f64]) -> Point {
     let curve = Values::Curve {
         x: vec![0.0, size, 9.0],
         y: vec![size, 2.0, 3.0],
+        low: vec![Some(0.5 * size), None, Some(2.0)],
+        high: vec![Some(2.0 * size), None, Some(4.0)],
     };
     Point {
         name: at
@@ -106,10 +108,10 @@ fn a_page_of_many_runs_works_in_a_browser() {
     let degree = || axis("degree", &["2", "8", "64"], true);
     let buffer = || axis("buffer", &["1MiB", "4MiB"], false);
     for (axes, checks) in [
-        (vec![control()], 8),
-        (vec![degree()], 8),
-        (vec![control(), buffer()], 11),
-        (vec![control(), degree(), buffer()], 11),
+        (vec![control()], 9),
+        (vec![degree()], 9),
+        (vec![control(), buffer()], 12),
+        (vec![control(), degree(), buffer()], 12),
     ] {
         let names: Vec<_> = axes.iter().map(|axis| axis.name.clone()).collect();
         let page = page(&study(axes)).unwrap();
@@ -131,19 +133,13 @@ fn a_curve_of_one_point_is_seen() {
         study.curves[1].stepped = false;
         study.curves[1].x = Side::new("size up to", "bytes", log);
         for point in &mut study.points {
-            point.curves[1] = Values::Curve {
-                x: vec![400_000.0],
-                y: vec![2.0],
-            };
+            point.curves[1] = Values::curve(vec![400_000.0], vec![2.0]);
             // Curves of several groups in one place cover each other.
             if point.at != [0] {
-                point.curves[1] = Values::Curve {
-                    x: Vec::new(),
-                    y: Vec::new(),
-                };
+                point.curves[1] = Values::curve(Vec::new(), Vec::new());
             }
         }
         let page = page(&study).unwrap();
-        assert_eq!(checks_passed_with(browser, (&page, SELFTEST), 1300), 8);
+        assert_eq!(checks_passed_with(browser, (&page, SELFTEST), 1300), 9);
     }
 }

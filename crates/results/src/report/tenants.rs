@@ -1,6 +1,6 @@
 //! Tenants side by side: figures, throughput over time, slowdown by size, shares of contended links.
 
-use fairlane_fabric::metrics::{LinkShare, Spread, TAIL_MIN, TenantSummary, tenant_throughput};
+use fairlane_fabric::metrics::{LinkShare, Spread, TenantSummary, tenant_throughput};
 use fairlane_fabric::{Results, Signal, TenantSignals};
 use fairlane_units::TenantId;
 
@@ -65,13 +65,9 @@ fn row(link: &LinkShare) -> LinkData {
 /// The row of a tenant without its name, in the order of the page's header.
 fn cells(tenant: &TenantSummary, signals: Option<&TenantSignals>) -> Vec<String> {
     let (rate, unit) = scaled(tenant.throughput_gbps * 1e9, "b/s");
-    let slowdown = |spread: &Option<Spread>, pick: fn(&Spread) -> f64| {
-        let value = spread.as_ref().map(pick);
+    let slowdown = |spread: &Option<Spread>, pick: fn(&Spread) -> Option<f64>| {
+        let value = spread.as_ref().and_then(pick);
         value.map_or_else(|| "–".into(), three_digits)
-    };
-    let tail = |spread: &Option<Spread>, count: usize| match count < TAIL_MIN {
-        true => "–".into(),
-        false => slowdown(spread, |spread| spread.p999),
     };
     let signal = |pick: fn(&TenantSignals) -> &Signal| {
         signals.map_or_else(|| "–".into(), |its| count(pick(its).count))
@@ -86,10 +82,10 @@ fn cells(tenant: &TenantSummary, signals: Option<&TenantSignals>) -> Vec<String>
         format!("{rate} {unit}"),
         slowdown(&tenant.slowdown, |spread| spread.p50),
         slowdown(&tenant.slowdown, |spread| spread.p99),
-        tail(&tenant.slowdown, tenant.completed),
+        slowdown(&tenant.slowdown, |spread| spread.p999),
         count(tenant.small_completed as u64),
         slowdown(&tenant.small_slowdown, |spread| spread.p99),
-        tail(&tenant.small_slowdown, tenant.small_completed),
+        slowdown(&tenant.small_slowdown, |spread| spread.p999),
         signal(|its| &its.ecn_marks),
         signal(|its| &its.cnps),
         signal(|its| &its.retransmissions),

@@ -1,6 +1,6 @@
 //! The key figures and the table of signals.
 
-use fairlane_fabric::metrics::TAIL_MIN;
+use fairlane_fabric::metrics::least_for;
 use fairlane_fabric::{Outcome, Results, Signal, Signals};
 
 use super::Figures;
@@ -13,9 +13,9 @@ pub(super) fn tiles(results: &Results, figures: &Figures, goes_on: bool) -> Vec<
     completed.bad &= !goes_on;
     let mut tiles = vec![completed, goodput(figures)];
     tiles.extend([
-        slowdown("Slowdown p50", figures.slowdown_p50),
-        slowdown("Slowdown p99", figures.slowdown_p99),
-        tail(figures),
+        slowdown("Slowdown p50", figures.slowdown_p50, 0.5),
+        slowdown("Slowdown p99", figures.slowdown_p99, 0.99),
+        slowdown("Slowdown p99.9", figures.slowdown_p999, 0.999),
         deepest_queue(results),
     ]);
     tiles.extend(signal_tiles(results));
@@ -64,33 +64,26 @@ fn completed(results: &Results) -> Tile {
 }
 
 fn goodput(figures: &Figures) -> Tile {
-    let note = "completed payload".into();
+    let (span, unit) = time(figures.goodput_ns);
+    let note = format!("payload placed in {span} {unit}");
     match figures.goodput_bps {
         Some(bps) => with_unit("Goodput", scaled(bps, "b/s"), note),
-        None => tile("Goodput", "–".into(), "no message completed".into()),
+        None => tile("Goodput", "–".into(), "nothing was placed".into()),
     }
 }
 
-fn slowdown(label: &'static str, value: Option<f64>) -> Tile {
+/// Percentile `p`, which too few messages don't have.
+fn slowdown(label: &'static str, value: Option<f64>, p: f64) -> Tile {
     match value {
         Some(value) => with_unit(
             label,
             (three_digits(value), "×".into()),
             "of ideal time".into(),
         ),
-        None => tile(label, "–".into(), "no message completed".into()),
-    }
-}
-
-/// The 99.9th percentile, which few messages don't have.
-fn tail(figures: &Figures) -> Tile {
-    let label = "Slowdown p99.9";
-    match (figures.slowdown_p999, figures.slowdown_p50) {
-        (None, Some(_)) => {
-            let note = format!("of {} messages or more", count(TAIL_MIN as u64));
+        None => {
+            let note = format!("of {} completed or more", count(least_for(p) as u64));
             tile(label, "–".into(), note)
         }
-        (value, _) => slowdown(label, value),
     }
 }
 

@@ -19,6 +19,7 @@ pub const COLUMNS: &[Column<MessageRecord>] = &columns![
     class: u8 = |m| m.class,
     verb: &str = |m| m.verb.name(),
     size_bytes: u64 = |m| m.size.get(),
+    placed_bytes: u64 = |m| m.placed.get(),
     start_ps: u64 = |m| m.start.as_ps(),
     finish_ps: Option<u64> = |m| m.finish.map(|finish| finish.as_ps()),
     completion_ps: Option<u64> = |m| m.finish.map(|finish| finish.saturating_since(m.start).as_ps()),

@@ -1,12 +1,11 @@
 //! Runs drawn over each other.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fairlane_experiments::sweep::{SHARES, quantiles};
 
 use super::groups::{Group, estimate};
-use super::{Comparison, Run, short_names};
+use super::{Comparison, short_names, sizes};
 use crate::failure::Failure;
 use crate::read::{self, Overlay};
 use crate::report::study::{
@@ -35,6 +34,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
     let defined = |name: &&str| runs.iter().any(|run| run.number(name).is_some());
     let metrics: Vec<&str> = METRICS.into_iter().filter(defined).collect();
     let groups = &comparison.groups;
+    let edges = sizes::edges(&overlays, groups.len());
     let point = |(number, group): (usize, &Group)| {
         let figure = |name: &&str| {
             let estimate = estimate(group, runs, name);
@@ -48,7 +48,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
             name: group.name.clone(),
             at: vec![number],
             figures: metrics.iter().map(figure).collect(),
-            curves: curves(group, runs, &overlays),
+            curves: curves(group, &overlays, &edges),
         }
     };
     let names: Vec<_> = groups.iter().map(|group| group.name.clone()).collect();
@@ -72,7 +72,7 @@ pub(super) fn page(comparison: &Comparison, directories: &[PathBuf]) -> Result<S
         points: groups.iter().enumerate().map(point).collect(),
         curves: kinds(),
         curves_title: "Over each other",
-        curves_caption: "Distributions: mean over seeds of the values at each share, with the least and greatest of all seeds as a band. Other curves: mean over seeds; of sizes over those with equally many classes.".into(),
+        curves_caption: "Distributions: mean over seeds of the values at each share, with the least and greatest of all seeds as a band. Sizes: messages of all seeds together, in classes that all runs have in common, with the least and greatest of single seeds as a band. Other curves: mean over seeds.".into(),
         shares: SHARES.iter().map(|share| share / 100.0).collect(),
         source: Source {
             title: "Settings that differ",
@@ -137,7 +137,7 @@ fn kinds() -> Vec<Curve> {
     ]
 }
 
-fn curves(group: &Group, runs: &[Run], overlays: &[Overlay]) -> Vec<Values> {
+fn curves(group: &Group, overlays: &[Overlay], edges: &[u64]) -> Vec<Values> {
     let of_group = || group.seeds.iter().map(|run| &overlays[*run]);
     let spread = |pick: fn(&Overlay) -> &Vec<f64>| {
         let each: Vec<_> = of_group()
@@ -145,7 +145,7 @@ fn curves(group: &Group, runs: &[Run], overlays: &[Overlay]) -> Vec<Values> {
             .collect();
         Values::distribution(each.iter().map(Vec::as_slice))
     };
-    let bins = alike(group.seeds.iter().map(|run| bins(&runs[*run])).collect());
+    let of_sizes: Vec<&Overlay> = of_group().collect();
     let series = |pick: fn(&Overlay) -> &Vec<f64>| {
         let each = of_group().map(|overlay| {
             let times =
@@ -157,33 +157,10 @@ fn curves(group: &Group, runs: &[Run], overlays: &[Overlay]) -> Vec<Values> {
     vec![
         spread(|overlay| &overlay.completion_us),
         spread(|overlay| &overlay.slowdown),
-        mean(&bins),
+        sizes::curve(edges, &of_sizes),
         series(|overlay| &overlay.delivered_gbps),
         series(|overlay| &overlay.queue_bytes),
     ]
-}
-
-/// Largest size and 99th percentile of each bin of sizes of a run.
-fn bins(run: &Run) -> Vec<(f64, f64)> {
-    let bin = |at: usize| {
-        let field = |name: &str| run.number(&format!("slowdown_bins[{at}].{name}"));
-        Some((field("upto_bytes")?, field("p99")?))
-    };
-    (0..).map_while(bin).collect()
-}
-
-/// The curves of the length that most have; of lengths that equally many have, the greatest. How many bins a run has depends on
-/// how many messages finished, and the n-th of 19 holds others than the n-th of 20.
-fn alike(mut curves: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    for curve in &curves {
-        *counts.entry(curve.len()).or_default() += 1;
-    }
-    let usual = counts
-        .into_iter()
-        .max_by_key(|&(length, count)| (count, length));
-    curves.retain(|curve| Some(curve.len()) == usual.map(|(length, _)| length));
-    curves
 }
 
 /// The mean of several curves, place by place; of those that end earlier than others, as far as they go.
@@ -195,36 +172,8 @@ fn mean(curves: &[Vec<(f64, f64)>]) -> Values {
         let mean = |pick: fn(&(f64, f64)) -> f64| {
             there.iter().map(|point| pick(point)).sum::<f64>() / there.len() as f64
         };
-        // Bins of messages of one size are drawn once.
-        let place = mean(|point| point.0);
-        if x.last().is_none_or(|last| *last < place) {
-            x.push(place);
-            y.push(mean(|point| point.1));
-        } else if let Some(last) = y.last_mut() {
-            *last = last.max(mean(|point| point.1));
-        }
+        x.push(mean(|point| point.0));
+        y.push(mean(|point| point.1));
     }
-    Values::Curve { x, y }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_equally_many_bins_are_averaged() {
-        let curve = |count: usize, value: f64| {
-            let bin = |at| (at as f64, value);
-            (0..count).map(bin).collect::<Vec<_>>()
-        };
-        let of = |curves| match mean(&alike(curves)) {
-            Values::Curve { x, y } => (x.len(), y),
-            _ => panic!("expected a curve"),
-        };
-        let curves = vec![curve(3, 2.0), curve(2, 50.0), curve(3, 4.0)];
-        assert_eq!(of(curves), (3, vec![3.0; 3]));
-        let curves = vec![curve(2, 50.0), curve(3, 4.0)];
-        assert_eq!(of(curves), (3, vec![4.0; 3]));
-        assert_eq!(of(Vec::new()), (0, Vec::new()));
-    }
+    Values::curve(x, y)
 }
