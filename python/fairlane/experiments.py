@@ -46,7 +46,7 @@ class Verdict:
     """What attacks gain, and what they do to others."""
 
     #: A dictionary for each attack under each scope, with the keys of ``verdict.json``:
-    #: ``attack``, ``scope``, ``controller``, ``gain``, ``victims_p99_ratio``, ``secure`` and more.
+    #: ``attack``, ``scope``, ``controller``, ``gain``, ``victims_p99_ratio``, ``verdict`` and more.
     rows: list[dict[str, Any]]
     #: What a reader should know.
     notes: list[str]

@@ -33,7 +33,7 @@ def test_an_attack_has_a_verdict() -> None:
     )
     (row,) = verdict.rows
     assert (row["attack"], row["scope"]) == ("parallel", "qp")
-    assert row["gain"] > 0 and isinstance(row["secure"], bool)
+    assert row["gain"] > 0 and row["verdict"] in ("secure", "insecure", "unknown")
     assert heard and all(number <= of for _, number, of in heard)
     assert verdict.left_out == []
     again = fairlane.attack(SHARED, attack="parallel", scope="qp", seeds=1, threads=1)

@@ -63,12 +63,12 @@ use fairlane_scenario::{Error, Loaded};
 
 pub use asked::Asked;
 pub use jobs::{Job, goodput};
-pub use measure::{Measurement, Posts, Tail, slowdown_so_far};
+pub use measure::{Contention, Measurement, Posts, Tail, slowdown_so_far};
 pub use plan::Plan;
 pub use rings::Rings;
 pub use scene::Window;
 pub use suite::{Role, Run, Suite, Watch};
-pub use verdict::{Estimate, Row, Subject, Trial, notes_of, verdict};
+pub use verdict::{Estimate, Rates, Row, Subject, Trial, Verdict, notes_of, verdict};
 
 /// The messages of a scenario with its attack carried out, in order of start. Attacks that aren't made of
 /// messages alone need the rest of the [`Plan`].

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fairlane_fabric::metrics::Spread;
-use fairlane_fabric::{MessageRecord, Results, TenantRecord};
+use fairlane_fabric::metrics::{Spread, placed_between};
+use fairlane_fabric::{MessageRecord, Results};
 use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::jobs::Job;
@@ -21,6 +21,8 @@ pub struct Measurement {
     pub bdp: Bytes,
     /// The same rate of all other tenants together.
     pub victims_goodput: Rate,
+    /// What each side got while both had something to send; nothing if they never had at once.
+    pub contention: Option<Contention>,
     /// The attacker's part of what all get over its part by weight, in the time in which it sends traffic of the
     /// attack's own, or else from its first post to its last arrival.
     pub weight_share: Option<f64>,
@@ -40,6 +42,37 @@ pub struct Measurement {
     pub drops: u64,
 }
 
+/// What reached receivers while attacker and victims both had something to send: from the time when both have posted
+/// their first message until one of them has nothing left that isn't complete, or the run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contention {
+    /// For how long.
+    pub time: Duration,
+    /// Payload of the attacker's messages placed in that time, over that time.
+    pub attacker: Rate,
+    /// The same of all other tenants together.
+    pub victims: Rate,
+}
+
+impl Contention {
+    /// That of a run.
+    pub fn of(results: &Results, attacker: TenantId) -> Option<Self> {
+        let own = activity(results, |tenant| tenant == attacker)?;
+        let others = activity(results, |tenant| tenant != attacker)?;
+        let (from, to) = (own.0.max(others.0), own.1.min(others.1));
+        let time = to.saturating_since(from);
+        let got = |of_attacker: bool| {
+            let wanted = |tenant: usize| (tenant == attacker.index()) == of_attacker;
+            rate(placed_between(results, (from, to), wanted), time)
+        };
+        (!time.is_zero()).then(|| Self {
+            time,
+            attacker: got(true),
+            victims: got(false),
+        })
+    }
+}
+
 /// Slowdowns of messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tail {
@@ -56,7 +89,7 @@ impl Tail {
         Spread::of(slowdowns).map(|spread| Self { spread, messages })
     }
 
-    /// The median.
+    /// The median; this and other percentiles if there are enough messages for one.
     pub const fn p50(&self) -> Option<f64> {
         self.spread.p50
     }
@@ -66,7 +99,7 @@ impl Tail {
         self.spread.p99
     }
 
-    /// The 99.9th percentile; nothing if there are too few messages for one.
+    /// The 99.9th percentile.
     pub const fn p999(&self) -> Option<f64> {
         self.spread.p999
     }
@@ -102,11 +135,11 @@ impl Measurement {
             None => results.totals.end - results.totals.first_start,
         };
         let all_of_it = (first, results.totals.end);
-        let placed = placed(results, all_of_it, |tenant| tenant == attacker.index());
-        let others = self::placed(results, all_of_it, |tenant| tenant != attacker.index());
+        let placed = placed_between(results, all_of_it, |tenant| tenant == attacker.index());
+        let others = placed_between(results, all_of_it, |tenant| tenant != attacker.index());
         let active = match plan.window {
             Some(_) => all_of_it,
-            None => activity(results, attacker),
+            None => activity(results, |tenant| tenant == attacker).unwrap_or(all_of_it),
         };
         let mut jobs = Job::all(plan, results);
         jobs.retain(|_, job| job.tenant == attacker);
@@ -115,6 +148,7 @@ impl Measurement {
             placed,
             bdp: results.totals.bdp,
             victims_goodput: rate(others, span),
+            contention: Contention::of(results, attacker),
             weight_share: weight_share(results, active, attacker),
             posts: Posts::of(results, attacker),
             jobs,
@@ -143,51 +177,22 @@ pub fn slowdown_so_far(message: &MessageRecord, end: Time) -> Option<f64> {
     })
 }
 
-/// From a tenant's first post to its last arrival, or to the end of the run if one is missing.
-fn activity(results: &Results, tenant: TenantId) -> (Time, Time) {
+/// From the first post of some tenants to their last arrival, or to the end of the run if one is missing.
+fn activity(results: &Results, wanted: impl Fn(TenantId) -> bool) -> Option<(Time, Time)> {
     let own = || {
         let messages = results.messages.iter();
-        messages.filter(|message| message.tenant == tenant && message.posted)
+        messages.filter(|message| wanted(message.tenant) && message.posted)
     };
     let end = results.totals.end;
     let last = own().map(|message| message.finish.unwrap_or(end)).max();
-    let first = own().map(|message| message.start).min();
-    (first.unwrap_or_default(), last.unwrap_or(end))
-}
-
-/// Payload placed at receivers between two times for the tenants whose number is `wanted`.
-fn placed(results: &Results, (from, to): (Time, Time), wanted: impl Fn(usize) -> bool) -> Bytes {
-    let numbered = results.tenants.iter().enumerate();
-    let theirs = numbered.filter(|(number, _)| wanted(*number));
-    let between = |(_, tenant): (usize, &TenantRecord)| {
-        let until = before(results, to, tenant);
-        until.saturating_sub(before(results, from, tenant))
-    };
-    theirs.map(between).sum()
-}
-
-/// What a tenant's receivers had before `until`, to the sampling interval: of the one that `until` divides, as
-/// much as that part of it is. Of a run's only tenant there is no series, but nobody whom it could harm either.
-fn before(results: &Results, until: Time, tenant: &TenantRecord) -> Bytes {
-    if until >= results.totals.end {
-        return tenant.placed;
-    }
-    let interval = results.series.interval.as_ps().max(1);
-    let elapsed = until.saturating_since(results.series.start).as_ps();
-    let part = |(row, placed): (u64, &u64)| {
-        let begin = row.saturating_mul(interval);
-        let within = elapsed.saturating_sub(begin).min(interval);
-        let part = u128::from(*placed) * u128::from(within) / u128::from(interval);
-        u64::try_from(part).unwrap_or(u64::MAX)
-    };
-    Bytes::new((0..).zip(&tenant.placed_series).map(part).sum())
+    own().map(|message| message.start).min().zip(last)
 }
 
 /// A tenant's part of the payload placed at receivers in a time, over its part by weight; nothing if none is.
 fn weight_share(results: &Results, time: (Time, Time), tenant: TenantId) -> Option<f64> {
     let tenants = &results.tenants;
-    let own = placed(results, time, |number| number == tenant.index()).as_f64();
-    let all = placed(results, time, |_| true).as_f64();
+    let own = placed_between(results, time, |number| number == tenant.index()).as_f64();
+    let all = placed_between(results, time, |_| true).as_f64();
     let weights: f64 = tenants.iter().map(|one| one.weight).sum();
     let weight = tenants.get(tenant.index())?.weight;
     (all > 0.0).then(|| own / all * weights / weight)

@@ -6,11 +6,12 @@ use fairlane_units::Rate;
 use serde::Serialize;
 
 use crate::jobs::goodput;
-use crate::measure::{Measurement, Tail};
+use crate::measure::{Contention, Measurement, Tail};
 
 /// Fewer victims' messages than this say little about their tail.
 const ENOUGH: usize = 10_000;
-/// An attack is secured against if it gains no more than this, and victims' 99th percentile grows by no more.
+/// An attack is secured against if it gains no more than this, victims' 99th percentile grows by no more, and their
+/// goodput falls by no more.
 const BAR: f64 = 1.1;
 
 /// Runs of one attack under one scope, controller and seed.
@@ -117,6 +118,61 @@ fn student(degrees: usize) -> f64 {
         .unwrap_or(1.96)
 }
 
+/// Whether an attack is kept off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It neither gains nor harms by more than a tenth.
+    Secure,
+    /// It gains or harms by more than a tenth.
+    Insecure,
+    /// The seeds don't tell.
+    Unknown,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Secure => "secure",
+            Self::Insecure => "insecure",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether it is secure; nothing where that isn't known.
+    pub const fn is_secure(self) -> Option<bool> {
+        match self {
+            Self::Secure => Some(true),
+            Self::Insecure => Some(false),
+            Self::Unknown => None,
+        }
+    }
+
+    /// That of a figure whose 95 % confidence interval lies on one side of what `is_beyond`. A seed without a figure
+    /// could be the one that fails. One seed has no interval, and counts for what it is.
+    fn of(figure: Estimate, seeds: usize, is_beyond: impl Fn(f64) -> bool) -> Self {
+        let Some(mean) = figure.mean else {
+            return Self::Unknown;
+        };
+        let half = figure.half_width.unwrap_or(0.0);
+        match [mean - half, mean + half].map(is_beyond) {
+            [true, true] => Self::Insecure,
+            [false, false] if figure.count == seeds => Self::Secure,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// That of two figures, both of which must be secure.
+    const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Insecure, _) | (_, Self::Insecure) => Self::Insecure,
+            (Self::Secure, Self::Secure) => Self::Secure,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// A row of the verdict table. Ratios are means over seeds; `_ci` is half the width of the 95 % confidence
 /// interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -135,10 +191,14 @@ pub struct Row {
     pub victims_p999_ratio: Option<f64>,
     /// 99.9th percentile of the slowdown of short messages without attack, over that under scope `qp`.
     pub short_flow_penalty: Option<f64>,
-    /// Whether the attack neither gains nor harms by more than a tenth, on average over seeds.
-    pub secure: bool,
-    /// What victims are compared with for `secure`: `honest` or `paced`.
+    /// Whether the attack neither gains nor harms by more than a tenth; nothing where that isn't known.
+    pub secure: Option<bool>,
+    /// The same in a word.
+    pub verdict: Verdict,
+    /// What victims are compared with for `verdict`: `honest` or `paced`.
     pub decided_by: &'static str,
+    /// Which of their figures is compared: `p99`, or `goodput` where a seed has too few messages for it.
+    pub harm: &'static str,
     /// Seeds.
     pub seeds: usize,
     /// Victims' messages that the percentiles are of, in all seeds together.
@@ -153,6 +213,18 @@ pub struct Row {
     pub jobs_unfinished: usize,
     /// Median of the victims' slowdown over that in the honest run.
     pub victims_p50_ratio: Option<f64>,
+    /// Victims' goodput in the time of contention over that in the honest run.
+    pub victims_goodput_ratio: Option<f64>,
+    /// Confidence of `victims_goodput_ratio`.
+    pub victims_goodput_ratio_ci: Option<f64>,
+    /// How many seeds have a `victims_goodput_ratio`.
+    pub victims_goodput_ratio_n: usize,
+    /// The same over that in the paced run.
+    pub victims_goodput_vs_paced: Option<f64>,
+    /// Confidence of `victims_goodput_vs_paced`.
+    pub victims_goodput_vs_paced_ci: Option<f64>,
+    /// How many seeds have a `victims_goodput_vs_paced`.
+    pub victims_goodput_vs_paced_n: usize,
     /// Confidence of `victims_p99_ratio`.
     pub victims_p99_ratio_ci: Option<f64>,
     /// How many seeds have a `victims_p99_ratio`.
@@ -184,16 +256,9 @@ pub struct Row {
     pub victims_p999_vs_paced_n: usize,
     /// The victims' 99th percentile under attack, mean over seeds.
     pub victims_p99: Option<f64>,
-    /// The attacker's goodput under attack in Gb/s, mean over seeds.
-    pub goodput_gbps: Option<f64>,
-    /// Its honest goodput.
-    pub honest_gbps: Option<f64>,
-    /// The goodput of the honest tenant that sends to random destinations.
-    pub paced_gbps: Option<f64>,
-    /// All victims' goodput under attack.
-    pub victims_gbps: Option<f64>,
-    /// The same in the honest run.
-    pub victims_honest_gbps: Option<f64>,
+    /// What each side gets while both have something to send.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// The attacker's part of what all get under attack over its part by weight, mean over seeds.
     pub weight_share: Option<f64>,
     /// Pause frames under attack, mean over seeds.
@@ -206,6 +271,25 @@ pub struct Row {
     pub plain_drops: Option<f64>,
     /// What a reader should know of these figures.
     pub notes: Vec<String>,
+}
+
+/// What each side gets in the time of [contention](Contention), means over seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rates {
+    /// Microseconds in which attacker and victims both have something to send, under attack.
+    pub contention_us: Option<f64>,
+    /// The same in the honest run.
+    pub honest_contention_us: Option<f64>,
+    /// The attacker's goodput under attack in Gb/s.
+    pub goodput_gbps: Option<f64>,
+    /// Its honest goodput.
+    pub honest_gbps: Option<f64>,
+    /// The goodput of the honest tenant that sends to random destinations.
+    pub paced_gbps: Option<f64>,
+    /// All victims' goodput under attack.
+    pub victims_gbps: Option<f64>,
+    /// The same in the honest run.
+    pub victims_honest_gbps: Option<f64>,
 }
 
 /// What a row is about.
@@ -224,21 +308,24 @@ pub struct Subject {
 /// The verdict on an attack, from one trial for each seed.
 pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
     let figures = Figures::new(trials);
-    let of_victims = figures.of_victims;
     let gain = figures.over(|trial| trial.gain());
-    let victim_messages =
-        figures.count(|trial| of_victims(trial.attack).map_or(0, |victims| victims.messages));
+    let victim_messages = figures.victim_messages();
     let (p99, p999) = (figures.victims(Tail::p99), figures.victims(Tail::p999));
     let (paced_p99, paced_p999) = (figures.paced(Tail::p99), figures.paced(Tail::p999));
     let penalty_p999 = figures.penalty(Tail::p999);
-    let (decided_by, harm) = match subject.rotates {
-        true => ("paced", paced_p99),
-        false => ("honest", p99),
+    let goodput = figures.victims_goodput(|trial| Some(trial.honest));
+    let paced_goodput = figures.victims_goodput(|trial| trial.paced);
+    let decision = Decision {
+        seeds: trials.len(),
+        gain,
+        tail: if subject.rotates { paced_p99 } else { p99 },
+        goodput: if subject.rotates {
+            paced_goodput
+        } else {
+            goodput
+        },
     };
-    // A seed without a figure could be the one that fails.
-    let within = |figure: Estimate| {
-        figure.count == trials.len() && figure.mean.is_some_and(|figure| figure <= BAR)
-    };
+    let verdict = decision.verdict();
     Row {
         attack: subject.attack,
         scope: subject.scope,
@@ -247,8 +334,10 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         victims_p99_ratio: p99.mean,
         victims_p999_ratio: p999.mean,
         short_flow_penalty: penalty_p999.mean,
-        secure: within(gain) && within(harm),
-        decided_by,
+        secure: verdict.is_secure(),
+        verdict,
+        decided_by: if subject.rotates { "paced" } else { "honest" },
+        harm: decision.harm(),
         seeds: trials.len(),
         victim_messages,
         gain_ci: gain.half_width,
@@ -256,6 +345,12 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         jobs: figures.count(|trial| trial.cut.len()),
         jobs_unfinished: figures.count(|trial| trial.unfinished_jobs()),
         victims_p50_ratio: figures.victims(Tail::p50).mean,
+        victims_goodput_ratio: goodput.mean,
+        victims_goodput_ratio_ci: goodput.half_width,
+        victims_goodput_ratio_n: goodput.count,
+        victims_goodput_vs_paced: paced_goodput.mean,
+        victims_goodput_vs_paced_ci: paced_goodput.half_width,
+        victims_goodput_vs_paced_n: paced_goodput.count,
         victims_p99_ratio_ci: p99.half_width,
         victims_p99_ratio_n: p99.count,
         victims_p999_ratio_ci: p999.half_width,
@@ -270,18 +365,54 @@ pub fn verdict(subject: Subject, trials: &[Trial<'_>]) -> Row {
         victims_p99_vs_paced_n: paced_p99.count,
         victims_p999_vs_paced: paced_p999.mean,
         victims_p999_vs_paced_n: paced_p999.count,
-        victims_p99: figures.over(|trial| of_victims(trial.attack)?.p99()).mean,
-        goodput_gbps: figures.gbps(|trial| Some(trial.attack.goodput)),
-        honest_gbps: figures.gbps(|trial| Some(trial.honest.goodput)),
-        paced_gbps: figures.gbps(|trial| Some(trial.paced?.goodput)),
-        victims_gbps: figures.gbps(|trial| Some(trial.attack.victims_goodput)),
-        victims_honest_gbps: figures.gbps(|trial| Some(trial.honest.victims_goodput)),
+        victims_p99: figures.victims_p99(),
+        rates: figures.rates(),
         weight_share: figures.over(|trial| trial.attack.weight_share).mean,
         pauses: figures.number(|trial| trial.attack.pauses),
         drops: figures.number(|trial| trial.attack.drops),
         plain_pauses: figures.number(|trial| trial.plain.pauses),
         plain_drops: figures.number(|trial| trial.plain.drops),
-        notes: notes(trials, victim_messages, (gain, harm, p999)),
+        notes: notes(trials, victim_messages, (decision, p999)),
+    }
+}
+
+/// The figures that decide.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    seeds: usize,
+    gain: Estimate,
+    /// Victims' 99th percentile over that of the run that they are compared with.
+    tail: Estimate,
+    /// Their goodput over that of the same run.
+    goodput: Estimate,
+}
+
+impl Decision {
+    /// Which of the victims' figures is compared.
+    const fn harm(&self) -> &'static str {
+        if self.tail.count == self.seeds {
+            "p99"
+        } else {
+            "goodput"
+        }
+    }
+
+    fn gains(&self) -> Verdict {
+        Verdict::of(self.gain, self.seeds, |gain| gain > BAR)
+    }
+
+    /// By the 99th percentile if every seed has one, since how much victims with short messages get depends on what they
+    /// offer in the time of contention. Otherwise it can still tell that they are harmed.
+    fn harms(&self) -> Verdict {
+        let tail = Verdict::of(self.tail, self.seeds, |ratio| ratio > BAR);
+        if tail == Verdict::Insecure || self.tail.count == self.seeds {
+            return tail;
+        }
+        Verdict::of(self.goodput, self.seeds, |ratio| ratio < 1.0 / BAR)
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.gains().and(self.harms())
     }
 }
 
@@ -297,7 +428,7 @@ impl<'a> Figures<'a> {
         // Once for all runs: short messages of one and all messages of another say nothing about each other.
         let mut runs = trials.iter().flat_map(Trial::compared);
         let of_victims: fn(&Measurement) -> Option<&Tail> =
-            match runs.all(|run| run.short_victims.is_some()) {
+            match runs.all(|run| run.short_victims.is_some_and(|tail| tail.p99().is_some())) {
                 true => |run| run.short_victims.as_ref(),
                 false => |run| run.victims.as_ref(),
             };
@@ -306,6 +437,15 @@ impl<'a> Figures<'a> {
 
     fn over(&self, figure: impl Fn(&Trial<'_>) -> Option<f64>) -> Estimate {
         Estimate::of(self.trials.iter().map(figure))
+    }
+
+    fn victim_messages(&self) -> usize {
+        self.count(|trial| (self.of_victims)(trial.attack).map_or(0, |it| it.messages))
+    }
+
+    fn victims_p99(&self) -> Option<f64> {
+        self.over(|trial| (self.of_victims)(trial.attack)?.p99())
+            .mean
     }
 
     /// Slowdown of victims under attack over that in the honest run.
@@ -320,6 +460,15 @@ impl<'a> Figures<'a> {
         self.over(|trial| ratio(of(trial.attack), of(trial.paced?), pick))
     }
 
+    /// Goodput of victims in the time of contention under attack, over that in another run.
+    fn victims_goodput(&self, other: impl Fn(&Trial<'a>) -> Option<&'a Measurement>) -> Estimate {
+        let of = |run: &Measurement| Some(run.contention?.victims.as_f64());
+        Estimate::of(self.trials.iter().map(|trial| {
+            let (attack, other) = (of(trial.attack)?, of(other(trial)?)?);
+            (other > 0.0).then(|| attack / other)
+        }))
+    }
+
     /// Slowdown of short messages without attack over that under scope `qp`.
     fn penalty(&self, pick: Pick) -> Estimate {
         let short: fn(&Measurement) -> Option<&Tail> = |run| run.short.as_ref();
@@ -328,6 +477,23 @@ impl<'a> Figures<'a> {
 
     fn gbps(&self, pick: impl Fn(&Trial<'_>) -> Option<Rate>) -> Option<f64> {
         self.over(|trial| Some(pick(trial)?.as_f64() * 1e-9)).mean
+    }
+
+    fn rates(&self) -> Rates {
+        Rates {
+            contention_us: self.micros(|trial| trial.attack),
+            honest_contention_us: self.micros(|trial| trial.honest),
+            goodput_gbps: self.gbps(|trial| Some(trial.attack.contention?.attacker)),
+            honest_gbps: self.gbps(|trial| Some(trial.honest.contention?.attacker)),
+            paced_gbps: self.gbps(|trial| Some(trial.paced?.contention?.attacker)),
+            victims_gbps: self.gbps(|trial| Some(trial.attack.contention?.victims)),
+            victims_honest_gbps: self.gbps(|trial| Some(trial.honest.contention?.victims)),
+        }
+    }
+
+    fn micros(&self, run: impl for<'t> Fn(&Trial<'t>) -> &'t Measurement) -> Option<f64> {
+        let time = |contention: Contention| contention.time.as_secs_f64() * 1e6;
+        self.over(|trial| run(trial).contention.map(time)).mean
     }
 
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
@@ -344,7 +510,7 @@ impl<'a> Figures<'a> {
 fn notes(
     trials: &[Trial<'_>],
     victims: usize,
-    (gain, harm, tail): (Estimate, Estimate, Estimate),
+    (decision, tail): (Decision, Estimate),
 ) -> Vec<String> {
     let of = trials.len();
     let mut notes = Vec::new();
@@ -355,16 +521,16 @@ fn notes(
             "no paced run with {count} of {of} seeds: {place}: {message}"
         ));
     }
-    for (name, figure) in [("gain", gain), ("victims' p99", harm)] {
-        if figure.count < of {
-            let missing = of - figure.count;
-            notes.push(format!(
-                "not secure without a {name} from every seed: {missing} of {of} have none"
-            ));
-        }
-    }
-    if tail.count < of {
-        let (least, missing) = (least_for(0.999), of - tail.count);
+    notes.extend(open(decision));
+    let missing = of - tail.count;
+    if decision.tail.count < of {
+        let missing = of - decision.tail.count;
+        let least = least_for(0.99);
+        notes.push(format!(
+            "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99, their goodput decides"
+        ));
+    } else if missing > 0 {
+        let least = least_for(0.999);
         notes.push(format!(
             "fewer than {least} messages of victims in a run with {missing} of {of} seeds: no p99.9 of those, \
              and an uncertain p99"
@@ -375,6 +541,37 @@ fn notes(
         ));
     }
     notes
+}
+
+/// Why a verdict is unknown.
+fn open(decision: Decision) -> Vec<String> {
+    let of = decision.seeds;
+    let (victims, harm) = match decision.harm() {
+        "p99" => ("victims' p99", decision.tail),
+        _ => ("victims' goodput", decision.goodput),
+    };
+    let why = |(name, figure, verdict): (&str, Estimate, Verdict)| match verdict {
+        Verdict::Unknown if figure.count < of => {
+            let missing = of - figure.count;
+            Some(format!(
+                "unknown without {name} from every seed: {missing} of {of} have none"
+            ))
+        }
+        Verdict::Unknown => Some(format!(
+            "unknown: the interval of {name} reaches over the bar of {BAR}; more seeds may tell"
+        )),
+        Verdict::Secure | Verdict::Insecure => None,
+    };
+    match decision.verdict() {
+        Verdict::Unknown => [
+            ("gain", decision.gain, decision.gains()),
+            (victims, harm, decision.harms()),
+        ]
+        .into_iter()
+        .filter_map(why)
+        .collect(),
+        Verdict::Secure | Verdict::Insecure => Vec::new(),
+    }
 }
 
 /// The notes of rows, each once with the rows that it is of.

@@ -2,14 +2,14 @@
 
 use std::sync::Mutex;
 
-use fairlane_attacks::{Plan, Role, Row, Run, Suite, Watch};
+use fairlane_attacks::{Contention, Plan, Role, Row, Run, Suite, Verdict, Watch};
 use fairlane_congestion::Scope;
 use fairlane_fabric::{Results, base_round_trip};
 use fairlane_scenario::{Attack, AttackKind};
 use fairlane_threads::Threads;
 use fairlane_units::Bytes;
 
-use crate::common::{dumbbell, flows, loaded};
+use crate::common::{dumbbell, flows, loaded, plan, run, star};
 
 /// Red sends two long messages over the link of a dumbbell, blue one long and many short ones.
 fn scenario() -> String {
@@ -42,7 +42,7 @@ fn cutting_pays_under_scope_qp() {
         assert!(row.gain.unwrap() > 1.3, "{row:?}");
         assert!(row.victims_p99_ratio.unwrap() > 1.1, "{row:?}");
         assert_eq!(row.short_flow_penalty_p99, Some(1.0));
-        assert!(!row.secure && row.decided_by == "honest" && row.gain_ci.is_some());
+        assert!(row.secure == Some(false) && row.decided_by == "honest" && row.gain_ci.is_some());
     }
 }
 
@@ -192,9 +192,12 @@ fn an_attack_that_begins_late_is_measured_from_then_on() {
         ..suite(&[], &[Scope::Qp])
     };
     let row = suite.run(Threads::new(2), &()).unwrap().remove(0);
-    let (red, blue) = (row.goodput_gbps.unwrap(), row.victims_gbps.unwrap());
+    let (red, blue) = (
+        row.rates.goodput_gbps.unwrap(),
+        row.rates.victims_gbps.unwrap(),
+    );
     assert!(red + blue < 100.0 && red > 10.0, "{red} {blue}");
-    assert!(row.victims_honest_gbps.unwrap() < 100.0, "{row:?}");
+    assert!(row.rates.victims_honest_gbps.unwrap() < 100.0, "{row:?}");
     let share = 2.0 * red / (red + blue);
     assert!((row.weight_share.unwrap() - share).abs() < 1e-6, "{row:?}");
 }
@@ -210,9 +213,16 @@ fn parts_by_weight_are_those_while_the_attacker_sends() {
         ..suite(&[AttackKind::Parallel], &[Scope::Qp])
     };
     let row = suite.run(Threads::new(2), &()).unwrap().remove(0);
-    let (red, blue) = (row.goodput_gbps.unwrap(), row.victims_gbps.unwrap());
-    assert!(2.0 * red / (red + blue) < 0.3, "{row:?}");
-    assert!(row.weight_share.unwrap() > 1.1, "{row:?}");
+    let (red, blue) = (
+        row.rates.goodput_gbps.unwrap(),
+        row.rates.victims_gbps.unwrap(),
+    );
+    let share = row.weight_share.unwrap();
+    assert!(
+        share > 1.1 && (2.0 * red / (red + blue) / share - 1.0).abs() < 1e-6,
+        "{row:?}"
+    );
+    assert!(row.rates.contention_us.unwrap() < 2000.0, "{row:?}");
 }
 
 /// Sizes of red's messages of paced runs.
@@ -304,7 +314,10 @@ fn beside_cut_messages_the_paced_run_lasts_as_long_and_sends_as_much() {
         ..suite(&[], &[Scope::Qp])
     };
     let rows = suite.run(Threads::new(1), &ends).unwrap();
-    let (goodput, paced) = (rows[0].goodput_gbps.unwrap(), rows[0].paced_gbps.unwrap());
+    let (goodput, paced) = (
+        rows[0].rates.goodput_gbps.unwrap(),
+        rows[0].rates.paced_gbps.unwrap(),
+    );
     assert!((paced / goodput - 1.0).abs() < 0.1, "{paced} {goodput}");
     assert_eq!((rows[0].decided_by, rows[0].jobs), ("paced", 2));
     let ends = ends.0.into_inner().unwrap();
@@ -342,10 +355,10 @@ fn an_attack_that_gets_nothing_through_leaves_the_rest_alone() {
     };
     let rows = suite.run(Threads::new(1), &()).unwrap();
     assert_eq!(
-        (rows[0].goodput_gbps, rows[0].paced_gbps),
+        (rows[0].rates.goodput_gbps, rows[0].rates.paced_gbps),
         (Some(0.0), None)
     );
-    assert_eq!((rows[0].gain, rows[0].secure), (None, false));
+    assert_eq!((rows[0].gain, rows[0].verdict), (None, Verdict::Unknown));
     assert!(rows[0].notes[0].contains("nothing of it arrived"));
     assert!(rows[1].gain.is_some());
 }
@@ -374,4 +387,99 @@ fn attacks_are_refused_for_any_seed() {
         ..with(seed.unwrap())
     };
     assert_eq!(both.refused().unwrap().len(), 1);
+}
+
+/// Part of a link that is payload: 1024 bytes in packets of 1086, with gaps of 20.
+const PAYLOAD: f64 = 1024.0 / 1106.0;
+
+/// A run of `text`, and what each side got in the time of contention; red attacks.
+fn contention(text: &str, sets: &[&str]) -> Contention {
+    let results = run(&plan(text, sets));
+    Contention::of(&results, fairlane_units::TenantId::new(0)).unwrap()
+}
+
+#[test]
+fn tenants_that_divide_a_receiver_evenly_get_half_each_and_the_verdict_is_secure() {
+    // One long message of each to host 3; under scope tenant the receiver gives each half of its link.
+    let size = 1_000_000_000;
+    let text = star(4, 1) + &flows("red", &[(0, 3, size)]) + &flows("blue", &[(1, 3, size)]);
+    let sets = ["stop=\"2ms\"", "congestion.scope=\"tenant\""];
+    let half = 50.0 * PAYLOAD;
+    for attack in ["", "attack = { kind = \"parallel\", qps = 16 }\n"] {
+        let got = contention(&format!("{attack}{text}"), &sets);
+        assert_eq!(got.time, fairlane_units::Duration::from_ms(2));
+        for rate in [got.attacker, got.victims] {
+            let gbps = rate.as_f64() * 1e-9;
+            assert!(
+                (gbps / half - 1.0).abs() < 0.05,
+                "{gbps} instead of {half}: {attack}"
+            );
+        }
+    }
+    let suite = Suite {
+        scenarios: vec![loaded(&text, &["stop=\"2ms\""])],
+        ..suite(&[AttackKind::Parallel], &[Scope::Tenant, Scope::Qp])
+    };
+    let rows = suite.run(Threads::new(2), &()).unwrap();
+    let [tenant, qp] = [&rows[0], &rows[1]];
+    assert_eq!(
+        (tenant.verdict, tenant.harm),
+        (Verdict::Secure, "goodput"),
+        "{tenant:?}"
+    );
+    assert!(
+        (tenant.victims_goodput_ratio.unwrap() - 1.0).abs() < 0.03,
+        "{tenant:?}"
+    );
+    assert_eq!(qp.verdict, Verdict::Insecure, "{qp:?}");
+    assert!(qp.victims_goodput_ratio.unwrap() < 0.5, "{qp:?}");
+}
+
+#[test]
+fn an_attacker_whose_nic_serves_three_queue_pairs_to_one_gains_half() {
+    // Both tenants send from host 0, to hosts of their own: the NIC serves queue pairs in turn, and nothing else is
+    // contended. Honestly each has half of the link; cut in three, red has 3/4 of it, and its message takes 2/3 of the time.
+    let size = 20_000_000;
+    let link = "{ rate = \"100Gbps\", delay = \"1us\" }";
+    let text = format!(
+        "topology = {{ kind = \"star\", hosts = 3, host_link = {link} }}\n\
+         tenant = [{{ name = \"red\", hosts = \"all\" }}, {{ name = \"blue\", hosts = \"all\" }}]\n\
+         congestion = {{ algorithm = \"fixed\" }}\n"
+    ) + &flows("red", &[(0, 1, size)])
+        + &flows("blue", &[(0, 2, 10 * size)]);
+    let got = |attack: &str| {
+        let got = contention(&format!("{attack}{text}"), &[]);
+        [got.attacker, got.victims].map(|rate| rate.as_f64() * 1e-9 / 100.0 / PAYLOAD)
+    };
+    for (attack, shares) in [
+        ("", [0.5, 0.5]),
+        ("attack = { kind = \"parallel\", qps = 3 }\n", [0.75, 0.25]),
+    ] {
+        for (found, expected) in got(attack).into_iter().zip(shares) {
+            assert!(
+                (found / expected - 1.0).abs() < 0.02,
+                "{found} instead of {expected}"
+            );
+        }
+    }
+    let attack = Attack {
+        qps: Some(3),
+        ..Attack::new(AttackKind::Parallel)
+    };
+    let suite = Suite {
+        scenarios: vec![loaded(&text, &[])],
+        attacks: vec![attack],
+        seeds: 1,
+        ..suite(&[], &[Scope::Qp])
+    };
+    let row = suite.run(Threads::new(2), &()).unwrap().remove(0);
+    assert!((row.gain.unwrap() - 1.5).abs() < 0.03, "{row:?}");
+    assert!(
+        (row.victims_goodput_ratio.unwrap() - 0.5).abs() < 0.01,
+        "{row:?}"
+    );
+    assert_eq!((row.verdict, row.secure), (Verdict::Insecure, Some(false)));
+    // In the whole run both get all that they have, whoever is first.
+    let whole = row.rates.contention_us.unwrap() / row.rates.honest_contention_us.unwrap();
+    assert!((whole * 1.5 - 1.0).abs() < 0.02, "{row:?}");
 }

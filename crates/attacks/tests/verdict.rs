@@ -1,6 +1,8 @@
 //! Verdicts from measurements.
 
-use fairlane_attacks::{Estimate, Job, Measurement, Subject, Tail, Trial, notes_of, verdict};
+use fairlane_attacks::{
+    Contention, Estimate, Job, Measurement, Subject, Tail, Trial, Verdict, notes_of, verdict,
+};
 use fairlane_scenario::Error;
 use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 
@@ -8,6 +10,7 @@ use fairlane_units::{Bytes, Duration, Rate, TenantId, Time};
 fn measured(goodput: u64, slowdown: f64) -> Measurement {
     Measurement {
         goodput: Rate::from_gbps(goodput),
+        contention: one_long_victim(goodput, 10).contention,
         ..of_messages(slowdown, 1000)
     }
 }
@@ -53,7 +56,8 @@ fn secure_means_neither_gain_nor_harm_above_a_tenth() {
     ] {
         let attack = measured(goodput, slowdown);
         let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
-        assert_eq!(row.secure, secure, "{goodput} {slowdown}");
+        assert_eq!(row.secure, Some(secure), "{goodput} {slowdown}");
+        assert_eq!(row.harm, "p99");
         assert_eq!(row.gain, Some(goodput as f64 / 40.0));
         assert_eq!(row.victims_p99_ratio, Some(slowdown / 2.0));
         assert_eq!(row.gain_ci, None);
@@ -72,10 +76,10 @@ fn harm_beside_a_paced_tenant_decides_where_there_is_one() {
         ..SUBJECT
     };
     let row = verdict(subject, &[trial]);
-    assert!(row.secure && row.decided_by == "paced");
+    assert!(row.secure == Some(true) && row.decided_by == "paced");
     assert_eq!(row.victims_p99_ratio, Some(3.0));
-    assert_eq!(row.paced_gbps, Some(40.0));
-    // Without a paced run there is no verdict on victims, and so no security.
+    assert_eq!(row.rates.paced_gbps, Some(40.0));
+    // Without a paced run nothing is known of victims.
     let alone = Trial {
         paced: None,
         ..trial
@@ -88,12 +92,13 @@ fn harm_beside_a_paced_tenant_decides_where_there_is_one() {
     };
     let row = verdict(subject, &[trial, failed]);
     assert_eq!((row.victims_p99_vs_paced_n, row.gain_n), (1, 2));
-    assert!(!row.secure && row.victims_p99_vs_paced.unwrap() < 1.1);
+    assert!(row.secure.is_none() && row.victims_p99_vs_paced.unwrap() < 1.1);
     let reason = "no paced run with 1 of 2 seeds: attack.rate: is too low";
     assert_eq!(row.notes[0], reason);
     assert!(notes_of(&[row])[0].ends_with(reason));
     let row = verdict(subject, &[alone]);
-    assert!(!row.secure && row.decided_by == "paced" && row.victims_p99_vs_paced.is_none());
+    assert_eq!((row.verdict, row.decided_by), (Verdict::Unknown, "paced"));
+    assert!(row.victims_p99_vs_paced.is_none());
 }
 
 #[test]
@@ -162,30 +167,36 @@ fn jobs_that_do_not_finish_count_with_what_they_have_got() {
 }
 
 #[test]
-fn no_victims_is_no_security() {
+fn no_victims_is_no_verdict() {
     let honest = measured(40, 1.0);
     let attack = Measurement {
         victims: None,
         short_victims: None,
+        contention: None,
         ..measured(40, 1.0)
     };
     let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
-    assert!(!row.secure && row.victims_p99_ratio.is_none());
+    assert!(row.verdict == Verdict::Unknown && row.victims_p99_ratio.is_none());
 }
 
 #[test]
-fn a_seed_without_a_gain_is_no_security() {
+fn a_seed_without_a_gain_leaves_the_verdict_open() {
     let (honest, nothing) = (measured(40, 1.0), measured(0, 1.0));
     let fine = trial(&honest, &honest);
-    assert!(verdict(SUBJECT, &[fine, fine]).secure);
+    assert_eq!(verdict(SUBJECT, &[fine, fine]).secure, Some(true));
     let row = verdict(SUBJECT, &[fine, trial(&honest, &nothing)]);
     assert_eq!((row.gain, row.gain_n), (Some(1.0), 1));
-    assert!(!row.secure && row.notes[0].contains("gain"), "{row:?}");
+    assert!(
+        row.secure.is_none() && row.notes[0].contains("gain"),
+        "{row:?}"
+    );
 }
 
 #[test]
 fn tails_of_few_messages_are_left_out_or_called_uncertain() {
     for (messages, tail, words) in [
+        (99, None, "no p99, their goodput decides"),
+        (100, None, "no p99.9"),
         (999, None, "no p99.9"),
         (1000, Some(1.0), "uncertain"),
         (5000, Some(1.0), ""),
@@ -197,8 +208,8 @@ fn tails_of_few_messages_are_left_out_or_called_uncertain() {
         assert_eq!(row.victim_messages, 2 * messages);
         assert_eq!(row.victims_p999_ratio, tail, "{messages}");
         assert_eq!(row.short_flow_penalty, tail, "{messages}");
-        assert_eq!(row.victims_p99_ratio, Some(1.0));
-        let notes = row.notes.iter().filter(|note| !note.contains("gain"));
+        assert_eq!(row.victims_p99_ratio.is_some(), messages >= 100);
+        let notes = row.notes.iter().filter(|note| !note.starts_with("unknown"));
         assert_eq!(notes.clone().count(), usize::from(!words.is_empty()));
         assert!(notes.clone().all(|note| note.contains(words)), "{row:?}");
     }
@@ -265,20 +276,20 @@ fn a_tail_is_one_only_if_every_run_of_the_ratio_has_enough_messages() {
 fn which_victims_are_compared_is_decided_once_for_all_runs() {
     // Short ones suffer, long ones don't; in one run of one seed there is no short one.
     let of = |short: Option<f64>| Measurement {
-        short_victims: short.and_then(|slowdown| Tail::of(vec![slowdown; 10])),
-        ..of_messages(2.0, 100)
+        short_victims: short.and_then(|slowdown| Tail::of(vec![slowdown; 100])),
+        ..of_messages(2.0, 500)
     };
     let (attack, honest, without) = (of(Some(8.0)), of(Some(1.0)), of(None));
     let short = trial(&attack, &honest);
     let row = verdict(SUBJECT, &[short, short]);
     assert_eq!(
         (row.victims_p99_ratio, row.victim_messages),
-        (Some(8.0), 20)
+        (Some(8.0), 200)
     );
     let row = verdict(SUBJECT, &[short, trial(&attack, &without)]);
     assert_eq!(
         (row.victims_p99_ratio, row.victim_messages),
-        (Some(1.0), 200)
+        (Some(1.0), 1000)
     );
 }
 
@@ -293,6 +304,78 @@ fn about_nothing_is_no_gain() {
     assert_eq!(trial(&little, &little).gain(), None);
     assert_eq!(trial(&much, &little).gain(), Some(1.5));
     assert_eq!(trial(&much, &much).gain(), Some(1.0));
+}
+
+/// A victim with one long message, which gets so many Gb/s while the attacker gets others.
+fn one_long_victim(attacker: u64, victims: u64) -> Measurement {
+    Measurement {
+        goodput: Rate::from_gbps(attacker),
+        contention: Some(Contention {
+            time: Duration::from_us(100),
+            attacker: Rate::from_gbps(attacker),
+            victims: Rate::from_gbps(victims),
+        }),
+        ..Measurement::default()
+    }
+}
+
+#[test]
+fn goodput_in_the_time_of_contention_decides_where_there_is_no_tail() {
+    let honest = one_long_victim(46, 46);
+    for (attacker, victims, expected) in [
+        (46, 46, Verdict::Secure),
+        (46, 42, Verdict::Secure),
+        // Less than 46 / 1.1.
+        (46, 41, Verdict::Insecure),
+        (55, 46, Verdict::Insecure),
+    ] {
+        let attack = one_long_victim(attacker, victims);
+        let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
+        assert_eq!(
+            (row.verdict, row.harm),
+            (expected, "goodput"),
+            "{attacker} {victims}"
+        );
+        assert_eq!(row.victims_goodput_ratio, Some(victims as f64 / 46.0));
+        assert_eq!(
+            (row.rates.victims_gbps, row.rates.victims_honest_gbps),
+            (Some(victims as f64), Some(46.0))
+        );
+    }
+    // A tail that every seed has decides alone: how much short messages get depends on what is offered.
+    let attack = Measurement {
+        contention: one_long_victim(40, 20).contention,
+        ..measured(40, 1.0)
+    };
+    let honest = Measurement {
+        contention: honest.contention,
+        ..measured(40, 1.0)
+    };
+    let row = verdict(SUBJECT, &[trial(&attack, &honest)]);
+    assert_eq!((row.verdict, row.harm), (Verdict::Secure, "p99"));
+}
+
+#[test]
+fn a_verdict_needs_an_interval_on_one_side_of_the_bar() {
+    let honest = measured(100, 1.0);
+    let row = |gains: &[u64]| {
+        let attacks: Vec<_> = gains.iter().map(|gain| measured(*gain, 1.0)).collect();
+        let trials: Vec<_> = attacks
+            .iter()
+            .map(|attack| trial(attack, &honest))
+            .collect();
+        verdict(SUBJECT, &trials)
+    };
+    // Mean 1.05, deviation 0.01 and t(2) = 4.303: half the width is 0.025.
+    assert_eq!(row(&[104, 105, 106]).verdict, Verdict::Secure);
+    // Deviation 0.03: 0.075.
+    let open = row(&[102, 105, 108]);
+    assert_eq!((open.verdict, open.secure), (Verdict::Unknown, None));
+    assert!(open.notes[0].contains("interval of gain"), "{open:?}");
+    assert_eq!(row(&[112, 115, 118]).verdict, Verdict::Unknown);
+    assert_eq!(row(&[114, 115, 116]).verdict, Verdict::Insecure);
+    // One seed has no interval.
+    assert_eq!(row(&[110]).verdict, Verdict::Secure);
 }
 
 #[test]

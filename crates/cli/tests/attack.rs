@@ -48,7 +48,7 @@ fn rows(case: &Case, arguments: &str) -> Vec<Value> {
 #[test]
 fn a_row_has_the_documented_keys_first() {
     let case = case();
-    let rows = rows(&case, "--attack staggered --scope qp --seeds 2");
+    let rows = rows(&case, "--attack staggered --scope qp --seeds 1");
     assert_eq!(rows.len(), 1);
     let keys: Vec<_> = rows[0].as_object().expect("an object").keys().collect();
     assert_eq!(
@@ -68,6 +68,7 @@ fn a_row_has_the_documented_keys_first() {
     assert_eq!(rows[0]["controller"], "dcqcn");
     assert!(rows[0]["gain"].as_f64().expect("a number") > 1.1);
     assert_eq!(rows[0]["secure"], false);
+    assert_eq!(rows[0]["verdict"], "insecure");
 }
 
 #[test]
@@ -118,7 +119,17 @@ fn a_directory_that_is_replaced_keeps_no_reports_of_other_attacks() {
         .map(|entry| entry.expect("an entry").file_name())
         .collect();
     names.sort();
-    assert_eq!(names, ["notes.txt", "staggered-qp.html", "verdict.json"]);
+    assert_eq!(
+        names,
+        [
+            "index.html",
+            "notes.txt",
+            "staggered-qp.html",
+            "verdict.json"
+        ]
+    );
+    let index = case.text("out/index.html");
+    assert!(index.contains("\"report\":\"staggered-qp.html\""));
     let page = std::fs::read_to_string(case.path("out/staggered-qp.html")).expect("a report");
     assert!(page.contains("\"title\":\"staggered under scope qp\""));
 }
@@ -256,4 +267,52 @@ fn an_interrupted_attack_names_no_run_that_never_ran() {
         "{rest:?}"
     );
     assert_eq!(case.list(), ["duel.toml"]);
+}
+
+/// Two tenants of one long message each, which end long after the run.
+const RACK: &str = r#"
+stop = "1ms"
+tenant = [{ name = "victim", hosts = "all" }, { name = "greedy", hosts = "all" }]
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[[workload]]
+kind = "flows"
+tenant = "victim"
+flow = [{ source = 0, destination = 3, size = "1GB" }]
+[[workload]]
+kind = "flows"
+tenant = "greedy"
+flow = [{ source = 1, destination = 3, size = "1GB" }]
+"#;
+
+#[test]
+fn a_victim_with_one_long_message_has_a_verdict() {
+    let case = Case::with("rack.toml", RACK);
+    let arguments = "attack rack.toml --quiet --attack parallel --attacker greedy --seeds 1";
+    let text = |scope: &str| {
+        let output = case.run(&format!("{arguments} --scope {scope}"));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let line = |text: &str| text.lines().nth(1).expect("a row").to_owned();
+    let (tenant, qp) = (text("tenant"), text("qp"));
+    assert!(
+        tenant
+            .lines()
+            .next()
+            .is_some_and(|head| head.contains("gain ratio") && head.ends_with("verdict")),
+        "{tenant}"
+    );
+    assert!(line(&tenant).ends_with(" secure"), "{tenant}");
+    assert!(line(&qp).ends_with(" insecure"), "{qp}");
+    // Whether it harms isn't known of a tenant that sends nothing while it is attacked.
+    let late = "--set workload.0.flow.0.start=2ms";
+    let output = case.run(&format!("{arguments} --scope tenant {late} --format json"));
+    let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let row = &verdict["rows"][0];
+    assert_eq!(
+        (&row["verdict"], &row["secure"]),
+        (&"unknown".into(), &Value::Null)
+    );
 }

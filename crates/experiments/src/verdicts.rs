@@ -15,23 +15,30 @@ use crate::{Settings, Watch};
 /// A column, and what it has of a row.
 type Column = (&'static str, fn(&Row) -> Cell);
 
-/// Columns that are called as fields of a row: `gain`, or `gain of gain_n`, how many seeds have it.
+/// Columns that are called as fields of a row: `gain`; `gain of gain_n`, how many seeds have it; or `x in part`.
 macro_rules! columns {
-    ($($name:ident $(of $count:ident)?),* $(,)?) => {
-        [$((stringify!($name), |row| columns!(@ row $name $($count)?))),*]
+    ($($name:ident $(of $count:ident)? $(in $part:ident)?),* $(,)?) => {
+        [$((stringify!($name), |row| columns!(@ row $name $(of $count)? $(in $part)?))),*]
     };
-    (@ $row:ident $name:ident $count:ident) => { of_all($row, $row.$name, $row.$count) };
+    (@ $row:ident $name:ident in $part:ident) => { Cell::from($row.$part.$name) };
+    (@ $row:ident $name:ident of $count:ident) => { of_all($row, $row.$name, $row.$count) };
     (@ $row:ident $name:ident) => { Cell::from($row.$name) };
 }
 
 /// Columns behind the name of a row. What a seed lacks the row lacks, too: the seed could be the one that fails.
-const COLUMNS: [Column; 37] = columns![
+const COLUMNS: [Column; 45] = columns![
     gain of gain_n,
     gain_ci,
     gain_n,
     jobs,
     jobs_unfinished,
     victims_p50_ratio of victims_p99_ratio_n,
+    victims_goodput_ratio of victims_goodput_ratio_n,
+    victims_goodput_ratio_ci,
+    victims_goodput_ratio_n,
+    victims_goodput_vs_paced of victims_goodput_vs_paced_n,
+    victims_goodput_vs_paced_ci,
+    victims_goodput_vs_paced_n,
     victims_p99_ratio of victims_p99_ratio_n,
     victims_p99_ratio_ci,
     victims_p99_ratio_n,
@@ -49,11 +56,13 @@ const COLUMNS: [Column; 37] = columns![
     short_flow_penalty_ci,
     short_flow_penalty_n,
     honest_goodput_ratio,
-    goodput_gbps,
-    honest_gbps,
-    paced_gbps,
-    victims_gbps,
-    victims_honest_gbps,
+    contention_us in rates,
+    honest_contention_us in rates,
+    goodput_gbps in rates,
+    honest_gbps in rates,
+    paced_gbps in rates,
+    victims_gbps in rates,
+    victims_honest_gbps in rates,
     weight_share,
     victims_p99,
     victim_messages,
@@ -70,7 +79,7 @@ fn of_all(row: &Row, figure: Option<f64>, count: usize) -> Cell {
     Cell::from(figure.filter(|_| count == row.seeds))
 }
 
-/// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0.
+/// Runs suites; a row for each congestion control, scope and attack of each. `secure` is 1 or 0, or nothing where it isn't known.
 pub(crate) fn run(
     manifest: &Manifest,
     (file, files): (impl Fn(&str) -> Result<Cow<'static, str>, Error>, Files<'_>),
@@ -249,8 +258,8 @@ impl fairlane_attacks::Watch for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use fairlane_attacks::{Measurement, Subject, Tail, Trial, verdict};
-    use fairlane_units::Rate;
+    use fairlane_attacks::{Contention, Measurement, Subject, Tail, Trial, verdict};
+    use fairlane_units::{Duration, Rate};
 
     use super::*;
 
@@ -261,6 +270,14 @@ mod tests {
         rotates: true,
     };
 
+    fn contention(gbps: u64) -> Contention {
+        Contention {
+            time: Duration::from_us(1),
+            attacker: Rate::from_gbps(gbps),
+            victims: Rate::from_gbps(gbps),
+        }
+    }
+
     #[test]
     fn a_figure_that_a_seed_lacks_is_left_out() {
         let of = |gbps: u64, messages: usize| Measurement {
@@ -268,6 +285,7 @@ mod tests {
             victims: Tail::of(vec![1.0; messages]),
             short: Tail::of(vec![1.0; messages]),
             weight_share: Some(1.0),
+            contention: Some(contention(gbps)),
             ..Measurement::default()
         };
         let (fine, poor, nothing) = (of(40, 1000), of(40, 999), of(0, 0));
@@ -304,8 +322,10 @@ mod tests {
             [
                 "gain",
                 "victims_p50_ratio",
+                "victims_goodput_ratio",
                 "victims_p99_ratio",
-                "victims_p999_ratio"
+                "victims_p999_ratio",
+                "secure"
             ]
         );
         assert_eq!(
@@ -314,9 +334,11 @@ mod tests {
                 ..full
             }),
             [
+                "victims_goodput_vs_paced",
                 "victims_p50_vs_paced",
                 "victims_p99_vs_paced",
-                "victims_p999_vs_paced"
+                "victims_p999_vs_paced",
+                "secure"
             ]
         );
         assert_eq!(

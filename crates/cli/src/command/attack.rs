@@ -1,5 +1,7 @@
 //! `fairlane attack`.
 
+mod verdict;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -16,12 +18,13 @@ use crate::backend::{self, AttackKind, Scope};
 use crate::command::drum::threads;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::print;
 use crate::report::{Throughput, Timeline};
 use crate::staging::Staging;
-use crate::{print, table};
 
-/// The name of the verdict in a result directory; reports are listed apart.
+/// Names in a result directory; reports are listed apart.
 const VERDICT: &str = "verdict.json";
+const INDEX: &str = "index.html";
 
 /// Tries attacks on a scenario and prints the verdict.
 ///
@@ -52,8 +55,9 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<(), Failure> {
     let verdict = json!({ "rows": rows });
     if let Some(staging) = staging {
         write(&staging.path().join(VERDICT), &to_json(&verdict)?)?;
+        write(&staging.path().join(INDEX), &verdict::page(&suite, &rows)?)?;
         let reports = reports();
-        let ours = reports.iter().map(String::as_str).chain([VERDICT]);
+        let ours = reports.iter().map(String::as_str).chain([VERDICT, INDEX]);
         let directory = staging.publish(&Vec::from_iter(ours))?;
         print::say(format_args!("results in {}", directory.display()));
     }
@@ -61,7 +65,7 @@ pub(crate) fn attack(arguments: &args::Attack) -> Result<(), Failure> {
     for note in notes_of(&rows) {
         print::say(format_args!("note: {note}"));
     }
-    print::either(arguments.format, &verdict, |_| text(&rows))
+    print::either(arguments.format, &verdict, |_| verdict::text(&rows))
 }
 
 /// What the command line asks for, without scopes and attacks that the scenario can't have.
@@ -237,62 +241,5 @@ fn say_basis(rows: &[Row]) {
              tenant that sends as much to random destinations (paced)",
             Vec::from_iter(kinds).join(", ")
         ));
-    }
-}
-
-/// Whether a scope keeps an attack off. Scope `none` protects nobody: an attack that brings nothing there is harmless.
-fn secure(scope: &str, is_secure: bool) -> &'static str {
-    match (scope, is_secure) {
-        ("none", true) => "harmless",
-        (_, true) => "yes",
-        (_, false) => "no",
-    }
-}
-
-/// The verdict as a table.
-fn text(rows: &[Row]) -> String {
-    let mean = |value: f64| format!("{value:.2}");
-    let figure = |figure: Option<f64>, half: Option<f64>| {
-        let half = half.map_or_else(String::new, |half| format!(" ±{half:.2}"));
-        table::dash(figure, |figure| mean(figure) + &half)
-    };
-    table::grid_of(
-        rows,
-        &[
-            ("attack", &|row| row.attack.to_owned()),
-            ("scope", &|row| row.scope.to_owned()),
-            ("control", &|row| row.controller.to_owned()),
-            ("gain", &|row| figure(row.gain, row.gain_ci)),
-            ("p99", &|row| {
-                figure(row.victims_p99_ratio, row.victims_p99_ratio_ci)
-            }),
-            ("p99.9", &|row| {
-                figure(row.victims_p999_ratio, row.victims_p999_ratio_ci)
-            }),
-            ("p99 / paced", &|row| {
-                figure(row.victims_p99_vs_paced, row.victims_p99_vs_paced_ci)
-            }),
-            ("Gb/s", &|row| table::dash(row.goodput_gbps, mean)),
-            ("paced Gb/s", &|row| table::dash(row.paced_gbps, mean)),
-            ("penalty", &|row| {
-                figure(row.short_flow_penalty, row.short_flow_penalty_ci)
-            }),
-            ("secure", &|row| secure(row.scope, row.secure).to_owned()),
-        ],
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scope_none_is_never_secure() {
-        for scope in Scope::ALL {
-            let scope = scope.to_string();
-            let word = if scope == "none" { "harmless" } else { "yes" };
-            assert_eq!(secure(&scope, true), word, "{scope}");
-            assert_eq!(secure(&scope, false), "no", "{scope}");
-        }
     }
 }

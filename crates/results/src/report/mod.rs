@@ -17,6 +17,7 @@ pub mod study;
 mod tenants;
 mod text;
 mod tiles;
+pub mod verdict;
 
 #[cfg(test)]
 mod browser_tests;
