@@ -3,11 +3,35 @@
 
 /** Half the distance between the two directions of a link, in pixels. */
 const LANE = 1.7;
+/** From one of several links between two nodes to the next. */
+const BESIDE = 3 * LANE;
 const REACH = 7;
 
 /** Room around the drawing for the names of tiers and the size of nodes. */
 function mapMargins(width) {
   return { left: width < 600 ? 64 : 96, right: 16, top: 14, bottom: 14 };
+}
+
+/**
+ * By port, how many links its link is to the right of the middle of all links between its two nodes, as seen from the
+ * port's own node; 0 for a link that is alone.
+ */
+function besideEachOther({ node, peer_node: peer, peer: back }) {
+  const groups = new Map();
+  for (let port = 0; port < node.length; port++) {
+    if (back[port] < port) continue;
+    const key = `${Math.min(node[port], peer[port])}-${Math.max(node[port], peer[port])}`;
+    groups.set(key, [...(groups.get(key) ?? []), port]);
+  }
+  const beside = new Float32Array(node.length);
+  for (const ports of groups.values()) {
+    ports.forEach((port, index) => {
+      const right = (index - (ports.length - 1) / 2) * (node[port] < peer[port] ? 1 : -1);
+      beside[port] = right;
+      beside[back[port]] = -right;
+    });
+  }
+  return beside;
 }
 
 /** Pixel places of all nodes, and of the lane of each port. */
@@ -20,6 +44,7 @@ class MapView {
     this.nodeX = new Float32Array(nodes);
     this.nodeY = new Float32Array(nodes);
     this.lanes = new Float32Array(ports * 4);
+    this.beside = besideEachOther(map.ports);
     this.switchSize = 12;
     this.hostSize = 5;
   }
@@ -63,7 +88,8 @@ class MapView {
       const x2 = this.nodeX[peer[port]], y2 = this.nodeY[peer[port]];
       const length = Math.hypot(x2 - x1, y2 - y1) || 1;
       const lane = this.isHostLink(port) ? LANE * 0.6 : LANE;
-      const dx = (-(y2 - y1) / length) * lane, dy = ((x2 - x1) / length) * lane;
+      const aside = lane + this.beside[port] * BESIDE;
+      const dx = (-(y2 - y1) / length) * aside, dy = ((x2 - x1) / length) * aside;
       this.lanes.set([x1 + dx, y1 + dy, x2 + dx, y2 + dy], port * 4);
     }
   }

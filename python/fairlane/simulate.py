@@ -150,9 +150,10 @@ def paths(
 
     Returns:
         For each source port ``source_port``, ``forward`` and ``reverse``: node numbers that data and
-        acknowledgements pass, both ends included. Where switches choose packet by packet,
-        ``source_port`` is ``None``, and each row has one way in one direction, the other being
-        ``None``.
+        acknowledgements pass, both ends included; ``forward_indices`` and ``reverse_indices``: by
+        link, which it is of several between two nodes, from 0, and ``None`` for one that is alone.
+        Where switches choose packet by packet, ``source_port`` is ``None``, and each row has one
+        path in one direction, the other being ``None``.
 
     Raises:
         ScenarioError: The scenario or an argument is wrong, or a node isn't a host.
@@ -173,7 +174,8 @@ def paths(
         destination_port,
         folder=folder,
     )
-    return [dict(zip(("source_port", "forward", "reverse"), row)) for row in rows]
+    names = ("source_port", "forward", "reverse", "forward_indices", "reverse_indices")
+    return [dict(zip(names, row)) for row in rows]
 
 
 def _source(scenario: Source) -> Any:

@@ -232,6 +232,7 @@ def test_topology_and_paths() -> None:
     rows = fairlane.paths(INCAST, 0, 1, ports=range(10000, 10002))
     assert [row["source_port"] for row in rows] == [10000, 10001]
     assert rows[0]["forward"] == [0, 5, 1] and rows[0]["reverse"] == [1, 5, 0]
+    assert rows[0]["forward_indices"] == [None, None]
     with pytest.raises(ScenarioError):
         fairlane.paths(INCAST, 0, 5)
     with pytest.raises(ValueError, match="range"):

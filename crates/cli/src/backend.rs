@@ -9,7 +9,7 @@ use fairlane_fabric::{Results, metrics, warnings};
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
 pub(crate) use fairlane_fabric::{
-    AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways, paths,
+    AnyPath, Control, Path, PathPreview, Paths, Progress, Threading, Ways, paths,
 };
 pub(crate) use fairlane_results::figures::{figures, page, page_data};
 pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};

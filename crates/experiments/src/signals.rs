@@ -42,11 +42,9 @@ pub(crate) fn path_share(results: &Results, node: u32) -> Option<f64> {
     let paths = &results.multipath.as_ref()?.paths;
     let (mut passed, mut all) = (0.0, 0.0);
     for path in paths.iter().filter(|path| path.chunks > 0) {
-        if path.way.is_empty() {
-            return None;
-        }
+        let way = path.way.as_ref()?;
         all += path.chunks as f64;
-        if path.way.iter().any(|on_way| on_way.get() == node) {
+        if way.nodes.iter().any(|on_way| on_way.get() == node) {
             passed += path.chunks as f64;
         }
     }

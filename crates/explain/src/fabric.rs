@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::records::{Message, Port, Run};
+use crate::records::{Message, Port, Run, Way};
 
 /// A link is full in an interval in which its packets took this share of the time.
 pub(crate) const FULL: f64 = 0.9;
@@ -105,17 +105,16 @@ impl<'a> Fabric<'a> {
         self.ports[port].sent.iter().sum()
     }
 
-    /// The port from a node to another.
-    pub(crate) fn port(&self, from: u32, to: u32) -> Option<usize> {
-        self.by_ends.get(&(from, to))?.first().copied()
+    /// The port from a node to another, of several that with an index.
+    fn port(&self, (from, to): (u32, u32), index: u32) -> Option<usize> {
+        self.by_ends.get(&(from, to))?.get(index as usize).copied()
     }
 
     /// The ports of a way.
-    pub(crate) fn links(&self, way: &[u32]) -> Vec<usize> {
-        let pairs = way.windows(2);
-        pairs
-            .filter_map(|ends| self.port(ends[0], ends[1]))
-            .collect()
+    pub(crate) fn links(&self, way: &Way) -> Vec<usize> {
+        let pairs = way.nodes.windows(2).zip(&way.indices);
+        let ports = pairs.filter_map(|(ends, index)| self.port((ends[0], ends[1]), *index));
+        ports.collect()
     }
 
     /// All shortest ways from a host to another: the ports at each distance, the first of them at the source.

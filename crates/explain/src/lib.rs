@@ -25,7 +25,7 @@
 //!     ports: vec![port(0, 1, 2, 600_000), port(2, 1, 0, 0), port(2, 2, 1, 600_000), port(1, 1, 2, 0)],
 //!     messages: vec![Message {
 //!         destination: 1, size: 1_200_000, finish_ps: Some(100_000_000), ideal_ps: 98_000_000,
-//!         way: vec![0, 2, 1], ..Message::default()
+//!         way: vec![0, 2, 1].into(), ..Message::default()
 //!     }],
 //!     ..Run::default()
 //! };
@@ -46,5 +46,5 @@ mod subject;
 mod words;
 
 pub use findings::{Finding, Kind, Place, Remedy};
-pub use records::{Collective, Costs, LinkKeys, Message, Multipath, Path, Port, Run, Settings};
+pub use records::{Collective, Costs, LinkKeys, Message, Multipath, Path, Port, Run, Settings, Way};
 pub use report::{Report, explain};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::fabric::{Fabric, joined_spans};
 use crate::findings::{Finding, Kind, Remedy};
 use crate::numbers;
-use crate::records::{Message, Multipath, Path, Run};
+use crate::records::{Message, Multipath, Path, Run, Way};
 
 /// The most pairs of hosts that are spoken of one by one.
 const MOST_PAIRS: usize = 3;
@@ -53,7 +53,7 @@ fn shared_ways(
     paths: &[&Path],
     fabric: &Fabric<'_>,
 ) -> Option<Finding> {
-    let mut ways: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
+    let mut ways: BTreeMap<&Way, Vec<u32>> = BTreeMap::new();
     for path in paths.iter().filter(|path| !path.way.is_empty()) {
         ways.entry(&path.way).or_default().push(path.path);
     }
@@ -64,7 +64,7 @@ fn shared_ways(
         return None;
     }
     let (way, sharing) = ways.iter().max_by_key(|(_, sharing)| sharing.len())?;
-    let nodes: Vec<String> = way.iter().map(u32::to_string).collect();
+    let nodes: Vec<String> = way.nodes.iter().map(u32::to_string).collect();
     let what = format!(
         "{source}->{destination}: {} take {}, and there are {there_are}",
         numbers::count(paths.len(), "path"),
@@ -130,10 +130,10 @@ fn shares((source, destination): (u32, u32), paths: &[&Path], gain: Option<Strin
         .map(|path| path.bytes as f64 / total.max(1) as f64);
     let shares: Vec<f64> = shares.collect();
     let carried = shares.iter().filter(|share| **share > 0.0).count();
-    let ways: BTreeSet<&[u32]> = paths
+    let ways: BTreeSet<&Way> = paths
         .iter()
         .filter(|path| path.bytes > 0 && !path.way.is_empty())
-        .map(|path| path.way.as_slice())
+        .map(|path| &path.way)
         .collect();
     let over = match ways.len() {
         0 => String::new(),

@@ -70,8 +70,8 @@ pub struct Message {
     pub retransmitted: u64,
     /// Whether its queue pair gave up.
     pub failed: bool,
-    /// Nodes that its data passed, both hosts included; empty if they aren't known or several ways were taken.
-    pub way: Vec<u32>,
+    /// What its data passed; nothing if that isn't known or several ways were taken.
+    pub way: Way,
 }
 
 /// A collective that has ended.
@@ -198,15 +198,48 @@ pub struct Path {
     pub twin_of: Option<u32>,
     /// How it was at the end.
     pub health: String,
-    /// Nodes that its data passes, both hosts included; empty if switches choose packet by packet.
-    #[serde(deserialize_with = "nodes")]
-    pub way: Vec<u32>,
+    /// What its data passes; nothing if switches choose packet by packet.
+    pub way: Way,
 }
 
-/// Nodes in order: `0-16-20-17-4`.
-fn nodes<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u32>, D::Error> {
-    let text = String::deserialize(text)?;
-    let nodes = text.split('-').filter(|node| !node.is_empty());
-    let nodes = nodes.map(str::parse).collect::<Result<_, _>>();
-    nodes.map_err(D::Error::custom)
+/// The nodes that data passes, both hosts included, and the links between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// The nodes; none if they aren't known.
+    pub nodes: Vec<u32>,
+    /// By link, which it is of several between the same two nodes, from 0; 0 for one that is alone.
+    pub indices: Vec<u32>,
+}
+
+impl Way {
+    /// Whether it isn't known.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}
+
+impl From<Vec<u32>> for Way {
+    /// That over the first link between each node and the next.
+    fn from(nodes: Vec<u32>) -> Self {
+        Self {
+            indices: vec![0; nodes.len().saturating_sub(1)],
+            nodes,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Way {
+    /// Nodes in order: `0-16-20-17-4`, or `0-4-5#2-2` by the third of several links from 4 to 5.
+    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(text)?;
+        let mut way = Self::default();
+        for step in text.split('-').filter(|step| !step.is_empty()) {
+            let (node, index) = step.split_once('#').unwrap_or((step, "0"));
+            if !way.nodes.is_empty() {
+                way.indices.push(index.parse().map_err(D::Error::custom)?);
+            }
+            way.nodes.push(node.parse().map_err(D::Error::custom)?);
+        }
+        Ok(way)
+    }
 }

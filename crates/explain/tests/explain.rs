@@ -1,7 +1,7 @@
 //! Each cause is found where a run made by hand has it, and causes add up.
 
 use fairlane_explain::{
-    Collective, Costs, Finding, Kind, Message, Multipath, Path, Port, Report, Run, Settings,
+    Collective, Costs, Finding, Kind, Message, Multipath, Path, Port, Report, Run, Settings, Way,
     explain,
 };
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ fn send(run: &mut Run, way: &[u32]) {
         size: 2_000_000,
         finish_ps: Some(run.end_ps),
         ideal_ps: run.end_ps / 2,
-        way: way.to_vec(),
+        way: way.to_vec().into(),
         ..Message::default()
     });
 }
@@ -213,7 +213,7 @@ fn a_second_port_of_the_receiver_that_is_free_makes_it_a_collision() {
 fn switches_that_choose_by_packet_are_full_if_all_their_links_are() {
     let mut run = leaf_spine();
     send(&mut run, &[0, 4, 6, 5, 2]);
-    run.messages[0].way.clear();
+    run.messages[0].way = Way::default();
     load(&mut run, (4, 6), 100);
     assert_eq!(first(&run).kind, Kind::CongestionControl);
     load(&mut run, (4, 7), 100);
@@ -261,7 +261,7 @@ fn paths(ways: &[u32]) -> Vec<Path> {
         bytes: 1_000_000,
         chunks: 1000,
         health: "good".into(),
-        way: vec![0, 4, *spine, 5, 2],
+        way: vec![0, 4, *spine, 5, 2].into(),
         ..Path::default()
     };
     ways.iter().enumerate().map(path).collect()
@@ -270,7 +270,7 @@ fn paths(ways: &[u32]) -> Vec<Path> {
 fn several(ways: &[u32]) -> Run {
     let mut run = leaf_spine();
     send(&mut run, &[0, 4, 6, 5, 2]);
-    run.messages[0].way.clear();
+    run.messages[0].way = Way::default();
     run.multipath = Some(Multipath {
         chunks: 2000,
         depth: 1000,

@@ -350,33 +350,30 @@ const HOP_BYTES: u64 = 8;
 fn changes(scenario: &Scenario, graph: &Graph) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
     for (index, fault) in scenario.faults.link.iter().enumerate() {
-        let [a, b] = fault.between;
-        let known = (a as usize) < graph.edges.len();
-        let port = if known {
-            graph.port_towards(a, b)
-        } else {
-            None
-        };
-        let Some(port) = port else {
+        let ends = graph.owners.chunks_exact(2);
+        let links = fault.links(ends.map(|ends| [ends[0], ends[1]]));
+        if links.is_empty() {
+            let [a, b] = fault.between;
             let place = format!("faults.link[{index}].between");
-            let message = format!("there is no link between {a} and {b}");
+            let message = format!("there is no such link between {a} and {b}");
             return Err(Error::new(
                 place,
                 message,
                 "`fairlane topology` lists nodes and links",
             ));
-        };
-        let link = port / 2;
-        changes.push(Change {
-            at: Time::ZERO + fault.down,
-            link,
-            up: false,
-        });
-        changes.extend(fault.up.map(|up| Change {
-            at: Time::ZERO + up,
-            link,
-            up: true,
-        }));
+        }
+        for link in links {
+            changes.push(Change {
+                at: Time::ZERO + fault.down,
+                link,
+                up: false,
+            });
+            changes.extend(fault.up.map(|up| Change {
+                at: Time::ZERO + up,
+                link,
+                up: true,
+            }));
+        }
     }
     Ok(changes)
 }

@@ -6,6 +6,7 @@ use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
 use crate::packet::{NONE, PacketRecord, UNDECIDED};
+use crate::path::Path;
 use crate::routing::{Graph, Routes};
 
 /// Switches of a path that are foreseen: one more than three tiers have. Together they fill a cache line.
@@ -88,16 +89,12 @@ impl Flow {
         Some(way.fold(0xcbf2_9ce4_8422_2325 ^ u64::from(self.plane), fold))
     }
 
-    /// The nodes that its packets pass on their way there, both hosts included; none if they aren't foreseen.
-    pub(crate) fn nodes(&self, graph: &Graph) -> Vec<NodeId> {
-        let Some(ports) = self.path(graph, false) else {
-            return Vec::new();
-        };
-        let source = self.tuple.source;
-        let first = graph.host_edge(source, self.plane).to;
-        let behind = ports.iter().map(|&port| graph.peer(port));
-        let nodes = std::iter::once(first).chain(behind).map(NodeId::new);
-        std::iter::once(source).chain(nodes).collect()
+    /// The path that its packets take there, if that is foreseen.
+    pub(crate) fn path_there(&self, graph: &Graph) -> Option<Path> {
+        let ports = self.path(graph, false)?.iter().copied();
+        let first = graph.host_edge(self.tuple.source, self.plane).port;
+        let ports = std::iter::once(first).chain(ports);
+        Some(Path::new(graph, self.tuple.source, ports))
     }
 
     /// Foresees what switches will choose under the present routes.

@@ -43,6 +43,7 @@ mod ns3;
 mod ns3_random;
 mod packet;
 mod parts;
+mod path;
 mod paths;
 mod place;
 mod placed;
@@ -77,6 +78,7 @@ mod world;
 pub use capture::{CaptureRecord, CapturedAccess, CapturedPacket, CapturedTransport};
 pub use goal::{Control, Progress};
 pub use parts::Threading;
+pub use path::Path;
 pub use paths::{AnyPath, PathPreview, Paths, Ways, paths};
 pub use results::{
     ApplicationRecord, ChosenPorts, CollectiveRecord, ContendedPort, Deflections, Ending, Flux,

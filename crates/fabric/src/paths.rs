@@ -6,6 +6,7 @@ use fairlane_units::NodeId;
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
+use crate::path::Path;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::schedule;
@@ -29,19 +30,19 @@ pub enum Paths {
 pub struct PathPreview {
     /// UDP source port of the data.
     pub source_port: u16,
-    /// Nodes that data passes, both ends included.
-    pub forward: Vec<NodeId>,
-    /// Nodes that acknowledgements pass, both ends included.
-    pub reverse: Vec<NodeId>,
+    /// That of data.
+    pub forward: Path,
+    /// That of acknowledgements.
+    pub reverse: Path,
 }
 
 /// Paths of equal length, among which switches choose packet by packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnyPath {
-    /// Nodes that data may pass, both ends included.
-    pub forward: Vec<Vec<NodeId>>,
-    /// Nodes that acknowledgements may pass, both ends included.
-    pub reverse: Vec<Vec<NodeId>>,
+    /// Those that data may take.
+    pub forward: Vec<Path>,
+    /// Those that acknowledgements may take.
+    pub reverse: Vec<Path>,
     /// Whether there are more in either direction than are listed.
     pub more: bool,
 }
@@ -79,13 +80,13 @@ impl Ways {
         })
     }
 
-    /// Nodes that the data of a message passes, both hosts included, by its ends and ports; in the plane of messages whose
+    /// The path of the data of a message by its ends and ports; in the plane of messages whose
     /// workload states none. Nothing if switches choose packet by packet, if there is no way, or if an end isn't a host.
     pub fn of(
         &self,
         (source, destination): (NodeId, NodeId),
         (source_port, destination_port): (u16, u16),
-    ) -> Option<Vec<NodeId>> {
+    ) -> Option<Path> {
         let is_host = |node: NodeId| self.graph.is_switch.get(node.index()) == Some(&false);
         if !self.plan.foreseen || !is_host(source) || !is_host(destination) {
             return None;
@@ -97,13 +98,14 @@ impl Ways {
             destination_port: self.rules.destination_port(destination_port),
         };
         let plane = schedule::plane(&tuple, self.graph.planes.count, self.rules.seeds);
-        self.nodes(plane, tuple)
+        self.path(plane, &tuple)
     }
 
-    fn nodes(&self, plane: u8, tuple: FiveTuple) -> Option<Vec<NodeId>> {
-        let path = fixed_path(&self.graph, &self.routes, &self.plan, (plane, &tuple))?;
-        let visited = path.iter().map(|&port| self.graph.peer(port));
-        Some(both_ends(&self.graph, (tuple.source, plane), visited))
+    fn path(&self, plane: u8, tuple: &FiveTuple) -> Option<Path> {
+        let ports = fixed_path(&self.graph, &self.routes, &self.plan, (plane, tuple))?;
+        let first = self.graph.host_edge(tuple.source, plane).port;
+        let ports = std::iter::once(first).chain(ports);
+        Some(Path::new(&self.graph, tuple.source, ports))
     }
 }
 
@@ -151,7 +153,7 @@ pub fn paths(
             return Err(cut_off());
         }
         let more = forward.len().max(reverse.len()) > MOST;
-        let listed = |mut paths: Vec<Vec<NodeId>>| {
+        let listed = |mut paths: Vec<Path>| {
             paths.truncate(MOST);
             paths
         };
@@ -161,14 +163,14 @@ pub fn paths(
             more,
         }));
     }
-    let nodes = |plane, tuple| ways.nodes(plane, tuple).ok_or_else(cut_off);
+    let path = |plane, tuple| ways.path(plane, &tuple).ok_or_else(cut_off);
     let preview = |source_port| {
         let tuple = tuple(source_port);
         let plane = schedule::plane(&tuple, graph.planes.count, rules.seeds);
         Ok(PathPreview {
             source_port,
-            forward: nodes(plane, tuple)?,
-            reverse: nodes(plane, tuple.answering(rules.quirks.five_tuples))?,
+            forward: path(plane, tuple)?,
+            reverse: path(plane, tuple.answering(rules.quirks.five_tuples))?,
         })
     };
     let previews = source_ports.into_iter().map(preview);
@@ -197,35 +199,25 @@ fn check_ends(topology: &Topology, source: NodeId, destination: NodeId) -> Resul
     Ok(())
 }
 
-/// The nodes of a path that begins at a host and goes over a plane.
-fn both_ends(
-    graph: &Graph,
-    (host, plane): (NodeId, u8),
-    visited: impl Iterator<Item = u32>,
-) -> Vec<NodeId> {
-    let first = [host.get(), graph.host_edge(host, plane).to];
-    first.into_iter().chain(visited).map(NodeId::new).collect()
-}
-
 /// All shortest paths over a plane, in the order of ports at the first switch where they differ; one more than
 /// [`MOST`] if there are more.
-fn all_paths(graph: &Graph, routes: &Routes, (plane, tuple): (u8, &FiveTuple)) -> Vec<Vec<NodeId>> {
-    let start = both_ends(graph, (tuple.source, plane), std::iter::empty());
+fn all_paths(graph: &Graph, routes: &Routes, (plane, tuple): (u8, &FiveTuple)) -> Vec<Path> {
+    let start = vec![graph.host_edge(tuple.source, plane).port];
     let (mut open, mut found) = (vec![start], Vec::new());
-    while let Some(path) = open.pop() {
-        let last = path[path.len() - 1];
-        if last == tuple.destination {
-            found.push(path);
+    while let Some(ports) = open.pop() {
+        let here = graph.peer(ports[ports.len() - 1]);
+        if here == tuple.destination.get() {
+            found.push(Path::new(graph, tuple.source, ports));
             if found.len() > MOST {
                 break;
             }
             continue;
         }
-        let ports = routes.towards(routes.number(last.get()), tuple.destination, true);
+        let next = routes.towards(routes.number(here), tuple.destination, true);
         // The last one that is put down is looked at next.
-        for &port in ports.iter().rev() {
-            let mut longer = path.clone();
-            longer.push(NodeId::new(graph.peer(port)));
+        for &port in next.iter().rev() {
+            let mut longer = ports.clone();
+            longer.push(port);
             open.push(longer);
         }
     }

@@ -9,6 +9,7 @@ use fairlane_units::{Bytes, Duration, NodeId, PortId, Rate, TenantId, Time};
 use serde::Serialize;
 
 use crate::capture::CaptureRecord;
+use crate::path::Path;
 pub use collective::CollectiveRecord;
 
 /// Everything measured in one run.
@@ -114,9 +115,9 @@ pub struct PathRecord {
     pub loss: u8,
     /// How it was at the end of the last connection.
     pub health: &'static str,
-    /// The nodes that data of the first connection passes at the end of the run, both hosts included; empty if
-    /// switches choose packet by packet.
-    pub way: Vec<NodeId>,
+    /// The path of data of the first connection at the end of the run; `None` if switches choose packet by
+    /// packet.
+    pub way: Option<Path>,
 }
 
 /// An application of a `key-value` workload.

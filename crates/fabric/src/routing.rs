@@ -92,12 +92,13 @@ impl Graph {
         self.owners[(port ^ 1) as usize]
     }
 
-    /// The port of `node` towards its neighbour `to`.
-    pub(crate) fn port_towards(&self, node: u32, to: u32) -> Option<u32> {
-        self.edges[node as usize]
-            .iter()
-            .find(|edge| edge.to == to)
-            .map(|edge| edge.port)
+    /// Which link a port belongs to of several between its node and the next, from 0; `None` if there is one.
+    pub(crate) fn index_of(&self, port: u32) -> Option<u32> {
+        let (node, peer) = (self.owners[port as usize], self.peer(port));
+        let beside = self.edges[node as usize].iter();
+        let mut beside = beside.filter(|edge| edge.to == peer).map(|edge| edge.port);
+        let found = beside.clone().position(|one| one == port);
+        beside.nth(1).and(found).map(|index| index as u32)
     }
 
     /// Rate and delay of a link.
@@ -166,7 +167,8 @@ impl Search {
                     .iter()
                     .filter(|edge| graph.up(edge)),
             );
-            neighbours.sort_unstable_by_key(|edge| std::cmp::Reverse(edge.to));
+            // Of links side by side the first one in the topology is found first.
+            neighbours.sort_unstable_by_key(|edge| (std::cmp::Reverse(edge.to), edge.port));
             for edge in &neighbours {
                 let to = edge.to as usize;
                 if search.distance[to] != FAR {
@@ -278,7 +280,7 @@ impl Routes {
                         && search.distance[edge.to as usize].checked_add(1) == Some(here)
                 };
                 let mut hops: Vec<&Edge> = edges.iter().filter(nearer).collect();
-                hops.sort_unstable_by_key(|edge| rank[edge.to as usize]);
+                hops.sort_unstable_by_key(|edge| (rank[edge.to as usize], edge.port));
                 self.hops.extend(hops.iter().map(|edge| edge.port));
             }
             self.spans

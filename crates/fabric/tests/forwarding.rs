@@ -207,7 +207,7 @@ fn only_hosts_have_ways() {
     let ways = Ways::new(&loaded(&text, &[&forwarding(Forwarding::Ecmp)])).unwrap();
     let nodes = |source, destination| {
         let ends = (NodeId::new(source), NodeId::new(destination));
-        ways.of(ends, (10_000, 100)).map(|nodes| nodes.len())
+        ways.of(ends, (10_000, 100)).map(|path| path.nodes.len())
     };
     assert_eq!(nodes(0, 4), Some(5));
     // Leaf 8, and numbers that no node has.

@@ -26,6 +26,7 @@ mod metrics;
 mod multipath;
 mod nic;
 mod nscc;
+mod parallel;
 mod parity;
 mod planes;
 mod progress;

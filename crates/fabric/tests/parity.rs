@@ -240,7 +240,7 @@ fn every_path_through_a_fat_tree_is_equal() {
             "U" => preview(ends, ports.0, ports.1).forward,
             _ => preview((ends.1, ends.0), ports.1, ports.0).reverse,
         };
-        let nodes: Vec<u32> = found.iter().skip(1).map(|node| node.get()).collect();
+        let nodes: Vec<u32> = found.nodes.iter().skip(1).map(|node| node.get()).collect();
         let expected: Vec<u32> = fields[5..].iter().map(|field| number(field)).collect();
         assert_eq!(nodes, expected, "{line}");
         compared += 1;

@@ -322,7 +322,7 @@ fn previews_show_the_plane_of_each_source_port() {
         let back = [1, node, 0].map(NodeId::new);
         previews
             .iter()
-            .filter(|one| one.forward == nodes && one.reverse == back)
+            .filter(|one| one.forward.nodes == nodes && one.reverse.nodes == back)
             .count()
     };
     let (first, second) = (through(2), through(3));
@@ -335,7 +335,7 @@ fn previews_show_the_plane_of_each_source_port() {
     let Paths::ByPort(preview) = preview else {
         panic!("source ports decide");
     };
-    let plane = preview[0].forward[1].get() - 2;
+    let plane = preview[0].forward.nodes[1].get() - 2;
     let sent = port_bytes(&results);
     let busy = results.ports.iter().zip(sent).filter(|(_, sent)| *sent > 0);
     for (port, _) in busy.filter(|(port, _)| !port.on_switch) {

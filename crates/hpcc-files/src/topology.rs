@@ -61,7 +61,7 @@ impl TopologyText {
     ///
     /// # Errors
     /// A malformed line, a count that disagrees with the lines, a link to an unknown node, to
-    /// itself or listed twice, a zero rate: each with its line.
+    /// itself, a zero rate: each with its line. Lines with the same ends are links side by side.
     pub fn parse(text: &str, file: &str, times: Times) -> Result<Self, Mistake> {
         let mut rest = lines(text, file).peekable();
         let missing =
@@ -85,7 +85,6 @@ impl TopologyText {
         let mut reader = Links {
             nodes,
             times,
-            seen: BTreeSet::new(),
             found: Vec::new(),
         };
         for line in rest {
@@ -231,7 +230,6 @@ impl Switches {
 struct Links {
     nodes: u32,
     times: Times,
-    seen: BTreeSet<(u32, u32)>,
     found: Vec<LinkText>,
 }
 
@@ -242,10 +240,6 @@ impl Links {
         if a == b {
             let message = format!("a link from node {a} to itself, expected two nodes");
             return Err(line.error(message, "remove the line, or correct a node"));
-        }
-        if !self.seen.insert((a.min(b), a.max(b))) {
-            let message = format!("a second link between {a} and {b}, expected at most one");
-            return Err(line.error(message, "remove one of the two lines"));
         }
         let rate = read_rate(line, rate, self.times)?;
         let delay = read_delay(line, delay, self.times)?;

@@ -69,10 +69,6 @@ fn malformed_topologies() {
         &["t.txt:4", "node 3 doesn't exist"],
     );
     topology_refused(&link("1 1 1Gbps 1us 0"), &["t.txt:4", "to itself"]);
-    topology_refused(
-        &link("2 0 1Gbps 1us 0"),
-        &["t.txt:4", "second link between 2 and 0"],
-    );
     topology_refused(&link("1 2 0Gbps 1us 0"), &["t.txt:4", "the rate is 0bps"]);
     topology_refused(
         &link("1 2 1Gbit 1us 0"),

@@ -1,5 +1,7 @@
 //! What goes wrong: loss, links that fail, hosts that misuse pauses.
 
+use std::collections::BTreeMap;
+
 use fairlane_units::{Duration, Rate};
 
 use crate::section::{element, number, section};
@@ -43,6 +45,8 @@ element! {
     LinkFault {
         /// The nodes at its ends, as in `[0, 16]`.
         between: [u32; 2],
+        /// Which of several links between them, from 0 in the order of the topology; left out, all.
+        index: Option<u32>,
         /// When it goes down; its packets and pauses are lost.
         down: Duration => span,
         /// When it comes back; left out, never.
@@ -55,16 +59,49 @@ element! {
     SlowLink {
         /// The nodes at its ends.
         between: [u32; 2],
+        /// Which of several links between them, from 0 in the order of the topology; left out, all.
+        index: Option<u32>,
         /// Its rate in both directions, for the whole run.
         rate: Rate => rate,
     }
 }
 
 impl Faults {
-    /// The rate of the link between two nodes, which is `rate` unless the link is slow.
-    pub fn rate_of(&self, (a, b): (u32, u32), rate: Rate) -> Rate {
-        let mut slow = self.slow.iter();
-        let found = slow.find(|slow| [[a, b], [b, a]].contains(&slow.between));
-        found.map_or(rate, |slow| slow.rate)
+    /// Gives slow links their rates; `links` are all links of a fabric, in order: their ends and rates.
+    pub fn slow_down<'a>(&self, links: impl Iterator<Item = ([u32; 2], &'a mut Rate)>) {
+        if self.slow.is_empty() {
+            return;
+        }
+        let mut counts = BTreeMap::new();
+        for (ends, rate) in links {
+            let count: &mut u32 = counts.entry(unordered(ends)).or_default();
+            let mut slow = self.slow.iter();
+            let found = slow.find(|slow| is_meant((slow.between, slow.index), (ends, *count)));
+            *count += 1;
+            if let Some(slow) = found {
+                *rate = slow.rate;
+            }
+        }
     }
+}
+
+impl LinkFault {
+    /// The links that it is about, by number among `links`, the ends of all links of a fabric in order.
+    pub fn links(&self, links: impl Iterator<Item = [u32; 2]>) -> Vec<u32> {
+        let between = (0u32..).zip(links);
+        let between = between.filter(|(_, ends)| unordered(*ends) == unordered(self.between));
+        let chosen = (0u32..).zip(between);
+        let chosen = chosen.filter(|(count, _)| self.index.is_none_or(|index| index == *count));
+        chosen.map(|(_, (link, _))| link).collect()
+    }
+}
+
+/// Whether a fault between two nodes is about the link that so many between its ends come before.
+fn is_meant((between, index): ([u32; 2], Option<u32>), (ends, before): ([u32; 2], u32)) -> bool {
+    unordered(between) == unordered(ends) && index.is_none_or(|index| index == before)
+}
+
+/// The ends of a link, lowest first.
+pub(crate) fn unordered([a, b]: [u32; 2]) -> [u32; 2] {
+    [a.min(b), a.max(b)]
 }

@@ -39,9 +39,9 @@ pub fn hosts(scenario: &Scenario, inputs: &Inputs) -> Vec<NodeId> {
 pub fn layout(scenario: &Scenario, inputs: &Inputs) -> TopologyText {
     let stated = inputs.topology.clone();
     let mut text = stated.unwrap_or_else(|| generate(&scenario.topology));
-    for link in &mut text.links {
-        link.rate = scenario.faults.rate_of((link.a, link.b), link.rate);
-    }
+    let links = text.links.iter_mut();
+    let links = links.map(|link| ([link.a, link.b], &mut link.rate));
+    scenario.faults.slow_down(links);
     text
 }
 

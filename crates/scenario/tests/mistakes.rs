@@ -489,6 +489,63 @@ fn faults_of_links() {
         &format!("{twice}{twice}"),
         &["`faults.link[1].down`", "already down"],
     );
+    refused_star(
+        &fault("between = [0, 4]\nindex = 1\ndown = \"1us\""),
+        &["`faults.link[0].index`", "is 1, expected at most 0"],
+    );
+}
+
+/// What is said of a trunk of two links between the switches of a file.
+fn of_trunk(text: &str) -> Result<(), String> {
+    let trunk = "4 2 4\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 3 1Gbps 1us 0\n3 2 4Gbps 2us 0\n";
+    let scenario = format!("{text}\n[topology]\nkind = \"file\"\npath = \"t.txt\"\n");
+    let folder = Folder::new("trunk").with("t.txt", trunk);
+    let folder = folder.with("s.toml", &scenario);
+    match fairlane_scenario::load(&folder.0.join("s.toml"), &[], None) {
+        Ok(_) => Ok(()),
+        refused => Err(refusal(refused)),
+    }
+}
+
+#[test]
+fn faults_name_one_of_several_links_or_all() {
+    let down = |index: &str, times: &str| format!("{{ between = [2, 3], {index} down = {times} }}");
+    let faults = |list: &[String]| of_trunk(&format!("faults.link = [{}]", list.join(", ")));
+    let (one, other) = (down("index = 0,", "\"1us\""), down("index = 1,", "\"1us\""));
+    assert_eq!(faults(&[one.clone(), other.clone()]), Ok(()));
+    let all = down("", "\"2us\"");
+    let twice = faults(&[other, all]).unwrap_err();
+    assert!(twice.contains("`faults.link[1].down`"), "{twice}");
+    assert!(
+        twice.contains("link 2-3 (index 1) is already down"),
+        "{twice}"
+    );
+    let back = down("index = 0,", "\"1us\", up = \"2us\"");
+    assert_eq!(faults(&[back, one.replace("1us", "3us")]), Ok(()));
+    let beyond = faults(&[down("index = 2,", "\"1us\"")]).unwrap_err();
+    assert!(
+        beyond.contains("is 2, expected at most 1: there are 2 links"),
+        "{beyond}"
+    );
+    let slow = "{ between = [3, 2], index = 1, rate = \"1Gbps\" }";
+    assert_eq!(of_trunk(&format!("faults.slow = [{slow}]")), Ok(()));
+    let all = "{ between = [2, 3], rate = \"2Gbps\" }";
+    let twice = of_trunk(&format!("faults.slow = [{slow}, {all}]")).unwrap_err();
+    assert!(twice.contains("`faults.slow[1].between`"), "{twice}");
+    assert!(
+        twice.contains("link 2-3 (index 1) has a rate already"),
+        "{twice}"
+    );
+}
+
+#[test]
+fn ns3_has_one_link_between_two_nodes() {
+    let refused = of_trunk("profile = \"hpcc-ns3\"").unwrap_err();
+    assert!(refused.contains("t.txt:6"), "{refused}");
+    assert!(
+        refused.contains("a second link between 2 and 3 under profile"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -245,6 +245,7 @@ fn faults(config: &Config<'_>) -> Result<Faults, Error> {
             let down = Duration::from_ms(2000) + Duration::from_us(u64::from(time));
             faults.link.push(LinkFault {
                 between: [a, b],
+                index: None,
                 down,
                 up: None,
             });

@@ -6,7 +6,7 @@ use fairlane_units::NodeId;
 use serde::Serialize;
 
 use crate::args::{Paths, TableFormat};
-use crate::backend::{self, AnyPath, PathPreview};
+use crate::backend::{self, AnyPath, Path, PathPreview};
 use crate::failure::Failure;
 use crate::{print, table};
 
@@ -31,6 +31,8 @@ struct Shared {
     path: usize,
     /// Nodes that it passes, both ends included.
     nodes: Vec<u32>,
+    /// By link, which it is of several between two nodes.
+    indices: Vec<Option<u32>>,
     source_ports: Vec<u16>,
 }
 
@@ -46,6 +48,8 @@ struct Row {
     forward: Vec<u32>,
     /// Nodes that acknowledgements pass, both ends included.
     reverse: Vec<u32>,
+    #[serde(skip)]
+    paths: [Path; 2],
 }
 
 /// Prints the paths of a range of source ports.
@@ -69,7 +73,7 @@ pub(crate) fn paths(arguments: &Paths) -> Result<(), Failure> {
             }
         }
         backend::Paths::Any(paths) => {
-            let choice = Choice::new(&loaded, arguments, &paths);
+            let choice = Choice::new(&loaded, arguments, paths);
             match arguments.format {
                 TableFormat::Text => print::text(&choice.text())?,
                 TableFormat::Json => print::json(&choice)?,
@@ -91,13 +95,15 @@ struct Choice {
     forward: Vec<Vec<u32>>,
     /// Nodes of each path that acknowledgements may take, both ends included.
     reverse: Vec<Vec<u32>>,
+    #[serde(skip)]
+    paths: AnyPath,
     /// Whether there are more than are listed.
     more: bool,
 }
 
 impl Choice {
-    fn new(loaded: &backend::Loaded, arguments: &Paths, paths: &AnyPath) -> Self {
-        let nodes = |paths: &[Vec<NodeId>]| paths.iter().map(|path| numbers(path)).collect();
+    fn new(loaded: &backend::Loaded, arguments: &Paths, paths: AnyPath) -> Self {
+        let nodes = |paths: &[Path]| paths.iter().map(numbers).collect();
         Self {
             source: arguments.source,
             destination: arguments.destination,
@@ -105,13 +111,19 @@ impl Choice {
             forward: nodes(&paths.forward),
             reverse: nodes(&paths.reverse),
             more: paths.more,
+            paths,
         }
     }
 
     /// Each path with its direction.
-    fn rows(&self) -> impl Iterator<Item = (&'static str, &Vec<u32>)> {
-        let forward = self.forward.iter().map(|path| ("data", path));
-        forward.chain(self.reverse.iter().map(|path| ("acknowledgements", path)))
+    fn rows(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let forward = self.paths.forward.iter().map(|path| ("data", path));
+        forward.chain(
+            self.paths
+                .reverse
+                .iter()
+                .map(|path| ("acknowledgements", path)),
+        )
     }
 
     fn text(&self) -> String {
@@ -141,7 +153,7 @@ impl Choice {
     }
 
     fn csv(&self) -> String {
-        let row = |(what, path): (&str, &Vec<u32>)| format!("{what},{}\n", chain(path, " "));
+        let row = |(what, path): (&str, &Path)| format!("{what},{}\n", chain(path, " "));
         let rows: String = self.rows().map(row).collect();
         format!("packets,path\n{rows}")
     }
@@ -156,6 +168,7 @@ impl Preview {
             reverse_path: share(&mut reverse, preview.source_port, &preview.reverse),
             forward: numbers(&preview.forward),
             reverse: numbers(&preview.reverse),
+            paths: [preview.forward.clone(), preview.reverse.clone()],
         };
         let ports: Vec<Row> = previews.iter().map(row).collect();
         let pairs: BTreeSet<_> = ports
@@ -178,9 +191,9 @@ impl Preview {
             &[
                 ("port", &|row| row.source_port.to_string()),
                 ("path", &|row| row.forward_path.to_string()),
-                ("data takes", &|row| chain(&row.forward, " > ")),
+                ("data takes", &|row| chain(&row.paths[0], " > ")),
                 ("back", &|row| row.reverse_path.to_string()),
-                ("acknowledgements take", &|row| chain(&row.reverse, " > ")),
+                ("acknowledgements take", &|row| chain(&row.paths[1], " > ")),
             ],
         );
         let shared = |shared: &Shared| {
@@ -207,8 +220,8 @@ impl Preview {
                 row.source_port,
                 row.forward_path,
                 row.reverse_path,
-                chain(&row.forward, " "),
-                chain(&row.reverse, " "),
+                chain(&row.paths[0], " "),
+                chain(&row.paths[1], " "),
             ));
         }
         text
@@ -216,14 +229,16 @@ impl Preview {
 }
 
 /// The number of a path among those seen so far, to which it is added if it is new.
-fn share(seen: &mut Vec<Shared>, port: u16, path: &[NodeId]) -> usize {
+fn share(seen: &mut Vec<Shared>, port: u16, path: &Path) -> usize {
     let nodes = numbers(path);
-    let known = seen.iter().position(|shared| shared.nodes == nodes);
+    let same = |shared: &Shared| shared.nodes == nodes && shared.indices == path.indices;
+    let known = seen.iter().position(same);
     let number = known.unwrap_or(seen.len());
     if known.is_none() {
         seen.push(Shared {
             path: number,
             nodes,
+            indices: path.indices.clone(),
             source_ports: Vec::new(),
         });
     }
@@ -231,13 +246,12 @@ fn share(seen: &mut Vec<Shared>, port: u16, path: &[NodeId]) -> usize {
     number
 }
 
-fn numbers(path: &[NodeId]) -> Vec<u32> {
-    path.iter().map(|node| node.get()).collect()
+fn numbers(path: &Path) -> Vec<u32> {
+    path.nodes.iter().map(|node| node.get()).collect()
 }
 
-fn chain(nodes: &[u32], between: &str) -> String {
-    let nodes: Vec<_> = nodes.iter().map(u32::to_string).collect();
-    nodes.join(between)
+fn chain(path: &Path, between: &str) -> String {
+    path.steps().join(between)
 }
 
 #[cfg(test)]
@@ -245,11 +259,14 @@ mod tests {
     use super::*;
 
     fn preview(port: u16, forward: &[u32], reverse: &[u32]) -> PathPreview {
-        let nodes = |path: &[u32]| path.iter().copied().map(NodeId::new).collect();
+        let path = |nodes: &[u32]| Path {
+            nodes: nodes.iter().copied().map(NodeId::new).collect(),
+            indices: vec![None; nodes.len() - 1],
+        };
         PathPreview {
             source_port: port,
-            forward: nodes(forward),
-            reverse: nodes(reverse),
+            forward: path(forward),
+            reverse: path(reverse),
         }
     }
 
@@ -277,6 +294,22 @@ mod tests {
 
         4 source ports from 0 to 4: 2 different paths of data, 2 of acknowledgements, 3 pairs
         ");
+    }
+
+    #[test]
+    fn links_side_by_side_are_different_paths() {
+        let preview = |port, index| {
+            let mut preview = preview(port, &[0, 4, 5, 2], &[2, 5, 4, 0]);
+            preview.forward.indices[1] = Some(index);
+            preview
+        };
+        let preview = Preview::new(0, 2, &[preview(1, 0), preview(2, 3), preview(3, 0)]);
+        let text = preview.text();
+        assert!(text.contains("0 > 4 > 5#3 > 2"), "{text}");
+        assert!(
+            text.contains("path 0: ports 1, 3\npath 1: ports 2\n"),
+            "{text}"
+        );
     }
 
     #[test]

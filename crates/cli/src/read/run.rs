@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use fairlane_explain::{Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings};
+use fairlane_explain::{
+    Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings, Way,
+};
 use fairlane_scenario::{Scenario, Topology};
 use fairlane_units::NodeId;
 use serde::Deserialize;
@@ -244,7 +246,7 @@ fn messages(directory: &Path, ways: Option<&Ways>, run: &mut Run) -> Result<(), 
     for message in parquet::rows(&path, DAMAGED, |row| Some(message(row, ways)))? {
         let mut message = message?;
         if several.contains(&(message.source, message.destination)) {
-            message.way.clear();
+            message.way = Way::default();
         }
         if message.start_ps < run.end_ps {
             run.messages.push(message);
@@ -255,15 +257,22 @@ fn messages(directory: &Path, ways: Option<&Ways>, run: &mut Run) -> Result<(), 
 
 fn message(row: MessageRow, ways: Option<&Ways>) -> Message {
     let mut ends = (row.source, row.destination);
-    let mut way = Vec::new();
+    let mut way = Way::default();
     if row.verb == "read" {
         // Its data goes to whoever posted it.
         ends = (ends.1, ends.0);
     } else if let Some(ways) = ways {
         let nodes = (NodeId::new(ends.0), NodeId::new(ends.1));
         let ports = (row.source_port, row.destination_port);
-        let found = ways.of(nodes, ports).into_iter().flatten();
-        way.extend(found.map(NodeId::get));
+        let found = ways.of(nodes, ports).unwrap_or_default();
+        way = Way {
+            nodes: found.nodes.into_iter().map(NodeId::get).collect(),
+            indices: found
+                .indices
+                .into_iter()
+                .map(Option::unwrap_or_default)
+                .collect(),
+        };
     }
     Message {
         id: row.id,

@@ -87,8 +87,8 @@ impl PathTally {
         let mean = |(sum, count): (u64, u64)| sum.checked_div(count);
         let port = |flow: u32| net.flows[flow as usize].tuple.source_port;
         let way = |flow: u32| match net.plan.foreseen {
-            true => net.flows[flow as usize].nodes(&net.graph),
-            false => Vec::new(),
+            true => net.flows[flow as usize].path_there(&net.graph),
+            false => None,
         };
         PathRecord {
             source,
@@ -107,7 +107,7 @@ impl PathTally {
             chunk_limit: mean(self.limits).map(Bytes::new),
             loss: self.loss,
             health: self.health.map_or("good", name),
-            way: self.flow.map_or_else(Vec::new, way),
+            way: self.flow.and_then(way),
         }
     }
 }

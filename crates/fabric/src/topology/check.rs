@@ -42,7 +42,6 @@ pub(super) fn all(topology: &Topology) -> Result<(), TopologyError> {
         return Err(TopologyError::NoHosts);
     }
     ends(topology)?;
-    duplicates(&topology.links)?;
     losses(&topology.links)?;
     let graph = Graph::new(topology);
     host_links(topology, &graph)?;
@@ -86,23 +85,6 @@ pub(super) fn losses(links: &[Link]) -> Result<(), TopologyError> {
             link: number,
             ends: TopologyError::ends(link),
             loss: link.loss,
-        }),
-        None => Ok(()),
-    }
-}
-
-fn duplicates(links: &[Link]) -> Result<(), TopologyError> {
-    let unordered = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
-    let mut order: Vec<_> = (1..)
-        .zip(links)
-        .map(|(n, link)| (unordered(link), n))
-        .collect();
-    order.sort_unstable();
-    match order.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(TopologyError::DuplicateLink {
-            first: pair[0].1,
-            second: pair[1].1,
-            ends: pair[0].0,
         }),
         None => Ok(()),
     }

@@ -61,15 +61,6 @@ pub enum TopologyError {
         /// The node.
         node: NodeId,
     },
-    /// Two links join the same nodes.
-    DuplicateLink {
-        /// Number of the first link, from 1.
-        first: usize,
-        /// Number of the second link, from 1.
-        second: usize,
-        /// The nodes.
-        ends: (NodeId, NodeId),
-    },
     /// A link carries nothing.
     ZeroRate {
         /// Number of the link, from 1.
@@ -119,7 +110,6 @@ impl TopologyError {
             }
             Self::SwitchTwice { .. } => "list every switch once",
             Self::SelfLink { .. } => "a link joins two different nodes",
-            Self::DuplicateLink { .. } => "join two nodes by one link with the sum of the rates",
             Self::ZeroRate { .. } => "give every link a rate above 0, such as \"100Gbps\"",
             Self::Loss { .. } => "a loss rate is a probability from 0 to 1",
             Self::Unlinked { .. } => "link the host to a switch, or list it as a switch",
@@ -192,13 +182,6 @@ impl TopologyError {
             }
             Self::SelfLink { link, node } => {
                 write!(f, "link {link} joins node {node} to itself")
-            }
-            Self::DuplicateLink {
-                first,
-                second,
-                ends: (a, b),
-            } => {
-                write!(f, "links {first} and {second} both join nodes {a} and {b}")
             }
             Self::ZeroRate { link, ends: (a, b) } => {
                 write!(f, "link {link} of nodes {a} and {b} has rate 0")

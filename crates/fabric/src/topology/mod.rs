@@ -1,7 +1,7 @@
 //! Hosts, switches and the links between them: generated or read, checked, described and drawn.
 //!
-//! A [`Topology`] that exists is sound: it has hosts, every host has one link to each plane, no link
-//! is doubled, and every node reaches every other.
+//! A [`Topology`] that exists is sound: it has hosts, every host has one link to each plane, and every
+//! node reaches every other. Two switches may be joined by several links.
 
 mod check;
 mod error;
@@ -82,17 +82,16 @@ impl Topology {
     /// The same fabric with the slow links that a scenario has.
     #[must_use]
     pub fn slowed(mut self, faults: &Faults) -> Self {
-        for link in &mut self.links {
-            link.rate = faults.rate_of((link.a.get(), link.b.get()), link.rate);
-        }
+        let links = self.links.iter_mut();
+        faults.slow_down(links.map(|link| ([link.a.get(), link.b.get()], &mut link.rate)));
         self
     }
 
     /// A fabric of `nodes` nodes of which `switches` are switches and the rest hosts.
     ///
     /// # Errors
-    /// If a node is unknown, a link unsound or doubled, a host not on exactly one link of each
-    /// plane, or a part of the fabric cut off.
+    /// If a node is unknown, a link unsound, a host not on exactly one link of each plane, or a part
+    /// of the fabric cut off.
     pub fn from_links(
         nodes: u32,
         switches: &[u32],

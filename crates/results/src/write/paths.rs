@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use fairlane_fabric::{MultipathRecord, PathRecord};
-use fairlane_units::{Bytes, Duration, NodeId, Rate};
+use fairlane_fabric::{MultipathRecord, Path, PathRecord};
+use fairlane_units::{Bytes, Duration, Rate};
 
 const HEADER: &str = "source,destination,path,source_port,way,connections,bytes,chunks,failures,quarantines,\
                       twins,twin_of,round_trip_ps,capacity_bps,chunk_limit,loss_percent,health\n";
@@ -24,7 +24,7 @@ fn row(text: &mut String, path: &PathRecord) {
         "{source},{destination},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
         path.path,
         path.source_port,
-        way(&path.way),
+        path.way.as_ref().map_or_else(String::new, way),
         path.connections,
         path.bytes.get(),
         path.chunks,
@@ -44,8 +44,7 @@ fn some(number: Option<u64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// The nodes in order: `0-16-20-17-4`.
-fn way(nodes: &[NodeId]) -> String {
-    let numbers: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-    numbers.join("-")
+/// The nodes in order: `0-16-20-17-4`, or `0-4-5#2-2` if the third of several links leads from 4 to 5.
+fn way(path: &Path) -> String {
+    path.steps().join("-")
 }

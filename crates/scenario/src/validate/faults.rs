@@ -1,39 +1,34 @@
 //! Faults: links that go down, links that are slow, hosts that pause their switch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Check, Subject};
 use crate::error::ensure;
+use crate::faults::unordered;
 use crate::types::{LinkFault, PauseFault};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let faults = &subject.scenario.faults;
-    let changed = !faults.link.is_empty() || !faults.slow.is_empty();
-    let links = subject.fabric.links.iter().filter(|_| changed);
-    let links: BTreeSet<_> = links.map(|link| ordered([link.a, link.b])).collect();
-    let between = |place: &str, ends: [u32; 2]| {
-        ensure!(links.contains(&ordered(ends)), format!("{place}.between"),
-            "no link between nodes {} and {}", ends[0], ends[1];
-            "`fairlane topology` lists the links");
-        Ok(())
-    };
+    let links = Links::new(subject);
     for (index, fault) in faults.link.iter().enumerate() {
         let place = format!("faults.link[{index}]");
-        between(&place, fault.between)?;
+        links.check(&place, fault.between, fault.index)?;
         if let Some(up) = fault.up {
             ensure!(up > fault.down, format!("{place}.up"),
                 "is {up}, expected after it goes down at {}", fault.down;
                 "times are counted from the start of the run");
         }
     }
-    overlaps(&faults.link)?;
+    links.overlaps(&faults.link)?;
     let mut slow = BTreeSet::new();
     for (index, link) in faults.slow.iter().enumerate() {
         let place = format!("faults.slow[{index}]");
-        between(&place, link.between)?;
+        links.check(&place, link.between, link.index)?;
         let [a, b] = link.between;
-        ensure!(slow.insert(ordered([a, b])), format!("{place}.between"),
-            "link {a}-{b} has a rate already"; "name each link once");
+        for which in links.of(link.between, link.index) {
+            ensure!(slow.insert((unordered([a, b]), which)), format!("{place}.between"),
+                "link {} has a rate already", links.name([a, b], which); "name each link once");
+        }
     }
     for (index, fault) in faults.pause.iter().enumerate() {
         pause(subject, &format!("faults.pause[{index}]"), fault)?;
@@ -41,24 +36,73 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     Ok(())
 }
 
-fn ordered([a, b]: [u32; 2]) -> [u32; 2] {
-    [a.min(b), a.max(b)]
-}
+/// How many links there are between which nodes, as far as faults may ask for it.
+struct Links(BTreeMap<[u32; 2], u32>);
 
-/// Times of one link must not overlap: it can't go down twice without coming back.
-fn overlaps(faults: &[LinkFault]) -> Check {
-    let mut order: Vec<usize> = (0..faults.len()).collect();
-    let link = |i: usize| ordered(faults[i].between);
-    order.sort_by_key(|i| (link(*i), faults[*i].down, *i));
-    for pair in order.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        let (since, [a, b]) = (faults[first].down, link(first));
-        let back = faults[first].up.is_some_and(|up| up <= faults[second].down);
-        ensure!(back || link(second) != [a, b], format!("faults.link[{second}].down"),
-            "link {a}-{b} is already down since {since}";
-            "let it come back (`up`) before it goes down again");
+impl Links {
+    fn new(subject: &Subject<'_>) -> Self {
+        let faults = &subject.scenario.faults;
+        let mut counts = BTreeMap::new();
+        if !faults.link.is_empty() || !faults.slow.is_empty() {
+            for link in &subject.fabric.links {
+                *counts.entry(unordered([link.a, link.b])).or_default() += 1;
+            }
+        }
+        Self(counts)
     }
-    Ok(())
+
+    fn count(&self, ends: [u32; 2]) -> u32 {
+        self.0.get(&unordered(ends)).copied().unwrap_or(0)
+    }
+
+    fn check(&self, place: &str, ends: [u32; 2], index: Option<u32>) -> Check {
+        let count = self.count(ends);
+        ensure!(count > 0, format!("{place}.between"),
+            "no link between nodes {} and {}", ends[0], ends[1];
+            "`fairlane topology` lists the links");
+        let Some(index) = index else { return Ok(()) };
+        let last = count - 1;
+        ensure!(index <= last, format!("{place}.index"),
+            "is {index}, expected at most {last}: there are {count} links between {} and {}",
+            ends[0], ends[1]; "links are counted from 0; leave it out for all of them");
+        Ok(())
+    }
+
+    /// Which of the links between two nodes are meant.
+    fn of(&self, ends: [u32; 2], index: Option<u32>) -> std::ops::Range<u32> {
+        match index {
+            Some(index) => index..index + 1,
+            None => 0..self.count(ends),
+        }
+    }
+
+    /// What messages call a link.
+    fn name(&self, ends: [u32; 2], which: u32) -> String {
+        let [a, b] = unordered(ends);
+        match self.count(ends) {
+            0 | 1 => format!("{a}-{b}"),
+            _ => format!("{a}-{b} (index {which})"),
+        }
+    }
+
+    /// Times of one link must not overlap: it can't go down twice without coming back.
+    fn overlaps(&self, faults: &[LinkFault]) -> Check {
+        let mut order = Vec::new();
+        for (number, fault) in faults.iter().enumerate() {
+            let which = self.of(fault.between, fault.index);
+            let ends = unordered(fault.between);
+            order.extend(which.map(|which| (ends, which, fault.down, number)));
+        }
+        order.sort_unstable();
+        for pair in order.windows(2) {
+            let [(ends, which, since, first), (others, other, down, second)] = [pair[0], pair[1]];
+            let back = faults[first].up.is_some_and(|up| up <= down);
+            ensure!(back || (ends, which) != (others, other), format!("faults.link[{second}].down"),
+                "link {} is already down since {since}", self.name(ends, which);
+                "let it come back (`up`) before it goes down again");
+        }
+        Ok(())
+    }
 }
 
 /// A host that pauses its switch.

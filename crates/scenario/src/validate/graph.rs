@@ -38,10 +38,24 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     let ns3 = subject.scenario.profile == Profile::HpccNs3;
     // Its addresses have 16 bits for the node.
     ensure_ns3!(!ns3 || nodes <= 1 << 16, place; "{nodes} nodes, expected at most 65536");
+    parallel_links(subject)?;
     host_ports(subject, place)?;
     connected(subject, place)?;
     marking(subject)?;
     headroom(subject)
+}
+
+/// HPCC's simulator keeps one link of two nodes, the last.
+fn parallel_links(subject: &Subject<'_>) -> Check {
+    let mut seen = BTreeSet::new();
+    let ns3 = subject.scenario.profile == Profile::HpccNs3;
+    let links = subject.fabric.links.iter().enumerate().filter(|_| ns3);
+    for (number, link) in links {
+        let (a, b) = (link.a.min(link.b), link.a.max(link.b));
+        let place = || subject.link_place(number);
+        ensure_ns3!(seen.insert((a, b)), place(); "a second link between {a} and {b}");
+    }
+    Ok(())
 }
 
 fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
