@@ -9,7 +9,7 @@ use fairlane_fabric::{Results, metrics, warnings};
 pub(crate) use fairlane_congestion::{Algorithm, Scope};
 pub(crate) use fairlane_explain::explain;
 pub(crate) use fairlane_fabric::{
-    AnyPath, Control, Path, PathPreview, Paths, Progress, Threading, Ways, paths,
+    AnyPath, Control, PathPreview, Paths, Progress, Threading, Ways, paths,
 };
 pub(crate) use fairlane_results::figures::{figures, page, page_data};
 pub(crate) use fairlane_results::topology::{Lists, Report as TopologyReport};
@@ -53,6 +53,8 @@ pub(crate) fn violations(loaded: &Loaded, results: &Results) -> Vec<String> {
 /// What a reader of the results should know beforehand.
 pub(crate) fn notes(loaded: &Loaded) -> Result<Vec<String>, Failure> {
     let mut notes = fairlane_fabric::forwarding::notes(&loaded.scenario);
+    let offered = warnings::offered_load(loaded)?;
+    notes.extend(offered.map(|words| format!("note: {words}")));
     notes.extend(warnings::before(loaded)?.into_iter().map(warning));
     Ok(notes)
 }

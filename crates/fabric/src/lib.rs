@@ -33,6 +33,7 @@ mod header;
 mod hosts;
 mod ideal;
 mod ledger;
+pub mod load;
 mod log;
 pub mod metrics;
 mod multipath;

@@ -137,7 +137,7 @@ pub(crate) struct PathSums {
 pub(crate) struct Search {
     pub(crate) distance: Vec<u32>,
     /// Nodes in the order of visits.
-    order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     pub(crate) sums: Vec<PathSums>,
 }
 

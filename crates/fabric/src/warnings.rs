@@ -1,9 +1,10 @@
 //! What makes a result worth less than it looks: settings that can't work, beforehand, and what dominated a run, afterwards.
 
-use fairlane_scenario::{Error, Loaded, Scenario};
+use fairlane_scenario::{Error, Loaded, Scenario, Workload};
 use fairlane_units::Duration;
 
 use crate::Results;
+use crate::load::{LinkLoad, TierLoad, tier_loads};
 use crate::round_trip::base_round_trip;
 use crate::simulation::build_topology;
 
@@ -16,7 +17,76 @@ const DOMINATES: f64 = 0.1;
 /// If the fabric can't be built.
 pub fn before(loaded: &Loaded) -> Result<Vec<String>, Error> {
     let warnings = [marks(loaded)?, timeout(loaded)?];
-    Ok(warnings.into_iter().flatten().collect())
+    let warnings = warnings.into_iter().flatten();
+    Ok(warnings.chain(overload(loaded)?).collect())
+}
+
+/// What links are offered by messages at random times, in words; `None` if there are none.
+///
+/// # Errors
+/// If the fabric can't be built.
+pub fn offered_load(loaded: &Loaded) -> Result<Option<String>, Error> {
+    let of_tier = |tier: &TierLoad| format!("{} {}", tiers(tier), percent(tier.share));
+    let tiers: Vec<String> = loads(loaded)?.iter().map(of_tier).collect();
+    let words = || {
+        format!(
+            "payload offered, of the rate of links: {}",
+            tiers.join(", ")
+        )
+    };
+    Ok((!tiers.is_empty()).then(words))
+}
+
+/// Links are offered more than they can carry, so that queues grow for as long as messages arrive.
+fn overload(loaded: &Loaded) -> Result<Option<String>, Error> {
+    let tiers = loads(loaded)?;
+    let above = tiers
+        .iter()
+        .filter(|tier| tier.worst.share > 1.0 + ROUNDING);
+    let Some(worst) = above.max_by(|a, b| a.worst.share.total_cmp(&b.worst.share)) else {
+        return Ok(None);
+    };
+    let LinkLoad {
+        node,
+        port,
+        peer,
+        share,
+    } = worst.worst;
+    Ok(Some(format!(
+        "messages at random times offer links from {} up to {} of their rate (node {node} port {port} to node {peer}), {} on \
+         average: what waits grows for as long as messages arrive; lower `load`, or state that of the fabric \
+         (load_of = \"fabric\")",
+        self::tiers(worst),
+        percent(share),
+        percent(worst.share),
+    )))
+}
+
+/// Sums of shares may be above what they should be by so much.
+const ROUNDING: f64 = 1e-9;
+
+fn loads(loaded: &Loaded) -> Result<Vec<TierLoad>, Error> {
+    let workloads = &loaded.scenario.workload;
+    match workloads
+        .iter()
+        .any(|one| matches!(one, Workload::Poisson(_)))
+    {
+        true => tier_loads(workloads, &build_topology(loaded)?),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// The two ends of a tier's links.
+fn tiers(tier: &TierLoad) -> String {
+    let name = |tier: u8| match tier {
+        0 => "hosts".to_owned(),
+        tier => format!("tier {tier}"),
+    };
+    format!("{} to {}", name(tier.from), name(tier.to))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// What a reader should know of a run when it reads its figures.

@@ -21,6 +21,7 @@ mod goodput;
 mod headroom;
 mod iofd;
 mod limits;
+mod load;
 mod matrix;
 mod metrics;
 mod multipath;

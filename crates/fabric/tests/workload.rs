@@ -68,6 +68,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
     Workload::Poisson(Poisson {
         sizes: fairlane_scenario::Sizes::Points(Vec::new()),
         load,
+        load_of: fairlane_scenario::LoadOf::Hosts,
         start: Duration::from_us(10),
         duration,
         sources: set("all"),

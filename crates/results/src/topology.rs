@@ -1,5 +1,6 @@
 //! What a fabric amounts to.
 
+use fairlane_fabric::load::{TierLoad, tier_loads};
 use fairlane_fabric::topology::{self, Facts, Link, Topology};
 use fairlane_fabric::{Control, Results, Simulation};
 use fairlane_scenario::{Error, Loaded};
@@ -18,6 +19,8 @@ pub struct Report {
     pub base_rtt_ns: f64,
     /// Bandwidth-delay product, the largest of all host pairs.
     pub bdp_bytes: u64,
+    /// What messages at random times offer the links of each tier, from hosts up and down again.
+    pub offered: Vec<TierLoad>,
 }
 
 impl Report {
@@ -28,11 +31,13 @@ impl Report {
     pub fn new(loaded: &Loaded) -> Result<Self, Error> {
         let fabric = build(loaded)?;
         let totals = idle(loaded)?.totals;
+        let workloads = &loaded.scenario.workload;
         Ok(Self {
             facts: topology::facts(&fabric),
             host_nodes: fabric.hosts().map(NodeId::get).collect(),
             base_rtt_ns: totals.base_rtt.as_secs_f64() * 1e9,
             bdp_bytes: totals.bdp.get(),
+            offered: tier_loads(workloads, &fabric)?,
         })
     }
 }

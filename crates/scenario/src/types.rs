@@ -20,8 +20,8 @@ pub use crate::multipath::{Connections, Multipath, NextPorts, PathCosts, Plan, T
 pub use crate::nic::{Costs, Drum, Justitia, Nic, Policy, Share, SizeRange, Spread};
 pub use crate::tenant::Tenant;
 pub use crate::workload::{
-    AllToAll, Collective, Flow, Flows, HostSet, Incast, KeyValue, Permutation, Poisson, Program,
-    RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
+    AllToAll, Collective, Flow, Flows, HostSet, Incast, KeyValue, LoadOf, Permutation, Poisson,
+    Program, RingAllReduce, SizePoint, Sizes, Training, Verb, Workload,
 };
 
 /// The largest seed: the largest integer that TOML has.

@@ -129,9 +129,11 @@ workloads! {
     Poisson [sources] {
         /// Sizes of messages.
         sizes: Sizes,
-        /// Mean use of the source's link by payload; of several ports all links together, or the
+        /// Mean use of links by payload, of those that `load_of` names; of several ports all links together, or the
         /// one of the `plane`.
         load: f64 => share,
+        /// Whose use `load` is.
+        load_of: LoadOf = "LoadOf::default",
         /// When it begins.
         start: Duration = "Duration::default" => span,
         /// Arrivals happen in `start .. start + duration`.
@@ -333,6 +335,16 @@ impl Workload {
             self,
             Self::Collective(_) | Self::Training(_) | Self::Program(_)
         )
+    }
+}
+
+words! {
+    /// Which links have the load of messages at random times.
+    LoadOf = Hosts {
+        /// The links of sources.
+        Hosts "hosts",
+        /// The link between switches that is expected to carry most for its rate.
+        Fabric "fabric",
     }
 }
 

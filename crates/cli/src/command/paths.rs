@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fairlane_fabric::Path;
 use fairlane_units::NodeId;
 use serde::Serialize;
 
 use crate::args::{Paths, TableFormat};
-use crate::backend::{self, AnyPath, Path, PathPreview};
+use crate::backend::{self, AnyPath, PathPreview};
 use crate::failure::Failure;
 use crate::{print, table};
 

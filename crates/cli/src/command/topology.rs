@@ -101,7 +101,35 @@ fn text(report: &TopologyReport) -> String {
             }),
         ],
     );
-    format!("{list}\n\n{tiers}")
+    match report.offered.is_empty() {
+        true => format!("{list}\n\n{tiers}"),
+        false => format!("{list}\n\n{tiers}\n\n{}", offered(report)),
+    }
+}
+
+/// What messages at random times offer the links of each tier.
+fn offered(report: &TopologyReport) -> String {
+    let name = |tier: u8| match tier {
+        0 => "hosts".to_owned(),
+        tier => format!("tier {tier}"),
+    };
+    let share = |share: f64| format!("{} %", table::digits(share * 100.0));
+    table::grid_of(
+        &report.offered,
+        &[
+            ("links", &|tier| {
+                format!("{} to {}", name(tier.from), name(tier.to))
+            }),
+            ("capacity", &|tier| gbps(tier.capacity_gbps)),
+            ("offered", &|tier| gbps(tier.offered_gbps)),
+            ("share", &|tier| share(tier.share)),
+            ("most", &|tier| share(tier.worst.share)),
+            ("from", &|tier| {
+                format!("node {} port {}", tier.worst.node, tier.worst.port)
+            }),
+            ("to", &|tier| format!("node {}", tier.worst.peer)),
+        ],
+    )
 }
 
 fn links(facts: &Facts) -> String {

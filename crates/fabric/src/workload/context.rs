@@ -6,6 +6,7 @@ use fairlane_units::{Bytes, Duration, NodeId, Rate, TenantId, Time};
 
 use crate::MessageSpec;
 use crate::steps::Steps;
+use crate::topology::Topology;
 
 /// Sets the streams of workloads apart from those of the fabric's components.
 const STREAMS: u64 = 1 << 63;
@@ -30,6 +31,7 @@ pub(super) struct Context<'a> {
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
+    pub(super) topology: &'a Topology,
     /// How many planes the fabric has.
     pub(super) planes: u8,
     /// The plane that the workload names.

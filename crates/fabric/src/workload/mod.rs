@@ -75,6 +75,7 @@ pub(crate) fn traffic(
             tenant: number_of(tenants, index, workload)?,
             inputs,
             hosts: &hosts,
+            topology,
             planes,
             plane: workload.plane(),
             rates: match workload.plane() {

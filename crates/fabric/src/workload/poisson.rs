@@ -5,10 +5,10 @@ use fairlane_scenario::{Error, Poisson, SizeDistribution};
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
 use super::context::{Context, Messages};
-use crate::MessageSpec;
+use crate::{MessageSpec, load};
 
 /// Messages arrive at every source as a Poisson process whose mean gap is
-/// mean size x 8 / (rate of the source's link x load).
+/// mean size x 8 / (rate of the source's link x load), where a load of the fabric is converted to one of sources.
 pub(super) fn generate(
     context: &Context<'_>,
     poisson: &Poisson,
@@ -21,7 +21,7 @@ pub(super) fn generate(
     }
     let arrivals = Arrivals {
         sizes: context.sizes()?,
-        load,
+        load: load::of_sources(poisson, context.index, context.topology)?,
         duration: poisson.duration,
         template: context.template(Bytes::new(1), poisson.start, poisson.class)?,
         destinations: context.members(&poisson.destinations, "destinations")?,
