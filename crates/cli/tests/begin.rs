@@ -158,3 +158,42 @@ fn switches_and_links_are_listed() {
     all.push_str(&case.transcript("topology s.toml --format csv"));
     snapshot("topology_links", &all);
 }
+
+#[test]
+fn what_links_are_offered_is_said_beforehand() {
+    // Two leaves of four hosts of 100 Gb/s, with three uplinks of 10 Gb/s each: four of seven messages at full load of
+    // four hosts are 4 * 100 * 4 / 7 Gb/s for 30.
+    let link = |rate: &str| format!("{{ rate = \"{rate}\", delay = \"1us\" }}");
+    let (host, fabric) = (link("100Gbps"), link("10Gbps"));
+    let text = format!(
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 4\nhost_link = {host}\n\
+         fabric_link = {fabric}\n[[workload]]\nkind = \"poisson\"\nsizes = \"rpc\"\nload = 1.0\nduration = \"1us\"\n"
+    );
+    let case = Case::with("s.toml", &text);
+    for command in ["check s.toml", "run s.toml --out out"] {
+        let words = case.transcript(command);
+        assert!(
+            words.contains("hosts to tier 1 100 %, tier 1 to tier 2 762 %"),
+            "{words}"
+        );
+        assert!(
+            words.contains("warning: messages at random times offer links from tier 1"),
+            "{words}"
+        );
+    }
+    let words = case.transcript("topology s.toml");
+    let row = words
+        .lines()
+        .find(|line| line.starts_with("tier 1 to tier 2"))
+        .expect("a row");
+    assert!(
+        row.contains("30") && row.contains("228.6 Gb/s") && row.contains("761.9 %"),
+        "{words}"
+    );
+    let words =
+        case.transcript("check s.toml --set workload.0.load_of=fabric --set workload.0.load=0.5");
+    assert!(
+        words.contains("tier 1 to tier 2 50 %") && !words.contains("warning"),
+        "{words}"
+    );
+}

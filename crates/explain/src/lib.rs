@@ -46,5 +46,7 @@ mod subject;
 mod words;
 
 pub use findings::{Finding, Kind, Place, Remedy};
-pub use records::{Collective, Costs, LinkKeys, Message, Multipath, Path, Port, Run, Settings, Way};
+pub use records::{
+    Collective, Costs, LinkKeys, Message, Multipath, Path, Port, Run, Settings, Way,
+};
 pub use report::{Report, explain};

@@ -4,7 +4,7 @@ use fairlane_scenario::{BaseRtt, Verb};
 use fairlane_units::{Bytes, Duration, NodeId, Rate};
 use fairlane_wire::{Opcode, Position};
 
-use crate::routing::{Graph, Link, PathSums, Search};
+use crate::routing::{Edge, Graph, HostPort, Link, PathSums, PortPair, Search};
 use crate::rules::Rules;
 
 const PS_PER_NS: u64 = 1000;
@@ -36,10 +36,7 @@ impl Baseline {
     pub(crate) fn new(graph: &Graph, hosts: &[NodeId], rules: &Rules) -> Self {
         let nodes = graph.edges.len();
         let mut row = vec![u32::MAX; nodes];
-        let links = hosts.iter().flat_map(|&host| {
-            let planes = graph.plane_numbers();
-            planes.map(move |plane| graph.host_edge(host, plane))
-        });
+        let links = hosts.iter().flat_map(|host| &graph.edges[host.index()]);
         let mut edges: Vec<u32> = links.map(|edge| edge.to).collect();
         edges.sort_unstable();
         edges.dedup();
@@ -70,8 +67,9 @@ impl Baseline {
                 .between
                 .extend(edges.iter().map(|&other| search.sums[other as usize]));
         }
-        for plane in graph.plane_numbers() {
-            baseline.find_largest(graph, plane, hosts);
+        match graph.planes == graph.ports {
+            true => (0..graph.planes).for_each(|plane| baseline.look_at_plane(graph, plane, hosts)),
+            false => baseline.look_at_all(graph, hosts),
         }
         baseline
     }
@@ -87,44 +85,57 @@ impl Baseline {
             .sum()
     }
 
-    /// Takes the pairs of a plane into account.
-    fn find_largest(&mut self, graph: &Graph, plane: u8, hosts: &[NodeId]) {
-        // Hosts with the same switch and the same kind of link are interchangeable; two of each are
-        // enough to have every kind of pair.
-        let key = |host: &NodeId| {
-            let edge = graph.host_edge(*host, plane);
-            let link = edge.port as usize / 2;
-            (edge.to, graph.rates[link], graph.delays[link])
+    /// Takes all pairs of hosts into account that a plane joins.
+    fn look_at_plane(&mut self, graph: &Graph, plane: u8, hosts: &[NodeId]) {
+        let link = |host: &NodeId| {
+            kind_of(
+                graph,
+                graph.host_edge(HostPort {
+                    host: *host,
+                    port: plane,
+                }),
+            )
         };
-        let mut sorted: Vec<NodeId> = hosts.to_vec();
-        sorted.sort_by_key(key);
-        let mut kept: Vec<NodeId> = Vec::new();
-        for host in sorted {
-            let same = kept
-                .iter()
-                .rev()
-                .take(2)
-                .filter(|k| key(k) == key(&host))
-                .count();
-            if same < 2 {
-                kept.push(host);
-            }
-        }
-        let mut largest = self.largest;
+        let kept = two_of_each(hosts, link);
         for &a in &kept {
             for &b in kept.iter().filter(|&&b| b != a) {
-                let pair = self.pair(graph, plane, (a, b));
-                largest.rtt = largest.rtt.max(pair.rtt);
-                largest.bdp = largest.bdp.max(pair.bdp);
-                largest.rate = largest.rate.max(pair.rate);
+                self.take_in(self.pair(graph, [plane; 2], (a, b)));
             }
         }
-        self.largest = largest;
     }
 
-    /// The round trip from `a` to `b` in a plane.
-    pub(crate) fn pair(&self, graph: &Graph, plane: u8, (a, b): (NodeId, NodeId)) -> RoundTrip {
-        let (first, last) = (graph.host_edge(a, plane), graph.host_edge(b, plane));
+    /// Takes all pairs of hosts into account, with the ports that they use.
+    fn look_at_all(&mut self, graph: &Graph, hosts: &[NodeId]) {
+        let links = |host: &NodeId| -> Vec<_> {
+            let edges = graph.edges[host.index()].iter();
+            edges.map(|&edge| kind_of(graph, edge)).collect()
+        };
+        let kept = two_of_each(hosts, links);
+        for &a in &kept {
+            for &b in kept.iter().filter(|&&b| b != a) {
+                for ports in graph.port_pairs([a, b]) {
+                    self.take_in(self.pair(graph, ports, (a, b)));
+                }
+            }
+        }
+    }
+
+    fn take_in(&mut self, pair: RoundTrip) {
+        let largest = &mut self.largest;
+        largest.rtt = largest.rtt.max(pair.rtt);
+        largest.bdp = largest.bdp.max(pair.bdp);
+        largest.rate = largest.rate.max(pair.rate);
+    }
+
+    /// The round trip from `a` to `b` by a port of each.
+    pub(crate) fn pair(
+        &self,
+        graph: &Graph,
+        ports: PortPair,
+        (a, b): (NodeId, NodeId),
+    ) -> RoundTrip {
+        let [first, last] = [(a, ports[0]), (b, ports[1])]
+            .map(|(host, port)| graph.host_edge(HostPort { host, port }));
         let mut links = vec![first.port / 2];
         let mut sums = PathSums {
             delay: 0,
@@ -155,19 +166,34 @@ impl Baseline {
         }
     }
 
-    /// What a controller of messages between `ends` over a plane is told.
+    /// What a controller of messages between `ends` is told.
     pub(crate) fn for_controller(
         &self,
         graph: &Graph,
         mode: BaseRtt,
-        plane: u8,
+        ports: PortPair,
         ends: (NodeId, NodeId),
     ) -> RoundTrip {
         match mode {
             BaseRtt::Global => self.largest,
-            BaseRtt::Pair => self.pair(graph, plane, ends),
+            BaseRtt::Pair => self.pair(graph, ports, ends),
         }
     }
+}
+
+/// Where a link of a host leads, its rate and its delay: hosts with such links are interchangeable.
+fn kind_of(graph: &Graph, edge: Edge) -> (u32, Rate, u64) {
+    let link = edge.port as usize / 2;
+    (edge.to, graph.rates[link], graph.delays[link])
+}
+
+/// Two hosts of each kind, which are enough to have every kind of pair.
+fn two_of_each<K: Ord>(hosts: &[NodeId], kind: impl Fn(&NodeId) -> K) -> Vec<NodeId> {
+    let mut sorted: Vec<(K, NodeId)> = hosts.iter().map(|host| (kind(host), *host)).collect();
+    sorted.sort();
+    let kinds = sorted.chunk_by(|a, b| a.0 == b.0);
+    let kept = kinds.flat_map(|hosts| hosts.iter().take(2));
+    kept.map(|(_, host)| *host).collect()
 }
 
 /// The standalone time of HPCC's text format: a base round trip and all bytes at the slowest link,
@@ -381,8 +407,8 @@ impl Link {
     }
 }
 
-/// The hops from `host` over a plane, given the egress ports at switches.
-pub(crate) fn hops(graph: &Graph, (host, plane): (NodeId, u8), path: &[u32]) -> Vec<Link> {
-    let ports = std::iter::once(graph.host_edge(host, plane).port).chain(path.iter().copied());
+/// The hops from a host, given the egress ports at switches.
+pub(crate) fn hops(graph: &Graph, from: HostPort, path: &[u32]) -> Vec<Link> {
+    let ports = std::iter::once(graph.host_edge(from).port).chain(path.iter().copied());
     ports.map(|port| graph.link(port as usize / 2)).collect()
 }

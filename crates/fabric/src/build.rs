@@ -39,7 +39,7 @@ use crate::rates::Rates;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
-use crate::schedule::{Schedule, flows};
+use crate::schedule::{PortChooser, Schedule, flows};
 use crate::spread::Shapes;
 use crate::steps::Steps;
 use crate::storm::Storms;
@@ -248,10 +248,10 @@ fn network(
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let ledger = Ledger::new(scenario.tenants().len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    let mut flows = flows(&specs, &scenario.workload, &rules, graph.planes.count);
+    let mut flows = flows(&specs, &scenario.workload, &rules, &graph);
     if let Some(multipath) = multipath {
-        let planes = (graph.planes.count, rules.seeds);
-        multipath.label(&mut flows, &specs, &scenario.workload, planes);
+        let ports = PortChooser::new(&graph, rules.seeds);
+        multipath.label(&mut flows, &specs, &scenario.workload, ports);
     }
     let piped = match scenario.nic.costs {
         Some(_) => specs.len(),

@@ -1,13 +1,11 @@
 //! What packets of a flow have in common.
 
-use fairlane_units::NodeId;
-
 use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
 use crate::packet::{NONE, PacketRecord, UNDECIDED};
 use crate::path::Path;
-use crate::routing::{Graph, Routes};
+use crate::routing::{Graph, HostPort, Leg, PortPair, Routes};
 
 /// Switches of a path that are foreseen: one more than three tiers have. Together they fill a cache line.
 const FORESEEN: usize = 6;
@@ -22,18 +20,18 @@ pub(crate) struct Flow {
     /// Egress ports that switches will choose for packets there and back, as far as that follows from
     /// the tuple, and behind them the port of the host; else [`UNDECIDED`].
     egress: [[u32; FORESEEN]; 2],
-    /// The plane that all of its packets take.
-    pub(crate) plane: u8,
+    /// The ports of requester and responder that all of its packets take.
+    pub(crate) ports: PortPair,
 }
 
 const _: () = assert!(size_of::<Flow>() == 64);
 
 impl Flow {
     /// A flow of which nothing is foreseen.
-    pub(crate) const fn new(tuple: FiveTuple, plane: u8) -> Self {
+    pub(crate) const fn new(tuple: FiveTuple, ports: PortPair) -> Self {
         Self {
             tuple,
-            plane,
+            ports,
             egress: [[UNDECIDED; FORESEEN]; 2],
         }
     }
@@ -48,13 +46,29 @@ impl Flow {
         }
     }
 
+    /// Packets that go back, or don't.
+    #[inline]
+    pub(crate) const fn leg(&self, back: bool, swaps: bool) -> Leg {
+        let there = Leg {
+            tuple: self.tuple,
+            ports: self.ports,
+        };
+        if back { there.answering(swaps) } else { there }
+    }
+
     /// Where packets go that go back, or don't.
     #[inline]
-    pub(crate) const fn destination(&self, back: bool) -> NodeId {
+    pub(crate) const fn destination(&self, back: bool) -> HostPort {
         if back {
-            self.tuple.source
+            HostPort {
+                host: self.tuple.source,
+                port: self.ports[0],
+            }
         } else {
-            self.tuple.destination
+            HostPort {
+                host: self.tuple.destination,
+                port: self.ports[1],
+            }
         }
     }
 
@@ -69,8 +83,7 @@ impl Flow {
     /// The ports of all switches that packets there, or back, pass, if they are foreseen.
     pub(crate) fn path(&self, graph: &Graph, back: bool) -> Option<&[u32]> {
         let ports = &self.egress[usize::from(back)];
-        let ends = [self.tuple.source, self.tuple.destination];
-        let mut node = graph.host_edge(ends[usize::from(back)], self.plane).to;
+        let mut node = graph.host_edge(self.destination(!back)).to;
         let mut length = 0;
         while graph.is_switch[node as usize] {
             let port = ports.get(length).filter(|port| **port < UNDECIDED)?;
@@ -86,13 +99,13 @@ impl Flow {
         // FNV-1a.
         let fold = |hash: u64, port: &u32| (hash ^ u64::from(*port)).wrapping_mul(0x0100_0000_01b3);
         let way = self.path(graph, back)?.iter();
-        Some(way.fold(0xcbf2_9ce4_8422_2325 ^ u64::from(self.plane), fold))
+        Some(way.fold(0xcbf2_9ce4_8422_2325 ^ u64::from(self.ports[0]), fold))
     }
 
     /// The path that its packets take there, if that is foreseen.
     pub(crate) fn path_there(&self, graph: &Graph) -> Option<Path> {
         let ports = self.path(graph, false)?.iter().copied();
-        let first = graph.host_edge(self.tuple.source, self.plane).port;
+        let first = graph.host_edge(self.destination(true)).port;
         let ports = std::iter::once(first).chain(ports);
         Some(Path::new(graph, self.tuple.source, ports))
     }
@@ -100,11 +113,11 @@ impl Flow {
     /// Foresees what switches will choose under the present routes.
     pub(crate) fn foresee(&mut self, graph: &Graph, routes: &Routes, plan: &Plan, swaps: bool) {
         for back in [false, true] {
-            let path = fixed_path(graph, routes, plan, (self.plane, &self.label(back, swaps)));
+            let path = fixed_path(graph, routes, plan, &self.leg(back, swaps));
             // Without a path the first switch drops the packet.
             let ports = path.unwrap_or_else(|| vec![NONE; FORESEEN]);
             // A host answers by the port that the packet comes to.
-            let answers = graph.host_edge(self.destination(back), self.plane).port;
+            let answers = graph.host_edge(self.destination(back)).port;
             let known = self.egress[usize::from(back)].iter_mut();
             let ports = ports.into_iter().chain([answers]);
             known.zip(ports).for_each(|(known, port)| *known = port);

@@ -13,6 +13,7 @@ use crate::network::Network;
 use crate::nic::Nic;
 use crate::ns3::Ns3;
 use crate::packet::PacketRecord;
+use crate::routing::{HostPort, PortPair};
 
 /// Hosts with their NICs. None reads the state of another.
 #[derive(Clone, Debug)]
@@ -82,12 +83,12 @@ impl Hosts {
         }
     }
 
-    /// The NIC of a host takes in a packet that has arrived; returns the plane that it came from.
+    /// The NIC of a host takes in a packet that has arrived; returns the port of the host that it came to.
     #[inline]
     pub(crate) fn take_in(&mut self, net: &mut Network, host: u32, at: u32) -> u8 {
         let packet = net.packets.get(at);
         let (flow, towards) = (packet.flow, packet.towards());
-        let plane = net.plane_of(flow);
+        let plane = net.port_at(flow, towards);
         if net.tracer.is_on() {
             net.trace(
                 self.nics[host as usize].port(plane),
@@ -124,35 +125,40 @@ impl Hosts {
     fn open_end(&mut self, net: &Network, flow: u32, side: Side) -> PairId {
         let spec = net.specs[flow as usize];
         let ends = (spec.source, spec.destination);
-        let plane = net.plane_of(flow);
+        let ports = net.ports_of(flow);
         let control = net.controls.of(&spec);
         let baseline = net.controls.baseline(control);
         let trip = (baseline.unwrap_or(&self.baseline)).for_controller(
             &net.graph,
             self.base_rtt,
-            plane,
+            ports,
             ends,
         );
         let (here, there) = match side {
-            Side::Requester => ends,
-            Side::Responder => (spec.destination, spec.source),
+            Side::Requester => ((spec.source, ports[0]), (spec.destination, ports[1])),
+            Side::Responder => ((spec.destination, ports[1]), (spec.source, ports[0])),
         };
-        let (here, there) = (self.host(here), self.host(there));
-        let rate = |host: u32| net.ports[self.nics[host as usize].port(plane) as usize].rate;
+        let rate = |(host, port): (NodeId, u8)| {
+            let edge = net.graph.host_edge(HostPort { host, port });
+            net.ports[edge.port as usize].rate
+        };
+        let environment = Environment {
+            line_rate: rate(here),
+            base_rtt: trip.rtt,
+            bdp: trip.bdp,
+            mtu: Bytes::new(u64::from(net.rules.mtu)),
+        };
+        let (peer_rate, port) = (rate(there), here.1);
+        let (here, there) = (self.host(here.0), self.host(there.0));
         let subflow = net.is_subflow(flow);
         let opening = Opening {
             flow,
-            port: plane,
+            port,
             class: spec.class,
             tenant: spec.tenant,
             peer: HostId::new(there),
-            peer_rate: rate(there),
-            environment: Environment {
-                line_rate: rate(here),
-                base_rtt: trip.rtt,
-                bdp: trip.bdp,
-                mtu: Bytes::new(u64::from(net.rules.mtu)),
-            },
+            peer_rate,
+            environment,
             group: spec.part_of.filter(|_| subflow),
         };
         let first = Psn::new(self.connections.first_of(flow, side));
@@ -187,14 +193,14 @@ impl Hosts {
         self.connections.close(flow, side);
     }
 
-    /// Half a round trip between two hosts in a plane.
+    /// Half a round trip between two hosts by a port of each.
     pub(crate) fn half_round_trip(
         &self,
         net: &Network,
-        plane: u8,
+        ports: PortPair,
         ends: (NodeId, NodeId),
     ) -> Duration {
-        self.baseline.pair(&net.graph, plane, ends).rtt / 2
+        self.baseline.pair(&net.graph, ports, ends).rtt / 2
     }
 
     /// An alarm beyond those of hosts comes up: a timer of a controller, in profile `hpcc-ns3`.

@@ -3,9 +3,8 @@
 use fairlane_units::Duration;
 
 use crate::baseline::{self, Work};
-use crate::five_tuple::FiveTuple;
 use crate::forwarding::{Label, Plan};
-use crate::routing::{Graph, Link, Routes};
+use crate::routing::{Graph, Leg, Link, Routes};
 use crate::rules::Rules;
 use crate::spread;
 
@@ -64,15 +63,15 @@ pub(crate) fn bound_divided([there, back]: &Paths, work: &Work, rules: &Rules) -
     any.then(|| spread::divided([there, back], work, rules))
 }
 
-/// The egress ports of switches on a flow's path in its plane, where it has only one.
+/// The egress ports of switches on the path of packets that have only one.
 pub(crate) fn fixed_path(
     graph: &Graph,
     routes: &Routes,
     plan: &Plan,
-    (plane, tuple): (u8, &FiveTuple),
+    leg: &Leg,
 ) -> Option<Vec<u32>> {
-    let label = Label { tuple: *tuple };
-    routes.trace(graph, (plane, tuple), |switch, count| {
+    let label = Label { tuple: leg.tuple };
+    routes.trace(graph, leg, |switch, count| {
         let foreseen = plan.foresee(switch, &label, count);
         foreseen.expect("a policy that foresees one packet foresees all")
     })

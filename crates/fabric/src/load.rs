@@ -11,7 +11,7 @@ use fairlane_scenario::{Error, HostSet, LoadOf, Poisson, Verb, Workload};
 use fairlane_units::{NodeId, Time};
 use serde::Serialize;
 
-use crate::routing::{Edge, Graph, Search};
+use crate::routing::{Edge, Graph, HostPort, Search};
 use crate::topology::Topology;
 
 /// What the links from one tier to another are offered.
@@ -278,7 +278,10 @@ impl<'a> Spread<'a> {
             return;
         }
         let ends = [source.hosts[0], destination.hosts[0]];
-        let pairs = port_pairs(self.graph, self.matrix.plane);
+        let pairs = match self.matrix.plane {
+            Some(plane) => vec![[plane; 2]],
+            None => self.graph.port_pairs(ends),
+        };
         let share = 1.0 / pairs.len() as f64;
         for ports in pairs {
             self.groups[from].ports[usize::from(ports[0])].out += share * destinations;
@@ -287,8 +290,13 @@ impl<'a> Spread<'a> {
                 self.groups[from].ports[usize::from(ports[0])].own_out += share;
                 self.groups[to].ports[usize::from(ports[1])].own_into += share;
             }
-            let [mut first, mut last] =
-                [0, 1].map(|end| self.graph.host_edge(ends[end], ports[end]).to);
+            let [mut first, mut last] = [0, 1].map(|end| {
+                let at = HostPort {
+                    host: ends[end],
+                    port: ports[end],
+                };
+                self.graph.host_edge(at).to
+            });
             if self.matrix.reads {
                 std::mem::swap(&mut first, &mut last);
             }
@@ -347,15 +355,6 @@ impl<'a> Spread<'a> {
                 there[edge.to as usize] += share;
             }
         }
-    }
-}
-
-/// The ports that messages between two hosts leave by and come to, each pair of them for as many.
-fn port_pairs(graph: &Graph, plane: Option<u8>) -> Vec<[u8; 2]> {
-    let planes = graph.plane_numbers().map(|plane| [plane; 2]);
-    match plane {
-        Some(plane) => vec![[plane; 2]],
-        None => planes.collect(),
     }
 }
 

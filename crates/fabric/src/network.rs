@@ -16,6 +16,7 @@ use fairlane_units::{NodeId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::connections::Side;
 use crate::controls::Controls;
 use crate::counters::Counters;
 use crate::flow::Flow;
@@ -25,7 +26,7 @@ use crate::ns3_random::Ns3Random;
 use crate::packet::PacketPool;
 use crate::place::Place;
 use crate::port::Port;
-use crate::routing::{Graph, Routes};
+use crate::routing::{Graph, PortPair, Routes};
 use crate::rules::Rules;
 use crate::spread::Shapes;
 use crate::trace::Tracer;
@@ -139,13 +140,19 @@ impl Network {
         flow - self.messages as u32
     }
 
-    /// The plane that packets of a flow take.
+    /// The ports of requester and responder that packets of a flow take.
     #[inline]
-    pub(crate) fn plane_of(&self, flow: u32) -> u8 {
-        match self.graph.planes.count {
-            1 => 0,
-            _ => self.flows[flow as usize].plane,
+    pub(crate) fn ports_of(&self, flow: u32) -> PortPair {
+        match self.graph.ports {
+            1 => [0, 0],
+            _ => self.flows[flow as usize].ports,
         }
+    }
+
+    /// The port that packets of a flow take at its requester, or at its responder.
+    #[inline]
+    pub(crate) fn port_at(&self, flow: u32, side: Side) -> u8 {
+        self.ports_of(flow)[side as usize]
     }
 
     /// Nodes at both ends of a port.

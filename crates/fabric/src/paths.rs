@@ -7,9 +7,9 @@ use crate::five_tuple::FiveTuple;
 use crate::forwarding::Plan;
 use crate::ideal::fixed_path;
 use crate::path::Path;
-use crate::routing::{Graph, Routes};
+use crate::routing::{Graph, Leg, PortPair, Routes};
 use crate::rules::Rules;
-use crate::schedule;
+use crate::schedule::PortChooser;
 use crate::simulation::build_topology;
 use crate::topology::Topology;
 
@@ -21,7 +21,7 @@ const MOST: usize = 4096;
 pub enum Paths {
     /// The source port decides: one path there and back for each.
     ByPort(Vec<PathPreview>),
-    /// Every packet may take any of these; of several planes, those in the plane of its message.
+    /// Every packet may take any of these; where hosts have several ports, those by the ports of its message.
     Any(AnyPath),
 }
 
@@ -80,8 +80,8 @@ impl Ways {
         })
     }
 
-    /// The path of the data of a message by its ends and ports; in the plane of messages whose
-    /// workload states none. Nothing if switches choose packet by packet, if there is no way, or if an end isn't a host.
+    /// The path of the data of a message by its ends and ports; by the ports of messages whose workload
+    /// states no plane. Nothing if switches choose packet by packet, if there is no way, or if an end isn't a host.
     pub fn of(
         &self,
         (source, destination): (NodeId, NodeId),
@@ -97,21 +97,45 @@ impl Ways {
             source_port,
             destination_port: self.rules.destination_port(destination_port),
         };
-        let plane = schedule::plane(&tuple, self.graph.planes.count, self.rules.seeds);
-        self.path(plane, &tuple)
+        let ports = PortChooser::new(&self.graph, self.rules.seeds).ports(&tuple, 0, None);
+        self.path(&Leg { tuple, ports })
     }
 
-    fn path(&self, plane: u8, tuple: &FiveTuple) -> Option<Path> {
-        let ports = fixed_path(&self.graph, &self.routes, &self.plan, (plane, tuple))?;
-        let first = self.graph.host_edge(tuple.source, plane).port;
+    fn path(&self, leg: &Leg) -> Option<Path> {
+        let ports = fixed_path(&self.graph, &self.routes, &self.plan, leg)?;
+        let first = self.graph.host_edge(leg.from()).port;
         let ports = std::iter::once(first).chain(ports);
-        Some(Path::new(&self.graph, tuple.source, ports))
+        Some(Path::new(&self.graph, leg.tuple.source, ports))
+    }
+
+    /// All paths of packets with a five-tuple, and of the answers to them, if there are any.
+    fn any(&self, tuple: &FiveTuple) -> Option<AnyPath> {
+        let pairs = self.graph.port_pairs([tuple.source, tuple.destination]);
+        let legs = |ports: PortPair| Leg {
+            tuple: *tuple,
+            ports,
+        };
+        let swaps = self.rules.quirks.five_tuples;
+        let there = pairs.iter().copied().map(legs);
+        let back = there.clone().map(|leg| leg.answering(swaps));
+        let paths = |leg| all_paths(&self.graph, &self.routes, &leg);
+        let mut forward: Vec<Path> = there.flat_map(paths).collect();
+        let mut reverse: Vec<Path> = back.flat_map(paths).collect();
+        let more = forward.len().max(reverse.len()) > MOST;
+        let some = !forward.is_empty() && !reverse.is_empty();
+        forward.truncate(MOST);
+        reverse.truncate(MOST);
+        some.then_some(AnyPath {
+            forward,
+            reverse,
+            more,
+        })
     }
 }
 
 /// The paths that data from `source` to `destination` and its acknowledgements take: for each source port,
-/// or all of them if switches choose otherwise. The plane of a source port is that of messages whose workload
-/// states none. `destination_port` is the label of the message, which profile
+/// or all of them if switches choose otherwise. The ports of hosts are those of messages with one path whose workload
+/// states no plane. `destination_port` is the label of the message, which profile
 /// `hpcc-ns3` hashes.
 ///
 /// # Errors
@@ -126,10 +150,7 @@ pub fn paths(
     check_ends(&topology, source, destination)?;
     let ways = Ways::new(loaded)?;
     let Ways {
-        graph,
-        routes,
-        plan,
-        rules,
+        graph, plan, rules, ..
     } = &ways;
     let tuple = |source_port| FiveTuple {
         source,
@@ -143,37 +164,23 @@ pub fn paths(
         Error::new("DST", message, hint)
     };
     if !plan.foreseen {
-        let [forward, reverse] =
-            [tuple(0), tuple(0).answering(rules.quirks.five_tuples)].map(|tuple| {
-                let of_plane = |plane| all_paths(graph, routes, (plane, &tuple));
-                let paths = graph.plane_numbers().flat_map(of_plane);
-                paths.collect::<Vec<_>>()
-            });
-        if forward.is_empty() || reverse.is_empty() {
-            return Err(cut_off());
-        }
-        let more = forward.len().max(reverse.len()) > MOST;
-        let listed = |mut paths: Vec<Path>| {
-            paths.truncate(MOST);
-            paths
-        };
-        return Ok(Paths::Any(AnyPath {
-            forward: listed(forward),
-            reverse: listed(reverse),
-            more,
-        }));
+        return ways.any(&tuple(0)).map(Paths::Any).ok_or_else(cut_off);
     }
-    let path = |plane, tuple| ways.path(plane, &tuple).ok_or_else(cut_off);
-    let preview = |source_port| {
+    let path = |leg| ways.path(&leg).ok_or_else(cut_off);
+    let mut chooser = PortChooser::new(graph, rules.seeds);
+    let mut preview = |source_port| {
         let tuple = tuple(source_port);
-        let plane = schedule::plane(&tuple, graph.planes.count, rules.seeds);
+        let there = Leg {
+            ports: chooser.ports(&tuple, 0, None),
+            tuple,
+        };
         Ok(PathPreview {
             source_port,
-            forward: path(plane, tuple)?,
-            reverse: path(plane, tuple.answering(rules.quirks.five_tuples))?,
+            forward: path(there)?,
+            reverse: path(there.answering(rules.quirks.five_tuples))?,
         })
     };
-    let previews = source_ports.into_iter().map(preview);
+    let previews = source_ports.into_iter().map(&mut preview);
     previews.collect::<Result<_, _>>().map(Paths::ByPort)
 }
 
@@ -199,21 +206,21 @@ fn check_ends(topology: &Topology, source: NodeId, destination: NodeId) -> Resul
     Ok(())
 }
 
-/// All shortest paths over a plane, in the order of ports at the first switch where they differ; one more than
+/// All shortest paths between two ports, in the order of ports at the first switch where they differ; one more than
 /// [`MOST`] if there are more.
-fn all_paths(graph: &Graph, routes: &Routes, (plane, tuple): (u8, &FiveTuple)) -> Vec<Path> {
-    let start = vec![graph.host_edge(tuple.source, plane).port];
+fn all_paths(graph: &Graph, routes: &Routes, leg: &Leg) -> Vec<Path> {
+    let start = vec![graph.host_edge(leg.from()).port];
     let (mut open, mut found) = (vec![start], Vec::new());
     while let Some(ports) = open.pop() {
         let here = graph.peer(ports[ports.len() - 1]);
-        if here == tuple.destination.get() {
-            found.push(Path::new(graph, tuple.source, ports));
+        if here == leg.tuple.destination.get() {
+            found.push(Path::new(graph, leg.tuple.source, ports));
             if found.len() > MOST {
                 break;
             }
             continue;
         }
-        let next = routes.towards(routes.number(here), tuple.destination, true);
+        let next = routes.towards(routes.number(here), leg.to(), true);
         // The last one that is put down is looked at next.
         for &port in next.iter().rev() {
             let mut longer = ports.clone();

@@ -60,7 +60,7 @@ impl Hosts {
     pub(crate) fn never_posted(&self, net: &Network, id: u32) -> MessageRecord {
         let spec = &net.specs[id as usize];
         let ends = (spec.source, spec.destination);
-        let pair = self.baseline.pair(&net.graph, net.plane_of(id), ends);
+        let pair = self.baseline.pair(&net.graph, net.ports_of(id), ends);
         let standalone = baseline::standalone(pair, spec.size, net.rules.mtu);
         MessageRecord {
             id,

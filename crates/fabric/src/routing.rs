@@ -1,12 +1,15 @@
 //! Shortest paths.
 
+mod ports;
+
 use std::collections::VecDeque;
 
-use fairlane_scenario::Planes;
 use fairlane_units::{NodeId, Rate};
 
 use crate::five_tuple::FiveTuple;
 use crate::topology::{NodeKind, Topology};
+
+pub(crate) use ports::{PortPair, PortPairs};
 
 /// No distance, no next hop.
 const FAR: u32 = u32::MAX;
@@ -16,6 +19,48 @@ const FAR: u32 = u32::MAX;
 pub(crate) struct Edge {
     pub(crate) port: u32,
     pub(crate) to: u32,
+}
+
+/// A port of a host, by its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    pub(crate) host: NodeId,
+    pub(crate) port: u8,
+}
+
+/// Packets of one direction of a flow: what they are labelled with, and the ports of the two hosts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    pub(crate) tuple: FiveTuple,
+    /// That they leave by, and that they come to.
+    pub(crate) ports: PortPair,
+}
+
+impl Leg {
+    /// Where they leave.
+    pub(crate) const fn from(&self) -> HostPort {
+        HostPort {
+            host: self.tuple.source,
+            port: self.ports[0],
+        }
+    }
+
+    /// Where they go.
+    pub(crate) const fn to(&self) -> HostPort {
+        HostPort {
+            host: self.tuple.destination,
+            port: self.ports[1],
+        }
+    }
+
+    /// The packets that answer them, which come to the port that these leave by; `swaps` as in
+    /// [`FiveTuple::answering`].
+    pub(crate) const fn answering(self, swaps: bool) -> Self {
+        Self {
+            tuple: self.tuple.answering(swaps),
+            ports: [self.ports[1], self.ports[0]],
+        }
+    }
 }
 
 /// Rate and delay of a hop.
@@ -37,7 +82,11 @@ pub(crate) struct Graph {
     /// Rate and delay of each link, in picoseconds.
     pub(crate) rates: Vec<Rate>,
     pub(crate) delays: Vec<u64>,
-    pub(crate) planes: Planes,
+    /// How many planes there are, and the most ports of a host.
+    pub(crate) planes: u8,
+    pub(crate) ports: u8,
+    /// Which ports messages between two hosts use.
+    pub(crate) pairs: Option<PortPairs>,
 }
 
 impl Graph {
@@ -55,7 +104,10 @@ impl Graph {
             });
             owners.extend([link.a.get(), link.b.get()]);
         }
-        Self {
+        let planes = topology
+            .planes()
+            .expect("hosts of a sound topology may have their links");
+        let mut graph = Self {
             edges,
             owners,
             is_switch: topology
@@ -70,9 +122,20 @@ impl Graph {
                 .iter()
                 .map(|link| link.delay.as_ps())
                 .collect(),
-            planes: topology
-                .planes()
-                .expect("links of hosts in a sound topology make planes"),
+            planes: planes.count,
+            ports: planes.ports,
+            pairs: None,
+        };
+        let rates = topology.stated_rates().to_vec();
+        graph.pairs = (graph.ports > 1).then(|| PortPairs::new(&graph, rates));
+        graph
+    }
+
+    /// The pairs of ports that messages from one host to another use, in the order in which several take them in turn.
+    pub(crate) fn port_pairs(&self, ends: [NodeId; 2]) -> Vec<PortPair> {
+        match &self.pairs {
+            Some(pairs) => pairs.between(self, ends),
+            None => vec![[0, 0]],
         }
     }
 
@@ -109,15 +172,10 @@ impl Graph {
         }
     }
 
-    /// The link of a host to a plane.
+    /// The link at a port of a host.
     #[inline]
-    pub(crate) fn host_edge(&self, host: NodeId, plane: u8) -> Edge {
-        self.edges[host.index()][usize::from(plane)]
-    }
-
-    /// The planes by number.
-    pub(crate) fn plane_numbers(&self) -> std::ops::Range<u8> {
-        0..self.planes.count
+    pub(crate) fn host_edge(&self, at: HostPort) -> Edge {
+        self.edges[at.host.index()][usize::from(at.port)]
     }
 }
 
@@ -194,10 +252,10 @@ impl Search {
 /// Next hops of every switch towards every switch that has hosts. Switches are numbered among themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
-    /// Where hosts hang, by node and for one plane after the other; of switches without meaning.
+    /// Where hosts hang, by node and for one port of theirs after the other; of switches without meaning.
     hosts: Vec<Attachment>,
-    /// By number of a switch, where those of its plane begin; empty if there is one plane.
-    planes: Vec<usize>,
+    /// How many nodes there are.
+    nodes: usize,
     /// For each (target, switch): where its next hops begin in `hops`, and how many there are.
     spans: Vec<(u32, u16)>,
     /// Egress ports.
@@ -238,17 +296,10 @@ impl Routes {
             .map(|n| n as u32)
             .collect();
         let mut routes = Self {
-            hosts: graph
-                .plane_numbers()
-                .flat_map(|plane| attachments(graph, plane, (&targets, &number)))
+            hosts: (0..graph.ports)
+                .flat_map(|port| attachments(graph, port, (&targets, &number)))
                 .collect(),
-            planes: match graph.planes.count {
-                1 => Vec::new(),
-                _ => (0..nodes)
-                    .filter(|&node| graph.is_switch[node])
-                    .map(|node| usize::from(graph.planes.of[node]) * nodes)
-                    .collect(),
-            },
+            nodes,
             spans: Vec::new(),
             hops: Vec::new(),
             number,
@@ -293,11 +344,11 @@ impl Routes {
         self.longest = self.longest.max(reached.max().unwrap_or(0) as usize + 1);
     }
 
-    /// Equal-cost egress ports at switch number `switch` towards `host`. A packet that set out when its
+    /// Equal-cost egress ports at switch number `switch` towards a host. A packet that set out when its
     /// host was already cut off (`aware`) goes nowhere; others come as far as the last switch.
     #[inline]
-    pub(crate) fn towards(&self, switch: u32, host: NodeId, aware: bool) -> &[u32] {
-        let last = self.attachment(switch, host);
+    pub(crate) fn towards(&self, switch: u32, host: HostPort, aware: bool) -> &[u32] {
+        let last = self.attachment(host);
         let here = last.switch == switch;
         if !last.up && (aware || here) {
             return &[];
@@ -309,13 +360,13 @@ impl Routes {
     }
 
     /// Whether a switch is the last one before a host.
-    pub(crate) fn is_last(&self, switch: u32, host: NodeId) -> bool {
-        self.attachment(switch, host).switch == switch
+    pub(crate) fn is_last(&self, switch: u32, host: HostPort) -> bool {
+        self.attachment(host).switch == switch
     }
 
     /// Which of all sets of next hops a switch has towards a host.
-    pub(crate) fn span(&self, switch: u32, host: NodeId) -> usize {
-        self.attachment(switch, host).row as usize * self.switches + switch as usize
+    pub(crate) fn span(&self, switch: u32, host: HostPort) -> usize {
+        self.attachment(host).row as usize * self.switches + switch as usize
     }
 
     /// How many sets of next hops there are.
@@ -330,11 +381,10 @@ impl Routes {
         &self.hops[start as usize..start as usize + usize::from(count)]
     }
 
-    /// Where a host hangs in the plane of a switch.
+    /// Where a host hangs with one of its ports.
     #[inline]
-    fn attachment(&self, switch: u32, host: NodeId) -> &Attachment {
-        let first = self.planes.get(switch as usize).copied();
-        &self.hosts[first.unwrap_or(0) + host.index()]
+    fn attachment(&self, at: HostPort) -> &Attachment {
+        &self.hosts[usize::from(at.port) * self.nodes + at.host.index()]
     }
 
     /// The number of a node among switches.
@@ -342,15 +392,15 @@ impl Routes {
         self.number[node as usize]
     }
 
-    /// The egress ports of switches of a plane from `tuple`'s source to its destination where `choose` says
-    /// which of several a switch takes; `None` if there is no path.
+    /// The egress ports of switches from host to host where `choose` says which of several a switch takes; `None` if
+    /// there is no path.
     pub(crate) fn trace(
         &self,
         graph: &Graph,
-        (plane, tuple): (u8, &FiveTuple),
+        leg: &Leg,
         choose: impl Fn(u32, u32) -> u32,
     ) -> Option<Vec<u32>> {
-        let first = graph.host_edge(tuple.source, plane);
+        let first = graph.host_edge(leg.from());
         if !graph.up(&first) {
             return None;
         }
@@ -358,7 +408,7 @@ impl Routes {
         let mut path = Vec::with_capacity(self.longest);
         while graph.is_switch[node as usize] {
             let switch = self.number(node);
-            let port = match self.towards(switch, tuple.destination, true) {
+            let port = match self.towards(switch, leg.to(), true) {
                 [] => return None,
                 [only] => *only,
                 several => several[choose(switch, several.len() as u32) as usize],
@@ -370,10 +420,10 @@ impl Routes {
     }
 }
 
-/// Where hosts hang in a plane, by node.
-fn attachments(graph: &Graph, plane: u8, (targets, number): (&[u32], &[u32])) -> Vec<Attachment> {
+/// Where hosts hang with their port of a number, by node.
+fn attachments(graph: &Graph, port: u8, (targets, number): (&[u32], &[u32])) -> Vec<Attachment> {
     let attach = |(node, edges): (usize, &Vec<Edge>)| {
-        let link = edges.get(usize::from(plane));
+        let link = edges.get(usize::from(port));
         let link = link.filter(|_| !graph.is_switch[node]);
         Attachment {
             switch: link.map_or(FAR, |link| number[link.to as usize]),

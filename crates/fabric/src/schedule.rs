@@ -12,7 +12,7 @@ use crate::MessageSpec;
 use crate::five_tuple::FiveTuple;
 use crate::flow::Flow;
 use crate::precedence::Precedence;
-use crate::routing::Seeds;
+use crate::routing::{Graph, PortPair, Seeds};
 use crate::rules::Rules;
 use crate::steps::{Local, Steps};
 
@@ -131,8 +131,9 @@ pub(crate) fn flows(
     specs: &[MessageSpec],
     workloads: &[Workload],
     rules: &Rules,
-    planes: u8,
+    graph: &Graph,
 ) -> Vec<Flow> {
+    let mut chooser = PortChooser::new(graph, rules.seeds);
     let mut counts = BTreeMap::new();
     let mut source_port = |message: u64, spec: &MessageSpec| {
         if !rules.quirks.five_tuples {
@@ -151,24 +152,72 @@ pub(crate) fn flows(
     };
     let flow = |(number, spec): (u64, &MessageSpec)| {
         let tuple = tuple((number, spec));
-        let stated = spec.stated_plane(workloads, planes);
-        Flow::new(
-            tuple,
-            stated.unwrap_or_else(|| plane(&tuple, planes, rules.seeds)),
-        )
+        let stated = spec.stated_plane(workloads, graph.planes);
+        Flow::new(tuple, chooser.ports(&tuple, 0, stated))
     };
     (0..).zip(specs).map(flow).collect()
 }
 
-/// Seeds the hash that chooses planes, where switches have their numbers.
+/// Seeds the hash that chooses ports, where switches have their numbers.
 const CHOOSER: u32 = u32::MAX;
 
-/// The plane that packets with a five-tuple take, and the answers to them.
-pub(crate) fn plane(tuple: &FiveTuple, planes: u8, seeds: Seeds) -> u8 {
-    match planes {
-        1 => 0,
-        _ => (tuple.hash(seeds.of(CHOOSER)) % u32::from(planes)) as u8,
+/// Chooses the ports of flows.
+#[derive(Debug)]
+pub(crate) struct PortChooser<'a> {
+    graph: &'a Graph,
+    seed: u32,
+    /// By hosts, the pairs of ports that they use.
+    known: BTreeMap<[NodeId; 2], Vec<PortPair>>,
+}
+
+impl<'a> PortChooser<'a> {
+    pub(crate) fn new(graph: &'a Graph, seeds: Seeds) -> Self {
+        Self {
+            graph,
+            seed: seeds.of(CHOOSER),
+            known: BTreeMap::new(),
+        }
     }
+
+    /// How many planes there are.
+    pub(crate) const fn planes(&self) -> u8 {
+        self.graph.planes
+    }
+
+    /// The ports of requester and responder that packets with a five-tuple take, and the answers to them: those of the
+    /// `stated` plane, else the pair that the hash of the tuple hits, or for each `further` path of a message the next one.
+    pub(crate) fn ports(
+        &mut self,
+        tuple: &FiveTuple,
+        further: u32,
+        stated: Option<u8>,
+    ) -> PortPair {
+        if self.graph.ports == 1 {
+            return [0, 0];
+        }
+        if let Some(plane) = stated {
+            return [plane; 2];
+        }
+        let ends = [tuple.source, tuple.destination];
+        let find = || self.graph.port_pairs(ends);
+        let pairs = self.known.entry(ends).or_insert_with(find);
+        let first = tuple.hash(self.seed) as usize % pairs.len().max(1);
+        let at = behind(pairs, first, further as usize);
+        pairs.get(at).copied().unwrap_or_default()
+    }
+}
+
+/// So many behind the `first` of pairs that are in an order in which ports take turns: before the next round, the rest of
+/// the one in which each port of the host that has more of them occurs once.
+fn behind(pairs: &[PortPair], first: usize, further: usize) -> usize {
+    let ports = |end: usize| pairs.iter().map(|pair| pair[end]).collect::<BTreeSet<u8>>();
+    let round = ports(0).len().max(ports(1).len()).max(1);
+    let count = pairs.len().max(1);
+    if !count.is_multiple_of(round) {
+        return (first + further) % count;
+    }
+    let place = (first + further) % round;
+    (first / round + further / round) * round % count + place
 }
 
 /// Keeps the streams of source ports apart from those of ports and workloads.
@@ -204,6 +253,26 @@ pub(crate) fn total_bytes(specs: &[MessageSpec]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_use_all_ports_wherever_they_begin() {
+        let pairs = [[0, 0], [1, 1], [0, 1], [1, 0]];
+        for first in 0..4 {
+            let taken: Vec<PortPair> = (0..4)
+                .map(|path| pairs[behind(&pairs, first, path)])
+                .collect();
+            for two in taken.chunks(2) {
+                assert!(
+                    two[0][0] != two[1][0] && two[0][1] != two[1][1],
+                    "{taken:?}"
+                );
+            }
+            assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 4, "{taken:?}");
+        }
+        let planes: Vec<PortPair> = (0..8).map(|plane| [plane; 2]).collect();
+        let taken: Vec<usize> = (0..10).map(|path| behind(&planes, 6, path)).collect();
+        assert_eq!(taken, [6, 7, 0, 1, 2, 3, 4, 5, 6, 7]);
+    }
 
     /// There may be hundreds of millions of them.
     #[test]

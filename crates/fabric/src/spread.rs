@@ -19,8 +19,7 @@ use fairlane_units::{Bytes, Duration, Rate};
 use fairlane_wire::{Opcode, Position};
 
 use crate::baseline::{Work, data_opcode, response_opcode};
-use crate::five_tuple::FiveTuple;
-use crate::routing::{Graph, Link, Routes};
+use crate::routing::{Graph, HostPort, Leg, Link, Routes};
 use crate::rules::Rules;
 
 /// Kinds of paths between two switches that are kept apart; more are replaced by one that is as fast as
@@ -92,18 +91,10 @@ impl Shapes {
         self.known.clear();
     }
 
-    /// The hops of paths in a plane from `tuple`'s source to its destination, host to host: of those on which
+    /// The hops of paths from host to host: of those on which
     /// no packet is faster than on others, one. Links between switches stand in any order.
-    pub(crate) fn paths(
-        &mut self,
-        graph: &Graph,
-        routes: &Routes,
-        (plane, tuple): (u8, &FiveTuple),
-    ) -> Vec<Vec<Link>> {
-        let ends = [
-            graph.host_edge(tuple.source, plane),
-            graph.host_edge(tuple.destination, plane),
-        ];
+    pub(crate) fn paths(&mut self, graph: &Graph, routes: &Routes, leg: &Leg) -> Vec<Vec<Link>> {
+        let ends = [leg.from(), leg.to()].map(|end| graph.host_edge(end));
         let links = ends.map(|edge| edge.port as usize / 2);
         if links.iter().any(|&link| !graph.link_up[link]) {
             return Vec::new();
@@ -113,7 +104,7 @@ impl Shapes {
             return vec![vec![first]];
         }
         let [from, to] = ends.map(|edge| edge.to);
-        let find = || find(graph, routes, (from, to), tuple);
+        let find = || find(graph, routes, (from, to), leg.to());
         let shapes = self.known.entry((from, to)).or_insert_with(find);
         let path = |shape: &Shape| {
             // The whole delay stands with the first link.
@@ -127,13 +118,13 @@ impl Shapes {
 }
 
 /// Follows all shortest paths at once, hop by hop.
-fn find(graph: &Graph, routes: &Routes, (from, to): (u32, u32), tuple: &FiveTuple) -> Vec<Shape> {
+fn find(graph: &Graph, routes: &Routes, (from, to): (u32, u32), host: HostPort) -> Vec<Shape> {
     let mut reached = BTreeMap::from([(from, vec![Shape::default()])]);
     while !reached.is_empty() && !reached.contains_key(&to) {
         let mut next: BTreeMap<u32, Vec<Shape>> = BTreeMap::new();
         for (node, shapes) in reached {
             let switch = routes.number(node);
-            for &port in routes.towards(switch, tuple.destination, true) {
+            for &port in routes.towards(switch, host, true) {
                 let Link { rate, delay } = graph.link(port as usize / 2);
                 let there = next.entry(graph.peer(port)).or_default();
                 for shape in &shapes {

@@ -40,8 +40,10 @@ pub fn offered_load(loaded: &Loaded) -> Result<Option<String>, Error> {
 /// Links are offered more than they can carry, so that queues grow for as long as messages arrive.
 fn overload(loaded: &Loaded) -> Result<Option<String>, Error> {
     let tiers = loads(loaded)?;
+    // Of equal ones the first: up, not down.
     let above = tiers
         .iter()
+        .rev()
         .filter(|tier| tier.worst.share > 1.0 + ROUNDING);
     let Some(worst) = above.max_by(|a, b| a.worst.share.total_cmp(&b.worst.share)) else {
         return Ok(None);

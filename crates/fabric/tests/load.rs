@@ -75,6 +75,28 @@ fn uplinks_of_four_to_one_are_offered_nearly_twice_their_rate() {
 }
 
 #[test]
+fn each_tier_of_a_fat_tree_has_the_messages_that_leave_its_part() {
+    let fat_tree = r#"
+        [topology]
+        kind = "fat-tree"
+        pods = 5
+        tors_per_pod = 4
+        aggregations_per_pod = 4
+        cores = 16
+        hosts_per_tor = 16
+        host_link = { rate = "100Gbps", delay = "1us" }
+        fabric_link = { rate = "400Gbps", delay = "1us" }
+        "#;
+    let case = loaded(&(fat_tree.to_owned() + &poisson(0.5, "")), &[]);
+    // 304 of the 319 other hosts are at other ToRs, 256 in other pods.
+    let tor = 16.0 * 50.0 * 304.0 / 319.0 / (4.0 * 400.0);
+    let pod = 64.0 * 50.0 * 256.0 / 319.0 / (16.0 * 400.0);
+    let up = [(0, 1, 0.5, 0.5), (1, 2, tor, tor), (2, 3, pod, pod)];
+    let down = [(3, 2, pod, pod), (2, 1, tor, tor), (1, 0, 0.5, 0.5)];
+    assert_shares(&case, &[up, down].concat());
+}
+
+#[test]
 fn load_of_the_fabric_is_that_of_its_busiest_link() {
     let text = LEAF_SPINE.to_owned() + &poisson(0.6, "load_of = \"fabric\"\n");
     let case = loaded(&text, &[]);

@@ -40,6 +40,7 @@ mod storm;
 mod tenants;
 mod threads;
 mod topology;
+mod unequal;
 mod verbs;
 mod warnings;
 mod workload;

@@ -94,7 +94,15 @@ fn messages_on_links_of_their_own_end_as_if_alone() {
             assert!(later + Duration::from_us(1) > twice, "{later} {twice}");
         } else {
             apart += 1;
-            assert_eq!([time(0), time(1)], [alone([100; 3]); 2], "{seed}");
+            // Their acknowledgements may meet on the way back: 66 bytes and a gap of 20.
+            let wait = Duration::from_ps((66 + 20) * 80);
+            for time in [time(0), time(1)] {
+                let alone = alone([100; 3]);
+                assert!(
+                    time == alone || time == alone + wait,
+                    "{time} {alone} {seed}"
+                );
+            }
         }
     }
     // Of two messages on four links, three in four are apart: 48 of 64, with a standard deviation of 3.5.

@@ -1,22 +1,22 @@
-//! Planes: parts of a fabric that only hosts join, each by a port of its own.
+//! The ports of hosts, and planes: parts of a fabric that only hosts join, each by a port of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::types::Topology;
 
 /// The most planes that a fabric may have.
 pub const MOST_PLANES: u32 = 8;
 
-/// The planes of a fabric: port k of every host is linked to plane k.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The ports of hosts, and the planes that they make: port k of every host is linked to plane k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
-    /// How many there are, which is how many ports each host has.
+    /// How many there are; one if hosts have one port each, or ports that make no planes.
     pub count: u8,
-    /// By node the plane of a switch; of hosts without meaning.
-    pub of: Vec<u8>,
+    /// The most ports of a host.
+    pub ports: u8,
 }
 
-/// Why links of hosts make no planes.
+/// Why hosts can't have such links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaneError {
     /// The link that it is about, counted from 0, if it is about one.
@@ -39,29 +39,30 @@ macro_rules! bail {
 }
 
 impl Planes {
-    /// Finds the planes of a fabric with these links, of whose nodes each is a switch or a host. A fabric whose
-    /// hosts have at most one link is one plane.
+    /// Finds the planes of a fabric with these links, of whose nodes each is a switch or a host.
     ///
     /// # Errors
-    /// Unless all hosts have as many links, to switches, and the k-th links of all lead to switches that are
-    /// linked to no switch of another plane.
+    /// If a host has more links than it may, several of which one leads to a host, or none to a switch that is joined with
+    /// one of some other host: only switches forward packets.
     pub fn find(switches: &[bool], links: &[(u32, u32)]) -> Result<Self, PlaneError> {
         let ports = ports(switches, links);
-        let count = count(&ports)?;
+        let most = most(&ports)?;
         let mut planes = Self {
-            count: count.max(1),
-            of: vec![0; switches.len()],
+            count: 1,
+            ports: most.max(1),
         };
-        if count < 2 {
+        if most < 2 {
             return Ok(planes);
         }
         let between = links.iter().copied();
         let between = between.filter(|&(a, b)| switches[a as usize] && switches[b as usize]);
         let joined = joined(switches.len(), between);
         let roots = roots(&ports, switches, &joined)?;
-        for (plane, root) in planes.of.iter_mut().zip(&joined) {
-            let found = roots.iter().position(|one| one == root);
-            *plane = found.unwrap_or(0) as u8;
+        reach(&roots)?;
+        let first = roots.values().next().map_or(&[][..], Vec::as_slice);
+        let distinct: BTreeSet<u32> = first.iter().copied().collect();
+        if distinct.len() == first.len() && roots.values().all(|own| own == first) {
+            planes.count = most;
         }
         Ok(planes)
     }
@@ -82,56 +83,61 @@ fn ports(switches: &[bool], links: &[(u32, u32)]) -> Ports {
     ports
 }
 
-/// How many links every host has.
-fn count(ports: &Ports) -> Result<u8, PlaneError> {
-    let fewest = ports.values().map(Vec::len).min().unwrap_or(0);
-    let more = ports.iter().filter_map(|(host, links)| {
-        let (link, _) = links.get(fewest)?;
-        Some((*link, host))
-    });
-    if let Some((link, host)) = more.min() {
-        let which = ordinal(fewest);
-        bail!(Some(link), "host {host} has a {which} link, expected {fewest}";
-            "list the node as a switch, remove the link, or give every host as many");
+/// The most links of a host.
+fn most(ports: &Ports) -> Result<u8, PlaneError> {
+    let most = ports.iter().max_by_key(|(_, links)| links.len());
+    let Some((host, links)) = most else {
+        return Ok(0);
+    };
+    if let Some((link, _)) = links.get(MOST_PLANES as usize) {
+        bail!(Some(*link), "host {host} has {} links, expected at most {MOST_PLANES}", links.len();
+            "list the node as a switch if it forwards packets, or remove links");
     }
-    match ports.keys().next() {
-        Some(host) if fewest > MOST_PLANES as usize => bail!(None,
-            "host {host} has {fewest} links, expected at most {MOST_PLANES}";
-            "build fewer planes"),
-        _ => Ok(fewest as u8),
-    }
+    Ok(links.len() as u8)
 }
 
-/// By plane, the lowest node of its switches: the first host says which is which, all others must say the same.
-fn roots(ports: &Ports, switches: &[bool], joined: &[u32]) -> Result<Vec<u32>, PlaneError> {
-    let mut roots: Vec<u32> = Vec::new();
+/// By host, for each of its ports the lowest node of the switches that are joined with the one there.
+fn roots(
+    ports: &Ports,
+    switches: &[bool],
+    joined: &[u32],
+) -> Result<BTreeMap<u32, Vec<u32>>, PlaneError> {
+    let mut roots = BTreeMap::new();
     for (host, own) in ports {
-        for (port, &(link, to)) in own.iter().enumerate() {
-            if !switches[to as usize] {
-                bail!(Some(link),
-                    "host {host} has several links, expected switches at all of them";
-                    "list the node as a switch if it forwards packets");
-            }
-            let (which, root) = (ordinal(port), joined[to as usize]);
-            let is_first = roots.len() == port;
-            match roots.iter().position(|one| *one == root) {
-                Some(plane) if plane == port => {}
-                None if is_first => roots.push(root),
-                Some(other) if is_first => bail!(Some(link),
-                    "the {} and the {which} link of host {host} lead to switches that are \
-                    linked with each other, expected a plane for each", ordinal(other);
-                    "remove the links between their switches: only hosts join planes"),
-                plane => {
-                    let to = plane.map(|plane| format!("plane {plane}"));
-                    let to = to.as_deref().unwrap_or("no plane of the first host");
-                    bail!(Some(link),
-                        "the {which} link of host {host} leads to {to}, expected plane {port}";
-                        "list the links of every host in the order of the planes")
-                }
+        let to_host = own
+            .iter()
+            .find(|(_, to)| own.len() > 1 && !switches[*to as usize]);
+        if let Some((link, _)) = to_host {
+            bail!(Some(*link), "host {host} has several links, expected switches at all of them";
+                "list the node as a switch if it forwards packets");
+        }
+        let own = own.iter().map(|&(_, to)| joined[to as usize]);
+        roots.insert(*host, own.collect::<Vec<u32>>());
+    }
+    Ok(roots)
+}
+
+/// Any two hosts must have ports at switches that are joined.
+fn reach(roots: &BTreeMap<u32, Vec<u32>>) -> Result<(), PlaneError> {
+    // Hosts of a server, or of a rack, have the same.
+    let mut kinds: BTreeMap<BTreeSet<u32>, u32> = BTreeMap::new();
+    for (host, own) in roots {
+        kinds.entry(own.iter().copied().collect()).or_insert(*host);
+    }
+    let mut common = kinds.keys().next().cloned().unwrap_or_default();
+    common.retain(|root| kinds.keys().all(|own| own.contains(root)));
+    if !common.is_empty() {
+        return Ok(());
+    }
+    for (at, (one, first)) in kinds.iter().enumerate() {
+        for (other, second) in kinds.iter().skip(at + 1) {
+            if one.is_disjoint(other) {
+                bail!(None, "no path of switches leads from host {first} to host {second}";
+                    "link their switches, and list nodes that forward packets as switches");
             }
         }
     }
-    Ok(roots)
+    Ok(())
 }
 
 /// By node, the lowest of those that it is joined with by these links.
@@ -152,14 +158,6 @@ fn root(above: &mut [u32], mut node: u32) -> u32 {
         node = next;
     }
     node
-}
-
-/// The name of a port counted from 0.
-fn ordinal(port: usize) -> &'static str {
-    const NAMES: [&str; 9] = [
-        "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
-    ];
-    NAMES.get(port).copied().unwrap_or("further")
 }
 
 impl Topology {

@@ -18,12 +18,14 @@ fn load_topology(name: &str, text: &str) -> String {
 
 #[test]
 fn graphs_that_are_no_fabric() {
+    // Host 1 doesn't forward what 0 sends to 2.
     let message = load_topology(
-        "multihomed",
-        "4 2 4\n2 3\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n2 3 1Gbps 1us 0\n\n1 3 1Gbps 1us 0\n",
+        "forwarding",
+        "5 2 4\n3 4\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n1 4 1Gbps 1us 0\n2 4 1Gbps 1us 0\n",
     );
     assert!(
-        message.contains("t.txt:7") && message.contains("host 1 has a second link"),
+        message.contains("t.txt")
+            && message.contains("no path of switches leads from host 0 to host 2"),
         "{message}"
     );
     let message = load_topology("lonely", "4 1 2\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n");

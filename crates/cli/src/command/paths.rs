@@ -32,9 +32,15 @@ struct Shared {
     path: usize,
     /// Nodes that it passes, both ends included.
     nodes: Vec<u32>,
-    /// By link, which it is of several between two nodes.
+    /// By link, which it is of several between two nodes; left out where there is one everywhere.
+    #[serde(skip_serializing_if = "are_alone")]
     indices: Vec<Option<u32>>,
     source_ports: Vec<u16>,
+}
+
+/// Whether no link of a path has another beside it.
+fn are_alone(indices: &[Option<u32>]) -> bool {
+    indices.iter().all(Option::is_none)
 }
 
 /// The paths of one source port.

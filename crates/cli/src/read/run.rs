@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use fairlane_explain::{
-    Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings, Way,
-};
+use fairlane_explain::{Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings, Way};
 use fairlane_scenario::{Scenario, Topology};
 use fairlane_units::NodeId;
 use serde::Deserialize;

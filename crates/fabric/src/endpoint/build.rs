@@ -44,7 +44,7 @@ pub(crate) fn build(
         return Ok(None);
     }
     let hosts: Vec<NodeId> = topology.hosts().collect();
-    let ports = topology.planes().map_or(1, |planes| planes.count);
+    let ports = topology.planes().map_or(1, |planes| planes.ports);
     let mut builder = Builder {
         endpoints: empty(scenario, (hosts.len(), ports), specs.len()),
         sharing: BTreeMap::new(),

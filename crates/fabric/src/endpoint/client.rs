@@ -211,7 +211,7 @@ impl Endpoints {
         let source = application.node;
         let message = self.pairs[pair as usize].message as usize;
         let ideal = self.ideal_of(net, number, size);
-        let round_trip = baseline.pair(&net.graph, net.flows[message].plane, (source, server));
+        let round_trip = baseline.pair(&net.graph, net.flows[message].ports, (source, server));
         let spec = &net.specs[message];
         let acknowledged = match outcome {
             Outcome::Completed => size,

@@ -14,8 +14,7 @@ use crate::MessageSpec;
 use crate::five_tuple::address;
 use crate::flow::Flow;
 use crate::packet::NONE;
-use crate::routing::Seeds;
-use crate::schedule::plane;
+use crate::schedule::PortChooser;
 use crate::topology::Topology;
 
 /// Queue pairs of a run at most.
@@ -227,14 +226,15 @@ impl Multipath {
         settings.first_timeout = settings.first_timeout.max(least);
     }
 
-    /// Gives queue pairs their source ports, and their planes unless a workload states one; their messages have those
-    /// of the first.
+    /// Gives queue pairs their source ports, and the ports of hosts unless a workload states a plane: those of the first path
+    /// by its hash, of each further one the next, so that paths use all before any comes again. Messages have those of the
+    /// first.
     pub(crate) fn label(
         &self,
         flows: &mut [Flow],
         specs: &[MessageSpec],
         workloads: &[Workload],
-        (planes, seeds): (u8, Seeds),
+        mut ports: PortChooser<'_>,
     ) {
         let mut messages: Vec<u32> = vec![NONE; self.bundles.len()];
         for (message, &bundle) in (0..).zip(self.of_message.iter()) {
@@ -245,12 +245,13 @@ impl Multipath {
         for (number, bundle) in (0u32..).zip(&self.bundles) {
             let message = messages[number as usize];
             let base = flows[message as usize].tuple.source_port;
+            let mut first = flows[bundle.first as usize].tuple;
+            first.source_port = self.plan.port(number, 0, base);
             for (path, flow) in (0..).zip(bundle.flows()) {
                 let mut tuple = flows[flow as usize].tuple;
                 tuple.source_port = self.plan.port(number, path, base);
-                let stated = specs[flow as usize].stated_plane(workloads, planes);
-                let plane = stated.unwrap_or_else(|| plane(&tuple, planes, seeds));
-                flows[flow as usize] = Flow::new(tuple, plane);
+                let stated = specs[flow as usize].stated_plane(workloads, ports.planes());
+                flows[flow as usize] = Flow::new(tuple, ports.ports(&first, path, stated));
             }
         }
         for (message, &bundle) in self.of_message.iter().enumerate() {

@@ -26,15 +26,11 @@ impl Network {
     /// The paths that a flow's packets take there and back; paths that are alike count once.
     pub(crate) fn known_paths(&mut self, flow: u32) -> Ways {
         let flow = &self.flows[flow as usize];
-        let plane = flow.plane;
         let swaps = self.rules.quirks.five_tuples;
         let mut any = Paths::default();
         if !self.plan.fixed {
-            let tuples = [false, true].map(|back| flow.label(back, swaps));
-            any = tuples.map(|tuple| {
-                self.shapes
-                    .paths(&self.graph, &self.routes, (plane, &tuple))
-            });
+            let legs = [false, true].map(|back| flow.leg(back, swaps));
+            any = legs.map(|leg| self.shapes.paths(&self.graph, &self.routes, &leg));
         }
         if self.plan.valley {
             any = any.map(|paths| paths.iter().map(|path| ends(path)).collect());
@@ -46,12 +42,12 @@ impl Network {
             };
         }
         let known = [false, true].map(|back| {
-            let tuple = flow.label(back, swaps);
-            let hops = |path: &[u32]| baseline::hops(&self.graph, (tuple.source, plane), path);
+            let leg = flow.leg(back, swaps);
+            let hops = |path: &[u32]| baseline::hops(&self.graph, leg.from(), path);
             let known = flow.path(&self.graph, back).map(hops);
             // It is cut off, or longer than what is foreseen.
             let traced = || {
-                let path = fixed_path(&self.graph, &self.routes, &self.plan, (plane, &tuple))?;
+                let path = fixed_path(&self.graph, &self.routes, &self.plan, &leg)?;
                 Some(hops(&path))
             };
             known.or_else(traced).into_iter().collect()

@@ -141,7 +141,9 @@ impl Network {
             tuple: self.tuple_of(packet),
         };
         let aware = packet.epoch == self.epoch;
-        let numbers = self.routes.towards(switch, label.tuple.destination, aware);
+        let back = packet.has(PacketRecord::BACK);
+        let host = self.flows[packet.flow as usize].destination(back);
+        let numbers = self.routes.towards(switch, host, aware);
         if numbers.len() < 2 {
             return numbers.first().copied().unwrap_or(NONE);
         }

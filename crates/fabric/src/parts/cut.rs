@@ -80,8 +80,8 @@ impl Survey<'_> {
         cut.chain(hosts).min().unwrap_or(Duration::ZERO)
     }
 
-    /// For each node the first one that it must not be parted from: hosts stay with their switch of the first
-    /// plane, and switches with those that are near, or whose link comes back, where both ends agree on pauses
+    /// For each node the first one that it must not be parted from: hosts stay with the switch of their first
+    /// port, and switches with those that are near, or whose link comes back, where both ends agree on pauses
     /// at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
@@ -99,7 +99,7 @@ impl Survey<'_> {
             let agrees = self.net.rules.pfc && self.faults.comes_back(port / 2);
             let far = switch_link(port) && self.latency(port).as_ps() >= limit;
             let (here, there) = self.net.ends(port);
-            if (far || self.leads_to_another_plane(here, there)) && !agrees {
+            if (far || self.is_further_port(port)) && !agrees {
                 continue;
             }
             let roots = [here, there].map(|node| root(&mut groups, node));
@@ -113,15 +113,13 @@ impl Survey<'_> {
             .collect()
     }
 
-    /// Whether a link is one of a host to a plane other than the first.
-    fn leads_to_another_plane(&self, here: u32, there: u32) -> bool {
+    /// Whether a link is one of a host, and not its first.
+    fn is_further_port(&self, port: u32) -> bool {
         let graph = &self.net.graph;
-        let [here, there] = [here, there].map(|node| node as usize);
-        match (graph.is_switch[here], graph.is_switch[there]) {
-            (true, false) => graph.planes.of[here] > 0,
-            (false, true) => graph.planes.of[there] > 0,
-            _ => false,
-        }
+        [port, port ^ 1].into_iter().any(|port| {
+            let node = graph.owners[port as usize] as usize;
+            !graph.is_switch[node] && graph.edges[node][0].port != port
+        })
     }
 
     /// How much each node has to do: packets that it sends, as far as the messages say beforehand.
@@ -137,11 +135,11 @@ impl Survey<'_> {
                 weights[end.index()] += packets;
             }
             let net = self.net;
-            let way = (flow.plane, &tuple);
+            let way = flow.leg(false, net.rules.quirks.five_tuples);
             let path = net
                 .plan
                 .foreseen
-                .then(|| fixed_path(&net.graph, &net.routes, &net.plan, way));
+                .then(|| fixed_path(&net.graph, &net.routes, &net.plan, &way));
             for port in path.flatten().into_iter().flatten() {
                 // There as data, back as an acknowledgement.
                 weights[self.net.graph.owners[port as usize] as usize] += 2 * packets;

@@ -99,17 +99,18 @@ fn host_links(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {
     Ok(())
 }
 
+/// Every host reaches every other, and every switch a host. Where hosts have several ports, they have been looked at pair
+/// by pair.
 fn connected(topology: &Topology, graph: &Graph) -> Result<(), TopologyError> {
-    let Some(first) = topology.hosts().next() else {
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let Some(&first) = hosts.first() else {
         return Err(TopologyError::NoHosts);
     };
-    let distances = graph.distances(&[first]);
-    let lost = |node: &NodeId| distances[node.index()].is_none();
-    let cut_off = topology
-        .hosts()
-        .find(lost)
-        .or_else(|| topology.switches().find(lost));
-    match cut_off {
+    let (from_first, from_any) = (graph.distances(&[first]), graph.distances(&hosts));
+    let lost = |distances: &[Option<u32>], node: &NodeId| distances[node.index()].is_none();
+    let mut switches = topology.switches();
+    let cut_off = hosts.into_iter().find(|host| lost(&from_first, host));
+    match cut_off.or_else(|| switches.find(|switch| lost(&from_any, switch))) {
         Some(to) => Err(TopologyError::Disconnected { from: first, to }),
         None => Ok(()),
     }

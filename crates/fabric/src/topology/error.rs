@@ -82,7 +82,7 @@ pub enum TopologyError {
         /// The host.
         host: NodeId,
     },
-    /// The links of hosts make no planes.
+    /// Hosts can't have such links.
     Planes(PlaneError),
     /// Some nodes can't reach each other.
     Disconnected {
@@ -165,7 +165,7 @@ impl TopologyError {
                 write!(f, "switch {switch} is listed twice")
             }
             Self::Unlinked { host } => {
-                write!(f, "host {host} has no link, expected one in each plane")
+                write!(f, "host {host} has no link, expected at least one")
             }
             Self::Planes(error) => f.write_str(&error.message),
             Self::Disconnected { from, to } => {

@@ -82,10 +82,14 @@ fn links_by_rate(topology: &Topology) -> Vec<LinksAtRate> {
 /// fewer of them.
 fn diameter(topology: &Topology) -> u32 {
     let graph = Graph::new(topology);
-    let attached = topology
-        .hosts()
-        .flat_map(|host| graph.neighbours(host).iter());
-    let mut above: Vec<NodeId> = attached.copied().collect();
+    let attached = topology.hosts().flat_map(|host| {
+        let mut switches = graph.neighbours(host).to_vec();
+        switches.sort_unstable();
+        // A host may have two links to one.
+        switches.dedup();
+        switches
+    });
+    let mut above: Vec<NodeId> = attached.collect();
     above.sort_unstable();
     let shared = above.chunk_by(|a, b| a == b).any(|hosts| hosts.len() > 1);
     above.dedup();

@@ -75,6 +75,7 @@ fn hosts_of(topology: &Topology, graph: &Graph, switch: NodeId) -> Vec<NodeId> {
     let neighbours = graph.neighbours(switch).iter().copied();
     let mut hosts: Vec<_> = neighbours.filter(|node| topology.is_host(*node)).collect();
     hosts.sort_unstable();
+    hosts.dedup();
     hosts
 }
 

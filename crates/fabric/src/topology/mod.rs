@@ -1,7 +1,7 @@
 //! Hosts, switches and the links between them: generated or read, checked, described and drawn.
 //!
-//! A [`Topology`] that exists is sound: it has hosts, every host has one link to each plane, and every
-//! node reaches every other. Two switches may be joined by several links.
+//! A [`Topology`] that exists is sound: it has hosts, and every node reaches every other. Hosts may have
+//! several ports, and two nodes several links.
 
 mod check;
 mod error;
@@ -51,6 +51,8 @@ pub struct Topology {
     pub tiers: Vec<u8>,
     /// Links; ports are numbered in this order.
     pub links: Vec<Link>,
+    /// The rates that links have without faults.
+    stated: Vec<Rate>,
 }
 
 impl Topology {
@@ -90,8 +92,7 @@ impl Topology {
     /// A fabric of `nodes` nodes of which `switches` are switches and the rest hosts.
     ///
     /// # Errors
-    /// If a node is unknown, a link unsound, a host not on exactly one link of each plane, or a part
-    /// of the fabric cut off.
+    /// If a node is unknown, a link unsound, a host without links, or a part of the fabric cut off.
     pub fn from_links(
         nodes: u32,
         switches: &[u32],
@@ -110,6 +111,7 @@ impl Topology {
         let mut topology = Self {
             tiers: vec![0; kinds.len()],
             nodes: kinds,
+            stated: links.iter().map(|link| link.rate).collect(),
             links,
         };
         check::all(&topology)?;
@@ -148,10 +150,10 @@ impl Topology {
         self.nodes.get(node.index()) == Some(&NodeKind::Host)
     }
 
-    /// The planes of the fabric: how many ports hosts have, and which plane each switch belongs to.
+    /// The ports of hosts, and the planes that they make.
     ///
     /// # Errors
-    /// If links of hosts make no planes, of which a sound topology has none.
+    /// If hosts can't have such links, as in no sound topology.
     pub(crate) fn planes(&self) -> Result<Planes, PlaneError> {
         let switches: Vec<bool> = self
             .nodes
@@ -160,6 +162,11 @@ impl Topology {
             .collect();
         let links = self.links.iter().map(|link| (link.a.get(), link.b.get()));
         Planes::find(&switches, &links.collect::<Vec<_>>())
+    }
+
+    /// The rates that links have without faults, in their order.
+    pub(crate) fn stated_rates(&self) -> &[Rate] {
+        &self.stated
     }
 
     /// The rate of each host's links together, by node number; zero for switches.

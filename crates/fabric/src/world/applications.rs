@@ -67,7 +67,8 @@ impl World {
                         let nic = &mut self.hosts.nics[host as usize];
                         nic.host.post(now, pair, request);
                     }
-                    self.send_from_plane(host, self.net.plane_of(flow));
+                    let port = self.net.port_at(flow, Side::Requester);
+                    self.send_from_plane(host, port);
                 }
                 Output::Begin(flow) => subflows::begin(self, flow),
                 Output::Advance(host) => {

@@ -46,7 +46,8 @@ impl World {
                         self.net.set_order(self.net.specs.len() as u32 + flow);
                         let node = self.net.specs[flow as usize].destination;
                         let host = self.hosts.host(node);
-                        self.send_from_plane(host, self.net.plane_of(flow));
+                        let port = self.net.port_at(flow, Side::Responder);
+                        self.send_from_plane(host, port);
                         self.net.set_order(0);
                     }
                     if let (Some(all), true) = (&mut self.multipath, self.net.is_subflow(flow)) {
@@ -76,17 +77,20 @@ impl World {
             true => spec.source,
             false => spec.destination,
         };
-        let plane = self.net.plane_of(message);
+        let [asks, answers] = self.net.ports_of(message);
         for successor in self.schedule.waiting_for(&self.net.specs, message) {
             let source = self.schedule.host_of(&self.net.specs, successor);
             if source == here {
                 self.on_predecessor(successor, message);
             } else if source != spec.source {
-                let at = self.net.now().saturating_add(self.hosts.half_round_trip(
-                    &self.net,
-                    plane,
-                    (here, source),
-                ));
+                let ends = [here, source];
+                // In the plane of the message, if there are planes.
+                let ports = match asks == answers && self.net.graph.planes > 1 {
+                    true => [asks; 2],
+                    false => self.net.graph.port_pairs(ends)[0],
+                };
+                let half = self.hosts.half_round_trip(&self.net, ports, (here, source));
+                let at = self.net.now().saturating_add(half);
                 self.send_notice(source, at, Notice::Arrived(successor, message));
             }
         }

@@ -92,7 +92,8 @@ impl World {
         self.hosts.nics[source as usize]
             .host
             .post(now, pair, request);
-        self.send_from_plane(source, self.net.plane_of(message));
+        let port = self.net.port_at(message, Side::Requester);
+        self.send_from_plane(source, port);
     }
 
     /// Records the end of a message.

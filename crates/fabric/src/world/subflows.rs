@@ -1,5 +1,7 @@
 //! Between hosts and connections with several paths.
 
+use std::collections::BTreeSet;
+
 use fairlane_engine::Event;
 use fairlane_host::PairId;
 use fairlane_transport::Status;
@@ -13,6 +15,7 @@ use crate::ideal::{Paths, Ways};
 use crate::multipath::{Ended, Heard, Multipath, Output, Posting};
 use crate::network::Network;
 use crate::notice::{Frame, Notice};
+use crate::routing::Link;
 use crate::{MessageRecord, Outcome};
 
 /// So far behind what a queue pair has sent its successor begins to number packets: nothing that is still under way
@@ -118,13 +121,14 @@ fn write(world: &mut World, posting: Posting) {
     nic.host.post(now, pair, request);
     if let Some(frame) = frame {
         let end = nic.host.pair(pair).requester().posted_psn().get();
-        let plane = world.net.plane_of(flow);
+        let ports = world.net.ports_of(flow);
         let ends = (spec.source, spec.destination);
-        let half = world.hosts.half_round_trip(&world.net, plane, ends);
+        let half = world.hosts.half_round_trip(&world.net, ports, ends);
         let notice = Notice::Frame(flow, Frame { end, ..frame });
         world.send_notice(spec.destination, now.saturating_add(half), notice);
     }
-    world.send_from_plane(host, world.net.plane_of(flow));
+    let port = world.net.port_at(flow, Side::Requester);
+    world.send_from_plane(host, port);
 }
 
 /// A queue pair is replaced: its packets that are under way are no more, once the other end has heard of it.
@@ -158,8 +162,10 @@ fn grant(world: &mut World, bundle: u32, id: u64) {
     };
     let one = *all.bundle(bundle);
     let ends = (one.destination, one.source);
-    let plane = world.net.plane_of(one.first);
-    let half = world.hosts.half_round_trip(&world.net, plane, ends);
+    let [asks, answers] = world.net.ports_of(one.first);
+    let half = world
+        .hosts
+        .half_round_trip(&world.net, [answers, asks], ends);
     let at = world.net.now().saturating_add(half);
     world.send_notice(one.source, at, Notice::Granted(bundle, id));
 }
@@ -333,20 +339,20 @@ pub(super) fn ways(world: &mut World, message: u32) -> Ways {
         return world.net.known_paths(message);
     };
     let mut ways = Ways::default();
-    let mut planes: Vec<u8> = Vec::new();
+    let mut ports = [BTreeSet::new(), BTreeSet::new()];
     for flow in bundle.flows() {
-        let plane = world.net.plane_of(flow);
-        if !planes.contains(&plane) {
-            planes.push(plane);
+        for (ports, port) in ports.iter_mut().zip(world.net.ports_of(flow)) {
+            ports.insert(port);
         }
         let more = world.net.known_paths(flow);
         extend(&mut ways.known, more.known);
         // Whether they are moved isn't asked.
         extend(&mut ways.known, more.any);
     }
-    if planes.len() > 1 {
-        let paths = ways.known.iter_mut().flatten();
-        paths.for_each(|path| widen(path, planes.len() as u64));
+    let [asks, answers] = ports.map(|ports| ports.len() as u64);
+    if asks.max(answers) > 1 {
+        widen(&mut ways.known[0], [asks, answers]);
+        widen(&mut ways.known[1], [answers, asks]);
     }
     ways
 }
@@ -362,12 +368,22 @@ fn extend(all: &mut Paths, more: Paths) {
     }
 }
 
-/// Hosts with a port in each of several planes are as fast as all of these together.
-fn widen(path: &mut [crate::routing::Link], planes: u64) {
-    let last = path.len() - 1;
-    path[0].rate = path[0].rate * planes;
-    if last > 0 {
-        path[last].rate = path[last].rate * planes;
+/// Hosts that use so many ports, at both ends of paths, are no faster than so many of the fastest that they use.
+fn widen(paths: &mut [Vec<Link>], [first, last]: [u64; 2]) {
+    let fastest = |end: fn(&[Link]) -> Option<&Link>| {
+        let links = paths.iter().filter_map(|path| end(path));
+        links.map(|link| link.rate).max().unwrap_or_default()
+    };
+    let rates = [
+        fastest(<[Link]>::first) * first,
+        fastest(<[Link]>::last) * last,
+    ];
+    for path in paths.iter_mut() {
+        let end = path.len() - 1;
+        path[0].rate = rates[0];
+        if end > 0 {
+            path[end].rate = rates[1];
+        }
     }
 }
 

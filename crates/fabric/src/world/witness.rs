@@ -57,7 +57,7 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool 
     let nic = &hosts.nics[hosts.host(net.specs[message as usize].source) as usize];
     let requester = nic.host.pair(pair).requester();
     let waits = requester.deadline().is_none_or(|at| at > until);
-    let room = net.ports[nic.port(net.plane_of(message)) as usize]
+    let room = net.ports[nic.port(net.port_at(message, Side::Requester)) as usize]
         .rate
         .bytes_in(until.saturating_since(net.now()));
     // The last packet may be short, and the one before it may be about to arrive.

@@ -67,12 +67,14 @@ fn host_ports(subject: &Subject<'_>, place: &str) -> Check {
         let place = link.unwrap_or_else(|| place.to_owned());
         mistake!(place, "{}", error.message; "{}", error.hint)
     })?;
-    let (planes, ns3) = (planes.count, subject.scenario.profile == Profile::HpccNs3);
+    let ns3 = subject.scenario.profile == Profile::HpccNs3;
+    let (planes, ports) = (planes.count, planes.ports);
     let stated = match subject.inputs.topology {
         Some(_) => place,
         None => "topology.planes",
     };
     ensure_ns3!(planes < 2 || !ns3, stated; "{planes} planes, expected one");
+    ensure_ns3!(ports < 2 || !ns3, stated; "hosts with {ports} ports, expected one");
     let mut linked = vec![false; subject.fabric.nodes as usize];
     subject.ends().for_each(|(node, ..)| linked[node] = true);
     if let Some(node) = linked.iter().position(|linked| !linked) {

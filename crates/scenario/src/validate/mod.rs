@@ -25,6 +25,7 @@ use fairlane_units::{NodeId, Rate};
 use crate::error::{Error, ensure};
 use crate::inputs::Inputs;
 use crate::layout::{hosts, layout};
+use crate::planes::Planes;
 use crate::section::{Check, Section};
 use crate::types::{HostSet, Scenario};
 use fairlane_hpcc_files::{LinkText, TopologyText};
@@ -87,13 +88,11 @@ impl Subject<'_> {
         links.filter(|(_, link)| !self.is_host(link.a) || !self.is_host(link.b))
     }
 
-    /// How many ports hosts have: one in each plane.
-    fn ports(&self) -> u8 {
-        let Some(host) = self.hosts.first().map(|host| host.index()) else {
-            return 1;
-        };
-        let own = self.ends().filter(|(node, ..)| *node == host);
-        u8::try_from(own.count()).unwrap_or(u8::MAX)
+    /// The ports of hosts. Whether they may have them has been checked.
+    fn planes(&self) -> Planes {
+        let ends = self.fabric.links.iter().map(|link| (link.a, link.b));
+        let found = Planes::find(&self.switch_flags(), &ends.collect::<Vec<_>>());
+        found.unwrap_or(Planes { count: 1, ports: 1 })
     }
 
     /// The hosts of a set, which a key at `place` names.

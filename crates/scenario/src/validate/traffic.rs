@@ -4,6 +4,7 @@ use fairlane_units::{Bytes, Duration, NodeId, Rate};
 
 use super::{Check, Subject, tenants};
 use crate::error::{Error, bail, ensure};
+use crate::planes::Planes;
 use crate::rules::{LONGEST, message};
 use crate::section::Section;
 use crate::sizes::SizeDistribution;
@@ -63,13 +64,15 @@ impl Scope<'_> {
 
     /// Messages take a plane that there is.
     fn plane(&self, plane: Option<u8>) -> Check {
-        let (Some(plane), ports) = (plane, self.subject.ports()) else {
-            return Ok(());
-        };
+        let Some(plane) = plane else { return Ok(()) };
+        let Planes { count, ports } = self.subject.planes();
         ensure!(plane == 0 || ports > 1, self.key("plane"),
             "is {plane}, expected 0: hosts have one port";
             "leave it out, or build a star, leaf-spine or fat-tree with `planes`");
-        let last = ports.max(1) - 1;
+        ensure!(count > 1 || ports == 1, self.key("plane"),
+            "is {plane}, but the ports of hosts make no planes";
+            "leave it out: messages take the ports with the best path");
+        let last = count - 1;
         ensure!(plane <= last, self.key("plane"),
             "is {plane}, expected 0 to {last}, a plane of the topology";
             "write a plane from 0 to {last}");
@@ -171,7 +174,7 @@ impl Scope<'_> {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn capacity(&self, plane: Option<u8>, hosts: usize) -> f64 {
         // A load is that of all links of a host, or of the one of its plane.
-        let ports = plane.map_or_else(|| self.subject.ports(), |_| 1);
+        let ports = plane.map_or_else(|| self.subject.planes().ports, |_| 1);
         let rates = self.subject.fabric.links.iter().map(|link| link.rate);
         let fastest = rates.max().unwrap_or(Rate::ZERO).as_f64() * f64::from(ports);
         hosts as f64 * fastest

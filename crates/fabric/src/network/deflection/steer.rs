@@ -30,7 +30,7 @@ fn on_data(net: &mut Network, (switch, ingress): (u32, u32), at: u32) -> u32 {
     packet.charged = packet.class;
     let packet = *packet;
     let tuple = net.tuple_of(&packet);
-    let host = tuple.destination;
+    let host = net.flows[packet.flow as usize].destination(packet.has(PacketRecord::BACK));
     let &[first, ref others @ ..] = net.routes.towards(switch, host, packet.epoch == net.epoch)
     else {
         return NONE;
