@@ -19,11 +19,14 @@ class LinkFault(Section):
     Attributes:
         between: The nodes at its ends, as in `[0, 16]`.
         down: When it goes down; its packets and pauses are lost.
+        index: Which of several links between them, from 0 in the order of the topology; left
+            out, all.
         up: When it comes back; left out, never.
     """
 
     between: List[int]
     down: Duration
+    index: Optional[int] = None
     up: Optional[Duration] = None
 
 
@@ -35,10 +38,13 @@ class SlowLink(Section):
     Attributes:
         between: The nodes at its ends.
         rate: Its rate in both directions, for the whole run. Range: 1Mbps to 8Tbps.
+        index: Which of several links between them, from 0 in the order of the topology; left
+            out, all.
     """
 
     between: List[int]
     rate: Rate
+    index: Optional[int] = None
 
 
 @dataclass

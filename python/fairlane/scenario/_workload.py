@@ -28,6 +28,9 @@ class SizePoint(Section):
 #: A distribution of message sizes.
 Sizes = Union[str, List[SizePoint]]
 
+#: Which links have the load of messages at random times.
+LoadOf = Literal["hosts", "fabric"]
+
 #: What a message is. The source of a message posts it; a READ's data comes from the
 #: destination.
 Verb = Literal["write", "send", "read", "fetch-add", "compare-swap"]
@@ -39,9 +42,10 @@ class Poisson(Section):
 
     Attributes:
         sizes: Sizes of messages.
-        load: Mean use of the source's link by payload; of several ports all links together,
-            or the one of the `plane`. Range: above 0, at most 1.
+        load: Mean use of links by payload, of those that `load_of` names; of several ports
+            all links together, or the one of the `plane`. Range: above 0, at most 1.
         duration: Arrivals happen in `start .. start + duration`. Range: above 0.
+        load_of: Whose use `load` is. Default: "hosts".
         start: When it begins. Default: "0ps".
         sources: Hosts that send. Default: "all".
         destinations: Hosts that receive. Default: "all".
@@ -59,6 +63,7 @@ class Poisson(Section):
     load: float
     duration: Duration
     kind: Literal["poisson"] = field(default="poisson", init=False)
+    load_of: Optional[LoadOf] = None
     start: Optional[Duration] = None
     sources: Optional[HostSet] = None
     destinations: Optional[HostSet] = None
