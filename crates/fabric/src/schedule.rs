@@ -195,7 +195,7 @@ impl<'a> PortChooser<'a> {
         if self.graph.ports == 1 {
             return [0, 0];
         }
-        if let Some(plane) = stated {
+        if let Some(plane) = stated.filter(|_| self.graph.planes > 1) {
             return [plane; 2];
         }
         let ends = [tuple.source, tuple.destination];
