@@ -169,6 +169,7 @@ pub(crate) fn name_files(
             plane: None,
             congestion: None,
             paths: None,
+            connections: None,
         }),
         Traffic::Schedule => Workload::Program(Program {
             path: TracePath::One(messages.into()),
@@ -181,7 +182,10 @@ pub(crate) fn name_files(
             tenant: None,
             plane: None,
             congestion: None,
+            channels: 1,
+            send_latency: Duration::ZERO,
             paths: None,
+            connections: None,
         }),
     };
     scenario.workload = vec![workload];

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Verb, Workload};
+use fairlane_scenario::{Connections, Scenario, Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, NodeId, Time};
 
 use crate::MessageSpec;
+use crate::carriers::Carriers;
 use crate::five_tuple::FiveTuple;
 use crate::flow::Flow;
 use crate::precedence::Precedence;
@@ -131,7 +132,7 @@ pub(crate) fn flows(
     specs: &[MessageSpec],
     workloads: &[Workload],
     rules: &Rules,
-    planes: u8,
+    (planes, carriers): (u8, &Carriers),
 ) -> Vec<Flow> {
     let mut counts = BTreeMap::new();
     let mut source_port = |message: u64, spec: &MessageSpec| {
@@ -157,7 +158,17 @@ pub(crate) fn flows(
             stated.unwrap_or_else(|| plane(&tuple, planes, rules.seeds)),
         )
     };
-    (0..).zip(specs).map(flow).collect()
+    let mut flows: Vec<Flow> = (0..).zip(specs).map(flow).collect();
+    for message in 0..flows.len() as u32 {
+        flows[message as usize] = flows[carriers.flow_of(message) as usize];
+    }
+    flows
+}
+
+/// Whether a message may share a connection with others of the same number.
+pub(crate) fn shares(scenario: &Scenario, spec: &MessageSpec) -> bool {
+    let workload = scenario.workload.get(spec.workload as usize);
+    workload.is_some_and(|workload| scenario.connections_of(workload) == Connections::Pair)
 }
 
 /// Seeds the hash that chooses planes, where switches have their numbers.

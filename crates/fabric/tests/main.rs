@@ -34,6 +34,7 @@ mod rates;
 mod receivers;
 mod scopes;
 mod stall;
+mod standing;
 mod storm;
 mod tenants;
 mod threads;

@@ -78,6 +78,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -99,6 +100,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -114,6 +116,7 @@ fn permutation(hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -129,6 +132,7 @@ fn all_to_all(hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -145,6 +149,9 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
+        channels: 1,
+        send_latency: Duration::ZERO,
     })
 }
 
@@ -170,6 +177,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -515,6 +523,7 @@ fn flows_keep_their_fields_and_their_order() {
         joins: None,
         delay: Duration::ZERO,
         part_of: None,
+        connection: Some(0),
         tenant: TenantId::new(0),
         plane: None,
     };
@@ -537,6 +546,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     });
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));
