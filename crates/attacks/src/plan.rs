@@ -212,8 +212,9 @@ impl Draft {
             let piece = MessageSpec {
                 after: part.after.map(|after| first + after).or(predecessor),
                 joins: (number != last).then_some(last),
-                // To the NIC each is a message like any other.
+                // To the NIC each is a message like any other, on a queue pair of its own.
                 part_of: None,
+                connection: None,
                 ..part
             };
             self.messages.push((piece, job));

@@ -253,6 +253,7 @@ impl<'a> Scene<'a> {
             joins: None,
             delay: Duration::ZERO,
             part_of: None,
+            connection: None,
             tenant: self.tenant,
             plane: None,
         }

@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use fairlane_hpcc_files::{flows, lines::lines};
 use fairlane_scenario::{
-    Error, Flows, HostSet, Program, Scenario, SideFile, Topology, TopologyFile, TopologyText,
-    TracePath, Verb, Workload,
+    Connections, Error, Flows, HostSet, Program, Scenario, SideFile, Topology, TopologyFile,
+    TopologyText, TracePath, Verb, Workload,
     files::{plain_or_gzipped, read_text},
 };
 
@@ -169,6 +169,7 @@ pub(crate) fn name_files(
             plane: None,
             congestion: None,
             paths: None,
+            connections: None,
         }),
         Traffic::Schedule => Workload::Program(Program {
             path: TracePath::One(messages.into()),
@@ -181,7 +182,11 @@ pub(crate) fn name_files(
             tenant: None,
             plane: None,
             congestion: None,
+            channels: 1,
+            send_latency: Duration::ZERO,
             paths: None,
+            // Each line of a connection matrix is a connection.
+            connections: Some(Connections::Message),
         }),
     };
     scenario.workload = vec![workload];

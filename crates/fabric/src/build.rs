@@ -14,6 +14,7 @@ use fairlane_units::{Bytes, Duration, NodeId, Time};
 use crate::baseline::Baseline;
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::carriers::Carriers;
 use crate::chosen::Chosen;
 use crate::connections::Connections;
 use crate::controls::Controls;
@@ -39,7 +40,7 @@ use crate::rates::Rates;
 use crate::routing::{Graph, Routes};
 use crate::rules::Rules;
 use crate::sampler::Sampler;
-use crate::schedule::{PortChooser, Schedule, flows};
+use crate::schedule::{PortChooser, Schedule, flows, shares};
 use crate::spread::Shapes;
 use crate::steps::Steps;
 use crate::storm::Storms;
@@ -248,7 +249,11 @@ fn network(
     check_telemetry(&rules, &routes, scenario.packet.telemetry)?;
     let ledger = Ledger::new(scenario.tenants().len(), ports.len());
     let capture = Capture::new(&scenario.capture, &graph);
-    let mut flows = flows(&specs, &scenario.workload, &rules, &graph);
+    let single = |message: u32| multipath.is_none_or(|it| it.bundle_of(message).is_none());
+    let carriers = Carriers::new(&specs[..messages], |(message, spec)| {
+        single(message) && shares(scenario, spec)
+    });
+    let mut flows = flows(&specs, &scenario.workload, &rules, &graph, &carriers);
     if let Some(multipath) = multipath {
         let ports = PortChooser::new(&graph, rules.seeds);
         multipath.label(&mut flows, &specs, &scenario.workload, ports);
@@ -272,6 +277,7 @@ fn network(
         plan,
         specs: specs.into(),
         messages,
+        carriers,
         subflows,
         piped,
         place: Place::whole(topology.nodes.len()),

@@ -116,6 +116,61 @@ impl Hosts {
         self.open_end(net, flow, Side::Requester)
     }
 
+    /// The queue pair that carries a message, which is about to be posted there; none if that has failed. It is opened if it
+    /// isn't open yet.
+    pub(crate) fn carry(&mut self, net: &mut Network, message: u32) -> Option<PairId> {
+        let flow = net.carriers.flow_of(message);
+        let pair = match self.connections.end(flow, Side::Requester) {
+            End::Open(pair) => pair,
+            End::Unknown => self.connect(net, flow),
+            End::Closed => return None,
+        };
+        if net.carriers.stays_open(flow) {
+            self.queue(net, (flow, pair), message);
+        }
+        Some(pair)
+    }
+
+    /// A message takes its place on a connection that stays open.
+    fn queue(&mut self, net: &mut Network, (flow, pair): (u32, PairId), message: u32) {
+        let spec = net.specs[message as usize];
+        let packets = spec.size.get().div_ceil(u64::from(net.rules.mtu)).max(1);
+        let host = &self.nics[self.host(spec.source) as usize].host;
+        let requester = host.pair(pair).requester();
+        if let Some(posted) = self.connections.posted.get_mut(&message) {
+            posted.begins = requester.next_position() + requester.bytes_to_send();
+        }
+        self.connections.queue(flow, message, packets);
+        if net.place.owns(spec.destination) {
+            self.connections.expect(flow, message, packets);
+        } else {
+            let announced = (flow, message, packets);
+            net.place.announce(spec.destination, announced);
+        }
+    }
+
+    /// A message of a flow has ended; whether its connection is over: it was the last one, or the first that failed.
+    pub(crate) fn end_one(&mut self, net: &Network, flow: u32, succeeded: bool) -> bool {
+        if !net.carriers.stays_open(flow) {
+            return true;
+        }
+        // What was posted behind one that failed is flushed.
+        if self.connections.end(flow, Side::Requester) == End::Closed {
+            return false;
+        }
+        let ended = self.connections.end_one(flow);
+        !succeeded || ended == net.carriers.count(flow)
+    }
+
+    /// A message that a connection which stays open has brought completely; calls for another look.
+    pub(crate) fn next_arrived(&mut self, net: &Network, flow: u32) -> Option<u32> {
+        let node = net.specs[flow as usize].destination;
+        let pair = self.connections.pair(flow, Side::Responder)?;
+        let host = &self.nics[self.host(node) as usize].host;
+        let expected = host.pair(pair).responder().expected();
+        self.connections.next_arrived(flow, expected)
+    }
+
     /// Opens the other end, as the first packet comes.
     #[cold]
     fn accept(&mut self, net: &Network, flow: u32) -> PairId {

@@ -16,6 +16,7 @@ use fairlane_units::{NodeId, PortId, Time};
 
 use crate::buffer::SharedBuffer;
 use crate::capture::Capture;
+use crate::carriers::Carriers;
 use crate::connections::Side;
 use crate::controls::Controls;
 use crate::counters::Counters;
@@ -56,6 +57,8 @@ pub(crate) struct Network {
     pub(crate) specs: Arc<[MessageSpec]>,
     /// How many of them are messages.
     pub(crate) messages: usize,
+    /// The flows that carry messages.
+    pub(crate) carriers: Carriers,
     /// The first of them that is a subflow of messages with several paths; those are behind all others.
     pub(crate) subflows: usize,
     /// The first of them whose work requests pass no NIC with costs.

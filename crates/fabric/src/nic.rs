@@ -4,7 +4,7 @@ use fairlane_congestion::Reading;
 use fairlane_engine::{Engine, Event as Woken, Wake};
 use fairlane_host::{Arrival, Departure, Heard, Host, Measured, NO_ECHO, PairId, Role};
 use fairlane_transport::Unchecked;
-use fairlane_units::{NodeId, TenantId, Time};
+use fairlane_units::{NodeId, Psn, TenantId, Time};
 use fairlane_wire::Opcode;
 
 use crate::TraceEvent;
@@ -45,8 +45,10 @@ pub(crate) struct Sent {
     pub(crate) flow: u32,
     /// Whether it is the first transmission of the last packet of a work request.
     pub(crate) ends: bool,
-    /// Whether a responder has sent it before.
-    pub(crate) repeated: bool,
+    pub(crate) psn: Psn,
+    /// Whether it has been sent before.
+    pub(crate) again: bool,
+    pub(crate) from_responder: bool,
 }
 
 impl Nic {
@@ -344,7 +346,9 @@ fn inject(net: &mut Network, port: u32, departure: &Departure) -> Sent {
     Sent {
         flow: departure.flow,
         ends: departure.ends,
-        repeated: departure.again && departure.from_responder,
+        psn: departure.packet.psn,
+        again: departure.again,
+        from_responder: departure.from_responder,
     }
 }
 

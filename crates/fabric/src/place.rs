@@ -35,10 +35,17 @@ impl Place {
         self.outboxes[usize::from(part)].notices.push((at, notice));
     }
 
+    /// Has the part of a node learn of a message that was posted: see [`Outbox::posted`].
+    pub(crate) fn announce(&mut self, node: NodeId, posted: (u32, u32, u64)) {
+        let part = self.part_of[node.index()];
+        self.outboxes[usize::from(part)].posted.push(posted);
+    }
+
     /// What this part has for another, if anything.
     pub(crate) fn outbox_for(&mut self, part: usize) -> Option<Outbox> {
         let outbox = &mut self.outboxes[part];
-        let some = !outbox.packets.is_empty() || !outbox.notices.is_empty();
+        let some =
+            !outbox.packets.is_empty() || !outbox.notices.is_empty() || !outbox.posted.is_empty();
         some.then(|| std::mem::take(outbox))
     }
 
@@ -74,4 +81,6 @@ pub(crate) struct Outbox {
     /// Of the packets that carry labels, one after the other.
     pub(crate) forks: Vec<Forks>,
     pub(crate) notices: Vec<(Time, Notice)>,
+    /// Messages that were posted on connections that stay open: the flow, the message and how many packets it has.
+    pub(crate) posted: Vec<(u32, u32, u64)>,
 }

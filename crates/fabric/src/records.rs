@@ -15,17 +15,26 @@ impl Hosts {
     pub(crate) fn record(
         &self,
         net: &Network,
-        (message, pair): (u32, PairId),
+        (message, pair): (u32, Option<PairId>),
         (finish, outcome): (Option<Time>, Outcome),
     ) -> MessageRecord {
         let spec = &net.specs[message as usize];
         let host = &self.nics[self.host(spec.source) as usize].host;
-        let requester = host.pair(pair).requester();
+        let posted = self.connections.posted.get(&message);
+        let (mut acknowledged, mut retransmitted) = (Bytes::ZERO, 0);
+        if let Some(pair) = pair {
+            let requester = host.pair(pair).requester();
+            let position = requester.next_position() - requester.bytes_in_flight();
+            acknowledged = position.saturating_sub(posted.map_or(Bytes::ZERO, |it| it.begins));
+            retransmitted = requester.retransmitted();
+        }
+        if net.carriers.stays_open(net.carriers.flow_of(message)) {
+            retransmitted = posted.map_or(0, |posted| posted.retransmitted.into());
+        }
         let acknowledged = match finish {
             Some(_) => spec.size,
-            None => (requester.next_position() - requester.bytes_in_flight()).min(spec.size),
+            None => acknowledged.min(spec.size),
         };
-        let posted = self.connections.posted.get(&message);
         let never = self.never_posted(net, message);
         MessageRecord {
             acknowledged,
@@ -37,22 +46,30 @@ impl Hosts {
             ideal: posted
                 .and_then(|posted| posted.ideal)
                 .unwrap_or(never.standalone),
-            retransmitted: u32::try_from(requester.retransmitted()).unwrap_or(u32::MAX),
+            retransmitted: u32::try_from(retransmitted).unwrap_or(u32::MAX),
             outcome,
             ..never
         }
     }
 
-    /// How much of a message that is under way on a queue pair of its own has been placed at its receiver: at the host
-    /// that has posted it, if it asks for data.
-    pub(crate) fn placed_of(&self, record: &MessageRecord) -> Bytes {
+    /// How much of a message that is under way has been placed at its receiver: at the host that has posted it, if it asks
+    /// for data. Of such a message behind others on its connection nothing is known.
+    pub(crate) fn placed_of(&self, net: &Network, record: &MessageRecord) -> Bytes {
         let (receiver, side) = match record.verb {
             Verb::Read => (record.source, Side::Requester),
             _ => (record.destination, Side::Responder),
         };
-        let pair = self.connections.pair(record.id, side);
+        let flow = net.carriers.flow_of(record.id);
+        let shared = net.carriers.stays_open(flow);
+        if shared && record.verb.awaits_response() {
+            return record.acknowledged;
+        }
+        let posted = self.connections.posted.get(&record.id);
+        let begins = posted.map_or(Bytes::ZERO, |posted| posted.begins);
+        let pair = self.connections.pair(flow, side);
         let host = &self.nics[self.host(receiver) as usize].host;
         let placed = pair.map_or(Bytes::ZERO, |pair| host.pair(pair).placed());
+        let placed = placed.saturating_sub(begins);
         placed.min(record.size).max(record.acknowledged)
     }
 

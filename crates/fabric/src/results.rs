@@ -225,6 +225,15 @@ pub enum Outcome {
     Unfinished,
     /// The retry limit was reached.
     RetryExceeded,
+    /// Its connection had failed with a message before it.
+    Flushed,
+}
+
+impl Outcome {
+    /// Whether its connection gave up, with it or with a message before it.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::RetryExceeded | Self::Flushed)
+    }
 }
 
 /// One end of a link.

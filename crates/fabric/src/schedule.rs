@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fairlane_engine::Stream;
-use fairlane_scenario::{Verb, Workload};
+use fairlane_scenario::{Connections, Scenario, Verb, Workload};
 use fairlane_transport::{Operation, Remote, WorkRequest};
 use fairlane_units::{Bytes, NodeId, Time};
 
 use crate::MessageSpec;
+use crate::carriers::Carriers;
 use crate::five_tuple::FiveTuple;
 use crate::flow::Flow;
 use crate::precedence::Precedence;
@@ -132,6 +133,7 @@ pub(crate) fn flows(
     workloads: &[Workload],
     rules: &Rules,
     graph: &Graph,
+    carriers: &Carriers,
 ) -> Vec<Flow> {
     let mut chooser = PortChooser::new(graph, rules.seeds);
     let mut counts = BTreeMap::new();
@@ -155,7 +157,17 @@ pub(crate) fn flows(
         let stated = spec.stated_plane(workloads, graph.planes);
         Flow::new(tuple, chooser.ports(&tuple, 0, stated))
     };
-    (0..).zip(specs).map(flow).collect()
+    let mut flows: Vec<Flow> = (0..).zip(specs).map(flow).collect();
+    for message in 0..flows.len() as u32 {
+        flows[message as usize] = flows[carriers.flow_of(message) as usize];
+    }
+    flows
+}
+
+/// Whether a message may share a connection with others of the same number.
+pub(crate) fn shares(scenario: &Scenario, spec: &MessageSpec) -> bool {
+    let workload = scenario.workload.get(spec.workload as usize);
+    workload.is_some_and(|workload| scenario.connections_of(workload) == Connections::Pair)
 }
 
 /// Seeds the hash that chooses ports, where switches have their numbers.

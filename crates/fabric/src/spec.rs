@@ -27,11 +27,14 @@ pub struct MessageSpec {
     pub after: Option<u32>,
     /// Index of another message: who waits for that one waits for this one as well.
     pub joins: Option<u32>,
-    /// For a message with a predecessor, the time from when it could be posted until it is.
+    /// The time from when it could be posted until it is.
     pub delay: Duration,
     /// Index of the message that this one is a part of, itself for the first part; parts have queue
     /// pairs of their own and count as one message for scopes.
     pub part_of: Option<u32>,
+    /// Number of a connection between its two hosts. Where its workload's messages share connections, those with the same
+    /// number, workload, ends, class and tenant go over one, in the order of posting. A message without has one of its own.
+    pub connection: Option<u32>,
     /// Number of the tenant that it belongs to.
     pub tenant: TenantId,
     /// The plane that it takes, if it names one itself; else that of its workload, or any.

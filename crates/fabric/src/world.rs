@@ -41,7 +41,7 @@ use crate::notice::Notices;
 use crate::placed::Placed;
 use crate::rates::Rates;
 use crate::sampler::Sampler;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, arrives_at_source};
 use crate::storm::Storms;
 use crate::waking::{Waking, control};
 use crate::watch::Watch;
@@ -244,8 +244,11 @@ impl World {
                     subflows::on_completed(self, (flow, pair), id, status);
                 }
                 Heard::Completed {
-                    flow, pair, status, ..
-                } => self.on_completed(flow, pair, status, by),
+                    flow,
+                    pair,
+                    status,
+                    id,
+                } => self.on_completed((flow, pair), id as u32, status, by),
                 Heard::Received { flow, .. } if self.net.is_subflow(flow) => {
                     subflows::on_received(self, flow);
                 }
@@ -255,24 +258,41 @@ impl World {
     }
 
     /// A work request has ended.
-    fn on_completed(&mut self, flow: u32, pair: PairId, status: Status, by: Time) {
+    fn on_completed(
+        &mut self,
+        (flow, pair): (u32, PairId),
+        message: u32,
+        status: Status,
+        by: Time,
+    ) {
         if self.net.stays_open(flow) {
             self.on_wqe_end(self.net.pair_of(flow), status, by);
             return;
         }
         let succeeded = status == Status::Success;
-        self.finish(flow, pair, succeeded);
-        self.hosts
-            .close_end(&self.net, flow, Side::Requester, succeeded);
-        self.disconnect(flow, succeeded);
+        self.finish(message, Some(pair), status);
+        if self.hosts.end_one(&self.net, flow, succeeded) {
+            self.hosts
+                .close_end(&self.net, flow, Side::Requester, succeeded);
+            self.disconnect(flow, succeeded);
+        }
         if succeeded {
-            self.on_message_completed(flow);
+            self.on_message_completed(message);
         }
     }
 
     /// Payload of a message has arrived; each packet is a message of its own for the transport if it is
     /// placed directly, so it is the application that knows how much there is to come.
     fn on_received(&mut self, flow: u32, placed: Bytes) {
+        if self.net.carriers.stays_open(flow) {
+            while let Some(message) = self.hosts.next_arrived(&self.net, flow) {
+                // Those that fetch something have arrived at their source.
+                if !arrives_at_source(self.net.specs[message as usize].verb) {
+                    self.on_message_received(message);
+                }
+            }
+            return;
+        }
         let net = &self.net;
         let whole =
             !net.rules.transport.direct_placement || placed == net.specs[flow as usize].size;
@@ -305,8 +325,9 @@ impl World {
     /// What a packet that leaves means to those behind it.
     #[inline]
     fn on_sent(&mut self, (host, plane): (u32, u8), sent: &Sent) {
-        if sent.repeated {
-            self.hosts.connections.count_repeat(sent.flow);
+        if sent.again {
+            let connections = &mut self.hosts.connections;
+            connections.count_repeat(sent.flow, sent.psn, sent.from_responder);
         }
         if self.endpoints.is_some() && self.net.has_pipeline(sent.flow) {
             // Of an unreliable service, work requests end when their last packet is on the wire.

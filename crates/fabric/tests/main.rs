@@ -36,6 +36,7 @@ mod rates;
 mod receivers;
 mod scopes;
 mod stall;
+mod standing;
 mod storm;
 mod tenants;
 mod threads;

@@ -30,6 +30,7 @@ fn write(source: u32, destination: u32, size: u64, start: u64) -> MessageSpec {
         joins: None,
         delay: Duration::ZERO,
         part_of: None,
+        connection: Some(0),
         tenant: TenantId::new(0),
         plane: None,
     }
@@ -155,11 +156,6 @@ fn messages_that_cannot_run_are_refused() {
         ..sound
     };
     assert_eq!(place(joins), "message[1].joins");
-    let delay = MessageSpec {
-        delay: Duration::from_us(1),
-        ..sound
-    };
-    assert_eq!(place(delay), "message[1].delay");
     let class = MessageSpec { class: 0, ..sound };
     assert_eq!(place(class), "message[1].class");
     let late = MessageSpec {

@@ -79,6 +79,7 @@ fn poisson(load: f64, duration: Duration) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -100,6 +101,7 @@ fn incast(degree: u32, receiver: Option<u32>, hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -115,6 +117,7 @@ fn permutation(hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -130,6 +133,7 @@ fn all_to_all(hosts: &str) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -146,6 +150,9 @@ fn all_reduce(size: u64, rounds: u32, start: Duration) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
+        channels: 1,
+        send_latency: Duration::ZERO,
     })
 }
 
@@ -171,6 +178,7 @@ fn flows(flow: Vec<Flow>) -> Workload {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     })
 }
 
@@ -516,6 +524,7 @@ fn flows_keep_their_fields_and_their_order() {
         joins: None,
         delay: Duration::ZERO,
         part_of: None,
+        connection: Some(0),
         tenant: TenantId::new(0),
         plane: None,
     };
@@ -538,6 +547,7 @@ fn flows_of_a_file_take_the_place_of_listed_ones() {
         plane: None,
         congestion: None,
         paths: None,
+        connections: None,
     });
     let messages = generate(&[workload], &[], &inputs, &star(2), 1).expect("sound");
     assert_eq!((messages.len(), messages[0].start), (1, Time::from_ns(9)));

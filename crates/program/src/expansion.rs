@@ -37,6 +37,10 @@ pub struct Message {
     pub size: Bytes,
     /// The NICs that the send and the receive name, each `None` where it names none.
     pub nics: [Option<u32>; 2],
+    /// The group whose collective it is of, an index into [`Program::groups`]; nothing for a send.
+    pub group: Option<u32>,
+    /// The channel that it goes over.
+    pub channel: u32,
 }
 
 /// Something of one rank that needs no fabric.
@@ -104,8 +108,17 @@ impl Expansion {
     /// whose members disagree, or that a rank isn't a member of, sends without receive and receives without send, operations that wait for themselves, and more
     /// than [`MOST_NODES`] messages or steps.
     pub fn new(program: &Program) -> Result<Self, Error> {
+        Self::over(program, 1)
+    }
+
+    /// As [`new`](Self::new), over several channels. The vector of a collective is divided equally among them, and each part
+    /// goes through all steps by itself, as NCCL has it; sends from one rank to another take them in turn.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn over(program: &Program, channels: u32) -> Result<Self, Error> {
         check::references(program)?;
-        let (mut expansion, origins) = lower::lower(program)?;
+        let (mut expansion, origins) = lower::lower(program, channels)?;
         cycle::check(&expansion, &origins)?;
         expansion.origins = origins.messages;
         Ok(expansion)

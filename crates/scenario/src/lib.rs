@@ -40,6 +40,7 @@ mod capture_point;
 mod classes;
 mod collective;
 mod congestion;
+mod connections;
 mod defaults;
 mod document;
 mod error;

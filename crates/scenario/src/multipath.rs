@@ -18,8 +18,9 @@ section! {
     Multipath {
         /// Queue pairs per connection; 1: ordinary messages. The key `paths` of a workload overrides it.
         paths [1, MOST]: u32 = 8,
-        /// Which messages share a connection.
-        connections: Connections,
+        /// Which messages share a connection; left out, what is usual for the kind of workload, whose key
+        /// `connections` overrides this. Also holds for messages with one path.
+        connections: Option<Connections>,
         /// Chooses the path of the next chunk.
         balancer: BalancerKind = Settings::default().balancer,
         /// Limits the chunk size.
@@ -77,9 +78,11 @@ section! {
 words! {
     /// Which messages share a connection.
     Connections = Message {
-        /// One per message.
+        /// Every message has one of its own.
         Message "message",
-        /// Messages with equal source, destination, class, tenant and number of paths share one that stays open.
+        /// Messages with equal source, destination, class, tenant and number of paths share one; of collectives and programs
+        /// those of one communicator and channel. A shared connection sends them in the order of posting, stays open and
+        /// keeps what congestion control has learnt.
         Pair "pair",
     }
 }
@@ -89,7 +92,7 @@ words! {
     Twins = Route {
         /// From the simulator.
         Route "route",
-        /// Measured before the first message; needs `connections = "pair"`.
+        /// Measured before the first message; needs connections that are shared.
         Probe "probe",
         /// They aren't: all are used.
         Keep "keep",

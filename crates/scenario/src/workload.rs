@@ -9,10 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::collective::{CollectiveAlgorithm, CollectiveKind, Layer, TraceFormat, TracePath};
-use crate::multipath::MOST as MOST_PATHS;
+use crate::multipath::{Connections, MOST as MOST_PATHS};
 use crate::rules::{BYTE, LARGEST};
 use crate::section::{element, kinds, number, words};
 use crate::types::{CongestionOverride, SizeRange, is_one};
+
+/// Most channels of a communicator: `MAXCHANNELS` of NCCL 2.20.
+const MOST_CHANNELS: u32 = 64;
 
 /// The kinds of workloads: in brackets the key with hosts of the tenant, the fields of each, behind `+` groups of fields
 /// that several have, and `& paths` unless its messages can't have several.
@@ -41,6 +44,16 @@ macro_rules! workloads {
             verb: Verb = "Verb::default",
         } $($rest)*);
     };
+    (@ $head:tt { $($own:tt)* } + sends $($rest:tt)*) => {
+        workloads!(@ $head {
+            $($own)*
+            /// Parallel connections from one rank to another. Each carries an equal part of every collective's vector,
+            /// in steps of its own; sends of programs take them in turn.
+            channels [1, MOST_CHANNELS]: u32 = "number::<1, u32>",
+            /// Time from when a message may be sent until its host hands it to the NIC.
+            send_latency: Duration = "Duration::default" => span,
+        } $($rest)*);
+    };
     (@ $head:tt { $($own:tt)* } + owner $($rest:tt)*) => {
         workloads!(@ $head {
             $($own)*
@@ -58,8 +71,12 @@ macro_rules! workloads {
             $($own)*
             /// Paths of each message; left out, `multipath.paths`. Refused without `[multipath]`.
             paths [1, MOST_PATHS]: Option<u32>,
+            /// Which messages share a connection; left out, `multipath.connections`. If that isn't stated either,
+            /// `"pair"` for kinds with `channels`, `"message"` for others and under `hpcc-ns3`.
+            connections: Option<Connections>,
         });
     };
+    (@ paths $connections:expr) => { $connections };
     ($(
         $(#[$doc:meta])*
         $kind:ident $([$hosts:ident])? { $($own:tt)* } $(+ $group:ident)* $(& $paths:ident)?,
@@ -118,6 +135,13 @@ macro_rules! workloads {
             pub fn paths(&self) -> Option<u32> {
                 match self {
                     $(Self::$kind(_it) => None$(.or(_it.$paths))?,)*
+                }
+            }
+
+            /// Which of its messages share a connection, if it is stated.
+            pub fn connections(&self) -> Option<Connections> {
+                match self {
+                    $(Self::$kind(_it) => None$(.or(workloads!(@ $paths _it.connections)))?,)*
                 }
             }
         }
@@ -198,7 +222,7 @@ workloads! {
         rounds: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + message + owner & paths,
+    } + class + message + sends + owner & paths,
     /// A collective operation.
     Collective [hosts] {
         /// The operation.
@@ -221,7 +245,7 @@ workloads! {
         groups: u32 = "number::<1, u32>" => positive,
         /// Hosts that take part.
         hosts: HostSet = "HostSet::default",
-    } + class + rank + owner & paths,
+    } + class + rank + sends + owner & paths,
     /// Training of a model by data, tensor and pipeline parallelism: tensor ranks are neighbours, then data ranks, then
     /// pipeline stages.
     Training [hosts] {
@@ -249,7 +273,7 @@ workloads! {
         start: Duration = "Duration::default" => span,
         /// Hosts that take part; those beyond `tensor` times `pipeline` are data ranks.
         hosts: HostSet = "HostSet::default",
-    } + class + rank + owner & paths,
+    } + class + rank + sends + owner & paths,
     /// The program of a trace.
     Program [hosts] {
         /// The trace, relative to the scenario: a file, or those of all ranks as a folder, a pattern (`"t.*.et"`), the beginning of
@@ -264,7 +288,7 @@ workloads! {
         /// By rank, the index of its host among `hosts`; left out, rank r runs on the r-th.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         placement: Vec<u32>,
-    } + class + rank + owner & paths,
+    } + class + rank + sends + owner & paths,
     /// Closed loops over open connections: each posts a batch of operations, and the next once the thread has polled the
     /// last completion. Not under `hpcc-ns3`.
     KeyValue [clients] {
@@ -327,6 +351,18 @@ impl Workload {
     /// Whether its messages travel on connections that stay open.
     pub const fn is_key_value(&self) -> bool {
         matches!(self, Self::KeyValue(_))
+    }
+
+    /// How ranks send: channels of a communicator, and the time that a send takes its host; nothing for messages
+    /// between hosts that aren't ranks.
+    pub const fn sends(&self) -> Option<(u32, Duration)> {
+        match self {
+            Self::RingAllReduce(it) => Some((it.channels, it.send_latency)),
+            Self::Collective(it) => Some((it.channels, it.send_latency)),
+            Self::Training(it) => Some((it.channels, it.send_latency)),
+            Self::Program(it) => Some((it.channels, it.send_latency)),
+            _ => None,
+        }
     }
 
     /// Whether its messages wait for each other as ranks of a program do.

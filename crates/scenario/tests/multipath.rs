@@ -31,7 +31,7 @@ fn a_section_is_read_and_written_again() {
     );
     let loaded = read(&text).unwrap();
     let section = loaded.scenario.multipath.as_ref().unwrap();
-    assert_eq!(section.connections, Connections::Pair);
+    assert_eq!(section.connections, Some(Connections::Pair));
     assert_eq!(section.twins, Twins::Probe);
     assert_eq!(section.plan, Plan::List(vec![50000, 50001, 50002]));
     assert_eq!(section.costs.unwrap().post, Duration::from_ns(70));
@@ -144,4 +144,45 @@ fn parts_of_a_message_have_one_path() {
 fn the_profile_of_another_simulator_has_one_path() {
     let text = format!("profile = \"hpcc-ns3\"\n{}", with("[multipath]"));
     refused(&text, &["multipath", "one queue pair"]);
+}
+
+/// Connections stay open where ranks send, unless something else is stated; under `hpcc-ns3` never.
+#[test]
+fn which_messages_share_a_connection_follows_from_kind_section_and_workload() {
+    let ring = "[[workload]]\nkind = \"ring-all-reduce\"\nsize = \"1MB\"\n";
+    let of = |text: &str, more: &str| {
+        let loaded = read(&format!("{STAR}{text}{more}\n")).unwrap();
+        loaded.scenario.connections_of(&loaded.scenario.workload[0])
+    };
+    use Connections::{Message, Pair};
+    assert_eq!((of(ring, ""), of(PERMUTATION, "")), (Pair, Message));
+    let own = "connections = \"message\"";
+    assert_eq!(of(ring, own), Message);
+    assert_eq!(of(PERMUTATION, "connections = \"pair\""), Pair);
+    let section = "[multipath]\npaths = 1\nconnections = ";
+    let stated = |which: &str| format!("{section}\"{which}\"");
+    assert_eq!(of(PERMUTATION, &stated("pair")), Pair);
+    assert_eq!(of(ring, &stated("message")), Message);
+    assert_eq!(of(ring, &format!("{own}\n{}", stated("pair"))), Message);
+    assert_eq!(of(ring, "[multipath]"), Pair);
+    let profile = |text: &str| format!("profile = \"hpcc-ns3\"\n{STAR}{text}");
+    let ns3 = read(&profile(ring)).unwrap();
+    assert_eq!(
+        ns3.scenario.connections_of(&ns3.scenario.workload[0]),
+        Message
+    );
+    refused(
+        &profile(&format!("{ring}connections = \"pair\"\n")),
+        &["workload[0].connections", "hpcc-ns3"],
+    );
+    for more in [
+        "connections = \"message\"\nchannels = 2\n",
+        "channels = 65\n",
+    ] {
+        refused(&format!("{STAR}{ring}{more}"), &["workload[0].channels"]);
+    }
+    refused(
+        &profile(&format!("{ring}channels = 2\n")),
+        &["workload[0].channels"],
+    );
 }

@@ -72,7 +72,9 @@ class Multipath(Section):
     Attributes:
         paths: Queue pairs per connection; 1: ordinary messages. The key `paths` of a
             workload overrides it. Range: 1 to 1024. Default: 8.
-        connections: Which messages share a connection. Default: "message".
+        connections: Which messages share a connection; left out, what is usual for the kind
+            of workload, whose key `connections` overrides this. Also holds for messages with
+            one path.
         balancer: Chooses the path of the next chunk. Default: "completion".
         limiter: Limits the chunk size. Default: "fixed".
         chunk: Size of chunks under limiter `fixed`, and of the first under others. Range:

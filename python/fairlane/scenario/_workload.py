@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import List, Literal, Optional, Union
 
 from fairlane._section import Section
+from fairlane.scenario._multipath import Connections
 from fairlane.scenario._tenant import CongestionOverride
 from fairlane.scenario._units import Bytes, Duration, HostSet
 
@@ -57,6 +58,9 @@ class Poisson(Section):
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     sizes: Sizes
@@ -73,6 +77,7 @@ class Poisson(Section):
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 
 @dataclass
@@ -101,6 +106,9 @@ class Incast(Section):
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     degree: int
@@ -120,6 +128,7 @@ class Incast(Section):
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 
 @dataclass
@@ -138,6 +147,9 @@ class Permutation(Section):
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     size: Bytes
@@ -150,6 +162,7 @@ class Permutation(Section):
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 
 @dataclass
@@ -168,6 +181,9 @@ class AllToAll(Section):
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     size: Bytes
@@ -180,6 +196,7 @@ class AllToAll(Section):
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 
 @dataclass
@@ -195,12 +212,20 @@ class RingAllReduce(Section):
         hosts: Hosts that take part. Default: "all".
         class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is. Default: "write".
+        channels: Parallel connections from one rank to another. Each carries an equal part
+            of every collective's vector, in steps of its own; sends of programs take them in
+            turn. Range: 1 to 64. Default: 1.
+        send_latency: Time from when a message may be sent until its host hands it to the
+            NIC. Default: "0ps".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         congestion: Congestion control of its queue pairs; left out, that of its tenant or
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     size: Bytes
@@ -210,10 +235,13 @@ class RingAllReduce(Section):
     hosts: Optional[HostSet] = None
     class_: Optional[int] = None
     verb: Optional[Verb] = None
+    channels: Optional[int] = None
+    send_latency: Optional[Duration] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 #: A collective operation.
 CollectiveKind = Literal[
@@ -257,12 +285,20 @@ class Collective(Section):
         hosts: Hosts that take part. Default: "all".
         class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
+        channels: Parallel connections from one rank to another. Each carries an equal part
+            of every collective's vector, in steps of its own; sends of programs take them in
+            turn. Range: 1 to 64. Default: 1.
+        send_latency: Time from when a message may be sent until its host hands it to the
+            NIC. Default: "0ps".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         congestion: Congestion control of its queue pairs; left out, that of its tenant or
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     operation: CollectiveKind
@@ -278,10 +314,13 @@ class Collective(Section):
     hosts: Optional[HostSet] = None
     class_: Optional[int] = None
     verb: Optional[Verb] = None
+    channels: Optional[int] = None
+    send_latency: Optional[Duration] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 
 @dataclass
@@ -333,12 +372,20 @@ class Training(Section):
             Default: "all".
         class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
+        channels: Parallel connections from one rank to another. Each carries an equal part
+            of every collective's vector, in steps of its own; sends of programs take them in
+            turn. Range: 1 to 64. Default: 1.
+        send_latency: Time from when a message may be sent until its host hands it to the
+            NIC. Default: "0ps".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         congestion: Congestion control of its queue pairs; left out, that of its tenant or
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     layers: List[Layer]
@@ -356,10 +403,13 @@ class Training(Section):
     hosts: Optional[HostSet] = None
     class_: Optional[int] = None
     verb: Optional[Verb] = None
+    channels: Optional[int] = None
+    send_latency: Optional[Duration] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 #: A file, or those of all ranks; a path may stand for several.
 TracePath = Union[str, List[str]]
@@ -382,12 +432,20 @@ class Program(Section):
             the r-th.
         class_: Traffic class. Range: 1 to 7. Default: 3.
         verb: What each message is: `"write"` or `"send"`. Default: "write".
+        channels: Parallel connections from one rank to another. Each carries an equal part
+            of every collective's vector, in steps of its own; sends of programs take them in
+            turn. Range: 1 to 64. Default: 1.
+        send_latency: Time from when a message may be sent until its host hands it to the
+            NIC. Default: "0ps".
         tenant: Tenant that it belongs to; left out, the first.
         plane: Plane of all its messages, from 0; left out, by a hash of each five-tuple.
         congestion: Congestion control of its queue pairs; left out, that of its tenant or
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     path: TracePath
@@ -398,10 +456,13 @@ class Program(Section):
     placement: Optional[List[int]] = None
     class_: Optional[int] = None
     verb: Optional[Verb] = None
+    channels: Optional[int] = None
+    send_latency: Optional[Duration] = None
     tenant: Optional[str] = None
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 #: What is uniformly distributed.
 Spread = Literal["uniform", "log-uniform"]
@@ -515,6 +576,9 @@ class Flows(Section):
             of the fabric.
         paths: Paths of each message; left out, `multipath.paths`. Refused without
             `[multipath]`. Range: 1 to 1024.
+        connections: Which messages share a connection; left out, `multipath.connections`.
+            If that isn't stated either, `"pair"` for kinds with `channels`, `"message"` for
+            others and under `hpcc-ns3`.
     """
 
     kind: Literal["flows"] = field(default="flows", init=False)
@@ -525,5 +589,6 @@ class Flows(Section):
     plane: Optional[int] = None
     congestion: Optional[CongestionOverride] = None
     paths: Optional[int] = None
+    connections: Optional[Connections] = None
 
 Workload = Union[Poisson, Incast, Permutation, AllToAll, RingAllReduce, Collective, Training, Program, KeyValue, Flows]

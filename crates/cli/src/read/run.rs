@@ -281,7 +281,7 @@ fn message(row: MessageRow, ways: Option<&Ways>) -> Message {
         finish_ps: row.finish_ps,
         ideal_ps: row.ideal_ps,
         retransmitted: row.retransmitted_packets,
-        failed: row.outcome == "retry-exceeded",
+        failed: matches!(row.outcome.as_str(), "retry-exceeded" | "flushed"),
         way,
     }
 }

@@ -265,6 +265,7 @@ impl Builder<'_> {
             joins: None,
             delay: Duration::ZERO,
             part_of: None,
+            connection: None,
             tenant: self.tenant,
             plane: None,
         });

@@ -146,7 +146,7 @@ impl Summary {
             messages: messages.len(),
             completed: count(&messages, Outcome::Completed),
             unfinished: count(&messages, Outcome::Unfinished),
-            failed: count(&messages, Outcome::RetryExceeded),
+            failed: failed(&messages),
             bytes: payload(&messages).get(),
             completed_bytes: completed_bytes(&messages).get(),
             placed_bytes: results.tenants.iter().map(|it| it.placed.get()).sum(),
@@ -230,6 +230,11 @@ pub(super) fn count(messages: &[&MessageRecord], outcome: Outcome) -> usize {
         .iter()
         .filter(|message| message.outcome == outcome)
         .count()
+}
+
+fn failed(messages: &[&MessageRecord]) -> usize {
+    let outcomes = messages.iter().map(|message| message.outcome);
+    outcomes.filter(|outcome| outcome.is_failure()).count()
 }
 
 pub(super) fn payload(messages: &[&MessageRecord]) -> Bytes {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use fairlane_multipath::{PathPlan, PortFile};
-use fairlane_scenario::{Connections, Error, Loaded, Multipath as Section, Plan, Workload};
+use fairlane_scenario::{Error, Loaded, Multipath as Section, Plan, Workload};
 use fairlane_units::{Bytes, Duration, NodeId, TenantId};
 
 use super::library::Library;
@@ -14,7 +14,7 @@ use crate::MessageSpec;
 use crate::five_tuple::address;
 use crate::flow::Flow;
 use crate::packet::NONE;
-use crate::schedule::PortChooser;
+use crate::schedule::{PortChooser, shares};
 use crate::topology::Topology;
 
 /// Queue pairs of a run at most.
@@ -53,7 +53,6 @@ pub(crate) fn build(
     let plan = Ports::new(section, loaded.inputs.ports.as_ref(), &divided.bundles)?;
     Ok(Some(Box::new(Multipath {
         settings: Arc::new(section.settings(scenario.packet.mtu, slowest)),
-        connections: section.connections,
         twins: section.twins,
         costs: section.costs.map_or_else(Costs::default, |costs| Costs {
             post: costs.post,
@@ -90,9 +89,9 @@ fn divide(
     host_of: &[u32],
     (specs, messages): (&mut Vec<MessageSpec>, usize),
 ) -> Result<Divided, Error> {
-    let (mut bundles, mut of_message) = (Vec::new(), vec![NONE; messages]);
+    let (mut bundles, mut of_message) = (Vec::<Bundle>::new(), vec![NONE; messages]);
     let mut of_subflow = Vec::new();
-    let mut known: BTreeMap<Sharing, u32> = BTreeMap::new();
+    let mut known: BTreeMap<(u32, Sharing), u32> = BTreeMap::new();
     for message in 0..messages {
         let spec = specs[message];
         let paths = paths_of(section, &loaded.scenario.workload, &spec);
@@ -107,14 +106,15 @@ fn divide(
             spec.plane,
             paths,
         );
-        let shares = section.connections == Connections::Pair;
+        let shares = shares(&loaded.scenario, &spec);
         let next = bundles.len() as u32;
-        let bundle = match shares {
-            true => *known.entry(sharing).or_insert(next),
-            false => next,
+        let bundle = match spec.connection.filter(|_| shares) {
+            Some(connection) => *known.entry((connection, sharing)).or_insert(next),
+            None => next,
         };
         of_message[message] = bundle;
-        if bundle < next {
+        if let Some(known) = bundles.get_mut(bundle as usize) {
+            known.stays_open = true;
             continue;
         }
         if of_subflow.len() + paths as usize > MOST_SUBFLOWS {
@@ -126,6 +126,7 @@ fn divide(
             source: spec.source,
             destination: spec.destination,
             hosts: [spec.source, spec.destination].map(|node| host_of[node.index()]),
+            stays_open: false,
         });
         for _ in 0..paths {
             of_subflow.push(bundle);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use fairlane_engine::{Engine, Event};
 use fairlane_multipath::{BalancerKind, LimiterKind, Settings, Unit};
-use fairlane_scenario::{Connections, Twins};
+use fairlane_scenario::Twins;
 use fairlane_transport::WorkRequest;
 use fairlane_units::{Bytes, Duration, NodeId, Time};
 
@@ -39,7 +39,6 @@ pub(crate) use sender::{Ended, Heard};
 #[derive(Clone, Debug)]
 pub(crate) struct Multipath {
     settings: Arc<Settings>,
-    connections: Connections,
     twins: Twins,
     costs: Costs,
     /// Whether the queue pairs of a connection share a budget.
@@ -83,6 +82,8 @@ pub(crate) struct Bundle {
     pub(crate) destination: NodeId,
     /// The numbers of both as hosts.
     pub(crate) hosts: [u32; 2],
+    /// Whether it is for several messages.
+    pub(crate) stays_open: bool,
 }
 
 impl Bundle {

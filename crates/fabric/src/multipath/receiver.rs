@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fairlane_multipath::{Reassembler, Segment, Settings, Transfer};
-use fairlane_scenario::Connections;
 use fairlane_units::{Duration, Psn, Time};
 
 use super::{Multipath, Output, Task};
@@ -121,7 +120,7 @@ impl Multipath {
         let [_, host] = self.bundle(bundle).hosts;
         let cost = self.costs.reassemble;
         let window = self.settings.messages as u64;
-        let keeps = self.connections == Connections::Pair;
+        let keeps = self.bundle(bundle).stays_open;
         let Some(receiver) = self.receivers.get_mut(&bundle) else {
             return;
         };
@@ -170,8 +169,8 @@ impl Multipath {
 
     /// A connection of one message is over at its other end.
     pub(crate) fn forget_receiver(&mut self, flow: u32) {
-        if self.connections == Connections::Message {
-            let bundle = self.bundle_of_flow(flow);
+        let bundle = self.bundle_of_flow(flow);
+        if !self.bundle(bundle).stays_open {
             self.receivers.remove(&bundle);
         }
     }

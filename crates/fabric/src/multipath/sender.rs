@@ -6,7 +6,7 @@ use fairlane_multipath::{
     Atomic, Chunk, Completion, Connection, Event, Grant, Health, Opening, Operation, Outcome,
     Refusal, Remote, Request, Segment, Tag, Work,
 };
-use fairlane_scenario::{Connections, Twins, Verb};
+use fairlane_scenario::{Twins, Verb};
 use fairlane_transport::Status;
 use fairlane_units::{Bytes, Duration, PathId, Time};
 
@@ -151,9 +151,9 @@ impl Multipath {
                 }
             }
         }
-        let receives = match self.connections {
-            Connections::Message => 1,
-            Connections::Pair => self.settings.messages as u64,
+        let receives = match one.stays_open {
+            false => 1,
+            true => self.settings.messages as u64,
         };
         for id in 0..receives {
             connection.on_grant(&grant(id));
@@ -283,7 +283,7 @@ impl Multipath {
             let library = &mut self.libraries[host as usize];
             library.set_deadline(bundle, before, sender.deadline);
         }
-        if idle && self.connections == Connections::Message {
+        if idle && !self.bundle(bundle).stays_open {
             self.close(bundle);
         }
     }
@@ -394,9 +394,9 @@ impl Multipath {
                 retransmitted: 0,
             }));
         }
-        match self.connections {
-            Connections::Message => self.close(bundle),
-            Connections::Pair => flows.for_each(|flow| self.give_up(flow)),
+        match self.bundle(bundle).stays_open {
+            false => self.close(bundle),
+            true => flows.for_each(|flow| self.give_up(flow)),
         }
     }
 

@@ -20,24 +20,48 @@ pub(super) fn generate(
     let size = workload.size;
     context.at_least_two(&hosts)?;
     let count = hosts.len();
-    if size.get() < count as u64 {
-        let message = format!("is {size}, expected at least a byte for each of {count} hosts");
+    let channels = context.channels;
+    if size.get() < count as u64 * u64::from(channels) {
+        let of = match channels {
+            1 => String::new(),
+            _ => format!(" and {channels} channels"),
+        };
+        let message = format!("is {size}, expected at least a byte for each of {count} hosts{of}");
         return Err(context.error("size", message, "reduce a larger vector"));
     }
-    let ring = Ring { size, hosts };
+    let first = messages.number_connections(channels);
+    let rings = (0..channels).map(|channel| Ring {
+        size: share(size, channels.into(), channel.into()),
+        connection: first + channel,
+        between: count * channels as usize,
+        hosts: hosts.clone(),
+    });
+    let rings: Vec<Ring> = rings.collect();
     for round in 0..workload.rounds {
         for step in 0..2 * (count - 1) {
             // A host begins a round when it has received its last chunk of the round before.
             let follows = round > 0 || step > 0;
-            ring.step(context, &template, (step, follows), messages)?;
+            for ring in &rings {
+                ring.step(context, &template, (step, follows), messages)?;
+            }
         }
     }
     Ok(())
 }
 
+/// One of `count` parts that add up exactly and differ by at most one byte.
+fn share(size: Bytes, count: u64, index: u64) -> Bytes {
+    let size = size.get();
+    Bytes::new(size / count + u64::from(index < size % count))
+}
+
 struct Ring {
     /// Size of the vector; the chunks add up to it exactly and differ by at most one byte.
     size: Bytes,
+    /// The connections that it goes over.
+    connection: u32,
+    /// Messages from one step to the next: those of all rings in one step.
+    between: usize,
     /// In ascending order.
     hosts: Vec<NodeId>,
 }
@@ -58,7 +82,8 @@ impl Ring {
                 source: *source,
                 destination: self.hosts[(index + 1) % count],
                 size: self.chunk((index + 2 * count - step) % count),
-                after: follows.then(|| before(first, count, predecessor)),
+                after: follows.then(|| before(first, self.between, predecessor)),
+                connection: Some(self.connection),
                 ..*template
             };
             messages.push(context, message)?;
@@ -67,13 +92,12 @@ impl Ring {
     }
 
     fn chunk(&self, index: usize) -> Bytes {
-        let (size, count) = (self.size.get(), self.hosts.len() as u64);
-        Bytes::new(size / count + u64::from((index as u64) < size % count))
+        share(self.size, self.hosts.len() as u64, index as u64)
     }
 }
 
-/// The message of host `index` in the step before the one whose messages begin at `first`.
-fn before(first: u32, hosts: usize, index: usize) -> u32 {
-    let back = u32::try_from(hosts - index).unwrap_or(u32::MAX);
+/// The message of host `index` in the step before the one whose messages begin at `first`, which is `between` messages back.
+fn before(first: u32, between: usize, index: usize) -> u32 {
+    let back = u32::try_from(between - index).unwrap_or(u32::MAX);
     first.saturating_sub(back)
 }

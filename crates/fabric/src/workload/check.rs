@@ -74,10 +74,6 @@ fn check_one(
             return Err(Error::new(key, text, "messages are counted from 0"));
         }
     }
-    if message.after.is_none() && !message.delay.is_zero() {
-        let text = format!("is {}, but the message waits for none", message.delay);
-        return Err(Error::new("delay", text, "let it start later instead"));
-    }
     let start = message.start - Time::ZERO;
     scenario.check_message(message.verb, message.size, message.class, start)
 }

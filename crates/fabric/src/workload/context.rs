@@ -16,6 +16,8 @@ const SHARED: u32 = u32::MAX;
 pub(super) const MAX_MESSAGES: usize = 1 << 24;
 /// No message starts later, so that no time in a run overflows: 106 days.
 const LAST_START: Time = Time::from_ps(u64::MAX / 2);
+/// The number of the connection of messages that belong to no communicator.
+const PAIR: u32 = 0;
 /// Destination port of ordinary messages; HPCC's analysis tells messages apart by it.
 const ORDINARY_PORT: u16 = 100;
 
@@ -28,6 +30,10 @@ pub(super) struct Context<'a> {
     pub(super) verb: Verb,
     /// The tenant that it belongs to.
     pub(super) tenant: TenantId,
+    /// Connections of a communicator from one rank to another.
+    pub(super) channels: u32,
+    /// Time from when a message may be sent until it is posted.
+    pub(super) send_latency: Duration,
     pub(super) inputs: &'a Inputs,
     /// The hosts in ascending order.
     pub(super) hosts: &'a [NodeId],
@@ -150,8 +156,9 @@ impl<'a> Context<'a> {
             destination_port: ORDINARY_PORT,
             after: None,
             joins: None,
-            delay: Duration::ZERO,
+            delay: self.send_latency,
             part_of: None,
+            connection: Some(PAIR),
             tenant: self.tenant,
             plane: None,
         })
@@ -163,9 +170,18 @@ impl<'a> Context<'a> {
 pub(super) struct Messages {
     all: Vec<MessageSpec>,
     pub(super) steps: Steps,
+    /// Connections that have been numbered, of communicators.
+    connections: u32,
 }
 
 impl Messages {
+    /// Numbers for so many connections of communicators: the first of them.
+    pub(super) fn number_connections(&mut self, count: u32) -> u32 {
+        let first = PAIR + 1 + self.connections;
+        self.connections += count;
+        first
+    }
+
     /// The index of the next message.
     pub(super) fn next_index(&self) -> u32 {
         u32::try_from(self.all.len()).unwrap_or(u32::MAX)

@@ -37,6 +37,8 @@ fn parts(message: MessageSpec, count: u32, first: u32) -> impl Iterator<Item = M
     (0..count).map(move |part| MessageSpec {
         size: Bytes::new(whole / count + u64::from(part < whole % count)),
         part_of: (count > 1).then_some(first),
+        // Parts have queue pairs of their own.
+        connection: message.connection.filter(|_| count == 1),
         ..message
     })
 }

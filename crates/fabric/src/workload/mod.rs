@@ -23,7 +23,7 @@ pub(crate) use check::check;
 pub use offered::{Offered, offered};
 pub(crate) use order::by_start;
 
-use fairlane_units::TenantId;
+use fairlane_units::{Duration, TenantId};
 
 use crate::MessageSpec;
 use crate::steps::Steps;
@@ -68,11 +68,14 @@ pub(crate) fn traffic(
     let planes = topology.planes().map_or(1, |planes| planes.count);
     let mut messages = Messages::default();
     for (index, workload) in (0u32..).zip(workloads) {
+        let (channels, send_latency) = workload.sends().unwrap_or((1, Duration::ZERO));
         let context = Context {
             index,
             seed,
             verb: workload.verb(),
             tenant: number_of(tenants, index, workload)?,
+            channels,
+            send_latency,
             inputs,
             hosts: &hosts,
             topology,

@@ -15,11 +15,15 @@ pub(super) fn add(
     (key, program, hosts): (&str, &Program, &[NodeId]),
     messages: &mut Messages,
 ) -> Result<(), Error> {
-    let expansion = Expansion::new(program);
+    let channels = context.channels;
+    let expansion = Expansion::over(program, channels);
     let expansion =
         expansion.map_err(|error| context.error(key, error.to_string(), &error.hint))?;
     let host = |rank: u32| hosts[rank as usize];
     let first = messages.next_index();
+    // Sends, then every group.
+    let communicators = program.groups.len() as u32 + 1;
+    let connections = messages.number_connections(communicators.saturating_mul(channels));
     for (it, origin) in expansion.messages.iter().zip(&expansion.origins) {
         let plane = plane(context, *origin, it).and_then(|plane| match it.size {
             size if size > LARGEST_MESSAGE => Err(too_large(*origin, size)),
@@ -31,6 +35,7 @@ pub(super) fn add(
             destination: host(it.to),
             size: it.size,
             plane,
+            connection: Some(connections + communicator(it.group) * channels + it.channel),
             ..*template
         };
         messages.push(context, message)?;
@@ -113,6 +118,11 @@ fn plane(
         }
         _ => Ok(Some(nic as u8)),
     }
+}
+
+/// Its number among the communicators of a program.
+fn communicator(group: Option<u32>) -> u32 {
+    group.map_or(0, |group| group + 1)
 }
 
 fn too_large(origin: (u32, u32), size: Bytes) -> fairlane_program::Error {

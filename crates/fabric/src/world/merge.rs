@@ -89,13 +89,8 @@ impl World {
                 }
             }
         }
-        self.hosts
-            .connections
-            .posted
-            .append(&mut other.hosts.connections.posted);
-        for (flow, repeats) in std::mem::take(&mut other.hosts.connections.repeats) {
-            *self.hosts.connections.repeats.entry(flow).or_default() += repeats;
-        }
+        let connections = std::mem::take(&mut other.hosts.connections);
+        self.hosts.connections.absorb(connections);
         if let (Some(all), Some(part)) = (&mut self.endpoints, other.endpoints.take()) {
             let (nics, part_of) = (&self.hosts.nics, &self.net.place.part_of);
             let owns =

@@ -50,6 +50,9 @@ impl World {
     /// Takes in what another part had for this one; returns the empty outbox.
     pub(crate) fn take_in_outbox(&mut self, mut outbox: Outbox) -> Outbox {
         self.net.receive(&mut outbox);
+        for (flow, message, packets) in outbox.posted.drain(..) {
+            self.hosts.connections.expect(flow, message, packets);
+        }
         for (at, notice) in outbox.notices.drain(..) {
             self.notices.insert(at, notice);
             self.net.schedule_control(at, control::NOTICE);

@@ -18,8 +18,15 @@ pub(super) fn look(world: &mut World) {
     for &message in hosts.connections.posted.keys() {
         let spec = &net.specs[message as usize];
         let sends = matches!(spec.verb, Verb::Write | Verb::Send);
-        let pair = hosts.connections.pair(message, Side::Requester);
-        let Some(pair) = pair.filter(|_| sends) else {
+        let flow = net.carriers.flow_of(message);
+        let pair = hosts.connections.pair(flow, Side::Requester);
+        // Messages behind others on their connection aren't sent yet.
+        let behind = |first: u32| first != message;
+        let waits = hosts
+            .connections
+            .first_of_standing(flow)
+            .is_some_and(behind);
+        let Some(pair) = pair.filter(|_| sends && !waits) else {
             continue;
         };
         let host = hosts.host_of[spec.source.index()] as usize;

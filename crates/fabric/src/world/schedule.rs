@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fairlane_host::PairId;
+use fairlane_transport::Status;
 
 use super::ideal::push_record;
 use super::{steps, subflows};
@@ -73,21 +74,20 @@ impl World {
         self.net.set_order(0);
     }
 
-    /// Posts a message on a connection of its own.
+    /// Posts a message, on a connection of its own or behind others.
     pub(super) fn post(&mut self, message: u32) {
         if subflows::has_several(self, message) {
             return subflows::post(self, message);
         }
         let spec = self.net.specs[message as usize];
         let (now, source) = (self.net.now(), self.hosts.host(spec.source));
-        let pair = self.hosts.connect(&self.net, message);
-        let posted = Posted {
-            start: now,
-            ideal: None,
-            moved: None,
-        };
-        self.hosts.connections.posted.insert(message, posted);
+        let posted = &mut self.hosts.connections.posted;
+        posted.insert(message, Posted::at(now));
+        let pair = self.hosts.carry(&mut self.net, message);
         self.note_ideal(message, Default::default());
+        let Some(pair) = pair else {
+            return self.finish(message, None, Status::Flushed);
+        };
         let request = work_request(message, &spec);
         self.hosts.nics[source as usize]
             .host
@@ -97,33 +97,34 @@ impl World {
     }
 
     /// Records the end of a message.
-    pub(crate) fn finish(&mut self, message: u32, pair: PairId, succeeded: bool) {
-        let outcome = match succeeded {
-            true => Outcome::Completed,
-            false => Outcome::RetryExceeded,
+    pub(crate) fn finish(&mut self, message: u32, pair: Option<PairId>, status: Status) {
+        let outcome = match status {
+            Status::Success => Outcome::Completed,
+            Status::Flushed => Outcome::Flushed,
+            _ => Outcome::RetryExceeded,
         };
+        let succeeded = status == Status::Success;
         self.net.counters.failed += u32::from(!succeeded);
         let ended = (succeeded.then_some(self.net.now()), outcome);
         let record = self.hosts.record(&self.net, (message, pair), ended);
         let posted = self.hosts.connections.posted.remove(&message);
-        push_record(
-            self,
-            record,
-            (message, posted.and_then(|posted| posted.moved)),
-        );
+        let flow = self.net.carriers.flow_of(message);
+        let moved = posted.and_then(|posted| posted.moved);
+        push_record(self, record, (flow, moved));
     }
 
     /// Records of messages that have not ended, in order of start.
     pub(crate) fn unfinished(&self) -> Vec<MessageRecord> {
-        let posted = self.hosts.connections.posted.keys().filter_map(|&message| {
+        let posted = self.hosts.connections.posted.keys().map(|&message| {
             if subflows::has_several(self, message) {
-                return Some((message, subflows::record(self, message)));
+                return (message, subflows::record(self, message));
             }
-            let pair = self.hosts.connections.pair(message, Side::Requester)?;
+            let flow = self.net.carriers.flow_of(message);
+            let pair = self.hosts.connections.pair(flow, Side::Requester);
             let ended = (None, Outcome::Unfinished);
             let record = self.hosts.record(&self.net, (message, pair), ended);
-            let placed = self.hosts.placed_of(&record);
-            Some((message, MessageRecord { placed, ..record }))
+            let placed = self.hosts.placed_of(&self.net, &record);
+            (message, MessageRecord { placed, ..record })
         });
         let mut open: BTreeMap<u32, MessageRecord> = posted.collect();
         let ended: BTreeSet<u32> = self

@@ -25,11 +25,7 @@ const APART: u32 = 1 << 20;
 /// Posts a message over several paths.
 pub(super) fn post(world: &mut World, message: u32) {
     let spec = world.net.specs[message as usize];
-    let posted = Posted {
-        start: world.net.now(),
-        ideal: None,
-        moved: None,
-    };
+    let posted = Posted::at(world.net.now());
     world.hosts.connections.posted.insert(message, posted);
     world.note_ideal(message, Ways::default());
     let specs = &world.net.specs;

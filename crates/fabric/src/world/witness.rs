@@ -51,7 +51,8 @@ fn has_to_send(net: &Network, hosts: &Hosts, message: u32, until: Time) -> bool 
     if !hosts.connections.posted.contains_key(&message) {
         return false;
     }
-    let Some(pair) = hosts.connections.pair(message, Side::Requester) else {
+    let flow = net.carriers.flow_of(message);
+    let Some(pair) = hosts.connections.pair(flow, Side::Requester) else {
         return false;
     };
     let nic = &hosts.nics[hosts.host(net.specs[message as usize].source) as usize];

@@ -28,9 +28,10 @@ struct Ends {
     end: Node,
 }
 
-pub(super) fn lower(program: &Program) -> Result<(Expansion, Origins), Error> {
+pub(super) fn lower(program: &Program, channels: u32) -> Result<(Expansion, Origins), Error> {
     let mut lowering = Lowering {
         program,
+        channels: channels.max(1),
         out: Expansion::default(),
         origins: Origins {
             messages: Vec::new(),
@@ -48,6 +49,7 @@ pub(super) fn lower(program: &Program) -> Result<(Expansion, Origins), Error> {
 
 struct Lowering<'a> {
     program: &'a Program,
+    channels: u32,
     out: Expansion,
     origins: Origins,
     /// Messages and steps so far, and those to come that are known.
@@ -76,9 +78,11 @@ impl Lowering<'_> {
             }
         }
         let mut of = BTreeMap::new();
+        let mut turns: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (key, all) in sends {
             let (from, to, tag) = key;
             let mut others = receives.remove(&key).unwrap_or_default();
+            let turn = turns.entry((from, to)).or_insert(0);
             for (send, size) in all {
                 let Some((receive, expected)) = others.pop_front() else {
                     let message =
@@ -104,7 +108,10 @@ impl Lowering<'_> {
                     to,
                     size,
                     nics,
+                    group: None,
+                    channel: *turn % self.channels,
                 };
+                *turn += 1;
                 let message = self.message(send, message)?;
                 of.insert(send, message);
                 of.insert(receive, message);
@@ -225,7 +232,7 @@ impl Lowering<'_> {
                 .count() as u64,
             false => most_messages(first.kind, first.algorithm, count),
         };
-        self.plan(members[0], most)?;
+        self.plan(members[0], most.saturating_mul(self.channels.into()))?;
         let size = match unequal {
             true => Bytes::new(
                 own.iter()
@@ -236,8 +243,22 @@ impl Lowering<'_> {
             ),
             false => first.size,
         };
-        let pattern = Pattern::new(first.kind, first.algorithm, (count, first.size), &own);
-        self.place(&pattern, members)?;
+        let mut sent = Bytes::ZERO;
+        for channel in 0..self.channels {
+            let part = |size: Bytes| share(size, channel, self.channels);
+            // A barrier has nothing to divide, and a small vector no part for every channel.
+            let idle = first.kind == Kind::Barrier || part(first.size).is_zero();
+            if channel > 0 && idle && !unequal {
+                break;
+            }
+            let parts = own.iter().map(|own| own.iter().copied().map(part));
+            let parts: Vec<Vec<Bytes>> = parts.map(Iterator::collect).collect();
+            let parts: Vec<&[Bytes]> = parts.iter().map(|parts| &**parts).collect();
+            let size = (count, part(first.size));
+            let pattern = Pattern::new(first.kind, first.algorithm, size, &parts);
+            self.place(&pattern, members, (first.group, channel))?;
+            sent += pattern.sent();
+        }
         // Parts of which nothing is left aren't sent.
         self.planned = (self.out.messages.len() + self.out.steps.len()) as u64;
         let operation = &self.program.ranks[members[0].0 as usize][members[0].1 as usize];
@@ -253,7 +274,7 @@ impl Lowering<'_> {
             algorithm: usual(first.kind, first.algorithm),
             group: first.group,
             size,
-            sent: pattern.sent(),
+            sent,
             iteration: operation.step,
             name: operation.name.clone(),
             members: members.iter().map(steps).collect(),
@@ -263,7 +284,12 @@ impl Lowering<'_> {
     }
 
     /// Makes nodes of the parts of a pattern, and edges.
-    fn place(&mut self, pattern: &Pattern, members: &[Origin]) -> Result<(), Error> {
+    fn place(
+        &mut self,
+        pattern: &Pattern,
+        members: &[Origin],
+        (group, channel): (u32, u32),
+    ) -> Result<(), Error> {
         let mut nodes: Vec<Node> = Vec::with_capacity(pattern.parts.len());
         let last = pattern.parts.len() - members.len();
         for (number, part) in pattern.parts.iter().enumerate() {
@@ -275,6 +301,8 @@ impl Lowering<'_> {
                         to: members[it.to as usize].0,
                         size: it.size,
                         nics: [None; 2],
+                        group: Some(group),
+                        channel,
                     };
                     self.planned -= 1;
                     (Node::Message(self.message(at, message)?), &it.after)
@@ -359,6 +387,12 @@ impl Lowering<'_> {
             "take fewer ranks or steps, or another algorithm",
         ))
     }
+}
+
+/// The part of a vector that goes over a channel: equal ones, the first of them a byte larger where that can't be.
+fn share(size: Bytes, channel: u32, channels: u32) -> Bytes {
+    let (size, count) = (size.get(), u64::from(channels));
+    Bytes::new(size / count + u64::from(u64::from(channel) < size % count))
 }
 
 fn unsent(receive: Origin, from: u32, tag: u64) -> Error {

@@ -1,7 +1,7 @@
 //! From the results of a run to the data of its page.
 
 use fairlane_fabric::metrics::{marks, paused, pauses, throughput};
-use fairlane_fabric::{Ending, LinkChange, Outcome, PortInfo, Results, Stall};
+use fairlane_fabric::{Ending, LinkChange, PortInfo, Results, Stall};
 use fairlane_units::PortId;
 
 use super::attack::attack_data;
@@ -131,9 +131,7 @@ fn stall_reason(stall: &Stall) -> String {
 /// Messages whose queue pair gave up.
 fn failed(results: &Results) -> u64 {
     let outcomes = results.messages.iter().map(|message| message.outcome);
-    outcomes
-        .filter(|outcome| *outcome == Outcome::RetryExceeded)
-        .count() as u64
+    outcomes.filter(|outcome| outcome.is_failure()).count() as u64
 }
 
 fn messages(count: u64) -> String {

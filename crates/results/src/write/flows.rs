@@ -37,6 +37,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Completed => COMPLETED,
         Outcome::Unfinished => "unfinished",
         Outcome::RetryExceeded => "retry-exceeded",
+        Outcome::Flushed => "flushed",
     }
 }
 

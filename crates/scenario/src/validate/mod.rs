@@ -3,6 +3,7 @@
 mod attack;
 mod capture;
 mod classes;
+mod connections;
 mod controls;
 mod faults;
 mod graph;
@@ -64,6 +65,7 @@ pub fn validate(scenario: &Scenario, inputs: &Inputs) -> Check {
     nic::check(&subject)?;
     verbs::check(&subject)?;
     multipath::check(&subject)?;
+    connections::check(&subject)?;
     attack::check(&subject)
 }
 

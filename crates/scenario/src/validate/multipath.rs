@@ -6,7 +6,7 @@ use fairlane_units::Rate;
 
 use super::{Check, Subject};
 use crate::error::{Error, bail, ensure};
-use crate::types::{Connections, Flow, Multipath, Plan, Twins};
+use crate::types::{Flow, Multipath, Plan};
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {
     let scenario = subject.scenario;
@@ -23,10 +23,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     ensure!(scenario.output.rate_interval.is_none(), "output.rate_interval",
         "is stated, but messages with several paths have no rate of their own";
         "leave it out, or [multipath]");
-    let lasting = multipath.connections != Connections::Message;
-    ensure!(lasting || multipath.twins != Twins::Probe, "multipath.twins",
-        "is \"probe\", but connections of one message have no time for that";
-        "use multipath.connections = \"pair\", or twins = \"route\"");
     let settings = multipath.settings(scenario.packet.mtu, Rate::ZERO);
     let paths = |paths: u32, place: String| {
         settings.validate(paths as usize).map_err(said)?;
