@@ -308,22 +308,22 @@ def schedule(
 
     Args:
         problem: A document with ``kind`` and ``inputs`` of one host, as for :func:`solve_batch`.
-        policy: ``"frame"``, which repeats and gives everyone the share that is optimal in the long
-            run, or ``"reserve"``: most slots by what applications gain, the rest by how long they wait.
-        frame: Epochs; by default the fewest that serve everyone.
+        policy: ``"frame"``, which repeats, with the epochs and rates that are worth most, or ``"reserve"``: most
+            slots by what applications gain, the rest by how long they wait.
+        frame: Epochs; by default about the fewest with which rates are near the best.
         reserved: Slots that go to whoever has waited longest, policy ``"reserve"``.
         mode: Instead of the problem's own.
         k: Queue pairs that may be active at a time, instead of the problem's own.
         tolerance: Relative gap at which the solver stops.
 
     Returns:
-        ``epochs``, ``k``, ``active`` (for each epoch the applications that are active),
-        ``applications`` (for each ``tau``, ``rate`` over all epochs and ``active_rate``, ``active_epochs``,
-        ``longest_wait``, ``share_error``), ``objective``, ``rows`` (``usage`` over all epochs and ``most`` in one),
+        ``epochs``, ``k``, ``active`` and ``rates`` (for each epoch the applications that are active, and their rates),
+        ``applications`` (for each ``rate`` over all epochs and ``active_rate``, ``active_epochs``, ``longest_wait``),
+        ``objective``, ``dual_bound`` and ``rate_gap``, ``rows`` (``usage`` over all epochs and ``most`` in one),
         ``longest_wait`` and ``longest_wait_bound`` in epochs.
 
     Raises:
-        ProblemError: The problem is wrong or has no solution, or there is no such frame.
+        ProblemError: The problem is wrong or has no solution, a minimum can't be kept, or there is no such frame.
     """
     if policy not in ("frame", "reserve"):
         raise ProblemError(f'policy: {policy!r}, expected "frame" or "reserve"')
@@ -333,6 +333,13 @@ def schedule(
     plan: dict[str, Any] = json.loads(
         _native.schedule(_text(problem), (mode, k, tolerance), kept, frame)
     )
+    short = [
+        f"application {one['application']} gets {one['rate']:g} of {one['minimum']:g}"
+        for one in plan.get("unmet", [])
+    ]
+    if short:
+        names = ", ".join(short[:5]) + (f", {len(short) - 5} more" if len(short) > 5 else "")
+        raise ProblemError(f"minimums that can't be kept together: {names} (WQE/s)")
     return plan
 
 

@@ -498,6 +498,59 @@ fn schedules_use_no_row_beyond_its_capacity() {
     assert!(full > 0.999, "some epoch fills a row: {full}");
 }
 
+/// Minimums of 2 each on a row of 3: both are named, the schedule is printed, and the status is 1.
+#[test]
+fn minimums_that_cannot_be_kept_are_named() {
+    let file = with(|inputs| {
+        inputs["k"] = json!(1);
+        inputs["peak_rate"] = json!([3.0, 3.0]);
+        inputs["x_min"] = json!([2.0, 2.0]);
+        inputs["C"] = json!(null);
+    });
+    let case = Case::with("time.json", &file);
+    let output = case.run("drum schedule time.json --format json");
+    assert_eq!(output.status.code(), Some(1));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("as documented");
+    let unmet = plan["unmet"].as_array().expect("as documented");
+    let names: Vec<u64> = unmet
+        .iter()
+        .filter_map(|one| one["application"].as_u64())
+        .collect();
+    assert_eq!(names, [0, 1]);
+    let words = String::from_utf8(output.stderr).expect("as documented");
+    assert!(
+        words.contains("application 0 gets") && words.contains("application 1 gets"),
+        "{words}"
+    );
+}
+
+/// The shipped problem is within 0.5 % of the best mixture of pairs (see `schedules.rs` of the solver), and so is its bound.
+#[test]
+fn the_example_is_scheduled_near_the_best() {
+    const BEST: f64 = 13933.365;
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/drum/host.json");
+    let case = Case::with(
+        "host.json",
+        &fs::read_to_string(example).expect("an example"),
+    );
+    let plan = answer(&case, "drum schedule host.json --format json");
+    let number = |key: &str| plan[key].as_f64().expect("as documented");
+    assert!(number("objective") > 0.995 * BEST && number("objective") < 1.000_001 * BEST);
+    assert!(number("dual_bound") < 1.005 * BEST && number("rate_gap") < 0.005);
+    let (active, rates) = (&plan["active"], &plan["rates"]);
+    for (active, rates) in active
+        .as_array()
+        .into_iter()
+        .flatten()
+        .zip(rates.as_array().into_iter().flatten())
+    {
+        assert_eq!(
+            active.as_array().map(Vec::len),
+            rates.as_array().map(Vec::len)
+        );
+    }
+}
+
 #[test]
 fn the_schema_of_problems_is_one() {
     let schema = answer(&Case::new(), "schema drum");

@@ -32,7 +32,6 @@ mod inputs;
 mod network;
 mod problem;
 mod random;
-mod rates;
 mod read;
 mod schedule;
 mod solve;
@@ -45,8 +44,7 @@ pub use inputs::{
 };
 pub use problem::{HostProblem, Request};
 pub use random::{RANDOM_HOST, Random, RandomNetwork, random_host};
-pub use rates::RowUse;
-pub use schedule::{Plan, Policy, Turn, schedule};
+pub use schedule::{Plan, Policy, RowUse, Shortfall, Turn, schedule};
 pub use solve::Problem;
 
 /// The JSON Schema of a problem: every key with its description, type and default.

@@ -1,12 +1,12 @@
 //! Who is active when, so that nobody starves.
 
-use fairlane_drum::schedule::{Frame, Reserve};
+use fairlane_drum::schedule::{self as planner, Length, Reserve, Unmet};
+use fairlane_drum::{Row, Supply};
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, of_solver};
 use crate::inputs::{Document, Mode};
 use crate::problem::{HostProblem, Request};
-use crate::rates::{RowUse, rates};
 use crate::solve::Problem;
 
 /// Longest frame that is listed epoch by epoch.
@@ -17,7 +17,7 @@ const FLAG: &str = "--frame";
 /// How applications take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// A frame that repeats, in which everyone is active for a share that is optimal in the long run.
+    /// A frame that repeats, with the epochs and rates that are worth most.
     Frame,
     /// Most slots by what applications gain, the rest by how long they have waited.
     Reserve {
@@ -43,21 +43,47 @@ pub struct Plan {
     pub longest_wait: u64,
     /// What that is proven not to exceed.
     pub longest_wait_bound: u64,
-    /// Largest difference between active epochs and the share wanted, in epochs of a frame.
-    pub largest_share_error: Option<f64>,
-    /// Value of the rates over all epochs.
+    /// Value of the rates over all epochs, if that is a number.
     pub objective: Option<f64>,
-    /// What applications that take turns are worth at most, whatever the epochs; of policy `frame`.
+    /// What no schedule is worth more than, whatever its epochs; of policy `frame`.
     pub dual_bound: Option<f64>,
+    /// The part by which all rates would have to grow to be worth the bound; of policy `frame`.
+    pub rate_gap: Option<f64>,
     /// Each row of the host: how much of it is used, over all epochs and in the epoch that uses most.
     pub rows: Vec<RowUse>,
-    /// What a reader should know.
+    /// Applications whose minimum isn't kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub unmet: Vec<Shortfall>,
     /// Each application.
     pub applications: Vec<Turn>,
     /// Applications that are active, by epoch.
     pub active: Vec<Vec<usize>>,
+    /// Their rates in that epoch (WQE/s).
+    pub rates: Vec<Vec<f64>>,
+}
+
+/// Use of a row by applications that take turns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowUse {
+    /// The row's name.
+    pub name: String,
+    /// What there is of it; none where it has a price.
+    pub capacity: Option<f64>,
+    /// Use over all epochs.
+    pub usage: f64,
+    /// Most use in an epoch.
+    pub most: f64,
+}
+
+/// An application that can't have its minimum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shortfall {
+    /// Its number.
+    pub application: usize,
+    /// The minimum (WQE/s).
+    pub minimum: f64,
+    /// What it gets.
+    pub rate: f64,
 }
 
 /// When one application is active.
@@ -65,11 +91,9 @@ pub struct Plan {
 pub struct Turn {
     /// Its number.
     pub application: usize,
-    /// Share of time that is optimal.
-    pub tau: Option<f64>,
     /// Rate of work requests over all epochs (WQE/s).
     pub rate: f64,
-    /// Rate of work requests in the epochs in which it is active.
+    /// Mean rate of work requests in the epochs in which it is active.
     pub active_rate: f64,
     /// How many epochs it is active in.
     pub active_epochs: u64,
@@ -77,14 +101,13 @@ pub struct Turn {
     pub first_epoch: Option<u64>,
     /// Longest time from one of them to the next, in epochs.
     pub longest_wait: Option<u64>,
-    /// Active epochs less the share wanted, in epochs of a frame.
-    pub share_error: Option<f64>,
 }
 
-/// Lays out who is active when, for so many epochs; by default the fewest that serve everyone.
+/// Plans who is active when, for so many epochs; by default about the fewest with which rates are near the best.
 ///
 /// # Errors
-/// If the problem is wrong or has no solution, or there is no such frame.
+/// If the problem is wrong or has no solution, or there is no such frame. Minimums that can't be kept are no error but
+/// [`unmet`](Plan::unmet).
 pub fn schedule(
     document: Document,
     request: &Request,
@@ -97,134 +120,156 @@ pub fn schedule(
     }
 }
 
-/// A frame of the shares that are optimal in the long run.
+/// A frame that repeats.
 fn frame(document: Document, request: &Request, epochs: Option<u64>) -> Result<Plan, Error> {
     let request = Request {
         mode: Some(Mode::Timeshare),
         ..*request
     };
     let name = document.name.clone();
-    let mut host = HostProblem::new(document.problem, &request)?;
-    let own = host.clone();
-    if let Some(epochs) = epochs {
-        give_an_epoch(&mut host, epochs);
-    }
-    let k = slots(host.k.unwrap_or(0.0));
-    if let Some(epochs) = epochs.filter(|epochs| *epochs > MOST_EPOCHS) {
-        let message = format!("a frame of {epochs} epochs is too long to be listed");
-        let hint = format!("give at most {MOST_EPOCHS}");
-        return Err(Error::new(FLAG, message, hint));
-    }
-    let shares = |host: &HostProblem| {
-        Problem::of_host(name.clone(), host.clone(), &request)?.solve(&fairlane_drum::Sequential)
-    };
-    let answer = match (shares(&host), epochs) {
-        // What goes wrong without the frame too isn't the frame's.
-        (Err(error), Some(epochs)) => {
-            let shortest = Frame::shortest(&shares(&own)?.tau.unwrap_or_default());
-            return Err(too_short(epochs, shortest, &error));
+    let problem = HostProblem::new(document.problem, &request)?;
+    let problem = Problem::checked(problem)?;
+    let k = problem.whole_k()?;
+    let peak = problem.peak.as_deref().unwrap_or_default();
+    let length = match epochs {
+        Some(epochs) if epochs > MOST_EPOCHS => {
+            let message = format!("a frame of {epochs} epochs is too long to be listed");
+            return Err(Error::new(
+                FLAG,
+                message,
+                format!("give at most {MOST_EPOCHS}"),
+            ));
         }
-        (answer, _) => answer?,
+        Some(epochs) => Length::Exactly(usize::try_from(epochs).unwrap_or(usize::MAX)),
+        None => Length::Any,
     };
-    let tau = answer.tau.unwrap_or_default();
-    let epochs = epochs.unwrap_or_else(|| Frame::shortest(&tau));
-    if epochs > MOST_EPOCHS {
-        let message =
-            format!("the smallest share needs a frame of {epochs} epochs, too long to be listed");
-        return Err(Error::new(
-            FLAG,
-            message,
-            "give a frame with --frame: small shares become one epoch of it",
-        ));
-    }
-    let frame = Frame::new(&tau, k, epochs)
-        .map_err(|error| Error::new(FLAG, error.to_string(), error.hint().unwrap_or_default()))?;
-    let plan = Plan {
-        name,
-        dual_bound: answer.dual_bound,
-        ..listed(&frame, &tau, (k, epochs))
-    };
-    with_rates(plan, &own, Some(&answer.x))
+    let found = planner::schedule(&problem.host(), k, peak, length).map_err(of_planner)?;
+    let bound = found.epochs.len() as u64;
+    let (dual_bound, rate_gap) = (finite(found.bound), finite(found.rate_gap));
+    let waits = found.waits();
+    let plan = plan(&problem, (name, "frame", k), found, &waits);
+    Ok(Plan {
+        longest_wait_bound: bound,
+        dual_bound,
+        rate_gap,
+        ..plan
+    })
 }
 
-/// A plan with the best rates for it.
-fn with_rates(mut plan: Plan, problem: &HostProblem, most: Option<&[f64]>) -> Result<Plan, Error> {
-    let found = rates(problem, &plan.active, most)?;
-    for turn in &mut plan.applications {
-        turn.rate = found.mean[turn.application];
-        turn.active_rate = found.active[turn.application];
-    }
-    plan.objective = found.objective;
-    plan.rows = found.rows;
-    if found.without_least {
-        let note =
-            "least rates are left out: applications that are active together can't keep theirs";
-        plan.notes.push(note.into());
-    }
-    Ok(plan)
-}
-
-/// Everyone with a weight gets at least an epoch of a frame of so many.
-fn give_an_epoch(host: &mut HostProblem, epochs: u64) {
-    let Some(peak) = &host.peak else { return };
-    let table = &mut host.table;
-    for (index, peak) in peak.iter().enumerate().take(table.len()) {
-        let counts = table.weight.get(index).is_some_and(|weight| *weight > 0.0);
-        if counts {
-            let least = table.minimum.get(index).copied().unwrap_or(0.0);
-            table.minimum[index] = least.max(peak / epochs as f64);
+/// What the planner refuses; a frame that is too short is the flag's.
+fn of_planner(error: fairlane_drum::Error) -> Error {
+    use fairlane_drum::{Error as Wrong, Place};
+    match error {
+        Wrong::Infeasible {
+            place: Place::Field("frame"),
+            needed,
+            capacity,
+        } => {
+            let message =
+                format!("in a frame of {capacity} epochs not everyone can be active in one");
+            let hint = format!("give a longer frame: {needed} epochs serve everyone");
+            Error::new(FLAG, message, hint)
         }
+        error => of_solver(error),
     }
 }
 
-/// Who is active in the epochs of a frame.
-fn listed(frame: &Frame, tau: &[f64], (k, epochs): (usize, u64)) -> Plan {
-    let active: Vec<Vec<usize>> = (0..epochs)
-        .map(|epoch| {
-            let mut active: Vec<_> = frame.active(epoch).collect();
-            active.sort_unstable();
-            active
-        })
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// A schedule as it is listed.
+fn plan(
+    problem: &HostProblem,
+    (name, policy, k): (Option<String>, &'static str, usize),
+    found: planner::Schedule,
+    waits: &[Option<u64>],
+) -> Plan {
+    let rows = problem
+        .host()
+        .rows
+        .iter()
+        .map(|row| usage(problem, row, &found))
         .collect();
-    let turns: Vec<Turn> = turns(&active, tau.len(), true)
-        .into_iter()
-        .map(|turn| Turn {
-            tau: Some(tau[turn.application]),
-            share_error: Some(frame.share_error(turn.application)),
-            ..turn
-        })
-        .collect();
-    let errors = turns.iter().filter_map(|turn| turn.share_error);
+    let applications = turns(&found, waits);
+    let shortfall = |unmet: &Unmet| Shortfall {
+        application: unmet.application,
+        minimum: unmet.minimum,
+        rate: unmet.rate,
+    };
     Plan {
-        name: None,
-        policy: "frame",
+        name,
+        policy,
         k,
-        epochs,
-        most_active: active.iter().map(Vec::len).max().unwrap_or(0),
-        longest_wait: turns
+        epochs: found.epochs.len() as u64,
+        most_active: found
+            .epochs
             .iter()
-            .filter_map(|turn| turn.longest_wait)
+            .map(|epoch| epoch.applications.len())
             .max()
             .unwrap_or(0),
-        longest_wait_bound: frame.longest_wait_of_all(),
-        largest_share_error: errors.map(f64::abs).reduce(f64::max),
-        objective: None,
+        longest_wait: waits.iter().flatten().copied().max().unwrap_or(0),
+        longest_wait_bound: 0,
+        objective: finite(found.objective),
         dual_bound: None,
-        rows: Vec::new(),
-        notes: Vec::new(),
-        applications: turns,
-        active,
+        rate_gap: None,
+        rows,
+        unmet: found.unmet.iter().map(shortfall).collect(),
+        applications,
+        active: found
+            .epochs
+            .iter()
+            .map(|epoch| epoch.applications.clone())
+            .collect(),
+        rates: found.epochs.into_iter().map(|epoch| epoch.rates).collect(),
     }
 }
 
-/// A frame in which not everyone can have an epoch.
-fn too_short(epochs: u64, shortest: u64, error: &Error) -> Error {
-    let message = format!(
-        "in a frame of {epochs} epochs not everyone can have one ({}: {})",
-        error.place, error.message
-    );
-    let hint = format!("give a longer frame: {shortest} epochs serve everyone");
-    Error::new(FLAG, message, hint)
+/// Use of a row over all epochs, and in the one that uses most.
+fn usage(problem: &HostProblem, row: &Row<'_>, found: &planner::Schedule) -> RowUse {
+    let view = problem.table.view();
+    let of = |index: usize, rate: f64| row.coefficient(&view, index) * rate;
+    let in_epoch = |epoch: &planner::Active| -> f64 {
+        let turns = epoch.applications.iter().zip(&epoch.rates);
+        turns.map(|(index, rate)| of(*index, *rate)).sum()
+    };
+    RowUse {
+        name: row.name.as_str().to_owned(),
+        capacity: match row.supply {
+            Supply::Capacity(capacity) => Some(capacity),
+            Supply::Price(_) => None,
+        },
+        usage: found
+            .rates
+            .iter()
+            .enumerate()
+            .map(|(index, rate)| of(index, *rate))
+            .sum(),
+        most: found.epochs.iter().map(in_epoch).fold(0.0, f64::max),
+    }
+}
+
+fn turns(found: &planner::Schedule, waits: &[Option<u64>]) -> Vec<Turn> {
+    let turn = |(application, rate): (usize, &f64)| Turn {
+        application,
+        rate: *rate,
+        active_rate: 0.0,
+        active_epochs: 0,
+        first_epoch: None,
+        longest_wait: waits[application],
+    };
+    let mut turns: Vec<Turn> = found.rates.iter().enumerate().map(turn).collect();
+    for (number, epoch) in (0u64..).zip(&found.epochs) {
+        for application in &epoch.applications {
+            let turn = &mut turns[*application];
+            turn.active_epochs += 1;
+            turn.first_epoch.get_or_insert(number);
+        }
+    }
+    for turn in turns.iter_mut().filter(|turn| turn.active_epochs > 0) {
+        turn.active_rate = turn.rate * found.epochs.len() as f64 / turn.active_epochs as f64;
+    }
+    turns
 }
 
 /// Slots by the optimal selection, and some by waiting time.
@@ -259,28 +304,14 @@ fn reserve(
     let bound = reserve.longest_wait();
     let epochs = epochs.unwrap_or(bound).min(MOST_EPOCHS);
     let active: Vec<Vec<usize>> = (0..epochs).map(|_| reserve.choose(&gains)).collect();
-    let turns = turns(&active, count, false);
-    let plan = Plan {
-        name,
-        policy: "reserve",
-        k,
-        epochs,
-        most_active: active.iter().map(Vec::len).max().unwrap_or(0),
-        longest_wait: turns
-            .iter()
-            .filter_map(|turn| turn.longest_wait)
-            .max()
-            .unwrap_or(0),
+    let host = own.host();
+    let found = planner::rates(&host, &active, own.peak.as_deref()).map_err(of_solver)?;
+    let waits = waits(&active, count);
+    let plan = plan(&own, (name, "reserve", k), found, &waits);
+    Ok(Plan {
         longest_wait_bound: bound,
-        largest_share_error: None,
-        objective: None,
-        dual_bound: None,
-        rows: Vec::new(),
-        notes: Vec::new(),
-        applications: turns,
-        active,
-    };
-    with_rates(plan, &own, None)
+        ..plan
+    })
 }
 
 /// The mode by which slots are filled.
@@ -291,41 +322,17 @@ fn selecting(mode: Option<Mode>) -> Option<Mode> {
     })
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates"
-)]
-fn slots(k: f64) -> usize {
-    k.ceil() as usize
-}
-
-/// When each application is active; waits go round the end if the epochs repeat.
-fn turns(active: &[Vec<usize>], count: usize, repeats: bool) -> Vec<Turn> {
-    let mut epochs = vec![Vec::new(); count];
-    for (epoch, chosen) in (0u64..).zip(active) {
+/// Longest waits in epochs that don't repeat, from their start on.
+fn waits(active: &[Vec<usize>], count: usize) -> Vec<Option<u64>> {
+    let mut waits = vec![(0, None); count];
+    for (number, chosen) in (1u64..).zip(active) {
         for application in chosen {
-            epochs[*application].push(epoch);
+            let (last, longest) = &mut waits[*application];
+            *longest = (*longest).max(Some(number - *last));
+            *last = number;
         }
     }
-    let length = active.len() as u64;
-    let turn = |(application, epochs): (usize, Vec<u64>)| {
-        let between = epochs.windows(2).map(|pair| pair[1] - pair[0]).max();
-        let ends = epochs.first().zip(epochs.last());
-        let around = ends.map(|(first, last)| match repeats {
-            true => first + length - last,
-            false => (first + 1).max(length - last),
-        });
-        Turn {
-            application,
-            tau: None,
-            rate: 0.0,
-            active_rate: 0.0,
-            active_epochs: epochs.len() as u64,
-            first_epoch: epochs.first().copied(),
-            longest_wait: around.max(between),
-            share_error: None,
-        }
-    };
-    epochs.into_iter().enumerate().map(turn).collect()
+    let end = active.len() as u64;
+    let whole = |(last, longest): (u64, Option<u64>)| longest.max(longest.map(|_| end - last));
+    waits.into_iter().map(whole).collect()
 }

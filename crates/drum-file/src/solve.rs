@@ -46,7 +46,7 @@ impl Problem {
             Inputs::Coupled(inputs) => {
                 Form::Network(Box::new(NetworkProblem::new(inputs, request)?))
             }
-            host => Form::Host(Box::new(checked(HostProblem::new(host, request)?)?)),
+            host => Form::Host(Box::new(Self::checked(HostProblem::new(host, request)?)?)),
         };
         Ok(Self {
             name,
@@ -78,7 +78,7 @@ impl Problem {
         host: HostProblem,
         request: &Request,
     ) -> Result<Self, Error> {
-        let form = Form::Host(Box::new(checked(host)?));
+        let form = Form::Host(Box::new(Self::checked(host)?));
         Ok(Self {
             name,
             kind: "host_fixed",
@@ -86,6 +86,19 @@ impl Problem {
             form,
             start: Vec::new(),
         })
+    }
+
+    /// Checks the problem of a host.
+    pub(crate) fn checked(host: HostProblem) -> Result<HostProblem, Error> {
+        let paths = host.paths();
+        let mut view = host.host();
+        for (row, path) in view.rows.iter_mut().zip(&paths) {
+            // A row's name is anybody's; its path is not.
+            row.name = RowName::Other(path);
+        }
+        view.check().map_err(of_row)?;
+        host.selection()?;
+        Ok(host)
     }
 
     /// What it is called.
@@ -175,18 +188,6 @@ fn solve_network(problem: &NetworkProblem, workers: &impl Workers) -> Result<Ans
     let (gap, selects) = (solution.relative_gap(), problem.mode != Mode::Fixed);
     solution.status = Status::new(gap, problem.tolerance, selects);
     Ok(Answer::of(solution, problem.mode, problem.rows()))
-}
-
-fn checked(host: HostProblem) -> Result<HostProblem, Error> {
-    let paths = host.paths();
-    let mut view = host.host();
-    for (row, path) in view.rows.iter_mut().zip(&paths) {
-        // A row's name is anybody's; its path is not.
-        row.name = RowName::Other(path);
-    }
-    view.check().map_err(of_row)?;
-    host.selection()?;
-    Ok(host)
 }
 
 fn options(request: &Request) -> Result<Options, Error> {

@@ -21,8 +21,9 @@ mod mixed;
 mod network;
 mod problems;
 mod random;
+mod schedules;
 mod selection;
 mod settled;
 mod throughput;
-mod time_sharing;
+
 mod vectors;

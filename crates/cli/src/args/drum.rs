@@ -119,10 +119,11 @@ pub(crate) struct Random {
 
 /// Arguments of `drum schedule`.
 #[derive(Args, Debug)]
+#[command(after_help = "Exit status: 0 success, 1 a minimum rate can't be kept, 2 error.")]
 pub(crate) struct Schedule {
     #[command(flatten)]
     pub(crate) instance: Instance,
-    /// Epochs of the frame, by default the fewest that serve everyone
+    /// Epochs of the frame, by default about the fewest with which rates are near the best
     #[arg(long, value_name = "F", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) frame: Option<u64>,
     /// How applications take turns
@@ -139,7 +140,7 @@ pub(crate) struct Schedule {
 /// How applications take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// A frame that repeats, in which everyone is active for a share that is optimal in the long run
+    /// A frame that repeats, with the epochs and rates that are worth most
     Frame,
     /// Most slots by what applications gain, the rest by how long they have waited
     Reserve,

@@ -42,7 +42,7 @@ pub(crate) fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Explain { results, format } => explain::explain(&results, format),
         Command::Drum(Drum::Solve(arguments)) => return drum::solve(&arguments),
         Command::Drum(Drum::Random(arguments)) => drum::random(&arguments),
-        Command::Drum(Drum::Schedule(arguments)) => drum::schedule(&arguments),
+        Command::Drum(Drum::Schedule(arguments)) => return drum::schedule(&arguments),
         Command::Attack(arguments) => attack::attack(&arguments),
         Command::Reproduce(arguments) => return reproduce::reproduce(&arguments),
         Command::Exec(arguments) => exec::exec(&arguments),

@@ -33,8 +33,8 @@ impl Program {
             .collect()
     }
 
-    /// The program in which rates have their least values that are worth nothing, or use rows that are full; and these rows
-    /// are used by nobody.
+    /// The program in which rates have their least values that are worth nothing and give nothing, or use rows that are full;
+    /// and these rows are used by nobody.
     pub(super) fn without_choices(&self, full: &[usize]) -> Self {
         let mut program = self.clone();
         let mut is_full = alloc::vec![false; self.supplies.len()];
@@ -43,7 +43,8 @@ impl Program {
         }
         for (index, column) in program.columns.iter_mut().enumerate() {
             let mut uses = self.uses(index).iter();
-            if column.is_idle() || uses.any(|(row, _)| is_full[*row as usize]) {
+            let gives = self.uses(index).iter().any(|(_, load)| *load < 0.0);
+            if (column.is_idle() && !gives) || uses.any(|(row, _)| is_full[*row as usize]) {
                 column.high = column.low;
             }
         }

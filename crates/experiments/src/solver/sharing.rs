@@ -1,6 +1,6 @@
 //! What applications get in the long run, by the way in which they share queue pairs.
 
-use fairlane_drum::schedule::{Frame, Reserve};
+use fairlane_drum::schedule::{Length, Reserve, schedule};
 use fairlane_drum::{Fairness, Mode, Options, Table, Utility, solve};
 
 use crate::error::Error;
@@ -93,7 +93,7 @@ fn ways(
             rates: best.to_vec(),
             wait: None,
         },
-        framed(best, peaks)?,
+        framed(instance, alpha, peaks)?,
         equal(peaks),
     ];
     if alpha < 1.0 {
@@ -146,31 +146,14 @@ fn utility(weights: &[f64], rates: &[f64], alpha: f64) -> f64 {
         .sum()
 }
 
-/// What the frame of whole epochs gives, in which the optimal shares are rounded.
-fn framed(rates: &[f64], peaks: &[f64]) -> Result<Shared, Error> {
-    let tau: Vec<f64> = rates
-        .iter()
-        .zip(peaks)
-        .map(|(rate, peak)| rate / peak)
-        .collect();
-    let frame = Frame::new(&tau, SLOTS, Frame::shortest(&tau))
-        .map_err(|error| Error::new(error.to_string(), error.hint().unwrap_or_default()))?;
-    let epochs = frame.epochs();
-    let mut last: Vec<Option<u64>> = vec![None; tau.len()];
-    let (mut counts, mut longest) = (vec![0u64; tau.len()], 0);
-    for epoch in 0..2 * epochs {
-        for application in frame.active(epoch) {
-            longest = last[application]
-                .replace(epoch)
-                .map_or(longest, |l| longest.max(epoch - l));
-            counts[application] += 1;
-        }
-    }
-    let rate = |(count, peak): (&u64, &f64)| *count as f64 / (2 * epochs) as f64 * peak;
+/// What the schedule of `fairlane drum schedule` gives, whose rates keep every row in every epoch.
+fn framed(instance: &Instance, alpha: f64, peaks: &[f64]) -> Result<Shared, Error> {
+    let found = schedule(&instance.host(alpha, 0.0), SLOTS, peaks, Length::Any)?;
+    let longest = found.waits().into_iter().flatten().max();
     Ok(Shared {
         name: "frame",
-        rates: counts.iter().zip(peaks).map(rate).collect(),
-        wait: Some((longest, frame.longest_wait_of_all())),
+        wait: longest.map(|longest| (longest, found.epochs.len() as u64)),
+        rates: found.rates,
     })
 }
 

@@ -17,7 +17,7 @@ use fairlane_units::{Bytes, Duration, Rate, Time};
 
 use super::costs::Costs;
 use super::pipeline::Wqe;
-use super::plan::{Budget, Demand, Plan, Span, plan};
+use super::plan::{Budget, Demand, plan};
 use super::{Application, Channel, Endpoints};
 use crate::waking::Waking;
 
@@ -89,9 +89,9 @@ impl Limits {
 /// What the agent keeps of a channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
-    span: Span,
-    /// Time of one work request at its rate.
+    /// Time of one work request at its rate, in the present epoch, and on average while it is active.
     period: Duration,
+    usual: Duration,
     /// It is within its rate from this time on.
     due: Time,
     /// Work requests posted and not seen completed, and their bytes.
@@ -127,7 +127,8 @@ pub(crate) struct Turns {
 pub(crate) struct Agent {
     limits: Limits,
     channels: Vec<u32>,
-    frame: u32,
+    /// Channels of each epoch, with the time of one of their work requests.
+    frame: Vec<Vec<(u32, Duration)>>,
     /// Number of the present epoch, and when it may end.
     epoch: u64,
     epoch_end: Time,
@@ -176,7 +177,7 @@ impl Agent {
         Self {
             limits,
             channels: Vec::new(),
-            frame: 1,
+            frame: vec![Vec::new()],
             epoch: 0,
             epoch_end: Time::ZERO,
             owed: 0,
@@ -230,36 +231,48 @@ impl Agent {
             }
         };
         let demands: Vec<Demand> = living.iter().map(demand).collect();
-        let Plan {
-            frame,
-            spans,
-            rates,
-            equal,
-        } = plan(&demands, &self.limits.budget);
-        let earlier = std::mem::replace(&mut self.frame, frame);
+        let planned = plan(&demands, &self.limits.budget);
+        let earlier = self.frame.len() as u64;
         self.plans += 1;
-        self.equal_plans += u64::from(equal);
+        self.equal_plans += u64::from(planned.equal);
         for channel in &before {
-            let turns = &mut channels[*channel as usize].turns;
-            (turns.planned, turns.scheduled, turns.span) = (false, false, Span::default());
+            channels[*channel as usize].turns.planned = false;
         }
-        for ((number, span), rate) in living.into_iter().zip(spans).zip(rates) {
+        for (at, &number) in living.iter().enumerate() {
             let channel = &mut channels[number as usize];
             let waits = !channel.pending.is_empty();
             let turns = &mut channel.turns;
             turns.planned = true;
-            turns.span = span;
-            turns.period = period(rate);
-            turns.scheduled = span.holds(self.epoch, frame);
+            turns.usual = period(planned.rates[at]);
             // Who waits has waited under the plan before, and who wasn't of it for a frame of it at most.
             let waited = if waits { self.epoch - turns.head } else { 0 };
             let waited = if before.contains(&number) || self.plans == 1 {
                 waited
             } else {
-                waited.max(u64::from(earlier))
+                waited.max(earlier)
             };
-            let bound = waited + u64::from(span.longest_wait(frame));
-            turns.bound = turns.bound.max(bound);
+            turns.bound = turns.bound.max(waited + u64::from(planned.waits[at]));
+        }
+        let turn = |&(at, rate): &(usize, f64)| (living[at], period(rate));
+        let epochs = planned.epochs.iter();
+        self.frame = epochs
+            .map(|epoch| epoch.iter().map(turn).collect())
+            .collect();
+        self.take_turns(channels);
+    }
+
+    /// Tells channels whether the present epoch is theirs, and at which rate.
+    fn take_turns(&self, channels: &mut [Channel]) {
+        for &channel in &self.channels {
+            let turns = &mut channels[channel as usize].turns;
+            turns.scheduled = false;
+            turns.period = turns.usual;
+        }
+        let at = (self.epoch % self.frame.len() as u64) as usize;
+        for &(channel, period) in &self.frame[at] {
+            let turns = &mut channels[channel as usize].turns;
+            turns.scheduled = true;
+            turns.period = period;
         }
     }
 
@@ -303,13 +316,13 @@ impl Agent {
         self.epoch += 1;
         self.epoch_end = now + self.limits.epoch;
         // Within a frame everybody is served who is owed; between frames others may be planned for.
-        if self.epoch.is_multiple_of(u64::from(self.frame)) {
+        if self.epoch.is_multiple_of(self.frame.len() as u64) {
             self.plan(now, channels, applications);
         }
+        self.take_turns(channels);
         for &channel in &self.channels {
             let channel = &mut channels[channel as usize];
             let turns = &mut channel.turns;
-            turns.scheduled = turns.span.holds(self.epoch, self.frame);
             turns.stale = turns.active && !turns.scheduled;
             turns.owed = turns.scheduled && !channel.pending.is_empty() && !turns.silent;
             self.owed += u32::from(turns.owed);
@@ -618,7 +631,7 @@ impl Endpoints {
             turns.head = agent.epoch;
             if !turns.planned {
                 // Until the next plan, at the end of the frame.
-                turns.bound = turns.bound.max(u64::from(agent.frame));
+                turns.bound = turns.bound.max(agent.frame.len() as u64);
             }
             if !turns.active && !turns.queued && !turns.silent {
                 agent.enqueue(channel, &mut self.channels);

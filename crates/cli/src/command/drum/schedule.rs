@@ -1,6 +1,8 @@
 //! `fairlane drum schedule`.
 
-use fairlane_drum_file::Plan;
+use std::process::ExitCode;
+
+use fairlane_drum_file::{Plan, Shortfall};
 
 use crate::args::{Policy, Schedule};
 use crate::command::drum::{document, input, mistake, request};
@@ -11,11 +13,14 @@ use crate::{print, table};
 /// Epochs and applications that a text lists; JSON has them all.
 const MOST_LINES: usize = 50;
 
-/// Prints who is active when.
+/// Applications without their minimum that a message names.
+const NAMED: usize = 5;
+
+/// Prints who is active when. The status is 1 if a minimum can't be kept.
 ///
 /// # Errors
 /// If the problem is wrong or has no solution, or there is no such frame.
-pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
+pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
     let path = &arguments.instance.file;
     let problem = input::one(path, arguments.instance.longest_line)?;
     let place = input::name(path);
@@ -29,7 +34,31 @@ pub(crate) fn schedule(arguments: &Schedule) -> Result<(), Failure> {
     };
     let plan = fairlane_drum_file::schedule(document, &request, policy, arguments.frame);
     let plan = plan.map_err(|error| mistake(&place, error, &arguments.instance))?;
-    print::either(arguments.format, &plan, text)
+    print::either(arguments.format, &plan, text)?;
+    if plan.unmet.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    print::say(unmet(&plan.unmet));
+    Ok(ExitCode::from(1))
+}
+
+/// Who can't have what.
+fn unmet(unmet: &[Shortfall]) -> String {
+    let one = |short: &Shortfall| {
+        let (rate, minimum) = (number(short.rate), number(short.minimum));
+        format!("application {} gets {rate} of {minimum}", short.application)
+    };
+    let mut names: Vec<String> = unmet.iter().take(NAMED).map(one).collect();
+    if unmet.len() > NAMED {
+        names.push(format!(
+            "{} more",
+            table::count((unmet.len() - NAMED) as u64)
+        ));
+    }
+    format!(
+        "minimums that can't be kept together: {} (WQE/s)",
+        names.join(", ")
+    )
 }
 
 /// A schedule for readers.
@@ -45,12 +74,13 @@ fn text(plan: &Plan) -> String {
             format!("{wait} epochs, proven at most {bound}"),
         ),
     ];
-    let error = plan.largest_share_error.map(number);
-    facts.extend(error.map(|error| ("share error", format!("{error} epochs at most"))));
     facts.push(("objective", dash(plan.objective, number)));
     facts.extend(plan.dual_bound.map(|bound| ("at most", number(bound))));
+    facts.extend(
+        plan.rate_gap
+            .map(|gap| ("rate gap", format!("{} %", number(100.0 * gap)))),
+    );
     let mut parts = vec![table::list(&facts), rows(plan), turns(plan), calendar(plan)];
-    parts.extend(plan.notes.iter().map(|note| format!("note: {note}")));
     if plan.active.len() > MOST_LINES || plan.applications.len() > MOST_LINES {
         parts.push("Everything: --format json.".into());
     }
@@ -75,13 +105,11 @@ fn turns(plan: &Plan) -> String {
         plan.applications.iter().take(MOST_LINES),
         &[
             ("application", &|turn| turn.application.to_string()),
-            ("share", &|turn| dash(turn.tau, number)),
             ("rate", &|turn| number(turn.rate)),
             ("while active", &|turn| number(turn.active_rate)),
             ("epochs", &|turn| count(turn.active_epochs)),
             ("first", &|turn| dash(turn.first_epoch, count)),
             ("longest wait", &|turn| dash(turn.longest_wait, count)),
-            ("share error", &|turn| dash(turn.share_error, number)),
         ],
     )
 }
