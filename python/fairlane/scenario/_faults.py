@@ -19,8 +19,8 @@ class LinkFault(Section):
     Attributes:
         between: The nodes at its ends, as in `[0, 16]`.
         down: When it goes down; its packets and pauses are lost.
-        index: Which of several links between them, from 0 in the order of the topology; left
-            out, all.
+        index: Which of several links between them, from 0 in the order of the topology;
+            left out, all.
         up: When it comes back; left out, never.
     """
 
@@ -38,8 +38,8 @@ class SlowLink(Section):
     Attributes:
         between: The nodes at its ends.
         rate: Its rate in both directions, for the whole run. Range: 1Mbps to 8Tbps.
-        index: Which of several links between them, from 0 in the order of the topology; left
-            out, all.
+        index: Which of several links between them, from 0 in the order of the topology;
+            left out, all.
     """
 
     between: List[int]
