@@ -162,7 +162,7 @@ fn switches_and_links_are_listed() {
 #[test]
 fn what_links_are_offered_is_said_beforehand() {
     // Two leaves of four hosts of 100 Gb/s, with three uplinks of 10 Gb/s each: four of seven messages at full load of
-    // four hosts are 4 * 100 * 4 / 7 Gb/s for 30.
+    // four hosts are 4 * 100 * 4 / 7 Gb/s for 30, on both leaves 457.1 for 60.
     let link = |rate: &str| format!("{{ rate = \"{rate}\", delay = \"1us\" }}");
     let (host, fabric) = (link("100Gbps"), link("10Gbps"));
     let text = format!(
@@ -187,7 +187,7 @@ fn what_links_are_offered_is_said_beforehand() {
         .find(|line| line.starts_with("tier 1 to tier 2"))
         .expect("a row");
     assert!(
-        row.contains("30") && row.contains("228.6 Gb/s") && row.contains("761.9 %"),
+        row.contains("60 Gb/s") && row.contains("457.1 Gb/s") && row.contains("761.9 %"),
         "{words}"
     );
     let words =

@@ -158,11 +158,6 @@ impl Network {
         self.ports_of(flow)[side as usize]
     }
 
-    /// Nodes at both ends of a port.
-    pub(crate) fn ends(&self, port: u32) -> (u32, u32) {
-        (self.graph.owners[port as usize], self.graph.peer(port))
-    }
-
     /// The node of a port.
     pub(crate) fn node_of(&self, port: u32) -> NodeId {
         NodeId::new(self.ports[port as usize].node)

@@ -150,6 +150,11 @@ impl Graph {
         position.map_or(0, |position| position as u32 + 1)
     }
 
+    /// The node of a port, and the one at the other end of its link.
+    pub(crate) fn ends(&self, port: u32) -> (u32, u32) {
+        (self.owners[port as usize], self.peer(port))
+    }
+
     /// The node at the other end of `port`: ports 2l and 2l + 1 face each other.
     pub(crate) fn peer(&self, port: u32) -> u32 {
         self.owners[(port ^ 1) as usize]

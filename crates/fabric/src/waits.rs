@@ -77,7 +77,7 @@ pub(crate) fn ports(circle: &[Waiter]) -> Vec<PortId> {
 /// A circle in words.
 pub(crate) fn describe(net: &Network, circle: &[Waiter]) -> String {
     let link = |port: u32| {
-        let (node, peer) = net.ends(port);
+        let (node, peer) = net.graph.ends(port);
         format!("{node}->{peer}")
     };
     let holds = |waiter: &Waiter| matches!(waiter, Waiter::Held { .. });
@@ -91,7 +91,7 @@ pub(crate) fn describe(net: &Network, circle: &[Waiter]) -> String {
     }
     let each = (0..circle.len()).map(|at| match circle[at] {
         Waiter::Paused { port, .. } => {
-            let (_, peer) = net.ends(port);
+            let (_, peer) = net.graph.ends(port);
             format!("link {} is paused by {peer}", link(port))
         }
         Waiter::Held { switch, flow, .. } => {

@@ -595,7 +595,7 @@ impl Endpoints {
         if turns.due <= now {
             // What it doesn't use is kept for no longer than an epoch.
             let kept = Time::from_ps(now.as_ps().saturating_sub(agent.limits.epoch.as_ps()));
-            turns.due = turns.due.max(kept) + turns.period;
+            turns.due = turns.due.max(kept).saturating_add(turns.period);
         }
         agent.owed -= u32::from(std::mem::take(&mut turns.owed));
         turns.longest_wait = turns.longest_wait.max(agent.epoch - turns.head);

@@ -69,7 +69,7 @@ impl Survey<'_> {
     fn lookahead(&self, part_of: &[u16]) -> Duration {
         let ports = 0..self.net.graph.owners.len() as u32;
         let crosses = |port: &u32| {
-            let (here, there) = self.net.ends(*port);
+            let (here, there) = self.net.graph.ends(*port);
             part_of[here as usize] != part_of[there as usize]
         };
         let cut = ports.clone().filter(crosses).map(|port| self.latency(port));
@@ -85,7 +85,7 @@ impl Survey<'_> {
     /// at once.
     fn groups(&self) -> Vec<u32> {
         let switch_link = |port: u32| {
-            let (here, there) = self.net.ends(port);
+            let (here, there) = self.net.graph.ends(port);
             self.net.graph.is_switch[here as usize] && self.net.graph.is_switch[there as usize]
         };
         let ports = || (0..self.net.graph.owners.len() as u32).step_by(2);
@@ -98,7 +98,7 @@ impl Survey<'_> {
         for port in ports() {
             let agrees = self.net.rules.pfc && self.faults.comes_back(port / 2);
             let far = switch_link(port) && self.latency(port).as_ps() >= limit;
-            let (here, there) = self.net.ends(port);
+            let (here, there) = self.net.graph.ends(port);
             if (far || self.is_further_port(port)) && !agrees {
                 continue;
             }
