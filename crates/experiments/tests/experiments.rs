@@ -69,6 +69,9 @@ fn every_experiment_states_source_and_checks() {
     assert_eq!(find("s9-fig1"), None);
 }
 
+/// Experiments whose picture is of the 99th percentile, which the few messages of their reduced size don't have.
+const WITHOUT_PICTURE: [&str; 2] = ["s3-fig7", "s4-local"];
+
 #[test]
 fn every_experiment_runs_in_the_reduced_size() {
     for experiment in all() {
@@ -93,7 +96,13 @@ fn every_experiment_runs_in_the_reduced_size() {
         }
         let drawn = outcome.plots.iter().any(|plot| svg(plot).is_some());
         let coloured = outcome.maps.iter().any(|map| map_svg(map).is_some());
-        assert!(drawn || coloured, "{}", experiment.name);
+        let pictured = drawn || coloured;
+        assert_eq!(
+            pictured,
+            !WITHOUT_PICTURE.iter().any(|name| *name == experiment.name),
+            "{}",
+            experiment.name
+        );
     }
 }
 

@@ -228,11 +228,7 @@ fn marks_are_filtered_at_ports_that_face_hosts_alone() {
         let at_hosts: u64 = at_hosts.map(|(_, marked)| marked).sum();
         let filtered = results.signals.filtered_marks;
         let filtered = filtered.as_ref().map(|signal| signal.count);
-        (
-            results.signals.ecn_marks.count,
-            u64::from(at_hosts),
-            filtered,
-        )
+        (results.signals.ecn_marks.count, at_hosts, filtered)
     };
     let dividing = mode(Mode::DemandAware);
     let (all, at_hosts, filtered) = marks(&[&dividing]);

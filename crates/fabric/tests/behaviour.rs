@@ -209,7 +209,7 @@ fn deepest_queue(algorithm: &str) -> u64 {
     let rows = results.series.sent.len() / results.series.ports;
     // The second half of the run, when the controllers have settled.
     let settled = (rows / 2..rows).flat_map(|at| &results.series.queue_max[row(at)]);
-    u64::from(*settled.max().unwrap())
+    *settled.max().unwrap()
 }
 
 #[test]

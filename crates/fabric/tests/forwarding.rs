@@ -33,7 +33,7 @@ fn sent(results: &Results, node: u32, peers: std::ops::Range<u32>) -> Vec<u64> {
         let ends = |ends: (u32, u32)| ends == (node, peer);
         let at = ports.position(|p| ends((p.node.get(), p.peer_node.get())));
         let rows = results.series.sent.chunks(results.series.ports);
-        rows.map(|row| u64::from(row[at.unwrap()])).sum()
+        rows.map(|row| row[at.unwrap()]).sum()
     };
     peers.map(port).collect()
 }

@@ -99,12 +99,7 @@ fn rates_from_one_megabit_to_eight_terabits() {
 #[test]
 fn sampling_every_picosecond() {
     let results = two_to_one(&["output.sample_interval=\"1ps\""]);
-    let sent: u64 = results
-        .series
-        .sent
-        .iter()
-        .map(|&bytes| u64::from(bytes))
-        .sum();
+    let sent: u64 = results.series.sent.iter().sum();
     // Data and acknowledgements cross two links; pauses there are none.
     assert_eq!(sent, 2 * results.totals.injected.bytes);
 }

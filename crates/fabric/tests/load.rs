@@ -13,17 +13,19 @@ fn of(loaded: &Loaded) -> Vec<TierLoad> {
     tier_loads(&loaded.scenario.workload, &topology).unwrap()
 }
 
-/// By the tiers of both ends the share that links are offered together, and that of the worst.
-fn shares(loaded: &Loaded) -> Vec<(u8, u8, f64, f64)> {
+/// Tiers of both ends, the share that their links are offered together, and that of the worst link.
+type Share = (u8, u8, f64, f64);
+
+fn shares(loaded: &Loaded) -> Vec<Share> {
     let tiers = of(loaded).into_iter();
     tiers
         .map(|tier| (tier.from, tier.to, tier.share, tier.worst.share))
         .collect()
 }
 
-fn assert_shares(loaded: &Loaded, expected: &[(u8, u8, f64, f64)]) {
+fn assert_shares(loaded: &Loaded, expected: &[Share]) {
     let found = shares(loaded);
-    let close = |(found, expected): (&(u8, u8, f64, f64), &(u8, u8, f64, f64))| {
+    let close = |(found, expected): (&Share, &Share)| {
         (found.0, found.1) == (expected.0, expected.1)
             && (found.2 - expected.2).abs() < 1e-9
             && (found.3 - expected.3).abs() < 1e-9

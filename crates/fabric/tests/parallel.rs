@@ -32,7 +32,7 @@ fn sent(results: &Results, switch: u32) -> Vec<u64> {
     };
     let of = |port: usize| {
         let own = results.series.sent.iter().skip(port).step_by(ports);
-        own.map(|&sent| u64::from(sent)).sum()
+        own.sum()
     };
     (0..ports).filter(between).map(of).collect()
 }

@@ -91,7 +91,7 @@ fn port_bytes(results: &Results) -> Vec<u64> {
     let ports = results.ports.len();
     let mut sums = vec![0; ports];
     for (at, sent) in results.series.sent.iter().enumerate() {
-        sums[at % ports] += u64::from(*sent);
+        sums[at % ports] += *sent;
     }
     sums
 }

@@ -315,7 +315,7 @@ fn shares_of_the_contended_port_are_counted_packet_by_packet() {
     let contended = contended.expect("four hosts send to one");
     // Nothing but data goes to the receiver, and no pause frames, which go to senders.
     let rows = results.series.sent.chunks(results.series.ports);
-    let through: u64 = rows.map(|row| u64::from(row[port])).sum();
+    let through: u64 = rows.map(|row| row[port]).sum();
     assert_eq!(contended.sent.iter().sum::<u64>(), through);
     assert!(
         contended

@@ -58,7 +58,7 @@ fn sent(results: &Results, node: u32) -> Vec<u64> {
     let of_node = (0..ports).filter(|&port| results.ports[port].node.get() == node);
     let sum = |port: usize| {
         let own = results.series.sent.iter().skip(port).step_by(ports);
-        own.map(|&sent| u64::from(sent)).sum()
+        own.sum()
     };
     of_node.map(sum).collect()
 }

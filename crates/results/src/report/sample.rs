@@ -560,9 +560,7 @@ fn totals(series: &PortSeries) -> Totals {
         delivered: flux,
         dropped: Flux::default(),
         in_flight: Flux::default(),
-        queue_max: Bytes::new(u64::from(
-            series.queue_max.iter().copied().max().unwrap_or(0),
-        )),
+        queue_max: Bytes::new(series.queue_max.iter().copied().max().unwrap_or(0)),
         base_rtt: Duration::from_ns(12_800),
         bdp: Bytes::new(160_000),
     }
