@@ -63,7 +63,7 @@ def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
     (tmp_path / "experiment.toml").write_text(
         'title = "Two"\nsource = "here"\nscenario = "base.toml"\n'
         '[[axis]]\nname = "degree"\nkey = "workload.0.degree"\nvalues = [1, 2]\n'
-        '[[metric]]\nname = "time"\nof = "completion"\npercentile = 50\n'
+        '[[metric]]\nname = "time"\nof = "completion"\n'
         '[[published]]\nrun = "2"\nmetric = "time"\nvalue = 1\ntolerance = 0.1\ndeviates = "why"\n'
         '[[open]]\naxis = [{ name = "hosts", key = "topology.hosts", values = [3, 4] }]\nchecks = ["2/time"]\n'
     )

@@ -70,7 +70,7 @@ fn every_experiment_states_source_and_checks() {
 }
 
 /// Experiments whose picture is of the 99th percentile, which the few messages of their reduced size don't have.
-const WITHOUT_PICTURE: [&str; 2] = ["s3-fig7", "s4-local"];
+const WITHOUT_PICTURE: [&str; 3] = ["s3-fig7", "s4-local", "s4-stress"];
 
 #[test]
 fn every_experiment_runs_in_the_reduced_size() {
