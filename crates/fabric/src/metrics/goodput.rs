@@ -15,7 +15,7 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Over the [time of arrivals](arrivals) if there is one, or else over the whole run.
+    /// Over the time of arrivals if there is one, or else over the whole run.
     pub fn of(results: &Results) -> Self {
         Self::between(results, arrivals(results).unwrap_or_else(|| run(results)))
     }
