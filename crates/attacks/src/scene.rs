@@ -254,6 +254,7 @@ impl<'a> Scene<'a> {
             delay: Duration::ZERO,
             part_of: None,
             connection: None,
+            iteration: 0,
             tenant: self.tenant,
             plane: None,
         }

@@ -113,6 +113,7 @@ mod tests {
             delay: Duration::ZERO,
             part_of: None,
             connection,
+            iteration: 0,
             plane: None,
             tenant: TenantId::default(),
         }

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairlane_units::{Bytes, NodeId, Time};
 
 use crate::steps::{Local, Planned};
-use crate::{CollectiveRecord, MessageRecord};
+use crate::{CollectiveRecord, MessageRecord, MessageSpec};
 
 /// What became of them: collectives in the order of the programs, each workload's steps behind its collectives.
 pub(crate) fn records(
     local: &Local,
     messages: &[MessageRecord],
+    specs: &[MessageSpec],
     first: u32,
 ) -> Vec<CollectiveRecord> {
     let slowdowns: BTreeMap<u32, Option<f64>> = match local.plan.collectives.is_empty() {
@@ -25,7 +26,10 @@ pub(crate) fn records(
         record
     };
     let mut records: Vec<CollectiveRecord> = local.plan.collectives.iter().map(of).collect();
-    records.extend(wholes(local));
+    let mut wholes = Wholes::new(local);
+    wholes.add_steps(local);
+    wholes.add_messages(messages, specs);
+    records.extend(wholes.records());
     records.sort_by_key(|record| record.workload);
     records
 }
@@ -83,7 +87,7 @@ fn last_message(local: &Local, [enters, leaves]: [u32; 2], first: u32) -> Option
     None
 }
 
-/// What the ranks of a workload do in one step of training.
+/// What the ranks of a workload do in one step of training or of a trace: computations, waits, and messages.
 #[derive(Default)]
 struct Whole {
     start: Option<Time>,
@@ -93,60 +97,108 @@ struct Whole {
     sent: Bytes,
 }
 
-/// Steps of training, and rounds of several collectives.
-fn wholes(local: &Local) -> Vec<CollectiveRecord> {
-    let mut all: BTreeMap<(u32, u32), Whole> = BTreeMap::new();
-    for planned in &local.plan.collectives {
-        let key = (planned.workload, planned.instance.iteration);
-        let whole = all.entry(key).or_default();
-        whole.sent += planned.instance.sent;
-    }
-    for (step, ended) in local.plan.all.iter().zip(&local.ended) {
-        let whole = all.entry((step.workload, step.iteration)).or_default();
-        whole.ranks.insert(step.rank);
-        let Some(end) = *ended else {
-            whole.unfinished = true;
-            continue;
-        };
-        let start = end - step.time;
-        whole.start = Some(whole.start.map_or(start, |known| known.min(start)));
-        if whole.end.is_none_or(|(known, ..)| end > known) {
-            whole.end = Some((end, step.rank, step.host));
+impl Whole {
+    /// Something of a rank that began and ended then, as far as it did.
+    fn add(&mut self, (rank, host): (u32, NodeId), start: Option<Time>, end: Option<Time>) {
+        self.ranks.insert(rank);
+        self.start = self.start.into_iter().chain(start).min();
+        match end {
+            None => self.unfinished = true,
+            Some(end) if self.end.is_none_or(|(known, ..)| end > known) => {
+                self.end = Some((end, rank, host));
+            }
+            Some(_) => {}
         }
     }
-    // Ranks begin a step at different times; so that times add up, it counts from the end of the step before.
-    let mut before: Option<(u32, Time)> = None;
-    for (&(workload, _), whole) in &mut all {
-        let ended = before.filter(|(of, _)| *of == workload);
-        let end = whole.end.map(|(end, ..)| end);
-        whole.start = whole.start.map(|start| match (ended, end) {
-            (Some((_, before)), Some(end)) => start.max(before).min(end),
-            _ => start,
+}
+
+/// Steps of training and of traces, and rounds of several collectives.
+struct Wholes {
+    /// Of each workload whose steps are recorded, the rank by host.
+    ranks: BTreeMap<u32, BTreeMap<NodeId, u32>>,
+    /// By workload and step.
+    all: BTreeMap<(u32, u32), Whole>,
+}
+
+impl Wholes {
+    fn new(local: &Local) -> Self {
+        let plan = &local.plan;
+        let recorded = plan.ranks.iter();
+        let recorded = recorded.filter(|(workload, _)| plan.recorded.contains(workload));
+        let ranks = recorded.map(|(workload, hosts)| {
+            let ranks = hosts.iter().copied().zip(0..);
+            (*workload, ranks.collect())
         });
-        before = end.map(|end| (workload, end));
-    }
-    let record = |((workload, step), whole): ((u32, u32), Whole)| {
-        let end = whole.end.filter(|_| !whole.unfinished);
-        CollectiveRecord {
-            workload,
-            step,
-            kind: None,
-            algorithm: None,
-            name: String::new(),
-            group: 0,
-            ranks: whole.ranks.len() as u32,
-            size: Bytes::ZERO,
-            sent: whole.sent,
-            start: whole.start,
-            ready: None,
-            end: end.map(|(end, ..)| end),
-            slowest: end.map(|(_, rank, host)| (rank, host)),
-            last: None,
-            last_slowdown: None,
+        Self {
+            ranks: ranks.collect(),
+            all: BTreeMap::new(),
         }
-    };
-    all.into_iter()
-        .filter(|((workload, _), _)| local.plan.recorded.contains(workload))
-        .map(record)
-        .collect()
+    }
+
+    fn add_steps(&mut self, local: &Local) {
+        for (step, ended) in local.plan.all.iter().zip(&local.ended) {
+            if self.ranks.contains_key(&step.workload) {
+                let whole = self.all.entry((step.workload, step.iteration)).or_default();
+                let start = ended.map(|end| end - step.time);
+                whole.add((step.rank, step.host), start, *ended);
+            }
+        }
+    }
+
+    /// A message begins when its source may send it, and ends when its source knows that it has arrived.
+    fn add_messages(&mut self, messages: &[MessageRecord], specs: &[MessageSpec]) {
+        for message in messages {
+            let spec = specs.get(message.id as usize);
+            let ranks = self.ranks.get(&message.workload);
+            let Some((spec, ranks)) = spec.zip(ranks) else {
+                continue;
+            };
+            let ends = [message.source, message.destination];
+            let [Some(&from), Some(&to)] = ends.map(|host| ranks.get(&host)) else {
+                continue;
+            };
+            let key = (message.workload, spec.iteration);
+            let whole = self.all.entry(key).or_default();
+            let start = message.posted.then(|| message.start - spec.delay);
+            whole.add((from, message.source), start, message.finish);
+            whole.ranks.insert(to);
+            whole.sent += message.size;
+        }
+    }
+
+    fn records(mut self) -> impl Iterator<Item = CollectiveRecord> {
+        // Ranks begin a step at different times; so that times add up, it counts from the end of the step before.
+        let mut before: Option<(u32, Time)> = None;
+        for (&(workload, _), whole) in &mut self.all {
+            let ended = before.filter(|(of, _)| *of == workload);
+            let end = whole.end.map(|(end, ..)| end);
+            whole.start = whole.start.map(|start| match (ended, end) {
+                (Some((_, before)), Some(end)) => start.max(before).min(end),
+                _ => start,
+            });
+            before = end.map(|end| (workload, end));
+        }
+        self.all.into_iter().map(record)
+    }
+}
+
+fn record(((workload, step), whole): ((u32, u32), Whole)) -> CollectiveRecord {
+    let end = whole.end.filter(|_| !whole.unfinished);
+    CollectiveRecord {
+        workload,
+        step,
+        kind: None,
+        algorithm: None,
+        name: String::new(),
+        group: 0,
+        ranks: whole.ranks.len() as u32,
+        size: Bytes::ZERO,
+        sent: whole.sent,
+        start: whole.start,
+        ready: None,
+        end: end.map(|(end, ..)| end),
+        slowest: end.map(|(_, rank, host)| (rank, host)),
+        last: None,
+        last_slowdown: None,
+    }
 }

@@ -35,6 +35,8 @@ pub struct MessageSpec {
     /// Number of a connection between its two hosts. Where its workload's messages share connections, those with the same
     /// number, workload, ends, class and tenant go over one, in the order of posting. A message without has one of its own.
     pub connection: Option<u32>,
+    /// The step of training, or of a trace, that it belongs to; 0 where there is none.
+    pub iteration: u32,
     /// Number of the tenant that it belongs to.
     pub tenant: TenantId,
     /// The plane that it takes, if it names one itself; else that of its workload, or any.

@@ -21,6 +21,8 @@ pub(crate) struct Steps {
     pub(crate) collectives: Vec<Planned>,
     /// Workloads whose steps are more than one collective, and have records of their own.
     pub(crate) recorded: Vec<u32>,
+    /// Of each workload that is a program, the hosts by rank.
+    pub(crate) ranks: Vec<(u32, Vec<NodeId>)>,
     pub(crate) streams: u32,
 }
 

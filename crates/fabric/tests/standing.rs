@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fairlane_fabric::{Control, Ending, MessageRecord, Outcome, Results, Simulation};
+use fairlane_fabric::{
+    CollectiveRecord, Control, Ending, MessageRecord, Outcome, Results, Simulation,
+};
 use fairlane_scenario::{Files, Loaded, parse_with};
+use fairlane_units::{Bytes, Time};
 
 use crate::common::{complete, flows, loaded, random, run, run_unchecked, star};
 
@@ -129,6 +132,53 @@ fn a_late_rank_makes_a_ring_late_by_that_and_no_more() {
         let ratio = run(late, &[]);
         assert!(ratio > 0.98 && ratio < 1.15, "{late:?}: {ratio}");
     }
+}
+
+/// The record of the only step of a program.
+fn step(results: &Results) -> &CollectiveRecord {
+    let steps = results.collectives.iter().filter(|it| it.kind.is_none());
+    let [step] = steps.collect::<Vec<_>>()[..] else {
+        panic!("one step, found {:?}", results.collectives);
+    };
+    step
+}
+
+#[test]
+fn a_step_covers_computations_and_messages() {
+    let one_way = "num_ranks 2\nrank 0 {\nc: calc 5000\na: send 1000000b to 1 tag 1\na requires c\n}\n\
+                   rank 1 {\na: recv 1000000b from 0 tag 1\n}\n";
+    let case = goal(2, one_way, &[]);
+    let [beta, _, packet] = times(&case);
+    let results = complete(&case);
+    let row = step(&results);
+    // The computation, then the message over two links there and back.
+    let end = 5e-6 + 1e6 * beta + packet + 4e-6;
+    let ended = row.end.unwrap().as_ps() as f64 / 1e12;
+    assert!((ended / end - 1.0).abs() < 0.005, "{ended}, expected {end}");
+    assert_eq!((row.start, row.ranks), (Some(Time::ZERO), 2));
+    assert_eq!(row.sent, Bytes::new(1_000_000));
+}
+
+#[test]
+fn a_step_of_an_exchange_has_both_ways() {
+    let exchange = "num_ranks 2\nrank 0 {\nc: calc 5000\na: send 1000000b to 1 tag 1\nb: recv 1000000b from 1 tag 2\n\
+                    a requires c\n}\nrank 1 {\na: recv 1000000b from 0 tag 1\nb: send 1000000b to 0 tag 2\n}\n";
+    let case = goal(2, exchange, &[]);
+    let [beta, answer, packet] = times(&case);
+    let results = complete(&case);
+    let row = step(&results);
+    // Each way carries the data of one message and the acknowledgements of the other.
+    let least = 5e-6 + 1e6 * beta + packet + 4e-6;
+    let most = least + 1e6 * answer + 2.0 * packet;
+    let ended = row.end.unwrap().as_ps() as f64 / 1e12;
+    assert!(
+        ended > least && ended < most * 1.005,
+        "{least} to {most}: {ended}"
+    );
+    assert_eq!((row.start, row.ranks), (Some(Time::ZERO), 2));
+    assert_eq!(row.sent, Bytes::new(2_000_000));
+    // Rank 0 begins later, so its message ends last.
+    assert_eq!(row.slowest.map(|(rank, _)| rank), Some(0));
 }
 
 #[test]

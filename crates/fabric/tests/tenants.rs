@@ -31,6 +31,7 @@ fn write(source: u32, destination: u32, size: u64, start: u64) -> MessageSpec {
         delay: Duration::ZERO,
         part_of: None,
         connection: Some(0),
+        iteration: 0,
         tenant: TenantId::new(0),
         plane: None,
     }

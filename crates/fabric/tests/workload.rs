@@ -525,6 +525,7 @@ fn flows_keep_their_fields_and_their_order() {
         delay: Duration::ZERO,
         part_of: None,
         connection: Some(0),
+        iteration: 0,
         tenant: TenantId::new(0),
         plane: None,
     };

@@ -266,6 +266,7 @@ impl Builder<'_> {
             delay: Duration::ZERO,
             part_of: None,
             connection: None,
+            iteration: 0,
             tenant: self.tenant,
             plane: None,
         });

@@ -159,6 +159,7 @@ impl<'a> Context<'a> {
             delay: self.send_latency,
             part_of: None,
             connection: Some(PAIR),
+            iteration: 0,
             tenant: self.tenant,
             plane: None,
         })

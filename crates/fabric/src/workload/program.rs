@@ -33,6 +33,7 @@ pub(super) fn add(
         let message = MessageSpec {
             source: host(it.from),
             destination: host(it.to),
+            iteration: program.ranks[origin.0 as usize][origin.1 as usize].step,
             size: it.size,
             plane,
             connection: Some(connections + communicator(it.group) * channels + it.channel),
@@ -53,6 +54,7 @@ pub(super) fn add(
         begins: it.begins.map(|step| base + step),
     }));
     steps.streams += expansion.streams;
+    steps.ranks.push((context.index, hosts.to_vec()));
     let node = |node: Node| match node {
         Node::Message(it) => first + it,
         Node::Step(it) => STEP | (base + it),

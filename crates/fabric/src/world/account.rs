@@ -59,6 +59,7 @@ impl World {
             collectives: collectives::records(
                 &self.schedule.local,
                 &messages,
+                &self.net.specs,
                 self.schedule.node_of(0),
             ),
             messages,
