@@ -34,7 +34,8 @@ pub(crate) struct Carriers {
 }
 
 impl Carriers {
-    /// Of messages; `shares` says which of those that have the [number](MessageSpec::connection) of a connection share it.
+    /// Assigns messages to connections; `shares` says which of those that have the [number](MessageSpec::connection) of a
+    /// connection share it.
     pub(crate) fn new(specs: &[MessageSpec], shares: impl Fn((u32, &MessageSpec)) -> bool) -> Self {
         let mut firsts: BTreeMap<Shared, u32> = BTreeMap::new();
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();

@@ -162,7 +162,8 @@ impl Hosts {
         !succeeded || ended == net.carriers.count(flow)
     }
 
-    /// A message that a connection which stays open has brought completely; calls for another look.
+    /// Returns a message that has arrived completely on a connection that stays open, the oldest first; `None` once all such
+    /// messages have been returned.
     pub(crate) fn next_arrived(&mut self, net: &Network, flow: u32) -> Option<u32> {
         let node = net.specs[flow as usize].destination;
         let pair = self.connections.pair(flow, Side::Responder)?;

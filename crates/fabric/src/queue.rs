@@ -37,8 +37,8 @@ impl Queue {
         }
     }
 
-    /// Everything before packet `expected` has arrived in order; returns a message of which that is the end, and calls for
-    /// another look.
+    /// Removes and returns the oldest message if all of its packets precede `expected`, the next PSN that the responder
+    /// accepts; one call removes one message.
     pub(crate) fn next_before(&mut self, expected: Psn) -> Option<u32> {
         let &(message, end) = self.messages.front()?;
         self.passed = self.near(self.passed, expected);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
-/// What it looks like to a schema.
+/// An egress capacity: bytes per second, or a rate with its unit.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -16,7 +16,7 @@ pub(super) enum Form {
     Rate(String),
 }
 
-/// Reads it; `null` is `Some(None)`.
+/// Reads an egress capacity; `null` is `Some(None)`.
 pub(super) fn capacity<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<f64>>, D::Error> {
@@ -24,7 +24,7 @@ pub(super) fn capacity<'de, D: Deserializer<'de>>(
     Ok(Some(capacity.map(|capacity| capacity.0)))
 }
 
-/// In bytes per second.
+/// An egress capacity in bytes per second.
 struct Capacity(f64);
 
 impl<'de> Deserialize<'de> for Capacity {
