@@ -231,7 +231,9 @@ function slowdownSeries(bins, lines) {
       return bin ? `${formatBytes(bin.size)} (${formatCount(bin.count)} messages)` : "";
     },
   };
-  return [size, ...lines.map(({ name, colour }) => line(name, colour, formatTimes, dotted(6, "surface")))];
+  // A class of few messages lacks high percentiles.
+  const value = (_, slowdown, __, place) => (place === null ? "" : slowdown === null ? "–" : formatTimes(slowdown));
+  return [size, ...lines.map(({ name, colour }) => line(name, colour, formatTimes, { ...dotted(6, "surface"), value }))];
 }
 
 function slowdownRows(bins) {

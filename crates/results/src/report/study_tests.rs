@@ -46,8 +46,8 @@ fn point(at: Vec<usize>, shares: &[f64]) -> Point {
     let curve = Values::Curve {
         x: vec![0.0, size, 9.0],
         y: vec![size, 2.0, 3.0],
-        low: vec![Some(0.5 * size), None, Some(2.0)],
-        high: vec![Some(2.0 * size), None, Some(4.0)],
+        low: vec![Some(0.9 * size), None, Some(2.9)],
+        high: vec![Some(1.1 * size), None, Some(3.1)],
     };
     Point {
         name: at
