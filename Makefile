@@ -6,6 +6,7 @@ SHELL := bash
 
 SCENARIO ?= scenarios/hadoop-fat-tree.toml
 OUT ?= out/$(notdir $(basename $(SCENARIO)))
+PREFIX ?= $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 FUZZ_SECONDS ?= 10
 FUZZ_SANITIZER ?= address
 # The same inputs in every run; 0 for others each time.
@@ -30,11 +31,12 @@ endif
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# `run` and `compare` build with profile quick, whose programs are ready in two fifths of the processor time of a release.
 .PHONY: run
 run: tools ## Run a scenario (SCENARIO=..., by default the Hadoop fat tree) and write its report
-	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@cargo build --profile quick --locked -p fairlane-cli --bin fairlane
 	@mkdir -p $(dir $(OUT))
-	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run $(SCENARIO) --out $(OUT) --force
+	@cargo run --quiet --profile quick --locked -p fairlane-cli --bin fairlane -- run $(SCENARIO) --out $(OUT) --force
 	@echo
 	@echo "report: $(OUT)/report.html (one file, open it in a browser)"
 
@@ -43,13 +45,13 @@ CONTROLLERS := $(shell sed -n 's/^ *[A-Za-z]*(\([a-z]*\));$$/\1/p' crates/conges
 
 .PHONY: compare
 compare: tools ## Run scenarios/incast-controllers.toml under every congestion control, side by side
-	@cargo build --release --locked -p fairlane-cli --bin fairlane
+	@cargo build --profile quick --locked -p fairlane-cli --bin fairlane
 	@mkdir -p out/incast
 	@set -e; for name in $(CONTROLLERS); do \
-		cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- run scenarios/incast-controllers.toml \
+		cargo run --quiet --profile quick --locked -p fairlane-cli --bin fairlane -- run scenarios/incast-controllers.toml \
 			--set congestion.algorithm=$$name --out out/incast/$$name --force >/dev/null; \
 	done
-	@cargo run --quiet --release --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
+	@cargo run --quiet --profile quick --locked -p fairlane-cli --bin fairlane -- compare $(addprefix out/incast/,$(CONTROLLERS))
 
 .PHONY: reproduce
 reproduce: tools ## Run every published experiment again; rows and plots go to out/reproduce
@@ -65,6 +67,12 @@ verbs: tools ## Libraries that verbs programs run on as they are, into target/ve
 	@target/release/shared-object crates/rdmacm/symbols.txt target/release/libfairlane_rdmacm.a target/verbs/librdmacm.so.1 target/verbs/libibverbs.so.1
 
 # Two at a time: what Python's tests need is fetched beside the lints, and they keep one processor busy.
+.PHONY: install
+install: verbs ## The command into PREFIX/bin (by default where cargo installs), libraries for verbs programs into PREFIX/lib/fairlane
+	@cargo install --locked --path crates/cli --root "$(DESTDIR)$(PREFIX)"
+	@mkdir -p "$(DESTDIR)$(PREFIX)/lib/fairlane"
+	@cp target/verbs/libibverbs.so.1 target/verbs/librdmacm.so.1 "$(DESTDIR)$(PREFIX)/lib/fairlane"
+
 .PHONY: test
 test: tools ## Everything that must pass: format, lints, docs, Python, tests (WebAssembly and programs of others too)
 	@$(MAKE) --no-print-directory -j2 python fmt-check lint doc test-programs

@@ -237,3 +237,24 @@ fn what_python_and_the_tests_need_is_compiled_once() {
     });
     assert_none(&twice.collect::<Vec<_>>());
 }
+
+/// `make run` builds the command; who wants Python, too, builds on that.
+#[test]
+fn what_python_and_the_command_need_is_compiled_once() {
+    let python = compiled(&["--package", "fairlane-python", "--edges", "normal,build"]);
+    let command = compiled(&["--package", "fairlane-cli", "--edges", "normal,build"]);
+    let package = |line: &String| line.split(' ').take(2).map(str::to_owned).collect();
+    let packages =
+        |lines: &BTreeSet<String>| -> BTreeSet<Vec<String>> { lines.iter().map(package).collect() };
+    let (of_python, of_command) = (packages(&python), packages(&command));
+    assert!(of_python.intersection(&of_command).count() > 50);
+    let twice = python.symmetric_difference(&command);
+    let twice = twice.filter(|line| {
+        let package: Vec<String> = package(line);
+        of_python.contains(&package) && of_command.contains(&package)
+    });
+    let twice = twice.map(|line| {
+        format!("{line}: other features there: ask for the same ones in crates/cli/Cargo.toml")
+    });
+    assert_none(&twice.collect::<Vec<_>>());
+}

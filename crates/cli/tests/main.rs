@@ -9,6 +9,7 @@ mod attack;
 mod begin;
 mod capture;
 mod drum;
+mod exec;
 mod explain;
 mod live;
 mod messages;

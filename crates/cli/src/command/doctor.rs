@@ -87,8 +87,7 @@ fn libraries() -> Vec<Finding> {
             true => (path.display().to_string(), Verdict::Good),
             false => (format!("not in {}", folder.display()), without),
         };
-        Finding::new(name, found, verdict)
-            .hint("`make verbs` builds it; FAIRLANE_VERBS names the folder if it is elsewhere")
+        Finding::new(name, found, verdict).hint(libraries::HINT)
     };
     vec![
         one(libraries::VERBS, Verdict::Bad),

@@ -22,8 +22,7 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     let folder = libraries::folder();
     if !folder.join(libraries::VERBS).exists() {
         let place = folder.join(libraries::VERBS);
-        return Err(Failure::at(&place, "there is no such library")
-            .hint("`make verbs` builds it; FAIRLANE_VERBS names the folder if it is elsewhere"));
+        return Err(Failure::at(&place, "there is no such library").hint(libraries::HINT));
     }
     let [program, rest @ ..] = arguments.program.as_slice() else {
         return Err(Failure::new("expected a program"));
