@@ -334,13 +334,17 @@ def schedule(
         _native.schedule(_text(problem), (mode, k, tolerance), kept, frame)
     )
     short = [
-        f"application {one['application']} gets {one['rate']:g} of {one['minimum']:g}"
+        f"application {one['application']}{_called(one)} gets {one['rate']:g} of {one['minimum']:g}"
         for one in plan.get("unmet", [])
     ]
     if short:
         names = ", ".join(short[:5]) + (f", {len(short) - 5} more" if len(short) > 5 else "")
         raise ProblemError(f"minimums that can't be kept together: {names} (WQE/s)")
     return plan
+
+
+def _called(one: Mapping[str, Any]) -> str:
+    return f" ({one['name']})" if "name" in one else ""
 
 
 def random(

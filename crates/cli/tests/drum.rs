@@ -524,6 +524,44 @@ fn minimums_that_cannot_be_kept_are_named() {
     );
 }
 
+/// Names stand beside numbers in tables and messages, and in JSON.
+#[test]
+fn applications_are_called_what_the_problem_says() {
+    let named = |names: &Value| {
+        with(|inputs| {
+            inputs["k"] = json!(1);
+            inputs["peak_rate"] = json!([3.0, 3.0]);
+            inputs["x_min"] = json!([2.0, 2.0]);
+            inputs["C"] = json!(null);
+            inputs["names"] = names.clone();
+        })
+    };
+    let names = json!(["storage", "web"]);
+    let case = Case::with("time.json", &named(&names)).and("wrong.json", &named(&json!(["web"])));
+    let output = case.run("drum schedule time.json --format text");
+    let table = String::from_utf8(output.stdout).expect("as documented");
+    assert!(
+        table.contains("0 storage ") && table.contains("1 web "),
+        "{table}"
+    );
+    let words = String::from_utf8(output.stderr).expect("as documented");
+    assert!(words.contains("application 0 (storage) gets"), "{words}");
+    let refused = case.run("drum schedule wrong.json");
+    let words = String::from_utf8(refused.stderr).expect("as documented");
+    assert!(
+        words.contains("inputs.names: 1 entries for 2 applications"),
+        "{words}"
+    );
+    let case = Case::with(
+        "fixed.json",
+        &with(|inputs| inputs["names"] = names.clone()),
+    );
+    assert_eq!(answer(&case, "drum solve fixed.json")["names"], names);
+    let text = case.run("drum solve fixed.json --format text").stdout;
+    let text = String::from_utf8(text).expect("as documented");
+    assert!(text.contains("0 storage "), "{text}");
+}
+
 /// The shipped problem is within 0.5 % of the best mixture of pairs (see `schedules.rs` of the solver), and so is its bound.
 #[test]
 fn the_example_is_scheduled_near_the_best() {

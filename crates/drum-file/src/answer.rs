@@ -65,6 +65,9 @@ pub struct Answer {
     /// The gap over the largest of the sizes of the two, and the sum of the sizes of all terms of the value: utilities,
     /// latency, and costs of rows. So it says something of a value near 0, too.
     pub relative_gap: Option<f64>,
+    /// What applications are called, if the problem says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
     /// Rate at which work requests are fetched, by application (WQE/s).
     pub x: Vec<f64>,
     /// Rate at which completions are polled, by application (CQE/s).
@@ -127,6 +130,7 @@ impl Answer {
             proven_bound: finite(solution.proven_bound),
             gap: finite(gap),
             relative_gap: finite(relative),
+            names: None,
             x: solution.x,
             z: solution.z,
             tau: None,

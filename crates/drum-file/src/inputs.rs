@@ -200,6 +200,9 @@ inputs! {
         /// Number of applications; checked against the columns if it is there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub m: Option<usize>,
+        /// What applications are called in tables and messages. Default: their numbers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub names: Option<Vec<String>>,
     } {
         /// Message bytes for each work request (B/WQE), not negative. Required, here or as a column beside the document.
         #[serde(default, skip_serializing_if = "Option::is_none")]

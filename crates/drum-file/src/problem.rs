@@ -36,6 +36,8 @@ pub struct HostProblem {
     /// Values of applications that don't send.
     pub outage: Option<Vec<f64>>,
     rows: Vec<OwnRow>,
+    /// What applications are called.
+    pub(crate) names: Option<Vec<String>>,
 }
 
 /// A row with storage of its own.
@@ -93,6 +95,12 @@ impl HostProblem {
             dependency: self.dependency,
             rows: self.rows.iter().map(OwnRow::view).collect(),
         }
+    }
+
+    /// What an application is called.
+    pub(crate) fn name(&self, application: usize) -> Option<String> {
+        let names = self.names.as_ref()?;
+        names.get(application).cloned()
     }
 
     /// Names of the rows, that of the slots behind those of the document.
@@ -213,6 +221,7 @@ fn build(
         maximum: columns.maximum(inputs.x_max),
     };
     Ok(HostProblem {
+        names: inputs.names,
         table,
         utility: Utility {
             fairness: columns.fairness(),
@@ -310,6 +319,7 @@ fn required<'a>(
 fn check_columns(inputs: &HostInputs, count: usize) -> Result<(), Error> {
     let length = |column: &Option<Vec<f64>>| column.as_ref().map(Vec::len);
     let columns = [
+        ("names", inputs.names.as_ref().map(Vec::len)),
         ("weight", length(&inputs.weight)),
         ("share", length(&inputs.share)),
         ("latency_weight", length(&inputs.latency_weight)),
@@ -441,6 +451,7 @@ impl HostInputs {
         };
         Self {
             m: Some(table.len()),
+            names: None,
             alpha: match utility.fairness {
                 Fairness::Alpha(alpha) => Alpha::Number(alpha),
                 Fairness::MaxMin => Alpha::MaxMin,

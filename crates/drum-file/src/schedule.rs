@@ -76,10 +76,13 @@ pub struct RowUse {
 }
 
 /// An application that can't have its minimum.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shortfall {
     /// Its number.
     pub application: usize,
+    /// What it is called, if the problem says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The minimum (WQE/s).
     pub minimum: f64,
     /// What it gets.
@@ -91,6 +94,9 @@ pub struct Shortfall {
 pub struct Turn {
     /// Its number.
     pub application: usize,
+    /// What it is called, if the problem says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Rate of work requests over all epochs (WQE/s).
     pub rate: f64,
     /// Mean rate of work requests in the epochs in which it is active.
@@ -191,9 +197,10 @@ fn plan(
         .iter()
         .map(|row| usage(problem, row, &found))
         .collect();
-    let applications = turns(&found, waits);
+    let applications = turns(problem, &found, waits);
     let shortfall = |unmet: &Unmet| Shortfall {
         application: unmet.application,
+        name: problem.name(unmet.application),
         minimum: unmet.minimum,
         rate: unmet.rate,
     };
@@ -249,9 +256,10 @@ fn usage(problem: &HostProblem, row: &Row<'_>, found: &planner::Schedule) -> Row
     }
 }
 
-fn turns(found: &planner::Schedule, waits: &[Option<u64>]) -> Vec<Turn> {
+fn turns(problem: &HostProblem, found: &planner::Schedule, waits: &[Option<u64>]) -> Vec<Turn> {
     let turn = |(application, rate): (usize, &f64)| Turn {
         application,
+        name: problem.name(application),
         rate: *rate,
         active_rate: 0.0,
         active_epochs: 0,

@@ -134,6 +134,7 @@ impl Problem {
         };
         answer.name.clone_from(&self.name);
         answer.kind = self.kind.to_owned();
+        answer.names = self.host().and_then(|host| host.names.clone());
         Ok(answer)
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fairlane_drum_file::{Plan, Shortfall};
+use fairlane_drum_file::{Plan, Shortfall, Turn};
 
 use crate::args::{Policy, Schedule};
 use crate::command::drum::{document, input, mistake, request};
@@ -46,7 +46,12 @@ pub(crate) fn schedule(arguments: &Schedule) -> Result<ExitCode, Failure> {
 fn unmet(unmet: &[Shortfall]) -> String {
     let one = |short: &Shortfall| {
         let (rate, minimum) = (number(short.rate), number(short.minimum));
-        format!("application {} gets {rate} of {minimum}", short.application)
+        let name = short.name.as_ref().map(|name| format!(" ({name})"));
+        let number = short.application;
+        format!(
+            "application {number}{} gets {rate} of {minimum}",
+            name.unwrap_or_default()
+        )
     };
     let mut names: Vec<String> = unmet.iter().take(NAMED).map(one).collect();
     if unmet.len() > NAMED {
@@ -101,10 +106,14 @@ fn rows(plan: &Plan) -> String {
 
 fn turns(plan: &Plan) -> String {
     let count = table::count;
+    let called = |turn: &&Turn| match &turn.name {
+        Some(name) => format!("{} {name}", turn.application),
+        None => turn.application.to_string(),
+    };
     table::grid_of(
         plan.applications.iter().take(MOST_LINES),
         &[
-            ("application", &|turn| turn.application.to_string()),
+            ("application", &called),
             ("rate", &|turn| number(turn.rate)),
             ("while active", &|turn| number(turn.active_rate)),
             ("epochs", &|turn| count(turn.active_epochs)),

@@ -64,11 +64,11 @@ fn applications(answer: &Answer) -> String {
     header.extend(answer.tau.as_ref().map(|_| "tau"));
     let row = |index: usize| {
         let chosen = answer.selected.binary_search(&index).is_ok();
-        let mut cells = vec![
-            index.to_string(),
-            number(answer.x[index]),
-            number(answer.z[index]),
-        ];
+        let called = match answer.names.as_ref().and_then(|names| names.get(index)) {
+            Some(name) => format!("{index} {name}"),
+            None => index.to_string(),
+        };
+        let mut cells = vec![called, number(answer.x[index]), number(answer.z[index])];
         cells.push(if chosen { "yes" } else { "no" }.to_owned());
         cells.extend(answer.tau.as_ref().map(|tau| number(tau[index])));
         cells
