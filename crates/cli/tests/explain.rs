@@ -173,3 +173,29 @@ fn directories_without_results_are_refused() {
     }
     snapshot("explain_refused", &all);
 }
+
+/// Workloads may have their own congestion control: headings and causes name each that messages had, and no other.
+#[test]
+fn every_congestion_control_is_named() {
+    let workload = |source: u32, own: &str| {
+        format!(
+            "[[workload]]\nkind = \"flows\"\n{own}flow = [{{ source = {source}, destination = 2, size = \"1MB\", start = \"0s\" }}]\n"
+        )
+    };
+    let own = "congestion = { algorithm = \"swift\" }\n";
+    let star = "[topology]\nkind = \"star\"\nhosts = 3\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }\n";
+    for (first, heading, cause) in [
+        ("", "DCQCN, Swift", "dcqcn, swift"),
+        (own, "Swift", "swift"),
+    ] {
+        let scenario = [star, &workload(0, first), &workload(1, own)].concat();
+        let case = Case::with("s.toml", &scenario);
+        assert!(case.run("run s.toml --out d").status.success());
+        let summary: serde_json::Value =
+            serde_json::from_str(&case.text("d/summary.json")).unwrap();
+        assert_eq!(summary["congestion"], heading);
+        let explained = String::from_utf8(case.run("explain d").stdout).unwrap();
+        let under = format!("under {cause}, scope qp");
+        assert!(explained.contains(&under), "{explained}");
+    }
+}

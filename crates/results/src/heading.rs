@@ -7,7 +7,7 @@ use crate::report::Heading;
 
 /// The phrases that a heading borrows.
 pub struct Words {
-    congestion: &'static str,
+    congestion: String,
     topology: String,
     workload: String,
 }
@@ -27,7 +27,7 @@ impl Words {
         });
         let parts: Vec<_> = parts.collect();
         Self {
-            congestion: scenario.congestion.title(),
+            congestion: scenario.of_controls(|control| control.title().into()),
             topology: topology(&scenario.topology),
             workload: parts.join("; "),
         }
@@ -38,7 +38,7 @@ impl Words {
         Heading {
             name: &scenario.name,
             profile: profile(scenario.profile),
-            congestion: self.congestion,
+            congestion: &self.congestion,
             topology: &self.topology,
             workload: &self.workload,
             seed: scenario.seed,

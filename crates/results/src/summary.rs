@@ -15,7 +15,7 @@ use crate::{collectives, heading, tenants};
 pub struct File<'a> {
     name: &'a str,
     profile: &'static str,
-    congestion: &'static str,
+    congestion: String,
     seed: u64,
     #[serde(flatten)]
     summary: &'a Summary,
@@ -35,7 +35,7 @@ impl<'a> File<'a> {
         Self {
             name: &scenario.name,
             profile: heading::profile(scenario.profile),
-            congestion: scenario.congestion.title(),
+            congestion: scenario.of_controls(|control| control.title().into()),
             seed: scenario.seed,
             summary: &figures.summary,
             slowdown_bins: &figures.bins,
@@ -101,14 +101,15 @@ impl<'a> File<'a> {
             rate(summary.goodput_run_gbps),
             self.simulated()
         );
-        if summary.goodput_ns >= summary.end_ns - summary.first_start_ns {
-            return run;
-        }
         let (gbps, time) = (
             rate(summary.goodput_gbps),
             table::seconds(summary.goodput_ns / 1e9),
         );
-        format!("{gbps} over {time}, until the last message was posted; {run}")
+        let posting = format!("{gbps} over {time}");
+        match posting == run {
+            true => run,
+            false => format!("{posting}, until the last message was posted; {run}"),
+        }
     }
 
     /// From the first message to the end.

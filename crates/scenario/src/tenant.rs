@@ -3,7 +3,7 @@
 use fairlane_units::{Rate, TenantId};
 
 use crate::section::{element, number};
-use crate::types::{CongestionOverride, HostSet, Scenario, Workload};
+use crate::types::{Congestion, CongestionOverride, HostSet, Scenario, Workload};
 
 element! {
     /// Who a workload belongs to: tenants share the fabric by weight. A tenant's number is its place in the
@@ -49,6 +49,22 @@ impl Scenario {
             self.tenant.get(number.index())?.congestion.as_deref()
         };
         workload.congestion().or_else(of_tenant)
+    }
+
+    /// What the congestion controls of workloads have, each once, in the order of workloads: `"DCQCN, Swift"`.
+    pub fn of_controls(&self, what: impl Fn(&Congestion) -> String) -> String {
+        let mut found: Vec<String> = Vec::new();
+        for workload in &self.workload {
+            let own = self.own_congestion(workload);
+            let one = match own.map(|own| self.congestion.with(own)) {
+                Some(own) => what(&own),
+                None => what(&self.congestion),
+            };
+            if !found.contains(&one) {
+                found.push(one);
+            }
+        }
+        found.join(", ")
     }
 
     /// Gives every workload its tenant, and the tenant's hosts instead of all.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairlane_explain::{Collective, Costs, LinkKeys, Message, Multipath, Port, Run, Settings, Way};
-use fairlane_scenario::{Scenario, Topology};
+use fairlane_scenario::{Congestion, Scenario, Topology};
 use fairlane_units::NodeId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,15 +65,14 @@ fn rounded(number: f64) -> u64 {
 }
 
 fn settings(scenario: &Scenario) -> Settings {
-    let congestion = &scenario.congestion;
-    let window = serde_json::to_value(congestion.window_mode());
+    let window = |control: &Congestion| {
+        let window = serde_json::to_value(control.window_mode()).ok()?;
+        window.as_str().map(str::to_owned)
+    };
     Settings {
-        algorithm: congestion.algorithm.name().into(),
-        scope: congestion.scope.to_string(),
-        window: window
-            .ok()
-            .and_then(|window| Some(window.as_str()?.to_owned()))
-            .unwrap_or_default(),
+        algorithm: scenario.of_controls(|control| control.algorithm.name().into()),
+        scope: scenario.of_controls(|control| control.scope.to_string()),
+        window: scenario.of_controls(|control| window(control).unwrap_or_default()),
         link_faults: !scenario.faults.link.is_empty(),
         links: link_keys(&scenario.topology),
     }
