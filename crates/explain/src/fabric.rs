@@ -126,13 +126,22 @@ impl<'a> Fabric<'a> {
         let (mut nodes, mut stages) = (BTreeSet::from([source]), Vec::new());
         while left > 0 {
             let ports = nodes.iter().filter_map(|node| self.by_node.get(node));
-            let nearer = |port: &usize| distance.get(&self.ports[*port].peer) == Some(&(left - 1));
+            let nearer = |port: &usize| {
+                let peer = self.ports[*port].peer;
+                distance.get(&peer) == Some(&(left - 1)) && (left == 1 || self.is_switch(peer))
+            };
             let stage: Vec<usize> = ports.flatten().copied().filter(nearer).collect();
             nodes = stage.iter().map(|port| self.ports[*port].peer).collect();
             stages.push(stage);
             left -= 1;
         }
         stages
+    }
+
+    /// Whether a node is a switch, so that packets pass it.
+    pub(crate) fn is_switch(&self, node: u32) -> bool {
+        let ports = self.by_node.get(&node).into_iter().flatten();
+        ports.take(1).any(|port| self.ports[*port].on_switch)
     }
 
     /// Links between each node and a host; packets pass switches only.

@@ -67,7 +67,7 @@ impl Subject<'_> {
         Place {
             node: self.name(it.node, it.on_switch),
             port: it.number,
-            peer: self.name(it.peer, self.is_switch(it.peer)),
+            peer: self.name(it.peer, self.fabric.is_switch(it.peer)),
             rate_bps: it.rate_bps,
             time_ns: self.blame.time(cause) as f64 / 1e3,
             bytes: self.fabric.sent(port),
@@ -101,11 +101,6 @@ impl Subject<'_> {
             self.fabric.mean_usage(port, range)
         };
         (0..parts).map(part).collect()
-    }
-
-    fn is_switch(&self, node: u32) -> bool {
-        let mut ports = self.fabric.ports.iter();
-        ports.any(|port| port.node == node && port.on_switch)
     }
 
     fn name(&self, node: u32, on_switch: bool) -> String {

@@ -209,6 +209,25 @@ fn a_second_port_of_the_receiver_that_is_free_makes_it_a_collision() {
     assert_eq!(finding.places[0].parallel_usage, [0.0]);
 }
 
+/// A server's own switch brings host 1 as close to host 2 as the spines are, but hosts don't forward.
+#[test]
+fn no_way_leads_through_a_host() {
+    let mut run = leaf_spine();
+    send(&mut run, &[0, 4, 6, 5, 2]);
+    for (node, peer) in [(1, 8), (8, 1), (2, 8), (8, 2)] {
+        run.ports.push(Port {
+            node,
+            number: 9,
+            peer,
+            on_switch: node == 8,
+            ..run.ports[0].clone()
+        });
+    }
+    load(&mut run, (4, 6), 100);
+    load(&mut run, (4, 7), 100);
+    assert_eq!(first(&run).kind, Kind::Fabric);
+}
+
 #[test]
 fn switches_that_choose_by_packet_are_full_if_all_their_links_are() {
     let mut run = leaf_spine();
