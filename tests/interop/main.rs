@@ -8,6 +8,7 @@
 mod arguments;
 mod connections;
 mod example;
+mod exec;
 mod faults;
 mod oracle;
 mod pair;

@@ -27,6 +27,20 @@ pub(crate) fn library() -> PathBuf {
     root().join("target/verbs")
 }
 
+/// The command, which is built the first time.
+pub(crate) fn fairlane() -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        library();
+        let mut cargo = Command::new("cargo");
+        // As tests of the whole workspace build it for those of its own, so that it is there already if those have run.
+        cargo.args(["test", "--workspace", "--locked", "--no-run"]);
+        cargo.args(["--test", "tests"]);
+        succeed(cargo.env_remove("CARGO_TARGET_DIR").current_dir(root()));
+    });
+    root().join("target/debug/fairlane")
+}
+
 /// The folder of the library with a filter that does to packets what networks do, which is built the first time.
 pub(crate) fn faulty_library() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
@@ -75,7 +89,8 @@ pub(crate) fn compiled_object(name: &str, needs: (&str, &str)) -> Option<PathBuf
     compile(name, &format!("{name}.so"), needs, &["-shared", "-fPIC"])
 }
 
-fn compile(
+/// Compiles a program or shared object by these flags.
+pub(crate) fn compile(
     name: &str,
     made: &str,
     (header, package): (&str, &str),

@@ -7,18 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::pair::{CLIENT, SERVER, complaint, run};
-use crate::setup::{alone, has, library, root, succeed};
-
-/// The command, which is built the first time.
-fn fairlane() -> PathBuf {
-    library();
-    let mut cargo = Command::new("cargo");
-    // As tests of the whole workspace build it for those of its own, so that it is there already if those have run.
-    cargo.args(["test", "--workspace", "--locked", "--no-run"]);
-    cargo.args(["--test", "tests"]);
-    succeed(cargo.env_remove("CARGO_TARGET_DIR").current_dir(root()));
-    root().join("target/debug/fairlane")
-}
+use crate::setup::{alone, fairlane, has, library};
 
 /// What devices at an address say, if there are any.
 fn ask(fairlane: &PathBuf, address: &str) -> Option<Value> {

@@ -8,6 +8,8 @@ pub(crate) const HINT: &str = "`make verbs` builds it, `make install` puts it be
 pub(crate) const FOLDER: &str = "FAIRLANE_VERBS";
 /// The variable that names the address of a device.
 pub(crate) const ADDRESS: &str = "FAIRLANE_ADDRESS";
+/// Addresses of programs that nobody has given one.
+pub(crate) const PREFIX: &str = "127.76.0.0/16";
 /// The library that everything is in.
 pub(crate) const VERBS: &str = "libibverbs.so.1";
 /// The one for connections by address.

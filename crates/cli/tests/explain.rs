@@ -191,8 +191,7 @@ fn every_congestion_control_is_named() {
         let scenario = [star, &workload(0, first), &workload(1, own)].concat();
         let case = Case::with("s.toml", &scenario);
         assert!(case.run("run s.toml --out d").status.success());
-        let summary: serde_json::Value =
-            serde_json::from_str(&case.text("d/summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&case.text("d/summary.json")).unwrap();
         assert_eq!(summary["congestion"], heading);
         let explained = String::from_utf8(case.run("explain d").stdout).unwrap();
         let under = format!("under {cause}, scope qp");

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use fairlane_softnic::Interface;
 
+use crate::prefix::Prefix;
+
 /// The variable that names addresses.
 const VARIABLE: &str = "FAIRLANE_ADDRESS";
 
@@ -15,7 +17,7 @@ pub(crate) struct Choice {
     pub(crate) why: &'static str,
 }
 
-/// The addresses of this process's devices: those that the environment names, else those of IPv4 of interfaces but loopback,
+/// The addresses of this process's devices: those that the environment names, or a free one of each prefix there, else those of IPv4 of interfaces but loopback,
 /// else those of loopback.
 pub(crate) fn choose() -> Result<Vec<Choice>, String> {
     match std::env::var(VARIABLE) {
@@ -27,15 +29,23 @@ pub(crate) fn choose() -> Result<Vec<Choice>, String> {
 fn of_name(text: &str) -> Result<Choice, String> {
     let mistake =
         |what| format!("{VARIABLE}: \"{text}\" {what}\nhint: `ip -brief address` lists addresses");
-    let address: IpAddr = text
-        .trim()
-        .parse()
-        .map_err(|_| mistake("is no IP address"))?;
+    let (address, why) = match Prefix::read(text.trim()) {
+        Some(prefix) => {
+            let free = prefix.take(std::process::id());
+            let free = free.ok_or_else(|| mistake("has no free address of this machine"))?;
+            (free, "it is a free one of FAIRLANE_ADDRESS")
+        }
+        None => {
+            let named = text.trim().parse();
+            let named = named.map_err(|_| mistake("is no IP address and no prefix"))?;
+            (named, "FAIRLANE_ADDRESS says so")
+        }
+    };
     let interface = Interface::of(address).filter(|own| own.is_up);
     Ok(Choice {
         address,
         interface: interface.ok_or_else(|| mistake("is no address of an interface that is up"))?,
-        why: "FAIRLANE_ADDRESS says so",
+        why,
     })
 }
 
@@ -85,6 +95,7 @@ mod tests {
     fn a_wrong_address_has_a_hint() {
         for (text, says) in [
             ("nonsense", "is no IP address"),
+            ("203.0.113.0/24", "has no free address"),
             ("192.0.2.7", "no address of an interface"),
         ] {
             let error = of_name(text).expect_err("it is wrong");

@@ -1,7 +1,7 @@
 //! Devices: found, named, opened.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{IbvContext, IbvDevice};
 use crate::address::{self, Choice};
@@ -32,19 +32,31 @@ unsafe impl Send for All {}
 // SAFETY: as above.
 unsafe impl Sync for All {}
 
-fn all() -> &'static [Device] {
-    static ALL: OnceLock<All> = OnceLock::new();
-    let all = ALL.get_or_init(|| {
+impl All {
+    fn find() -> Self {
         let choices = address::choose().unwrap_or_else(|mistake| {
             say(&mistake);
             Vec::new()
         });
-        All((0..)
-            .zip(choices)
-            .map(|(index, choice)| device(index, choice))
-            .collect())
-    });
-    &all.0
+        let devices = (0..).zip(choices);
+        Self(
+            devices
+                .map(|(index, choice)| device(index, choice))
+                .collect(),
+        )
+    }
+}
+
+/// The devices of this process, and of none that it was forked from: each process has addresses of its own.
+fn all() -> &'static [Device] {
+    static ALL: Mutex<Option<(u32, &'static All)>> = Mutex::new(None);
+    let process = std::process::id();
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, found) = match *all {
+        Some(own) if own.0 == process => own,
+        _ => *all.insert((process, Box::leak(Box::new(All::find())))),
+    };
+    &found.0
 }
 
 fn device(index: c_int, choice: Choice) -> Device {

@@ -54,6 +54,7 @@ mod pair;
 mod pair_attributes;
 mod pair_ex;
 mod post;
+mod prefix;
 mod query;
 mod queue;
 mod queue_ex;

@@ -7,7 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairlane_softnic::{Interface, is_free};
+use fairlane_softnic::Interface;
+use object::elf::{self, FileHeader64};
+use object::endian::Endianness;
+use object::read::elf::{Dyn as _, FileHeader as _};
 
 use crate::args::Exec;
 use crate::failure::Failure;
@@ -27,64 +30,111 @@ pub(crate) fn exec(arguments: &Exec) -> Result<(), Failure> {
     let [program, rest @ ..] = arguments.program.as_slice() else {
         return Err(Failure::new("expected a program"));
     };
-    if let Some(path) = find(program).filter(|path| is_privileged(path)) {
-        print::say(format_args!(
-            "warning: {} runs with other rights than yours (set-user-ID), so that the system ignores LD_LIBRARY_PATH: \
-             it will not find this library",
-            path.display()
-        ));
+    if let Some(path) = find(program) {
+        warn(&path, arguments.preload);
     }
     let mut command = Command::new(program);
     command
         .args(rest)
-        .env("LD_LIBRARY_PATH", library_path(&folder));
+        .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[&folder]));
+    if arguments.preload {
+        let libraries = [libraries::VERBS, libraries::MANAGER].map(|name| folder.join(name));
+        let there: Vec<&Path> = libraries
+            .iter()
+            .filter(|path| path.exists())
+            .map(PathBuf::as_path)
+            .collect();
+        command.env("LD_PRELOAD", before("LD_PRELOAD", &there));
+    }
     if let Some(address) = address(arguments.address)? {
-        command.env(libraries::ADDRESS, address.to_string());
+        command.env(libraries::ADDRESS, address);
     }
     // It returns only if there is no such program.
     let error = command.exec();
     Err(Failure::at(Path::new(program), error))
 }
 
-/// Our folder in front of what is there.
-fn library_path(folder: &Path) -> OsString {
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let mut path = folder.into_os_string();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
-        path.push(":");
-        path.push(others);
+/// Says why a program will not find our libraries.
+fn warn(program: &Path, is_preloaded: bool) {
+    let program_name = program.display();
+    if is_privileged(program) {
+        print::say(format_args!(
+            "warning: {program_name} runs with other rights than yours (set-user-ID), so that the system ignores LD_LIBRARY_PATH: \
+             it will not find this library"
+        ));
     }
-    path
+    let folder = own_folders(program)
+        .into_iter()
+        .find(|folder| folder.join(libraries::VERBS).exists());
+    if let Some(folder) = folder.filter(|_| !is_preloaded) {
+        print::say(format_args!(
+            "warning: {program_name} takes libraries from {} (DT_RPATH) before it looks where LD_LIBRARY_PATH says: it will not \
+             find this library\nhint: `fairlane exec --preload` loads it before all others",
+            folder.display()
+        ));
+    }
 }
 
-/// The address that is asked for, or a free one; none if the environment names one.
-fn address(asked: Option<IpAddr>) -> Result<Option<IpAddr>, Failure> {
+/// Paths in front of what a variable has.
+fn before(variable: &str, paths: &[&Path]) -> OsString {
+    let mut all: Vec<OsString> = Vec::new();
+    for path in paths {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| (*path).to_owned());
+        all.push(whole.into_os_string());
+    }
+    all.extend(std::env::var_os(variable).filter(|others| !others.is_empty()));
+    all.join(OsStr::new(":"))
+}
+
+/// Folders in which a program has the system look for libraries before all others.
+fn own_folders(program: &Path) -> Vec<PathBuf> {
+    let Some(paths) = std::fs::read(program).ok().and_then(|file| run_path(&file)) else {
+        return Vec::new();
+    };
+    let origin = program.parent().unwrap_or_else(|| Path::new("."));
+    let origin = origin.display().to_string();
+    let folder = |path: &str| {
+        path.replace("${ORIGIN}", &origin)
+            .replace("$ORIGIN", &origin)
+            .into()
+    };
+    paths.split(':').map(folder).collect()
+}
+
+/// `DT_RPATH` of an ELF file, which counts unless there is a `DT_RUNPATH`, too (ld.so(8)).
+fn run_path(file: &[u8]) -> Option<String> {
+    let header = FileHeader64::<Endianness>::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, file).ok()?;
+    let (entries, strings) = sections.dynamic(endian, file).ok()??;
+    let strings = sections.strings(endian, file, strings).ok()?;
+    let of = |tag: elf::DynamicTag| entries.iter().find(|entry| entry.tag(endian) == tag);
+    if of(elf::DT_RUNPATH).is_some() {
+        return None;
+    }
+    let path = of(elf::DT_RPATH)?.string(endian, strings).ok()?;
+    Some(String::from_utf8_lossy(path).into_owned())
+}
+
+/// The address that is asked for, or a prefix of which the program and each that it starts take a free one; none if the environment
+/// names one, or loopback is down.
+fn address(asked: Option<IpAddr>) -> Result<Option<String>, Failure> {
+    let is_up = |address: IpAddr| Interface::of(address).is_some_and(|own| own.is_up);
     if let Some(address) = asked {
-        let own = Interface::of(address).filter(|own| own.is_up);
         let missing = || {
             Failure::new(format!(
                 "--address {address}: no interface that is up has it"
             ))
             .hint("`fairlane doctor` lists addresses; of 127.0.0.0/8 every one will do")
         };
-        return own.map(|_| Some(address)).ok_or_else(missing);
+        return is_up(address)
+            .then(|| Some(address.to_string()))
+            .ok_or_else(missing);
     }
     if std::env::var_os(libraries::ADDRESS).is_some() {
         return Ok(None);
     }
-    Ok(free())
-}
-
-/// A free loopback address; processes that start at the same time begin to look at different ones. None if loopback is down.
-fn free() -> Option<IpAddr> {
-    const TRIES: u32 = 1000;
-    let start = std::process::id();
-    let address = |number: u32| {
-        let [.., high, low] = number.to_be_bytes();
-        IpAddr::from(Ipv4Addr::new(127, 76, high, low.max(1)))
-    };
-    let mut all = (0..TRIES).map(|step| address(start.wrapping_add(step)));
-    all.find(|address| is_free(*address))
+    Ok(is_up(Ipv4Addr::new(127, 76, 0, 1).into()).then(|| libraries::PREFIX.to_owned()))
 }
 
 /// Where the shell would find a program.
