@@ -143,6 +143,100 @@ fn two_at_a_time_come_close_to_the_best_mixture_of_pairs() {
     assert!(found.rate_gap < CLOSE && found.epochs.len() < 200);
 }
 
+/// One at a time has the link alone, so that a mixture is parts of time: `t` in proportion to `(w r^(1 - alpha))^(1 / alpha)`
+/// where rates are `r`, by Lagrange.
+#[test]
+fn bounds_are_those_of_the_best_parts_of_time() {
+    let mut random = Random(33);
+    for (count, alpha) in [
+        (5, 0.5),
+        (5, 2.0),
+        (12, 1.0),
+        (40, 0.5),
+        (40, 1.0),
+        (40, 3.0),
+    ] {
+        let draw = |values: &[f64], random: &mut Random| -> Vec<f64> {
+            (0..count).map(|_| random.pick(values)).collect()
+        };
+        let weights = draw(&[1.0, 2.0, 4.0], &mut random);
+        let bytes = draw(&[1.0, 8.0, 64.0], &mut random);
+        let peak = draw(&[0.01, 0.05, 0.2], &mut random);
+        let table = table(&weights, &bytes);
+        let host = one_row(&table, alpha, 8.0);
+        let rates: Vec<f64> = (0..count).map(|j| peak[j].min(8.0 / bytes[j])).collect();
+        let part = |j: usize| (weights[j] * rates[j].powf(1.0 - alpha)).powf(1.0 / alpha);
+        let total: f64 = (0..count).map(part).sum();
+        let best: f64 = (0..count)
+            .map(|j| worth(weights[j], rates[j] * part(j) / total, alpha))
+            .sum();
+        let found = schedule(&host, 1, &peak, Length::Any).expect("a schedule");
+        check(&host, 1, &peak, &found);
+        let sound = 1e-9 * best.abs();
+        assert!(found.objective <= best + sound && found.bound >= best - sound);
+        assert!(
+            found.rate_gap < CLOSE,
+            "{count}, {alpha}: {}",
+            found.rate_gap
+        );
+    }
+}
+
+fn worth(weight: f64, rate: f64, alpha: f64) -> f64 {
+    if alpha == 1.0 {
+        weight * rate.ln()
+    } else {
+        weight * rate.powf(1.0 - alpha) / (1.0 - alpha)
+    }
+}
+
+/// Small messages, each of which takes a tenth of the link at its peak, and large ones that fill what is left; two at a time. An
+/// epoch has one of either kind, or two small ones, so that a mixture is one number: the part `t` of epochs with a large one.
+#[test]
+fn who_fills_the_link_takes_a_whole_slot() {
+    for (few, many, alpha, weight) in [
+        (3, 3, 0.5, 1.0),
+        (20, 30, 0.5, 0.5),
+        (20, 30, 1.0, 3.0),
+        (30, 20, 2.0, 1.0),
+    ] {
+        let count = few + many;
+        let large = |j: usize| j >= few;
+        let weights: Vec<f64> = (0..count)
+            .map(|j| if large(j) { weight } else { 1.0 })
+            .collect();
+        let bytes: Vec<f64> = (0..count)
+            .map(|j| if large(j) { 100.0 } else { 1.0 })
+            .collect();
+        let peak: Vec<f64> = (0..count)
+            .map(|j| if large(j) { 0.1 } else { 1.0 })
+            .collect();
+        let table = table(&weights, &bytes);
+        let host = one_row(&table, alpha, 10.0);
+        let value = |t: f64| {
+            few as f64 * worth(1.0, (2.0 - t) / few as f64, alpha)
+                + many as f64 * worth(weight, 0.1 * 0.9 * t / many as f64, alpha)
+        };
+        let best = (1..=100_000)
+            .map(|t| value(f64::from(t) / 1e5))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let found = schedule(&host, 2, &peak, Length::Any).expect("a schedule");
+        check(&host, 2, &peak, &found);
+        let sound = 1e-9 * best.abs();
+        assert!(
+            found.objective <= best + sound,
+            "{} above {best}",
+            found.objective
+        );
+        assert!(found.bound >= best - sound, "{} below {best}", found.bound);
+        assert!(
+            found.rate_gap < CLOSE,
+            "{count}, {alpha}: {}",
+            found.rate_gap
+        );
+    }
+}
+
 /// What operators have: messages of 64 B to 1 MB, shares 1 to 4, some with minimums, 100 Gb/s, 20 at a time.
 fn nic(random: &mut Random, count: usize, alpha: f64) -> (Table, Vec<f64>) {
     let (mut table, mut peak) = (Table::default(), Vec::new());

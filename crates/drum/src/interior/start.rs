@@ -6,7 +6,7 @@ use super::{Column, Program};
 
 /// Part of what rows have left that rates take.
 const TAKEN: f64 = 0.85;
-/// Part that rates which are tied to others take of what these give.
+/// Part that rates which are tied to others take, together, of what these give.
 const TIED: f64 = 0.5;
 
 /// Rates to begin with: above the least ones by what takes alike of a row from all who use it.
@@ -53,15 +53,18 @@ fn is_tie(program: &Program, row: u32) -> bool {
 /// Lets rates that are tied to others be as high as these allow.
 fn limit_tied(program: &Program, above: &mut [f64]) {
     let mut given = alloc::vec![0.0; program.supplies.len()];
+    let mut takers = alloc::vec![0.0; given.len()];
     for (index, above) in above.iter().enumerate() {
         for (row, load) in program.uses(index) {
             given[*row as usize] += (-load).max(0.0) * above;
+            takers[*row as usize] += f64::from(*load > 0.0);
         }
     }
     for (index, above) in above.iter_mut().enumerate() {
         let uses = program.uses(index).iter();
         for (row, load) in uses.filter(|(row, load)| is_tie(program, *row) && *load > 0.0) {
-            *above = above.min(TIED * given[*row as usize] / load);
+            let row = *row as usize;
+            *above = above.min(TIED * given[row] / (takers[row] * load));
         }
     }
 }

@@ -20,9 +20,11 @@ const CLOSE: f64 = 1e-3;
 /// Passes over the epochs of a frame, and what one gains at least, in parts of all rates.
 const PASSES: usize = 60;
 const GAIN: f64 = 2e-6;
-/// Slots of the longest frame that is chosen, and of the longest one whose epochs are exchanged.
+/// Slots of the longest frame that is chosen, and of the longest one that is made of a mixture.
 const LONGEST: usize = 1 << 15;
-const EXCHANGED: usize = 1 << 12;
+const LISTED: usize = 1 << 17;
+/// Mean turns in the shortest frame of a mixture of groups.
+const TURNS: usize = 4;
 /// Part of that which rounding numbers of epochs may cost, and frames that are filled with rates.
 const ROUNDED: f64 = 0.3;
 const FRAMES: usize = 4;
@@ -336,18 +338,25 @@ impl<'a> Search<'a> {
         if self.gap() <= CLOSE || !self.case.exact {
             return Ok(());
         }
-        let mut hull = Hull::new(frame.clone(), self.bound);
+        let mut hull = Hull::new(self.case, frame, self.bound);
         hull.mix(self.case, 0.2 * CLOSE)?;
 
         self.bound = hull.bound;
+        if hull.epochs.is_empty() {
+            return Ok(());
+        }
         let slots = self.case.slots;
         let lengths: Vec<usize> = match epochs {
             Some(epochs) => Vec::from([epochs]),
             None => {
-                let first = self.case.members.len().div_ceil(slots).max(8);
-                (0..8)
-                    .map(|step| first << step)
-                    .filter(|epochs| epochs * slots <= EXCHANGED)
+                let members = self.case.members.len();
+                // Members of a group take turns, so few turns leave much to rounding.
+                let turns = if hull.groups.are_single() { 1 } else { TURNS };
+                let first = (turns * members.div_ceil(slots)).max(8);
+                let lengths = core::iter::successors(Some(first), |epochs| Some(2 * epochs));
+                lengths
+                    .take_while(|epochs| epochs * slots <= LISTED)
+                    .take(8)
                     .collect()
             }
         };
@@ -356,7 +365,10 @@ impl<'a> Search<'a> {
                 break;
             }
             let mut frame = super::exchange::rounded(self.case, &hull, epochs);
-            let worth = super::exchange::improve(self.case, &mut frame, &hull);
+            let worth = match hull.groups.are_single() {
+                true => super::exchange::improve(self.case, &mut frame, &hull),
+                false => frame.settle(self.case, PASSES, GAIN),
+            };
             self.keep(worth, frame);
         }
         Ok(())
