@@ -1,0 +1,33 @@
+//! What programs know of hardware beyond the manual pages.
+
+use crate::setup::{alone, at, compiled};
+
+/// Runs a part of `hardware.c` on devices at addresses.
+fn holds(part: &str, addresses: &[&str]) {
+    let _alone = alone();
+    let Some(program) = compiled("hardware", ("infiniband/verbs.h", "libibverbs-dev")) else {
+        return;
+    };
+    let program = program.to_str().expect("its path is a text");
+    for address in addresses {
+        let output = at(address, program).arg(part).output();
+        let output = output.expect("it can be started");
+        let (said, complained) = (&output.stdout, &output.stderr);
+        let said = String::from_utf8_lossy(&[&said[..], complained].concat()).into_owned();
+        assert!(
+            output.status.success(),
+            "{part} at {address}: {}: {said}",
+            output.status
+        );
+    }
+}
+
+#[test]
+fn datagrams_say_which_network_header_they_have() {
+    let mut addresses = vec!["127.77.0.6"];
+    match std::net::UdpSocket::bind("[::1]:0") {
+        Ok(_) => addresses.push("::1"),
+        Err(error) => println!("skipped: datagrams over IPv6: {error}"),
+    }
+    holds("headers", &addresses);
+}
