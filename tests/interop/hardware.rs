@@ -31,3 +31,8 @@ fn datagrams_say_which_network_header_they_have() {
     }
     holds("headers", &addresses);
 }
+
+#[test]
+fn atomics_are_those_that_programs_ask_for() {
+    holds("atomics", &["127.77.0.6"]);
+}

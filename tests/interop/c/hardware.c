@@ -1,5 +1,6 @@
 /* What programs know of hardware beyond the manual pages, on queue pairs of one process that talk to each other. The argument says which part is run. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +106,20 @@ static void headers(void)
 	HOLDS(!ibv_destroy_qp(qp) && !ibv_destroy_ah(ah) && !ibv_destroy_ah(answer) && !ibv_dereg_mr(mr));
 }
 
+/* Programs test for this value, not for at least this one. */
+static void atomics(void)
+{
+	struct ibv_device_attr attr;
+	struct ibv_device_attr_ex all;
+
+	HOLDS(!ibv_query_device(context, &attr) && attr.atomic_cap == IBV_ATOMIC_HCA);
+	HOLDS(!ibv_query_device_ex(context, NULL, &all) && all.orig_attr.atomic_cap == IBV_ATOMIC_HCA);
+}
+
 int main(int count, char **arguments)
 {
 	const struct { const char *name; void (*run)(void); } parts[] = {
-		{ "headers", headers },
+		{ "headers", headers }, { "atomics", atomics },
 	};
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	unsigned at, ran = 0;
