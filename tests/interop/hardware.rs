@@ -36,3 +36,8 @@ fn datagrams_say_which_network_header_they_have() {
 fn atomics_are_those_that_programs_ask_for() {
     holds("atomics", &["127.77.0.6"]);
 }
+
+#[test]
+fn a_queue_pair_has_room_for_inline_data_that_nobody_asked_for() {
+    holds("inlined", &["127.77.0.6"]);
+}

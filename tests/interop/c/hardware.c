@@ -116,10 +116,109 @@ static void atomics(void)
 	HOLDS(!ibv_query_device_ex(context, NULL, &all) && all.orig_attr.atomic_cap == IBV_ATOMIC_HCA);
 }
 
+static struct ibv_qp *create_ex(unsigned asked, unsigned *granted)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .pd = pd, .send_ops_flags = IBV_QP_EX_WITH_SEND,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = asked },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(context, &attr);
+
+	*granted = attr.cap.max_inline_data;
+	return qp;
+}
+
+/* Sends so many bytes that no key is for; returns what is said to it. */
+static int post(struct ibv_qp *qp, void *bytes, unsigned length)
+{
+	/* Two pieces count together. */
+	struct ibv_sge pieces[] = { { .addr = (uintptr_t)bytes, .length = length / 2 },
+		{ .addr = (uintptr_t)bytes + length / 2, .length = length - length / 2 } };
+	struct ibv_send_wr wr = { .sg_list = pieces, .num_sge = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE }, *bad;
+
+	return ibv_post_send(qp, &wr, &bad);
+}
+
+static int post_ex(struct ibv_qp *qp, void *bytes, unsigned length)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, bytes, length);
+	return ibv_wr_complete(ex);
+}
+
+static int post_list(struct ibv_qp *qp, void *bytes, unsigned length)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+	struct ibv_data_buf pieces[] = { { bytes, 1 }, { (char *)bytes + 1, length - 1 } };
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data_list(ex, 2, pieces);
+	return ibv_wr_complete(ex);
+}
+
+static const int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+static void connect_to_itself(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all };
+
+	HOLDS(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.dest_qp_num = qp->qp_num;
+	attr.max_dest_rd_atomic = 1;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = gid;
+	attr.ah_attr.grh.sgid_index = slot;
+	HOLDS(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = attr.rnr_retry = 3;
+	attr.max_rd_atomic = 1;
+	HOLDS(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+		IBV_QP_MAX_QP_RD_ATOMIC));
+}
+
+/* What is said of inline data when a queue pair is made, asked, and used. */
+static void inlined(void)
+{
+	const unsigned sizes[][2] = { { 0, 64 }, { 63, 64 }, { 64, 64 }, { 65, 65 }, { 1024, 1024 } };
+	static char bytes[1025];
+	unsigned at;
+
+	for (at = 0; at < LENGTH(sizes); at++) {
+		struct ibv_qp_init_attr asked = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+			.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = sizes[at][0] } };
+		struct ibv_qp *qp = ibv_create_qp(pd, &asked), *ex;
+		struct ibv_qp_attr attr;
+		struct ibv_qp_init_attr told;
+		unsigned most = sizes[at][1], granted;
+
+		HOLDS(qp && asked.cap.max_inline_data == most && asked.cap.max_send_wr >= 4);
+		HOLDS(!ibv_query_qp(qp, &attr, IBV_QP_CAP, &told));
+		HOLDS(attr.cap.max_inline_data == most && told.cap.max_inline_data == most);
+		connect_to_itself(qp);
+		HOLDS(!post(qp, bytes, most) && post(qp, bytes, most + 1) == EINVAL);
+		HOLDS((ex = create_ex(sizes[at][0], &granted)) && granted == most);
+		connect_to_itself(ex);
+		HOLDS(!post_ex(ex, bytes, most) && !post_list(ex, bytes, most));
+		HOLDS(post_ex(ex, bytes, most + 1) == EINVAL && post_list(ex, bytes, most + 1) == EINVAL);
+		HOLDS(!ibv_destroy_qp(qp) && !ibv_destroy_qp(ex));
+	}
+}
+
 int main(int count, char **arguments)
 {
 	const struct { const char *name; void (*run)(void); } parts[] = {
-		{ "headers", headers }, { "atomics", atomics },
+		{ "headers", headers }, { "atomics", atomics }, { "inlined", inlined },
 	};
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	unsigned at, ran = 0;
