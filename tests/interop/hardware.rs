@@ -41,3 +41,18 @@ fn atomics_are_those_that_programs_ask_for() {
 fn a_queue_pair_has_room_for_inline_data_that_nobody_asked_for() {
     holds("inlined", &["127.77.0.6"]);
 }
+
+#[test]
+fn a_port_has_a_speed() {
+    holds("speed", &["127.77.0.6"]);
+}
+
+#[test]
+fn a_null_region_takes_everything_and_gives_zeros() {
+    holds("null", &["127.77.0.6"]);
+}
+
+#[test]
+fn parent_and_thread_domains_stay_while_they_are_used() {
+    holds("domains", &["127.77.0.6"]);
+}

@@ -21,6 +21,7 @@ use crate::pair_ex::{self, Batch};
 use crate::post::flags;
 use crate::queue::Cq;
 use crate::shared_queue::Srq;
+use crate::uses::Use;
 
 /// A queue pair, of either kind.
 pub(crate) type Qp = With<IbvQpEx, Own>;
@@ -37,6 +38,7 @@ pub(crate) struct Own {
     /// What is being posted by `ibv_wr_*`, if it was made for that.
     pub(crate) batch: Option<Batch>,
     pub(crate) owed_events: Arc<Owed>,
+    _domain: Use,
 }
 
 impl Own {
@@ -177,6 +179,7 @@ fn create(
         attributes: Mutex::default(),
         batch: operations.map(|_| Batch::default()),
         owed_events: Arc::default(),
+        _domain: pd.own.uses.add(),
     };
     let public = IbvQpEx { base, ..functions };
     let nic = own.nic.clone();

@@ -16,6 +16,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 
+/* Headers before rdma-core 62 lack it. */
+extern int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed);
+
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
@@ -215,10 +218,163 @@ static void inlined(void)
 	}
 }
 
+/* In units of 100 Mbit/s, and the same as width and speed say: 4 lanes of EDR, 25 Gbit/s each. */
+static void speed(void)
+{
+	struct ibv_port_attr attr;
+	uint64_t speed = 0;
+
+	HOLDS(!ibv_query_port_speed(context, 1, &speed) && speed == 1000);
+	HOLDS(!ibv_query_port(context, 1, &attr) && attr.active_width == 2 && attr.active_speed == 32);
+	HOLDS(ibv_query_port_speed(context, 2, &speed) == EINVAL && ibv_query_port_speed(context, 1, NULL) == EINVAL);
+	HOLDS(ibv_query_port_speed(NULL, 1, &speed) == EINVAL);
+}
+
+static int is(const char *bytes, int value, unsigned count)
+{
+	for (; count > 0; count--, bytes++)
+		if (*bytes != (char)value)
+			return 0;
+	return 1;
+}
+
+/* Memory that isn't there: what is written is dropped, what is read is zeros, and nobody else can use it (ibv_alloc_null_mr(3)). */
+static void null(void)
+{
+	static _Alignas(8) char bytes[64], into[64];
+	struct ibv_mr *mr = ibv_alloc_null_mr(pd), *from, *to;
+	struct ibv_qp *qp = create(IBV_QPT_RC);
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	struct ibv_sge sges[2], parts[2];
+	struct ibv_send_wr wr = { .sg_list = sges, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_recv_wr receive = { .sg_list = parts, .num_sge = 2 }, *refused;
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED };
+	int at;
+
+	HOLDS(mr && mr->addr == NULL && mr->length == SIZE_MAX && mr->pd == pd && mr->context == context && mr->rkey == 0);
+	HOLDS((from = ibv_reg_mr(pd, bytes, sizeof bytes, all)) && (to = ibv_reg_mr(pd, into, sizeof into, all)) && qp && mw);
+	connect_to_itself(qp);
+	/* A WRITE of zeros, from an address where nothing is. */
+	memset(into, 0xee, sizeof into);
+	sges[0] = (struct ibv_sge){ .addr = 1ull << 60, .length = 48, .lkey = mr->lkey };
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.wr.rdma.remote_addr = (uintptr_t)into;
+	wr.wr.rdma.rkey = to->rkey;
+	HOLDS(!ibv_post_send(qp, &wr, &bad) && next().status == IBV_WC_SUCCESS);
+	HOLDS(is(into, 0, 48) && is(into + 48, 0xee, 16));
+	/* A READ that nobody wants the data of. */
+	wr.opcode = IBV_WR_RDMA_READ;
+	HOLDS(!ibv_post_send(qp, &wr, &bad) && next().status == IBV_WC_SUCCESS);
+	HOLDS(is(into, 0, 48) && is(into + 48, 0xee, 16));
+	/* Pieces of a message: the first half is zeros, and dropped at the other end but for its end. */
+	memset(bytes, 0x55, sizeof bytes);
+	sges[0] = (struct ibv_sge){ .addr = 0, .length = 32, .lkey = mr->lkey };
+	sges[1] = (struct ibv_sge){ .addr = (uintptr_t)bytes, .length = 32, .lkey = from->lkey };
+	parts[0] = (struct ibv_sge){ .addr = 0, .length = 24, .lkey = mr->lkey };
+	parts[1] = (struct ibv_sge){ .addr = (uintptr_t)into, .length = 40, .lkey = to->lkey };
+	memset(into, 0xee, sizeof into);
+	wr.opcode = IBV_WR_SEND;
+	wr.num_sge = 2;
+	HOLDS(!ibv_post_recv(qp, &receive, &refused) && !ibv_post_send(qp, &wr, &bad));
+	for (at = 0; at < 2; at++)
+		HOLDS(next().status == IBV_WC_SUCCESS);
+	HOLDS(is(into, 0, 8) && is(into + 8, 0x55, 32) && is(into + 40, 0xee, 24));
+	/* An atomic whose former value nobody wants. */
+	memset(into, 0, sizeof into);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.num_sge = 1;
+	sges[0].length = 8;
+	wr.wr.atomic.remote_addr = (uintptr_t)into;
+	wr.wr.atomic.rkey = to->rkey;
+	wr.wr.atomic.compare_add = 3;
+	HOLDS(!ibv_post_send(qp, &wr, &bad) && next().status == IBV_WC_SUCCESS && into[0] == 3);
+	/* It stays as it is, and its key is for this end only. */
+	HOLDS(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all) && ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0));
+	HOLDS(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, into, sizeof into, 0));
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	sges[0] = (struct ibv_sge){ .addr = (uintptr_t)bytes, .length = 8, .lkey = from->lkey };
+	wr.wr.rdma.remote_addr = 0;
+	wr.wr.rdma.rkey = mr->lkey;
+	/* It is the queue pair itself that fails by the access, before it hears of that. */
+	HOLDS(!ibv_post_send(qp, &wr, &bad) && next().status == IBV_WC_WR_FLUSH_ERR);
+	HOLDS(!ibv_destroy_qp(qp) && (qp = create(IBV_QPT_RC)));
+	connect_to_itself(qp);
+	bind.bind_info = (struct ibv_mw_bind_info){ .mr = mr, .addr = 0, .length = 8, .mw_access_flags = IBV_ACCESS_REMOTE_READ };
+	HOLDS(ibv_bind_mw(qp, mw, &bind) || next().status == IBV_WC_MW_BIND_ERR);
+	HOLDS(!ibv_destroy_qp(qp) && !ibv_dealloc_mw(mw) && !ibv_dereg_mr(from) && !ibv_dereg_mr(to));
+	HOLDS(ibv_dealloc_pd(pd) == EBUSY);
+	HOLDS(!ibv_dereg_mr(mr));
+}
+
+static struct ibv_pd *parent_of(struct ibv_pd *domain, struct ibv_td *thread, uint32_t mask)
+{
+	struct ibv_parent_domain_init_attr attr = { .pd = domain, .td = thread, .comp_mask = mask, .pd_context = &attr };
+
+	return ibv_alloc_parent_domain(context, &attr);
+}
+
+/* Parent domains are used like their domain, and neither they nor their parts go while somebody uses them (ibv_alloc_parent_domain(3)). */
+static void domains(void)
+{
+	static char bytes[64], into[64];
+	struct ibv_td_init_attr plain = {}, strange = { .comp_mask = 1 };
+	struct ibv_td *td = ibv_alloc_td(context, &plain);
+	struct ibv_pd *parent = parent_of(pd, td, IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT), *own = pd, *other;
+	struct ibv_srq_init_attr shared = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_cq_init_attr_ex with = { .cqe = 8, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = parent };
+	struct ibv_qp *qp;
+	struct ibv_mr *mr, *outer;
+	struct ibv_mw *mw;
+	struct ibv_srq *srq;
+	struct ibv_cq_ex *read;
+	struct ibv_sge sge, part;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_recv_wr receive = { .sg_list = &part, .num_sge = 1 }, *refused;
+	int at;
+
+	HOLDS(td && td->context == context && parent && parent != pd && parent->context == context);
+	HOLDS(!ibv_alloc_td(context, &strange) && errno == EINVAL);
+	HOLDS(!parent_of(NULL, td, 0) && errno == EINVAL);
+	HOLDS(!parent_of(pd, NULL, 1 << 5) && errno == EINVAL);
+	/* There are no buffers of queues that a program could allocate. */
+	HOLDS(!parent_of(pd, NULL, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) && errno == EOPNOTSUPP);
+	HOLDS(ibv_dealloc_td(td) == EBUSY && ibv_dealloc_pd(pd) == EBUSY);
+	/* Each object counts, and works with those of the domain itself. */
+	HOLDS((mr = ibv_reg_mr(parent, bytes, sizeof bytes, all)) && mr->pd == parent && ibv_dealloc_pd(parent) == EBUSY);
+	HOLDS((outer = ibv_reg_mr(pd, into, sizeof into, all)));
+	pd = parent;
+	HOLDS((qp = create(IBV_QPT_RC)) && qp->pd == parent);
+	pd = own;
+	connect_to_itself(qp);
+	memset(bytes, 0x77, sizeof bytes);
+	sge = (struct ibv_sge){ .addr = (uintptr_t)bytes, .length = sizeof bytes, .lkey = mr->lkey };
+	part = (struct ibv_sge){ .addr = (uintptr_t)into, .length = sizeof into, .lkey = outer->lkey };
+	HOLDS(!ibv_post_recv(qp, &receive, &refused) && !ibv_post_send(qp, &wr, &bad));
+	for (at = 0; at < 2; at++)
+		HOLDS(next().status == IBV_WC_SUCCESS);
+	HOLDS(is(into, 0x77, sizeof into) && !ibv_dereg_mr(outer));
+	HOLDS((other = ibv_alloc_pd(context)) && !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0));
+	HOLDS(ibv_dealloc_pd(parent) == EBUSY && ibv_dealloc_pd(other) == EBUSY);
+	HOLDS(!ibv_destroy_qp(qp) && !ibv_dealloc_pd(parent) && !ibv_dereg_mr(mr) && !ibv_dealloc_pd(other));
+	HOLDS((parent = parent_of(pd, NULL, 0)) && !ibv_dealloc_td(td));
+	HOLDS((srq = ibv_create_srq(parent, &shared)) && ibv_dealloc_pd(parent) == EBUSY && !ibv_destroy_srq(srq));
+	HOLDS((mw = ibv_alloc_mw(parent, IBV_MW_TYPE_1)) && ibv_dealloc_pd(parent) == EBUSY && !ibv_dealloc_mw(mw));
+	HOLDS((mr = ibv_alloc_null_mr(parent)) && ibv_dealloc_pd(parent) == EBUSY && !ibv_dereg_mr(mr));
+	with.parent_domain = pd;
+	HOLDS(!ibv_create_cq_ex(context, &with) && errno == EINVAL);
+	with.parent_domain = NULL;
+	HOLDS(!ibv_create_cq_ex(context, &with) && errno == EINVAL);
+	with.parent_domain = parent;
+	HOLDS((read = ibv_create_cq_ex(context, &with)) && ibv_dealloc_pd(parent) == EBUSY && !ibv_destroy_cq(ibv_cq_ex_to_cq(read)));
+	HOLDS((other = parent_of(parent, NULL, 0)) && ibv_dealloc_pd(parent) == EBUSY);
+	HOLDS(!ibv_dealloc_pd(other) && !ibv_dealloc_pd(parent));
+}
+
 int main(int count, char **arguments)
 {
 	const struct { const char *name; void (*run)(void); } parts[] = {
 		{ "headers", headers }, { "atomics", atomics }, { "inlined", inlined },
+		{ "speed", speed }, { "null", null }, { "domains", domains },
 	};
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	unsigned at, ran = 0;
